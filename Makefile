@@ -1,0 +1,54 @@
+# Two commands do everything on a fresh machine: `make audit` and `make test`.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+WORKERS ?= auto
+
+.PHONY: help audit test test-all check format docs reference bench constraints wheel clean
+
+help: ## list the commands
+	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(READY): pyproject.toml constraints.txt
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[torch,web,spark,dev]'
+	@touch $@
+
+audit: $(READY) ## audit the bundled data: prints a summary, writes report.html
+	$(BIN)/tacit audit --out report.html
+
+test: $(READY) ## the test suite, without the slow cases
+	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+
+test-all: $(READY) ## the test suite, slow cases included
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+check: $(READY) ## ruff, mypy --strict, the layers, the docs, the command reference
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python scripts/command_reference.py --check
+	$(BIN)/mkdocs build --strict --quiet
+
+format: $(READY) ## apply ruff's fixes and formatting
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+reference: $(READY) ## write docs/commands.md from --help
+	$(BIN)/python scripts/command_reference.py
+
+docs: $(READY) ## build the documentation into site/
+	$(BIN)/mkdocs build --strict
+
+bench: $(READY) ## run every benchmark: a table on the terminal, JSON in benchmarks/results
+	$(BIN)/python -m benchmarks
+
+constraints: ## pin what is installed now
+	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
+
+wheel: $(READY) ## build the wheel into dist/
+	$(BIN)/python -m build --wheel
+
+clean: ## remove what was built, keep the data
+	rm -rf .venv build dist site report.html

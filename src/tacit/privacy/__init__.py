@@ -1,0 +1,46 @@
+"""The kernel: what a promise is, what it costs, and where that is written down."""
+
+from tacit.privacy.compose import compose, compose_parallel
+from tacit.privacy.distribution import LossDistribution
+from tacit.privacy.errors import (
+    BudgetExceeded,
+    InvalidInput,
+    InvalidRelease,
+    LedgerError,
+    TacitError,
+    UnitMismatch,
+)
+from tacit.privacy.guarantee import Guarantee, NoGuarantee, Promise, Unit, epsilon_of
+from tacit.privacy.loss import (
+    ApproximateLoss,
+    ComposedLoss,
+    DiscreteGaussianLoss,
+    DiscreteLaplaceLoss,
+    GaussianLoss,
+    PrivacyLoss,
+    PureLoss,
+)
+
+__all__ = [
+    "ApproximateLoss",
+    "BudgetExceeded",
+    "ComposedLoss",
+    "DiscreteGaussianLoss",
+    "DiscreteLaplaceLoss",
+    "GaussianLoss",
+    "Guarantee",
+    "InvalidInput",
+    "InvalidRelease",
+    "LedgerError",
+    "LossDistribution",
+    "NoGuarantee",
+    "PrivacyLoss",
+    "Promise",
+    "PureLoss",
+    "TacitError",
+    "Unit",
+    "UnitMismatch",
+    "compose",
+    "compose_parallel",
+    "epsilon_of",
+]

@@ -1,0 +1,111 @@
+"""What several releases cost together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tacit.privacy.errors import InvalidInput, UnitMismatch
+from tacit.privacy.guarantee import Guarantee, epsilon_of
+from tacit.privacy.loss import ComposedLoss
+from tacit.privacy.rounding import check_delta
+
+__all__ = ["compose", "compose_parallel"]
+
+
+def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None) -> Guarantee:
+    """Return the guarantee of all releases made from the same data.
+
+    Pure epsilons add, exactly. With ``delta`` the privacy loss distributions are convolved and the epsilon at
+    that delta is taken, where it is less than the sum.
+
+    Parameters
+    ----------
+    guarantees
+        All for the same unit and the same number of rows a person; others are refused, never added.
+    delta
+        The delta of the result; needed as soon as one of the guarantees has one.
+
+    References
+    ----------
+    Dwork et al. (2006); Kairouz, Oh and Viswanath (2017); Koskela et al. (2020).
+
+    Examples
+    --------
+    >>> from tacit.privacy import Unit
+    >>> one = Guarantee(unit=Unit.LABEL, epsilon=0.1)
+    >>> compose([one, one, one]).epsilon
+    0.3
+    >>> compose([one] * 100, delta=1e-6).epsilon < 5.3
+    True
+    """
+    parts = tuple(guarantees)
+    if not parts:
+        raise InvalidInput("guarantees must hold at least one guarantee, got none")
+    first = parts[0]
+    for other in parts[1:]:
+        _check_same_unit(first, other)
+    target = _target_delta(parts, delta)
+    loss = parts[0].privacy_loss if len(parts) == 1 else ComposedLoss(parts=tuple(p.privacy_loss for p in parts))
+    assumptions = tuple(dict.fromkeys(a for part in parts for a in part.assumptions))
+    return Guarantee(
+        unit=first.unit,
+        epsilon=_finite(epsilon_of(loss, delta=target), target),
+        delta=target,
+        rows=first.rows,
+        loss=loss,
+        assumptions=assumptions,
+    )
+
+
+def compose_parallel(parts: Mapping[str, Sequence[Guarantee]], *, delta: float | None = None) -> Guarantee:
+    """Return the guarantee of releases made from disjoint parts: the worst part counts.
+
+    Examples
+    --------
+    >>> from tacit.privacy import Unit
+    >>> one = Guarantee(unit=Unit.LABEL, epsilon=1.0)
+    >>> compose_parallel({"train": [one, one], "test": [one]}).epsilon
+    2.0
+    """
+    if not parts:
+        raise InvalidInput("parts must name at least one part, got none")
+    totals = [compose(guarantees, delta=delta) for guarantees in parts.values()]
+    for other in totals[1:]:
+        _check_same_unit(totals[0], other)
+    worst = max(totals, key=lambda total: total.epsilon)
+    return Guarantee(
+        unit=worst.unit,
+        epsilon=worst.epsilon,
+        delta=max(total.delta for total in totals),
+        rows=worst.rows,
+        assumptions=(
+            *dict.fromkeys(a for total in totals for a in total.assumptions),
+            f"the parts {', '.join(parts)} share no row",
+        ),
+    )
+
+
+def _check_same_unit(first: Guarantee, other: Guarantee) -> None:
+    if (first.unit, first.rows) != (other.unit, other.rows):
+        raise UnitMismatch(
+            f"a guarantee for {_who(first)} and one for {_who(other)} do not add; "
+            "restate one with for_unit or for_group"
+        )
+
+
+def _who(guarantee: Guarantee) -> str:
+    return f"one {guarantee.unit}" if guarantee.rows == 1 else f"{guarantee.rows} {guarantee.unit}s of one person"
+
+
+def _target_delta(parts: tuple[Guarantee, ...], delta: float | None) -> float:
+    if delta is not None:
+        return check_delta(delta)
+    if any(part.delta for part in parts):
+        raise InvalidInput("delta must be given: one of the guarantees has a delta, so their sum needs one too")
+    return 0.0
+
+
+def _finite(epsilon: float, delta: float) -> float:
+    if epsilon == float("inf"):
+        raise InvalidInput(f"delta must be larger than {delta!r}: the guarantees' own deltas add up to more")
+    return epsilon

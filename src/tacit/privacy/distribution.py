@@ -1,0 +1,199 @@
+"""The privacy loss distribution as a plain array: composed by convolution, stored as bytes, always pessimistic.
+
+dp-accounting builds and composes such distributions too; the ledger needs them as arrays that can be stored
+and extended by one charge in milliseconds, without FFT noise in the tail. The tests hold ours against theirs.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.signal import fftconvolve
+
+__all__ = ["INTERVAL", "LossDistribution"]
+
+INTERVAL = 1e-3
+"""Losses are held on multiples of this."""
+
+_REACH = 600.0  # losses beyond +-this count as infinite (above) or as this (below): e^loss stays a float
+_UPPER_TAIL = 1e-18  # mass a composition may move to infinity
+_LOWER_TAIL = 1e-15  # mass a composition may lift to the lowest loss kept
+_SLACK = 1e-6  # relative: far above the rounding of 10^4 convolutions, far below what a delta is chosen to
+_SPARSE = 64
+_DIRECT = 30_000_000
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LossDistribution:
+    """Mass of each privacy loss l = log P(o)/Q(o), o ~ P, on a grid, for a pair that dominates the mechanism.
+
+    delta(epsilon) = infinity + sum over l > epsilon of mass(l) (1 - e^(epsilon - l)).
+
+    References
+    ----------
+    Koskela et al. (2020); Doroshenko et al. (2022), "Connect the dots" (the split of an atom between two
+    grid points keeps its mass under P and under Q, so the grid's curve lies on or above the true one).
+
+    Examples
+    --------
+    >>> once = LossDistribution.from_atoms([1.0, -1.0], [0.731058578630005, 0.268941421369995])
+    >>> round(once.delta_at(0.0), 6), round(once.compose(once).epsilon_at(1e-9), 6)
+    (0.462117, 2.0)
+    """
+
+    lower: int
+    masses: NDArray[np.float64]
+    infinity: float
+
+    @classmethod
+    def from_atoms(cls, losses: ArrayLike, masses: ArrayLike, *, infinity: float = 0.0) -> LossDistribution:
+        """Put atoms on the grid, each split between its two neighbours.
+
+        Examples
+        --------
+        >>> LossDistribution.from_atoms([0.0], [1.0]).masses
+        array([1., 0.])
+        """
+        loss = np.atleast_1d(np.asarray(losses, dtype=np.float64))
+        mass = np.atleast_1d(np.asarray(masses, dtype=np.float64))
+        beyond = loss > _REACH
+        infinity = float(infinity + mass[beyond].sum())
+        loss, mass = np.maximum(loss[~beyond], -_REACH), mass[~beyond]
+        below = np.floor(loss / INTERVAL).astype(np.int64)
+        share = np.expm1(-np.clip(loss - below * INTERVAL, 0, INTERVAL)) / math.expm1(-INTERVAL)
+        lower = int(below.min(initial=0)) if len(below) else 0
+        size = int(below.max(initial=lower)) - lower + 2
+        grid = np.bincount(below - lower, weights=mass * (1 - share), minlength=size)
+        grid += np.bincount(below - lower + 1, weights=mass * share, minlength=size)
+        return cls(lower, grid, infinity)._trim()
+
+    def compose(self, other: LossDistribution) -> LossDistribution:
+        """Return the distribution of both mechanisms run on the same data, the second chosen after the first.
+
+        Examples
+        --------
+        >>> fair = LossDistribution.from_atoms([0.0], [1.0])
+        >>> fair.compose(fair).epsilon_at(0.0)
+        0.0
+        """
+        masses, error = _convolve(self.masses, other.masses)
+        finite = 1 - (1 - self.infinity) * (1 - other.infinity)
+        return LossDistribution(self.lower + other.lower, masses, finite + error)._trim()
+
+    def power(self, count: int) -> LossDistribution:
+        """Return the distribution of ``count`` runs of the same mechanism.
+
+        Examples
+        --------
+        >>> coin = LossDistribution.from_atoms([0.1, -0.1], [0.52497919, 0.47502081])
+        >>> bool(abs(coin.power(3).delta_at(0.1) - coin.compose(coin).compose(coin).delta_at(0.1)) < 1e-12)
+        True
+        """
+        result: LossDistribution | None = None
+        square = self
+        while count:
+            if count & 1:
+                result = square if result is None else result.compose(square)
+            count >>= 1
+            if count:
+                square = square.compose(square)
+        return result if result is not None else LossDistribution(0, np.ones(1), 0.0)
+
+    def delta_at(self, epsilon: float) -> float:
+        """Return the least delta for which the pair is (epsilon, delta)-indistinguishable.
+
+        Examples
+        --------
+        >>> LossDistribution.from_atoms([1.0], [1.0]).delta_at(1.0)
+        0.0
+        """
+        losses = self._losses()
+        above = losses > epsilon
+        gaps = -np.expm1(epsilon - losses[above])
+        return float(self.infinity + (self.masses[above] * gaps).sum())
+
+    def epsilon_at(self, delta: float) -> float:
+        """Return the least epsilon >= 0 at ``delta``, rounded up; infinite where no epsilon will do.
+
+        Examples
+        --------
+        >>> LossDistribution.from_atoms([1.0], [0.5], infinity=0.5).epsilon_at(0.1)
+        inf
+        """
+        target = delta * (1 - _SLACK)
+        if self.infinity > target:
+            return math.inf
+        losses = self._losses()
+        # tails over l >= losses[i]: masses under P, and under Q (mass e^-l)
+        p_tail = np.cumsum(self.masses[::-1])[::-1]
+        q_tail = np.cumsum((self.masses * np.exp(-losses))[::-1])[::-1]
+        # on [losses[i-1], losses[i]) the curve is infinity + p_tail[i] - e^epsilon q_tail[i]
+        at_grid = self.infinity + p_tail - np.exp(losses) * q_tail
+        over = np.flatnonzero((at_grid > target) & (self.masses > 0))
+        index = int(over[-1]) + 1 if len(over) else int(np.searchsorted(losses, 0.0))
+        if index >= len(losses) or q_tail[index] <= 0 or p_tail[index] + self.infinity <= target:
+            top = losses[int(over[-1])] if len(over) else 0.0
+            return max(0.0, float(top))
+        epsilon = math.log((self.infinity + p_tail[index] - target) / q_tail[index])
+        return max(0.0, epsilon + 1e-12 * (1 + abs(epsilon)))
+
+    def to_bytes(self) -> bytes:
+        """Return the masses as little-endian float64, for the ledger's store.
+
+        Examples
+        --------
+        >>> len(LossDistribution.from_atoms([0.0], [1.0]).to_bytes())
+        16
+        """
+        return self.masses.astype("<f8").tobytes()
+
+    @classmethod
+    def from_bytes(cls, lower: int, masses: bytes, infinity: float) -> LossDistribution:
+        """Read back what :meth:`to_bytes` wrote.
+
+        Examples
+        --------
+        >>> LossDistribution.from_bytes(0, LossDistribution.from_atoms([0.0], [1.0]).to_bytes(), 0.0).lower
+        0
+        """
+        return cls(lower, np.frombuffer(masses, dtype="<f8").astype(np.float64), infinity)
+
+    def _losses(self) -> NDArray[np.float64]:
+        return (self.lower + np.arange(len(self.masses))) * INTERVAL
+
+    def _trim(self) -> LossDistribution:
+        """Cut the tails: what is cut above becomes infinite, what is cut below is lifted."""
+        top = np.cumsum(self.masses[::-1])
+        cut_above = int(np.searchsorted(top, _UPPER_TAIL, side="right"))
+        reach = self.lower + len(self.masses) - 1 - int(_REACH / INTERVAL)
+        cut_above = max(cut_above, reach)
+        cut_above = min(cut_above, len(self.masses) - 1)
+        keep = len(self.masses) - cut_above
+        moved_up = float(top[cut_above - 1]) if cut_above else 0.0
+        masses = self.masses[:keep]
+        bottom = np.cumsum(masses)
+        cut_below = min(int(np.searchsorted(bottom, _LOWER_TAIL, side="right")), keep - 1)
+        masses = masses[cut_below:].copy()
+        if cut_below:
+            masses[0] += bottom[cut_below - 1]
+        return LossDistribution(self.lower + cut_below, masses, self.infinity + moved_up)
+
+
+def _convolve(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:
+    """Convolve, and bound the mass that rounding may have lost."""
+    short, long = (a, b) if np.count_nonzero(a) <= np.count_nonzero(b) else (b, a)
+    atoms = np.flatnonzero(short)
+    if len(atoms) <= _SPARSE:
+        result = np.zeros(len(a) + len(b) - 1)
+        for atom in atoms:
+            result[atom : atom + len(long)] += short[atom] * long
+        return result, 0.0
+    if len(a) * len(b) <= _DIRECT:
+        return np.convolve(a, b), 0.0
+    size = len(a) + len(b) - 1
+    # |error| of each entry <= 6 u log2(n) |a|_2 |b|_2 (Higham 2002, Theorem 24.2, forward and back)
+    error = 6 * 2.0**-53 * math.log2(2 * size) * float(np.linalg.norm(a) * np.linalg.norm(b))
+    return np.maximum(fftconvolve(a, b), 0.0), error * size

@@ -1,0 +1,258 @@
+"""What is promised about a release: for which unit, how much, and under which assumptions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from fractions import Fraction
+from typing import Any
+
+import mpmath
+
+from tacit.privacy.errors import InvalidInput, UnitMismatch
+from tacit.privacy.loss import (
+    ApproximateLoss,
+    PrivacyLoss,
+    PureLoss,
+    distribution_of,
+    loss_from_json,
+    loss_to_json,
+)
+from tacit.privacy.rounding import check_count, check_delta, check_epsilon, exact, format_up, round_up
+
+__all__ = ["Guarantee", "NoGuarantee", "Promise", "Unit", "epsilon_of", "promise_from_json"]
+
+
+class Unit(StrEnum):
+    """What one change changes.
+
+    ``LABEL``: one row's label, features and everything else fixed. ``RECORD``: one whole row is replaced,
+    its label included. ``BAG``: one bag's label total.
+
+    Examples
+    --------
+    >>> Unit("label") is Unit.LABEL
+    True
+    """
+
+    LABEL = "label"
+    RECORD = "record"
+    BAG = "bag"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Guarantee:
+    """(epsilon, delta)-differential privacy for neighbours that differ in ``rows`` units.
+
+    Parameters
+    ----------
+    unit
+        What one change changes.
+    epsilon, delta
+        The promise. A float is read as the decimal it prints.
+    rows
+        How many units one person holds; 1 unless the user stated more (:meth:`for_group`).
+    loss
+        The mechanism's privacy loss, from which composition is worked out. Default: the worst that
+        (epsilon, delta) allows.
+    assumptions
+        What the promise rests on, one sentence each; shown wherever the release is used.
+
+    Examples
+    --------
+    >>> print(Guarantee(unit=Unit.LABEL, epsilon=1.0))
+    epsilon 1 for one label
+    """
+
+    unit: Unit
+    epsilon: float
+    delta: float = 0.0
+    rows: int = 1
+    loss: PrivacyLoss | None = None
+    assumptions: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "unit", _unit(self.unit))
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon, zero=True))
+        object.__setattr__(self, "delta", check_delta(self.delta))
+        object.__setattr__(self, "rows", check_count(self.rows, name="rows"))
+        object.__setattr__(self, "assumptions", tuple(self.assumptions))
+        if self.loss is not None and epsilon_of(self.loss, delta=self.delta) > self.epsilon:
+            raise InvalidInput(
+                f"epsilon must be at least {epsilon_of(self.loss, delta=self.delta)!r}, what the mechanism's "
+                f"privacy loss costs at delta {self.delta!r}, got {self.epsilon!r}"
+            )
+
+    @classmethod
+    def from_loss(
+        cls, loss: PrivacyLoss, *, unit: Unit, delta: float = 0.0, assumptions: tuple[str, ...] = ()
+    ) -> Guarantee:
+        """Return the tightest guarantee of a mechanism at ``delta``.
+
+        Examples
+        --------
+        >>> from tacit.privacy import DiscreteLaplaceLoss
+        >>> loss = DiscreteLaplaceLoss(scale=Fraction(2), sensitivity=1)
+        >>> Guarantee.from_loss(loss, unit=Unit.LABEL).epsilon
+        0.5
+        """
+        epsilon = epsilon_of(loss, delta=check_delta(delta))
+        if not math.isfinite(epsilon):
+            raise InvalidInput(f"delta must be larger than {delta!r}: at that delta this mechanism has no epsilon")
+        return cls(unit=unit, epsilon=epsilon, delta=delta, loss=loss, assumptions=assumptions)
+
+    @property
+    def privacy_loss(self) -> PrivacyLoss:
+        """The loss to compose: the mechanism's own, or the worst that (epsilon, delta) allows."""
+        if self.loss is not None:
+            return self.loss
+        if self.delta == 0:
+            return PureLoss(epsilon=self.epsilon)
+        return ApproximateLoss(epsilon=self.epsilon, delta=self.delta)
+
+    def for_group(self, *, rows: int) -> Guarantee:
+        """Return the promise to a person who holds ``rows`` units: k epsilon, and delta grown with it.
+
+        delta becomes delta (e^(k epsilon) - 1)/(e^epsilon - 1), rounded up.
+
+        Examples
+        --------
+        >>> Guarantee(unit=Unit.LABEL, epsilon=0.1).for_group(rows=3).epsilon
+        0.3
+        """
+        k = check_count(rows, name="rows")
+        if self.rows != 1:
+            raise InvalidInput(f"rows must be stated once, this guarantee is for {self.rows} rows already")
+        if k == 1:
+            return self
+        epsilon = round_up(k * exact(self.epsilon))
+        delta = _group_delta(self, k)
+        if delta >= 1:
+            raise InvalidInput(f"rows must be fewer: with {k} rows of one person delta reaches 1")
+        return replace(self, epsilon=epsilon, delta=delta, rows=k, loss=None)
+
+    def for_unit(self, unit: Unit) -> Guarantee:
+        """Restate the promise for a smaller unit: a record's change includes its label's.
+
+        Examples
+        --------
+        >>> Guarantee(unit=Unit.RECORD, epsilon=1.0).for_unit(Unit.LABEL).unit
+        <Unit.LABEL: 'label'>
+        """
+        target = _unit(unit)
+        if target == self.unit:
+            return self
+        if (self.unit, target) != (Unit.RECORD, Unit.LABEL):
+            raise UnitMismatch(f"a guarantee for one {self.unit} says nothing about one {target}")
+        return replace(self, unit=target)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the guarantee as plain JSON.
+
+        Examples
+        --------
+        >>> Guarantee(unit=Unit.LABEL, epsilon=1.0).to_json()["epsilon"]
+        1.0
+        """
+        return {
+            "unit": str(self.unit),
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rows": self.rows,
+            "loss": None if self.loss is None else loss_to_json(self.loss),
+            "assumptions": list(self.assumptions),
+        }
+
+    def __str__(self) -> str:
+        what = f"one {self.unit}" if self.rows == 1 else f"{self.rows} {self.unit}s of one person"
+        delta = f", delta {format_up(self.delta)}" if self.delta else ""
+        return f"epsilon {format_up(self.epsilon)}{delta} for {what}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoGuarantee:
+    """An explicit "none", with the reason; shown wherever the release is used.
+
+    Examples
+    --------
+    >>> print(NoGuarantee(reason="exact totals of bags"))
+    no guarantee: exact totals of bags
+    """
+
+    reason: str
+
+    def __post_init__(self) -> None:
+        if not self.reason.strip():
+            raise InvalidInput("reason must say why there is no guarantee, got an empty text")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the reason as plain JSON.
+
+        Examples
+        --------
+        >>> NoGuarantee(reason="exact").to_json()
+        {'none': 'exact'}
+        """
+        return {"none": self.reason}
+
+    def __str__(self) -> str:
+        return f"no guarantee: {self.reason}"
+
+
+Promise = Guarantee | NoGuarantee
+
+
+def promise_from_json(document: Mapping[str, Any]) -> Promise:
+    """Read back a guarantee, or an explicit none.
+
+    Examples
+    --------
+    >>> print(promise_from_json({"unit": "label", "epsilon": 2.0, "delta": 0.0}))
+    epsilon 2 for one label
+    """
+    if "none" in document:
+        return NoGuarantee(reason=document["none"])
+    missing = {"unit", "epsilon", "delta"} - set(document)
+    if missing:
+        raise InvalidInput(f"a guarantee must say its {', '.join(sorted(missing))}")
+    loss = document.get("loss")
+    return Guarantee(
+        unit=_unit(document["unit"]),
+        epsilon=document["epsilon"],
+        delta=document["delta"],
+        rows=document.get("rows", 1),
+        loss=None if loss is None else loss_from_json(loss),
+        assumptions=tuple(document.get("assumptions", ())),
+    )
+
+
+def epsilon_of(loss: PrivacyLoss, *, delta: float) -> float:
+    """Return what a loss costs at ``delta``, rounded up: the lesser of its pure epsilon and its distribution's.
+
+    Examples
+    --------
+    >>> epsilon_of(PureLoss(epsilon=1.0), delta=0.0)
+    1.0
+    """
+    pure = loss.pure_epsilon
+    return pure if delta == 0 else min(pure, distribution_of(loss).epsilon_at(delta))
+
+
+def _unit(unit: str) -> Unit:
+    try:
+        return Unit(unit)
+    except ValueError:
+        raise InvalidInput(f"unit must be one of {', '.join(Unit)}, got {unit!r}") from None
+
+
+def _group_delta(guarantee: Guarantee, k: int) -> float:
+    if guarantee.delta == 0:
+        return 0.0
+    if guarantee.epsilon == 0:
+        return round_up(k * exact(guarantee.delta))
+    with mpmath.workprec(200):
+        epsilon = mpmath.mpf(guarantee.epsilon)
+        grown = mpmath.expm1(k * epsilon) / mpmath.expm1(epsilon) * mpmath.mpf(guarantee.delta)
+        return math.nextafter(float(grown), math.inf)

@@ -1,0 +1,114 @@
+"""Exact epsilons: a float stands for the shortest decimal that prints it, and results round up, never down."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["check_count", "check_delta", "check_epsilon", "exact", "format_up", "round_up"]
+
+
+def exact(value: float | int | Fraction) -> Fraction:
+    """Read a number as the decimal a person typed, so that three charges of 0.1 are exactly 0.3.
+
+    Examples
+    --------
+    >>> 3 * exact(0.1) == exact(0.3)
+    True
+    """
+    if isinstance(value, Fraction):
+        return value
+    return Fraction(repr(float(value))) if isinstance(value, float) else Fraction(int(value))
+
+
+def round_up(value: Fraction | float) -> float:
+    """Return the least float whose decimal reading is not below ``value``.
+
+    Examples
+    --------
+    >>> round_up(exact(0.1) + exact(0.2))
+    0.3
+    >>> exact(round_up(Fraction(1, 3))) >= Fraction(1, 3)
+    True
+    """
+    if isinstance(value, float) and not math.isfinite(value):
+        return value
+    result = float(value)
+    while exact(result) < value:
+        result = math.nextafter(result, math.inf)
+    return result
+
+
+def format_up(value: float, *, digits: int = 4) -> str:
+    """Print an epsilon or a delta with few digits, rounded up.
+
+    Examples
+    --------
+    >>> format_up(0.123412), format_up(3.0), format_up(1e-6)
+    ('0.1235', '3', '1e-6')
+    """
+    if not math.isfinite(value):
+        return str(value)
+    rounded = Context(prec=digits, rounding=ROUND_CEILING).create_decimal(Decimal(repr(float(value))))
+    if rounded == 0:
+        return "0"
+    text = f"{rounded.normalize():f}"
+    return text if 1e-4 <= abs(rounded) < 1e6 else f"{rounded.normalize():e}"
+
+
+def check_epsilon(epsilon: float, *, name: str = "epsilon", zero: bool = False) -> float:
+    """Return ``epsilon`` as a float, or raise if it is not a finite number > 0 (>= 0 with ``zero``).
+
+    Examples
+    --------
+    >>> check_epsilon(-1.0)
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: epsilon must be a finite number > 0, got -1.0
+    """
+    rule = "a finite number >= 0" if zero else "a finite number > 0"
+    try:
+        number = float(epsilon)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name} must be {rule}, got {epsilon!r}") from None
+    if not math.isfinite(number) or number < 0 or (number == 0 and not zero):
+        raise InvalidInput(f"{name} must be {rule}, got {epsilon!r}")
+    return number
+
+
+def check_delta(delta: float, *, name: str = "delta", zero: bool = True) -> float:
+    """Return ``delta`` as a float, or raise if it is not in [0, 1) ((0, 1) without ``zero``).
+
+    Examples
+    --------
+    >>> check_delta(1.5)
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: delta must be in [0, 1), got 1.5
+    """
+    rule = "in [0, 1)" if zero else "in (0, 1)"
+    try:
+        number = float(delta)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name} must be {rule}, got {delta!r}") from None
+    if not 0 <= number < 1 or (number == 0 and not zero):
+        raise InvalidInput(f"{name} must be {rule}, got {delta!r}")
+    return number
+
+
+def check_count(value: int, *, name: str, least: int = 1) -> int:
+    """Return ``value`` as an int, or raise if it is not a whole number >= ``least``.
+
+    Examples
+    --------
+    >>> check_count(0, name="rows")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: rows must be a whole number >= 1, got 0
+    """
+    if isinstance(value, bool) or int(value) != value or value < least:
+        raise InvalidInput(f"{name} must be a whole number >= {least}, got {value!r}")
+    return int(value)
