@@ -88,13 +88,9 @@ def compose_parallel(parts: Mapping[str, Sequence[Guarantee]], *, delta: float |
 def _check_same_unit(first: Guarantee, other: Guarantee) -> None:
     if (first.unit, first.rows) != (other.unit, other.rows):
         raise UnitMismatch(
-            f"a guarantee for {_who(first)} and one for {_who(other)} do not add; "
+            f"a guarantee for {first.protects} and one for {other.protects} do not add; "
             "restate one with for_unit or for_group"
         )
-
-
-def _who(guarantee: Guarantee) -> str:
-    return f"one {guarantee.unit}" if guarantee.rows == 1 else f"{guarantee.rows} {guarantee.unit}s of one person"
 
 
 def _target_delta(parts: tuple[Guarantee, ...], delta: float | None) -> float:

@@ -55,7 +55,7 @@ class LossDistribution:
         Examples
         --------
         >>> LossDistribution.from_atoms([0.0], [1.0]).masses
-        array([1., 0.])
+        array([1.])
         """
         loss = np.atleast_1d(np.asarray(losses, dtype=np.float64))
         mass = np.atleast_1d(np.asarray(masses, dtype=np.float64))
@@ -126,19 +126,17 @@ class LossDistribution:
         target = delta * (1 - _SLACK)
         if self.infinity > target:
             return math.inf
+        if self.delta_at(0.0) <= target:
+            return 0.0
         losses = self._losses()
-        # tails over l >= losses[i]: masses under P, and under Q (mass e^-l)
+        # tails over l >= losses[i]: mass under P, and under Q (mass e^-l)
         p_tail = np.cumsum(self.masses[::-1])[::-1]
         q_tail = np.cumsum((self.masses * np.exp(-losses))[::-1])[::-1]
-        # on [losses[i-1], losses[i]) the curve is infinity + p_tail[i] - e^epsilon q_tail[i]
-        at_grid = self.infinity + p_tail - np.exp(losses) * q_tail
-        over = np.flatnonzero((at_grid > target) & (self.masses > 0))
-        index = int(over[-1]) + 1 if len(over) else int(np.searchsorted(losses, 0.0))
-        if index >= len(losses) or q_tail[index] <= 0 or p_tail[index] + self.infinity <= target:
-            top = losses[int(over[-1])] if len(over) else 0.0
-            return max(0.0, float(top))
-        epsilon = math.log((self.infinity + p_tail[index] - target) / q_tail[index])
-        return max(0.0, epsilon + 1e-12 * (1 + abs(epsilon)))
+        # on [losses[i-1], losses[i]) delta is infinity + p_tail[i] - e^epsilon q_tail[i], and it falls
+        at_grid = self.infinity + np.append(p_tail[1:], 0.0) - np.exp(losses) * np.append(q_tail[1:], 0.0)
+        i = int(np.argmax(at_grid <= target))
+        epsilon = math.log((self.infinity + p_tail[i] - target) / q_tail[i])
+        return epsilon + 1e-12 * (1 + epsilon)
 
     def to_bytes(self) -> bytes:
         """Return the masses as little-endian float64, for the ledger's store.
@@ -146,7 +144,7 @@ class LossDistribution:
         Examples
         --------
         >>> len(LossDistribution.from_atoms([0.0], [1.0]).to_bytes())
-        16
+        8
         """
         return self.masses.astype("<f8").tobytes()
 

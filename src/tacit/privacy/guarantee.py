@@ -6,7 +6,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from fractions import Fraction
 from typing import Any
 
 import mpmath
@@ -165,10 +164,20 @@ class Guarantee:
             "assumptions": list(self.assumptions),
         }
 
+    @property
+    def protects(self) -> str:
+        """Who is protected, in words.
+
+        Examples
+        --------
+        >>> Guarantee(unit=Unit.LABEL, epsilon=1.0).for_group(rows=2).protects
+        '2 labels of one person'
+        """
+        return f"one {self.unit}" if self.rows == 1 else f"{self.rows} {self.unit}s of one person"
+
     def __str__(self) -> str:
-        what = f"one {self.unit}" if self.rows == 1 else f"{self.rows} {self.unit}s of one person"
         delta = f", delta {format_up(self.delta)}" if self.delta else ""
-        return f"epsilon {format_up(self.epsilon)}{delta} for {what}"
+        return f"epsilon {format_up(self.epsilon)}{delta} for {self.protects}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,90 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from dp_accounting.pld import privacy_loss_distribution as theirs
+
+from tacit.privacy import (
+    ApproximateLoss,
+    ComposedLoss,
+    DiscreteGaussianLoss,
+    DiscreteLaplaceLoss,
+    GaussianLoss,
+    InvalidInput,
+    PureLoss,
+)
+from tacit.privacy.loss import distribution_of, loss_from_json, loss_to_json
+
+LOSSES = [
+    PureLoss(epsilon=0.7),
+    ApproximateLoss(epsilon=0.7, delta=1e-4),
+    DiscreteLaplaceLoss(scale=Fraction(7, 3), sensitivity=2),
+    DiscreteGaussianLoss(scale=Fraction(4), sensitivity=1),
+    GaussianLoss(scale=2.0, sensitivity=1.0),
+    ComposedLoss(parts=(PureLoss(epsilon=0.1), PureLoss(epsilon=0.1), GaussianLoss(scale=4.0, sensitivity=1.0))),
+]
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.kind)
+def test_json_round_trip(loss):
+    assert loss_from_json(loss_to_json(loss)) == loss
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.kind)
+def test_pure_epsilon_bounds_the_distribution(loss):
+    at_tiny_delta = distribution_of(loss).epsilon_at(1e-12)
+    assert at_tiny_delta <= loss.pure_epsilon + 2e-3
+
+
+def test_unknown_kind_is_refused():
+    with pytest.raises(InvalidInput, match="kind must be one of pure"):
+        loss_from_json({"kind": "magic"})
+
+
+def test_approximate_loss_spends_its_delta():
+    loss = ApproximateLoss(epsilon=1.0, delta=1e-3).distribution()
+    assert loss.delta_at(1.0) == pytest.approx(1e-3)
+    assert loss.epsilon_at(0.9e-3) == math.inf
+
+
+@pytest.mark.parametrize(("scale", "sensitivity"), [(1, 1), (Fraction(5, 2), 3), (40, 7)])
+def test_discrete_laplace_by_enumeration_of_outputs(scale, sensitivity):
+    """Both neighbours' whole output laws, summed on -4000..4000."""
+    loss = DiscreteLaplaceLoss(scale=Fraction(scale), sensitivity=sensitivity).distribution()
+    k = np.arange(-4000, 4001)
+    a = math.exp(-1 / float(scale))
+    p = (1 - a) / (1 + a) * a ** np.abs(k)
+    q = (1 - a) / (1 + a) * a ** np.abs(k - sensitivity)
+    for epsilon in np.linspace(0, sensitivity / float(scale), 7):
+        true = np.maximum(p - math.exp(epsilon) * q, 0).sum()
+        assert true - 1e-12 <= loss.delta_at(epsilon) <= true + 1e-6
+
+
+@pytest.mark.parametrize(("scale", "delta"), [(4, 3.055455e-6), (1, 0.141351)])
+def test_discrete_gaussian_pins(scale, delta):
+    """Formula sheet e3, sensitivity 1, epsilon 1."""
+    loss = DiscreteGaussianLoss(scale=Fraction(scale), sensitivity=1).distribution()
+    assert loss.delta_at(1.0) == pytest.approx(delta, rel=1e-5)
+
+
+def test_discrete_gaussian_agrees_with_dp_accounting():
+    ours = DiscreteGaussianLoss(scale=Fraction(3), sensitivity=2).distribution().power(4)
+    reference = theirs.from_discrete_gaussian_mechanism(3, sensitivity=2, use_connect_dots=True).self_compose(4)
+    assert ours.epsilon_at(1e-6) == pytest.approx(reference.get_epsilon_for_delta(1e-6), rel=1e-3)
+
+
+def test_dp_accounting_event_ignores_count_and_ours_does_not():
+    """ERRATA: ten compositions of its RandomizedResponseDpEvent cost as one."""
+    import dp_accounting
+    from dp_accounting.pld import PLDAccountant
+
+    keep = math.exp(1) / (1 + math.exp(1))
+    event = dp_accounting.RandomizedResponseDpEvent(noise_parameter=2 * (1 - keep), num_buckets=2)
+    epsilons = []
+    for count in (1, 10):
+        accountant = PLDAccountant(neighboring_relation=dp_accounting.NeighboringRelation.REPLACE_ONE)
+        accountant.compose(event, count)
+        epsilons.append(accountant.get_epsilon(1e-9))
+    assert epsilons[0] == pytest.approx(epsilons[1])
+    assert ComposedLoss(parts=(PureLoss(epsilon=1.0),) * 10).distribution().epsilon_at(1e-9) > 9

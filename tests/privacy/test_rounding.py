@@ -1,0 +1,46 @@
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tacit.privacy import InvalidInput
+from tacit.privacy.rounding import check_count, check_delta, check_epsilon, exact, format_up, round_up
+
+positive = st.floats(min_value=1e-12, max_value=1e6, allow_nan=False)
+
+
+def test_three_tenths_are_exact():
+    assert 3 * exact(0.1) == exact(0.3)
+    assert 0.1 + 0.1 + 0.1 > 0.3  # the float sum this replaces
+
+
+@given(st.fractions(min_value=0, max_value=1000))
+def test_round_up_is_the_least_float_not_below(value):
+    result = round_up(value)
+    assert exact(result) >= value
+    assert result == 0 or exact(math.nextafter(result, -math.inf)) < value
+
+
+@given(positive, st.integers(min_value=1, max_value=8))
+def test_printing_never_understates(value, digits):
+    assert Fraction(format_up(value, digits=digits)) >= exact(value)
+
+
+@pytest.mark.parametrize("bad", [0, -1.0, math.nan, math.inf, "one", None])
+def test_epsilon_is_refused(bad):
+    with pytest.raises(InvalidInput, match="epsilon must be a finite number > 0"):
+        check_epsilon(bad)
+
+
+@pytest.mark.parametrize("bad", [-1e-9, 1.0, math.nan, "x"])
+def test_delta_is_refused(bad):
+    with pytest.raises(InvalidInput, match=r"delta must be in \[0, 1\)"):
+        check_delta(bad)
+
+
+@pytest.mark.parametrize("bad", [0, 1.5, True])
+def test_count_is_refused(bad):
+    with pytest.raises(InvalidInput, match="rows must be a whole number >= 1"):
+        check_count(bad, name="rows")
