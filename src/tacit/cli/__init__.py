@@ -1,0 +1,5 @@
+"""The ``tacit`` command: parse, call, print; one module a surface."""
+
+from tacit.cli.app import main
+
+__all__ = ["main"]

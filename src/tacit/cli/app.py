@@ -1,0 +1,137 @@
+"""The root of the ``tacit`` command: its areas, its version, and how it ends when something goes wrong."""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from importlib import import_module
+from typing import Annotated, Any, cast
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.main import get_command
+
+from tacit import __version__
+
+__all__ = ["AREAS", "app", "load_area", "main"]
+
+AREAS: dict[str, str] = {}
+"""Name and one sentence of each area; ``tacit.cli.<name>`` holds its ``app``."""
+
+
+def load_area(name: str) -> TyperCommand | TyperGroup:
+    """Import an area's module and return its command.
+
+    An area is imported when it is used: the listing of ``tacit --help`` needs none of them.
+
+    Examples
+    --------
+    >>> from tacit.cli.app import AREAS, load_area
+    >>> [load_area(name).name for name in AREAS] == list(AREAS)
+    True
+    """
+    area: typer.Typer = import_module(f"tacit.cli.{name}").app
+    area.rich_markup_mode = None  # help is plain text, so brackets and examples stand as they were written
+    command = cast(TyperCommand | TyperGroup, get_command(area))
+    command.name = name
+    return command
+
+
+class _Areas(TyperGroup):
+    """Lists the areas without importing them, and imports the one that is called."""
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401
+        super().__init__(**settings)
+        self.commands = {name: TyperCommand(name, help=sentence) for name, sentence in AREAS.items()}
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:  # noqa: ANN401
+        name, found, rest = super().resolve_command(ctx, args)
+        return name, found and load_area(str(name)), rest
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:  # typer itself would exit without a word
+            raise typer.Exit(_say("interrupted", code=130)) from None
+
+
+app = typer.Typer(
+    cls=_Areas,
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"tacit {__version__}")
+        raise typer.Exit
+
+
+@app.callback(epilog="TACIT_TRACEBACK=1 shows the traceback of an error.")
+def _root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
+    ] = False,
+) -> None:
+    """Learn from labels you are not allowed to see, and measure what every release gives away.
+
+    Results go to standard output, progress and errors to standard error. Exit codes: 0 done, 1 a check
+    failed, 2 bad input or a refused release, 130 interrupted.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the ``tacit`` command and exit; an error a person can act on is one sentence and exit code 2.
+
+    Parameters
+    ----------
+    arguments
+        What stands after ``tacit`` on the command line; default: the process's own.
+
+    Examples
+    --------
+    >>> try:
+    ...     main(["--version"])
+    ... except SystemExit as end:
+    ...     print(end.code)
+    tacit ...
+    0
+    """
+    try:
+        try:
+            get_command(app).main(arguments, prog_name="tacit")
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:
+        # the interpreter flushes once more as it ends, and would complain
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except Exception as error:
+        sys.exit(_explain(error))
+
+
+def _explain(error: Exception) -> int:
+    from tacit.privacy.errors import TacitError  # imports the kernel: not before there is an error to explain
+
+    if os.environ.get("TACIT_TRACEBACK"):
+        traceback.print_exception(error)
+    if isinstance(error, TacitError):
+        return _say(f"error: {error}", code=2)
+    if isinstance(error, OSError) and error.filename is not None:
+        return _say(f"error: {error.filename}: {error.strerror}", code=2)
+    return _say(
+        f"error: unexpected {type(error).__name__}: {error}; please report it with the traceback that "
+        "TACIT_TRACEBACK=1 shows",
+        code=1,
+    )
+
+
+def _say(sentence: str, *, code: int) -> int:
+    typer.echo(" ".join(sentence.split()), err=True)
+    return code

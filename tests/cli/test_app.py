@@ -1,0 +1,146 @@
+"""The root command: what it prints, how it ends, how quickly it starts."""
+
+import os
+import signal
+import subprocess
+import sys
+from types import SimpleNamespace
+
+import pytest
+import typer
+
+import tacit
+from tacit.cli import app as root
+from tacit.privacy.errors import BudgetExceeded, InvalidInput
+
+HEAVY = {"duckdb", "dp_accounting", "ibis", "matplotlib", "numpy", "opendp", "pandas", "scipy", "sklearn", "torch"}
+
+
+def fail_with(error):
+    def command() -> None:
+        """Raise what the test asks for."""
+        raise error
+
+    return command
+
+
+@pytest.fixture
+def run(monkeypatch, capsys):
+    """Run ``tacit demo``, an area of one command, and return its exit code and output."""
+
+    def run(command, *arguments):
+        area = typer.Typer(add_completion=False)
+        area.command()(command)
+        monkeypatch.setitem(root.AREAS, "demo", "An area for the tests.")
+        monkeypatch.setattr(root, "import_module", lambda name: SimpleNamespace(app=area))
+        with pytest.raises(SystemExit) as end:
+            root.main(["demo", *arguments])
+        out, err = capsys.readouterr()
+        return end.value.code, out, err
+
+    return run
+
+
+def in_process(code, *, stdout=subprocess.PIPE):
+    prologue = "import sys, typer\nfrom types import SimpleNamespace\nfrom tacit.cli import app as root\n"
+    return subprocess.Popen(
+        [sys.executable, "-c", prologue + code], stdout=stdout, stderr=subprocess.PIPE, text=True, env=os.environ
+    )
+
+
+DEMO = """
+area = typer.Typer(add_completion=False)
+root.AREAS["demo"] = "An area for the tests."
+root.import_module = lambda name: SimpleNamespace(app=area)
+@area.command()
+def demo() -> None:
+"""
+
+
+def test_version_is_the_packages(capsys):
+    with pytest.raises(SystemExit) as end:
+        root.main(["--version"])
+    assert (end.value.code, capsys.readouterr().out) == (0, f"tacit {tacit.__version__}\n")
+
+
+def test_a_command_that_works_exits_with_0(run):
+    assert run(lambda: typer.echo("done")) == (0, "done\n", "")
+
+
+def test_a_mistake_of_the_user_is_one_sentence_and_exit_code_2(run):
+    error = InvalidInput("epsilon must be > 0,\n got -1.0")
+    assert run(fail_with(error)) == (2, "", "error: epsilon must be > 0, got -1.0\n")
+
+
+def test_a_refused_charge_exits_with_2(run):
+    code, out, err = run(fail_with(BudgetExceeded("spent 1, asked 1, left 0")))
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+
+
+def test_a_file_that_cannot_be_opened_is_named(run, tmp_path):
+    code, out, err = run(lambda: open(tmp_path / "absent.csv").close())
+    assert (code, out) == (2, "")
+    assert err == f"error: {tmp_path / 'absent.csv'}: No such file or directory\n"
+
+
+def test_an_unexpected_error_asks_to_be_reported(run):
+    code, out, err = run(fail_with(RuntimeError("boom")))
+    assert (code, out) == (1, "")
+    assert err.startswith("error: unexpected RuntimeError: boom; please report it")
+    assert err.count("\n") == 1
+
+
+def test_the_traceback_is_shown_on_demand(run, monkeypatch):
+    monkeypatch.setenv("TACIT_TRACEBACK", "1")
+    code, _, err = run(fail_with(InvalidInput("no")))
+    assert code == 2
+    assert "Traceback (most recent call last)" in err
+    assert err.endswith("error: no\n")
+
+
+def test_an_unknown_command_is_a_usage_error(capsys):
+    with pytest.raises(SystemExit) as end:
+        root.main(["nonsense"])
+    assert end.value.code == 2
+    assert "No such command 'nonsense'" in capsys.readouterr().err
+
+
+def test_an_area_of_one_command_needs_no_second_word(run):
+    assert run(lambda: typer.echo("[brackets]"))[1] == "[brackets]\n"
+    code, out, _ = run(lambda: None, "--help")
+    assert (code, out.split("\n")[0]) == (0, "Usage: tacit demo [OPTIONS]")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
+def test_an_interrupt_is_one_line_and_exit_code_130():
+    process = in_process(DEMO + "    print('ready', flush=True)\n    import time; time.sleep(60)\nroot.main(['demo'])")
+    assert process.stdout.readline() == "ready\n"
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (130, "interrupted\n")
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs POSIX pipes")
+@pytest.mark.parametrize("lines", [1, 100_000])
+def test_a_broken_pipe_is_quiet(lines):
+    read, write = os.pipe()
+    os.close(read)
+    process = in_process(DEMO + f"    print('line\\n' * {lines})\nroot.main(['demo'])", stdout=write)
+    os.close(write)
+    _, err = process.communicate(timeout=30)
+    assert (process.returncode, err) == (1, "")
+
+
+def test_help_imports_nothing_heavy():
+    code = """
+import atexit
+atexit.register(lambda: print("MODULES", *sys.modules, file=sys.stderr))
+root.main(["--help"])
+"""
+    process = in_process(code)
+    out, err = process.communicate(timeout=60)
+    loaded = {name.split(".")[0] for name in err.partition("MODULES")[2].split()}
+    assert "typer" in loaded, "control: the list of modules was read"
+    assert loaded & HEAVY == set()
+    assert all(name in out for name in root.AREAS)
