@@ -1,0 +1,135 @@
+"""Read a CSV or TSV file lazily: one header line, one type a column for the whole file."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import gzip
+import io
+import re
+import zlib
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import ibis
+from ibis.backends.duckdb import Backend
+
+from tacit.data.names import check_names
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["ACCEPTED", "csv_fault", "read_csv_file"]
+
+ACCEPTED = "give a CSV, TSV, Parquet or Arrow file"
+
+_DELIMITERS = (",", ";", "\t", "|")
+_MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null"]
+# No BOOLEAN: DuckDB would turn the words Yes, No, t and f into truth values.
+_TYPES = ["BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"]
+_OTHER_TEXT = {"JSON": re.compile(r'\s*[\[{]\s*["{\[\]}\d-]'), "markup": re.compile(r"\s*<[!?a-zA-Z]")}
+_HEAD = 1 << 16
+
+
+def read_csv_file(path: Path, *, connection: Backend) -> ibis.Table:
+    r"""Return a lazy table of a delimited text file, plain or gzipped.
+
+    The delimiter is the one of ``, ; tab |`` that splits the header line most often. Types are decided by
+    reading the whole file once, so that a late value cannot break a later query; a column of numbers and words
+    is text.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "t.csv"
+    >>> _ = path.write_text("a;y\n1;yes\n2;no\n")
+    >>> read_csv_file(path, connection=ibis.duckdb.connect()).columns
+    ('a', 'y')
+    """
+    zipped = _is_gzip(path)
+    header, delimiter = _read_header(path, zipped=zipped)
+    check_names(filter(None, map(str.strip, header)), source=str(path))
+    dialect = {
+        "header": True,
+        "delim": delimiter,
+        "quote": '"',
+        "escape": '"',
+        "skip": 0,
+        "nullstr": _MISSING,
+        "compression": "gzip" if zipped else "none",
+    }
+    pattern = glob.escape(str(path))  # DuckDB reads *, ? and [ in a name as a pattern
+    return connection.read_csv(pattern, **dialect, **_settle_types(pattern, path, dialect, connection))
+
+
+def _is_gzip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(2) == b"\x1f\x8b"
+
+
+def _read_header(path: Path, *, zipped: bool) -> tuple[list[str], str]:
+    try:
+        with gzip.open(path) if zipped else path.open("rb") as file:
+            head = file.read(_HEAD)
+    except (OSError, EOFError, zlib.error) as error:
+        raise InvalidInput(f"{path} cannot be read: {error}") from None
+    text = _decode(head, path)
+    splits = {d: next(csv.reader(io.StringIO(text), delimiter=d), []) for d in _DELIMITERS}
+    delimiter = max(_DELIMITERS, key=lambda d: len(splits[d]))
+    return splits[delimiter], delimiter
+
+
+def _decode(head: bytes, path: Path) -> str:
+    if not head.strip():
+        raise InvalidInput(f"{path} is empty; a table needs a header line and at least one row")
+    try:
+        text = head.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if error.start < len(head) - 4 or len(head) < _HEAD:  # else a character cut by the end of the block
+            raise InvalidInput(f"{path} is not a table: it is not text in UTF-8; {ACCEPTED}") from None
+        text = head[: error.start].decode("utf-8-sig")
+    if "\0" in text:
+        raise InvalidInput(f"{path} is not a table: it is not text; {ACCEPTED}")
+    if kind := next((kind for kind, start in _OTHER_TEXT.items() if start.match(text)), None):
+        raise InvalidInput(f"{path} is not a table: it looks like {kind}; {ACCEPTED}")
+    return text
+
+
+def _settle_types(
+    pattern: str, path: Path, dialect: dict[str, Any], connection: Backend
+) -> dict[str, dict[str, str] | str]:
+    options = dialect | {"sample_size": -1, "auto_type_candidates": _TYPES}
+    call = f"FROM sniff_csv(?, {', '.join(f'{key} = {_literal(value)}' for key, value in options.items())})"
+    try:
+        found = connection.con.execute(call, [pattern])
+        row = dict(zip((d[0] for d in found.description), found.fetchone(), strict=True))
+    except duckdb.Error as error:
+        reason = csv_fault(error, delimiter=dialect["delim"])
+        raise InvalidInput(f"{path} is not a table: {reason}") from None
+    columns = {column["name"]: column["type"] for column in row["Columns"]}
+    formats = {"dateformat": row["DateFormat"], "timestampformat": row["TimestampFormat"]}
+    return {"columns": columns} | {key: value for key, value in formats.items() if value}
+
+
+def _literal(value: object) -> str:
+    if isinstance(value, list):
+        return f"[{', '.join(map(_literal, value))}]"
+    return str(value).lower() if isinstance(value, bool | int) else "'" + str(value).replace("'", "''") + "'"
+
+
+def csv_fault(error: Exception, *, delimiter: str) -> str:
+    """Say in one clause what DuckDB found wrong in a CSV file.
+
+    Examples
+    --------
+    >>> csv_fault(duckdb.Error("CSV Error on Line: 3 Expected Number of Columns: 2 Found: 3"), delimiter=",")
+    "line 3 has 3 fields split by ',' and the header has 2"
+    """
+    text = str(error)
+    line = re.search(r"CSV Error on Line: (\d+)", text)
+    where = f"line {line[1]}" if line else "a line"
+    if "nicode" in text:
+        return f"{where} is not text in UTF-8"
+    fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
+    if fields:
+        return f"{where} has {fields[2]} fields split by {delimiter!r} and the header has {fields[1]}"
+    return f"its rows do not all have the fields of the header, split by {delimiter!r}"

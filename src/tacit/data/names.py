@@ -1,0 +1,52 @@
+"""Column names: told apart, and found or suggested."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["check_names", "check_present"]
+
+_LISTED = 12
+
+
+def check_names(names: Iterable[str], *, source: str) -> None:
+    """Refuse column names that are equal, or equal but for case, which SQL does not tell apart.
+
+    Examples
+    --------
+    >>> check_names(["x", "y", "x"], source="t.csv")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: t.csv has two columns named 'x'; rename one of them
+    """
+    seen: dict[str, str] = {}
+    for name in names:
+        earlier = seen.get(name.casefold())
+        seen[name.casefold()] = name
+        if earlier == name:
+            raise InvalidInput(f"{source} has two columns named {name!r}; rename one of them")
+        if earlier is not None:
+            raise InvalidInput(f"{source} has columns {earlier!r} and {name!r}, the same but for case; rename one")
+
+
+def check_present(name: str, columns: Sequence[str], *, argument: str) -> str:
+    """Return ``name`` if it is a column, or raise with the nearest name and the list of columns.
+
+    Examples
+    --------
+    >>> check_present("survivd", ["class", "survived"], argument="label")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: label names no column 'survivd'; did you mean 'survived'? ...
+    """
+    if name in columns:
+        return name
+    folded = {str(column).strip().casefold(): column for column in columns}
+    near = difflib.get_close_matches(str(name).strip().casefold(), folded, n=1)
+    hint = f"; did you mean {folded[near[0]]!r}?" if near else ";"
+    more = f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else ""
+    listed = ", ".join(map(str, columns[:_LISTED]))
+    raise InvalidInput(f"{argument} names no column {name!r}{hint} the columns are {listed}{more}")

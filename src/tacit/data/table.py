@@ -1,0 +1,189 @@
+"""Take the user's own table, from a file or from memory, as one lazy Ibis table."""
+
+from __future__ import annotations
+
+import glob
+import tempfile
+from functools import cache
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import ibis
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet
+from ibis.backends.duckdb import Backend
+
+from tacit.data.csv_file import ACCEPTED, read_csv_file
+from tacit.data.names import check_names
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["load_table"]
+
+_PARQUET, _ARROW_FILE, _ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+_PARQUET_SUFFIXES, _ARROW_SUFFIXES = {".parquet", ".pq"}, {".arrow", ".feather", ".ipc", ".arrows"}
+
+
+def load_table(source: object) -> ibis.Table:
+    """Return ``source`` as a lazy Ibis table that keeps the order of its rows.
+
+    A file is not read into memory: queries on the table stream through DuckDB, which spills to disk what does
+    not fit. A CSV file is read once from end to end to decide its types; ``NA``, ``N/A``, ``NaN``, ``null`` and
+    nothing between two delimiters are missing values there.
+
+    Parameters
+    ----------
+    source
+        The path of a CSV or TSV file (plain or gzipped), a Parquet file, or an Arrow or Feather file; or a
+        pandas or polars frame, a pyarrow table, dataset or record batch reader, or an Ibis table, which is
+        returned as it is. A record batch reader is read to its end into DuckDB. A pandas index is left out.
+
+    Returns
+    -------
+    ibis.Table
+        At least one column and one row; no two columns with the same name.
+
+    Raises
+    ------
+    InvalidInput
+        The file is missing, empty or not a table, two columns share a name, or there are no rows.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = load_table(pd.DataFrame({"x": [1, 2, 3], "y": ["a", "b", "a"]}))
+    >>> table.y.nunique().execute()
+    2
+    >>> load_table("nowhere.csv")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: nowhere.csv does not exist; give the path of a table
+    """
+    if isinstance(source, str | PathLike):
+        table, name = _read_file(Path(source)), str(source)
+    elif isinstance(source, ibis.Table):
+        table, name = source, "the Ibis table"
+    else:
+        name = f"the {type(source).__name__}"
+        table = _from_memory(source, name)
+    check_names(table.columns, source=name)
+    return _check_rows(table, name)
+
+
+@cache
+def connection() -> Backend:
+    """Return the process's one DuckDB connection, so that tables of two files can be joined.
+
+    Examples
+    --------
+    >>> connection() is connection()
+    True
+    """
+    # Spilled rows are private: a folder that only this user reads, removed at exit, not the working folder.
+    spill = tempfile.TemporaryDirectory(prefix="tacit-", ignore_cleanup_errors=True)
+    backend = ibis.duckdb.connect(temp_directory=spill.name, preserve_insertion_order=True)
+    backend.raw_sql("SET enable_progress_bar = false")
+    backend.spill = spill
+    return backend
+
+
+def _read_file(path: Path) -> ibis.Table:
+    if not path.exists():
+        raise InvalidInput(f"{path} does not exist; give the path of a table")
+    if path.is_dir():
+        raise InvalidInput(f"{path} is a folder; give the path of one file")
+    with path.open("rb") as file:
+        start = file.read(8)
+    if not start:
+        raise InvalidInput(f"{path} is empty; a table needs columns and at least one row")
+    if start.startswith(_PARQUET) or path.suffix.lower() in _PARQUET_SUFFIXES:
+        return _read_parquet(path)
+    if start.startswith((_ARROW_FILE, _ARROW_STREAM)) or path.suffix.lower() in _ARROW_SUFFIXES:
+        return _read_arrow(path, stream=start.startswith(_ARROW_STREAM))
+    return read_csv_file(path, connection=connection())
+
+
+def _read_parquet(path: Path) -> ibis.Table:
+    try:
+        names = pyarrow.parquet.read_schema(path).names
+        check_names(names, source=str(path))
+        return connection().read_parquet(glob.escape(str(path)))
+    except (pa.ArrowException, OSError, duckdb.Error) as error:
+        raise InvalidInput(f"{path} is not a readable Parquet file: {_first_line(error)}; {ACCEPTED}") from None
+
+
+def _read_arrow(path: Path, *, stream: bool) -> ibis.Table:
+    try:
+        if stream:
+            with pa.memory_map(str(path)) as file:
+                return _from_memory(pa.ipc.open_stream(file).read_all(), str(path))
+        return _from_memory(pyarrow.dataset.dataset(path, format="ipc"), str(path))
+    except (pa.ArrowException, OSError) as error:
+        raise InvalidInput(f"{path} is not a readable Arrow file: {_first_line(error)}; {ACCEPTED}") from None
+
+
+def _from_memory(source: object, name: str) -> ibis.Table:
+    if isinstance(source, pa.RecordBatchReader):
+        return _from_reader(source, name)
+    arrow = _to_arrow(source)
+    check_names(arrow.schema.names, source=name)
+    if not arrow.schema.names:
+        raise InvalidInput(f"{name} has no columns; a table needs at least one")
+    return ibis.memtable(arrow)
+
+
+def _from_reader(reader: pa.RecordBatchReader, name: str) -> ibis.Table:
+    check_names(reader.schema.names, source=name)
+    # A reader can be read once, a table many times: keep the rows in DuckDB, which spills them when it must.
+    return connection().create_table(ibis.util.gen_name("reader"), reader, temp=True)
+
+
+def _to_arrow(source: object) -> pa.Table | pa.dataset.Dataset:
+    if isinstance(source, pa.Table | pa.dataset.Dataset):
+        return source
+    if isinstance(source, pa.RecordBatch):
+        return pa.Table.from_batches([source])
+    if isinstance(source, pd.DataFrame):
+        return _from_pandas(source)
+    if type(source).__module__.partition(".")[0] == "polars":  # not imported unless the user did
+        frame: Any = source.collect() if hasattr(source, "collect") else source
+        if hasattr(frame, "get_columns"):  # a frame, not a series
+            return frame.to_arrow()
+    raise InvalidInput(
+        "source must be a path, a pandas or polars frame, a pyarrow table or an Ibis table, "
+        f"got {type(source).__name__}"
+    )
+
+
+def _from_pandas(frame: pd.DataFrame) -> pa.Table:
+    names = [str(name) for name in frame.columns]
+    check_names(names, source="the DataFrame")
+    try:
+        return pa.Table.from_pandas(frame.set_axis(names, axis=1), preserve_index=False)
+    except pa.ArrowException as error:
+        column = next((name for name in names if _is_mixed(frame.iloc[:, names.index(name)])), None)
+        what = f"column {column!r} mixes types" if column else _first_line(error)
+        raise InvalidInput(f"the DataFrame is not a table: {what}; give each column one type") from None
+
+
+def _is_mixed(column: pd.Series[Any]) -> bool:
+    return column.dropna().map(type).nunique() > 1
+
+
+def _check_rows(table: ibis.Table, name: str) -> ibis.Table:
+    if not table.columns:
+        raise InvalidInput(f"{name} has no columns; a table needs at least one")
+    try:
+        rows = table.limit(1).to_pyarrow().num_rows
+    except (duckdb.Error, pa.ArrowException, ibis.common.exceptions.IbisError) as error:
+        raise InvalidInput(f"{name} cannot be read: {_first_line(error)}") from None
+    if not rows:
+        raise InvalidInput(f"{name} has no rows; a table needs at least one")
+    return table
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")
