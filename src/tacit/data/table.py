@@ -138,7 +138,11 @@ def _from_memory(source: object, name: str) -> ibis.Table:
 def _from_reader(reader: pa.RecordBatchReader, name: str) -> ibis.Table:
     check_names(reader.schema.names, source=name)
     # A reader can be read once, a table many times: keep the rows in DuckDB, which spills them when it must.
-    return connection().create_table(ibis.util.gen_name("reader"), reader, temp=True)
+    backend, table = connection(), ibis.util.gen_name("reader")
+    backend.con.register(f"{table}_rows", reader)
+    backend.raw_sql(f'CREATE TEMP TABLE "{table}" AS FROM "{table}_rows"')
+    backend.con.unregister(f"{table}_rows")
+    return backend.table(table)
 
 
 def _to_arrow(source: object) -> pa.Table | pa.dataset.Dataset:
