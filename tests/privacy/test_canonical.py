@@ -38,6 +38,7 @@ COLUMNS = {
     "time": column([dt.time(1), None, dt.time(2, 3, 4, 5), dt.time(0), dt.time(4)]),
     "timestamp": column([dt.datetime(2020, 1, 1, 0, 0, 0, 5), None, dt.datetime(1, 1, 1)] * 2),
     "list": column([[1, None], None, [], [3], [4, 5, 6]]),
+    "vectors": column([[1.5, 2.0], None, [3.0, None], [4.0, 5.0], [6.0, 7.0]], pa.list_(pa.float32(), 2)),
     "struct": column([{"a": 1, "b": "x"}, None, {"a": None, "b": ""}, {"a": 2, "b": None}, {"a": 3, "b": "y"}]),
     "dictionary": column(["a", None, "b", "a", "c"]).cast(pa.schema({"x": pa.dictionary(pa.int8(), pa.string())})),
 }
