@@ -1,0 +1,1 @@
+"""Scores: a loss value for a submission, what it tells about the labels, and how to keep it from telling."""

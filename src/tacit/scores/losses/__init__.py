@@ -1,0 +1,37 @@
+"""The losses a host may return, each with its clipping, its reduction and its inverse, at any precision."""
+
+from tacit.scores.losses.base import Loss, Reduction, check_labels
+from tacit.scores.losses.clip import Clip, MachineEpsilon, ProbabilityFloor, Unclipped
+from tacit.scores.losses.cross_entropy import ClampedCrossEntropy, CrossEntropy
+from tacit.scores.losses.logits import SigmoidCrossEntropy, SoftmaxCrossEntropy
+from tacit.scores.losses.precision import (
+    FLOAT64,
+    ArbitraryPrecision,
+    Float32,
+    Float64,
+    FloatingPoint,
+    Precision,
+)
+from tacit.scores.losses.squared import Mahalanobis, SquaredError
+
+__all__ = [
+    "FLOAT64",
+    "ArbitraryPrecision",
+    "ClampedCrossEntropy",
+    "Clip",
+    "CrossEntropy",
+    "Float32",
+    "Float64",
+    "FloatingPoint",
+    "Loss",
+    "MachineEpsilon",
+    "Mahalanobis",
+    "Precision",
+    "ProbabilityFloor",
+    "Reduction",
+    "SigmoidCrossEntropy",
+    "SoftmaxCrossEntropy",
+    "SquaredError",
+    "Unclipped",
+    "check_labels",
+]

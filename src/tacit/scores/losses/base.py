@@ -1,0 +1,225 @@
+"""What a loss is to an attacker: a table of values, one for each row and candidate label, that the host adds up."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_count
+from tacit.scores.losses.precision import FLOAT64, Numbers, Precision
+
+__all__ = ["Loss", "Reduction", "check_labels", "offsets_of"]
+
+
+class Reduction(Enum):
+    """How the host turns row losses into one score.
+
+    Examples
+    --------
+    >>> Reduction.MEAN.name
+    'MEAN'
+    """
+
+    MEAN = "mean"
+    SUM = "sum"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loss(ABC):
+    """A loss that is a sum over rows of l(prediction row, label), with the host's clipping and reduction.
+
+    Predictions are one number a row (of class 1) where ``columns`` is 1, and ``classes`` numbers a row otherwise.
+
+    Parameters
+    ----------
+    classes
+        Number of labels K; they are 0..K-1.
+    reduction
+        Mean or sum over rows.
+
+    Examples
+    --------
+    >>> from tacit.scores.losses import CrossEntropy
+    >>> loss = CrossEntropy()
+    >>> loss.row_losses([0.25]).round(4)
+    array([[0.2877, 1.3863]])
+    >>> round(loss.score([0.25, 0.5], [1, 0]), 4)
+    1.0397
+    """
+
+    classes: int = 2
+    reduction: Reduction = Reduction.MEAN
+
+    def __post_init__(self) -> None:
+        check_count(self.classes, name="classes", least=2)
+
+    @property
+    def columns(self) -> int:
+        """Numbers in a prediction row: 1 for a binary loss on class 1's value, else the number of classes.
+
+        Examples
+        --------
+        >>> from tacit.scores.losses import CrossEntropy
+        >>> CrossEntropy().columns, CrossEntropy(classes=3).columns
+        (1, 3)
+        """
+        return 1 if self.classes == 2 else self.classes
+
+    def row_losses(self, predictions: ArrayLike, *, precision: Precision = FLOAT64) -> Numbers:
+        """Return l(prediction row, label) for every row and label, clipped as the host does: (rows, classes).
+
+        Examples
+        --------
+        >>> from tacit.scores.losses import CrossEntropy
+        >>> CrossEntropy(classes=3).row_losses([[0.5, 0.25, 0.25]]).round(4)
+        array([[0.6931, 1.3863, 1.3863]])
+        """
+        with precision.active():
+            return self._losses(precision.array(predictions), precision)
+
+    def score(self, predictions: ArrayLike, labels: ArrayLike, *, precision: Precision = FLOAT64) -> Any:
+        """Return the score as the host computes it.
+
+        Parameters
+        ----------
+        predictions
+            (rows,) or (rows, classes).
+        labels
+            Whole numbers in 0..classes-1.
+        precision
+            The host's number system.
+
+        Returns
+        -------
+        float, gmpy2.mpfr or mpmath.mpf
+            By precision.
+
+        Examples
+        --------
+        >>> from tacit.scores.losses import ArbitraryPrecision, SquaredError
+        >>> SquaredError().score([0.0, 0.5], [1, 1])
+        0.625
+        >>> SquaredError().score([0.0, 0.5], [1, 1], precision=ArbitraryPrecision(bits=100))
+        mpf('0.625')
+        """
+        table = self.row_losses(predictions, precision=precision)
+        truth = check_labels(labels, classes=self.classes, rows=len(table))
+        with precision.active():
+            return self._reduce(table[np.arange(len(table)), truth], precision)
+
+    def neutral(self, rows: int, *, precision: Precision = FLOAT64) -> Numbers:
+        """Return predictions of 1/K: rows whose loss does not depend on their label.
+
+        Examples
+        --------
+        >>> from tacit.scores.losses import CrossEntropy
+        >>> CrossEntropy().neutral(2)
+        array([0.5, 0.5])
+        """
+        shape = (rows,) if self.columns == 1 else (rows, self.columns)
+        with precision.active():
+            return precision.array(np.ones(shape)) / precision.array(self.classes)
+
+    @abstractmethod
+    def difference_range(self, *, precision: Precision = FLOAT64) -> float:
+        """Return R, the largest loss difference between two labels of one row after clipping; may be infinite.
+
+        Examples
+        --------
+        >>> from tacit.scores.losses import CrossEntropy, ProbabilityFloor
+        >>> round(CrossEntropy(clip=ProbabilityFloor(1e-6)).difference_range(), 4)
+        13.8155
+        """
+
+    def step_range(self, *, precision: Precision = FLOAT64) -> float:
+        """Return the largest s for which a row with losses constant + s y, y = 0..K-1, exists.
+
+        Examples
+        --------
+        >>> from tacit.scores.losses import SquaredError
+        >>> SquaredError().step_range(), SquaredError(classes=3).step_range()
+        (1.0, 0.6666666666666666)
+        """
+        return self.difference_range(precision=precision) / (self.classes - 1)
+
+    @abstractmethod
+    def prediction_for(self, differences: ArrayLike, *, precision: Precision = FLOAT64) -> Numbers:
+        """Return predictions whose rows have the wanted loss differences.
+
+        Parameters
+        ----------
+        differences
+            (rows,): l(y) - l(0) = a y for every label y. (rows, classes): l(y) - l(0) = d[y] - d[0].
+            Positive a keeps class 1's probability small, where floats are finest.
+        precision
+            The number system of the result.
+
+        Returns
+        -------
+        ndarray
+            Predictions within the clip; rows of probabilities sum to 1.
+
+        Raises
+        ------
+        InvalidInput
+            If a difference is out of the loss's range.
+
+        Examples
+        --------
+        >>> from tacit.scores.losses import SquaredError
+        >>> SquaredError().prediction_for([0.5, 1.0])
+        array([0.25, 0.  ])
+        """
+
+    @abstractmethod
+    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers: ...
+
+    def _reduce(self, losses: Numbers, precision: Precision) -> Any:
+        if losses.dtype != object:  # NumPy's pairwise sum, as the real scorers do
+            return float(losses.mean() if self.reduction is Reduction.MEAN else losses.sum())
+        total = losses.sum()
+        return total / precision.array(len(losses))[()] if self.reduction is Reduction.MEAN else total
+
+
+def check_labels(labels: ArrayLike, *, classes: int, rows: int | None = None) -> NDArray[np.int64]:
+    """Return labels as integers, or raise if they are not whole numbers in 0..classes-1, one for each row.
+
+    Examples
+    --------
+    >>> check_labels([0, 2], classes=2)
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: labels must be whole numbers in 0..1, got 2 at row 1
+    """
+    given = np.asarray(labels)
+    if given.ndim != 1 or given.size == 0:
+        raise InvalidInput(f"labels must be a non-empty list of one label a row, got shape {given.shape}")
+    if rows is not None and len(given) != rows:
+        raise InvalidInput(f"labels must be one for each of the {rows} prediction rows, got {len(given)}")
+    good = np.isin(given, np.arange(classes))
+    if not good.all():
+        where = int(np.argmin(good))
+        raise InvalidInput(f"labels must be whole numbers in 0..{classes - 1}, got {given[where]} at row {where}")
+    return given.astype(np.int64)
+
+
+def offsets_of(differences: ArrayLike, *, classes: int, precision: Precision) -> Numbers:
+    """Return wanted losses up to a constant, (rows, classes), the first column 0.
+
+    Examples
+    --------
+    >>> offsets_of([0.5], classes=3, precision=FLOAT64)
+    array([[0. , 0.5, 1. ]])
+    """
+    given = precision.array(differences)
+    if given.ndim == 1:
+        return given[:, None] * precision.array(np.arange(classes))
+    if given.ndim != 2 or given.shape[1] != classes:
+        raise InvalidInput(f"differences must have shape (rows,) or (rows, {classes}), got {given.shape}")
+    return given - given[:, :1]

@@ -1,0 +1,152 @@
+"""How a host keeps probabilities away from 0 and 1."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tacit.privacy.errors import InvalidInput
+from tacit.scores.losses.precision import FLOAT64, Numbers, Precision
+
+__all__ = ["Clip", "MachineEpsilon", "ProbabilityFloor", "Unclipped", "probability_table"]
+
+
+class Clip(ABC):
+    """A rule that moves a probability into [floor, 1 - floor].
+
+    Examples
+    --------
+    >>> ProbabilityFloor(0.1).clip(np.array([0.0, 0.5, 1.0]))
+    array([0.1, 0.5, 0.9])
+    """
+
+    __slots__ = ()
+
+    @abstractmethod
+    def log_floor(self, *, precision: Precision = FLOAT64) -> float:
+        """Return the natural logarithm of the least probability that keeps its own loss.
+
+        Examples
+        --------
+        >>> round(MachineEpsilon().log_floor(), 2)
+        -36.04
+        """
+
+    def clip(self, probabilities: Numbers, *, precision: Precision = FLOAT64) -> Numbers:
+        """Return the probabilities the host computes with.
+
+        Examples
+        --------
+        >>> Unclipped().clip(np.array([0.0]))
+        array([0.])
+        """
+        floor, one = precision.array([self._floor(precision), 1.0])
+        bounded: Numbers = np.minimum(np.maximum(probabilities, floor), one - floor)
+        return bounded
+
+    @abstractmethod
+    def _floor(self, precision: Precision) -> float: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Unclipped(Clip):
+    """No clipping: a probability of 0 costs an infinite loss; the number system alone limits a row.
+
+    Examples
+    --------
+    >>> round(Unclipped().log_floor(), 1)
+    -708.4
+    """
+
+    def log_floor(self, *, precision: Precision = FLOAT64) -> float:
+        """Return the logarithm of the precision's smallest normal number.
+
+        Examples
+        --------
+        >>> from tacit.scores.losses import ArbitraryPrecision
+        >>> Unclipped().log_floor(precision=ArbitraryPrecision(bits=100))
+        -inf
+        """
+        return precision.log_smallest
+
+    def _floor(self, precision: Precision) -> float:
+        return 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class MachineEpsilon(Clip):
+    """Clip at the epsilon of the predictions' dtype, as ``sklearn.metrics.log_loss`` does since version 1.3.
+
+    Examples
+    --------
+    >>> MachineEpsilon().clip(np.array([0.0]))
+    array([2.22044605e-16])
+    """
+
+    def log_floor(self, *, precision: Precision = FLOAT64) -> float:
+        """Return the logarithm of the precision's epsilon.
+
+        Examples
+        --------
+        >>> from tacit.scores.losses import Float32
+        >>> round(MachineEpsilon().log_floor(precision=Float32()), 2)
+        -15.94
+        """
+        return (1 - precision.bits) * math.log(2)
+
+    def _floor(self, precision: Precision) -> float:
+        return precision.epsilon
+
+
+@dataclass(frozen=True, slots=True)
+class ProbabilityFloor(Clip):
+    """Clip into [floor, 1 - floor]; 1e-15 is what older scorers and many competition hosts use.
+
+    Examples
+    --------
+    >>> ProbabilityFloor(1e-15).clip(np.array([0.0]))
+    array([1.e-15])
+    """
+
+    floor: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.floor < 0.5:
+            raise InvalidInput(f"floor must be in (0, 1/2), got {self.floor!r}")
+
+    def log_floor(self, *, precision: Precision = FLOAT64) -> float:
+        """Return the logarithm of the floor.
+
+        Examples
+        --------
+        >>> round(ProbabilityFloor(1e-6).log_floor(), 4)
+        -13.8155
+        """
+        return max(math.log(self.floor), precision.log_smallest)
+
+    def _floor(self, precision: Precision) -> float:
+        return self.floor
+
+
+def probability_table(predictions: ArrayLike, *, classes: int, precision: Precision) -> Numbers:
+    """Return probabilities as (rows, classes): one column p stands for (1 - p, p).
+
+    Examples
+    --------
+    >>> probability_table([0.25], classes=2, precision=FLOAT64)
+    array([[0.75, 0.25]])
+    """
+    given = precision.array(predictions)
+    inside = (given >= 0) & (given <= 1)
+    if not np.all(inside):
+        raise InvalidInput(f"predictions must be probabilities in [0, 1], got {given[~inside].flat[0]}")
+    if given.ndim == 1 and classes == 2:
+        return np.stack([precision.array(1) - given, given], axis=1)
+    if given.ndim != 2 or given.shape[1] != classes:
+        rule = "(rows,) or (rows, 2)" if classes == 2 else f"(rows, {classes})"
+        raise InvalidInput(f"predictions must have shape {rule}, got {given.shape}")
+    return given

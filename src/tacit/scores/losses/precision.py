@@ -1,0 +1,327 @@
+"""The number systems a score is computed in: binary64, binary32, any floating-point format, any precision."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar, TypeAlias
+
+import gmpy2
+import mpmath
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import xlogy
+
+from tacit.privacy.rounding import check_count
+
+__all__ = ["FLOAT64", "ArbitraryPrecision", "Float32", "Float64", "FloatingPoint", "Numbers", "Precision"]
+
+Numbers: TypeAlias = NDArray[Any]
+"""An array of a precision's numbers: a float dtype, or objects (gmpy2.mpfr, mpmath.mpf)."""
+
+
+class Precision(ABC):
+    """A number system: how numbers are stored and rounded, and the elementary functions on them.
+
+    Arithmetic on what :meth:`array` returns is plain NumPy arithmetic, done while :meth:`active` is entered.
+
+    Examples
+    --------
+    >>> isinstance(Float64(), Precision)
+    True
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def bits(self) -> int:
+        """Bits of the significand, the leading one included.
+
+        Examples
+        --------
+        >>> Float64().bits, Float32().bits, FloatingPoint.of_bits(33).bits
+        (53, 24, 17)
+        """
+
+    @property
+    @abstractmethod
+    def log_smallest(self) -> float:
+        """Natural logarithm of the smallest positive normal number; minus infinity if there is none.
+
+        Examples
+        --------
+        >>> round(Float64().log_smallest, 1)
+        -708.4
+        """
+
+    @property
+    def epsilon(self) -> float:
+        """Distance from 1 to the next number.
+
+        Examples
+        --------
+        >>> Float32().epsilon == float(np.finfo(np.float32).eps)
+        True
+        """
+        return math.ldexp(1.0, 1 - self.bits)
+
+    def active(self) -> AbstractContextManager[object]:
+        """Return the context in which arithmetic rounds to this precision.
+
+        Examples
+        --------
+        >>> with ArbitraryPrecision(bits=200).active():
+        ...     print(mpmath.mp.prec)
+        200
+        """
+        return nullcontext()
+
+    def array(self, values: ArrayLike) -> Numbers:
+        """Return ``values`` rounded to this precision.
+
+        Examples
+        --------
+        >>> Float32().array([0.1]).dtype
+        dtype('float32')
+        >>> FloatingPoint(exponent_bits=5, fraction_bits=10).array([4096.5])
+        array([mpfr('4096.0',11)], dtype=object)
+        """
+        return self._apply("number", np.asarray(values))
+
+    def log(self, x: Numbers) -> Numbers:
+        """Return the natural logarithm; minus infinity at 0.
+
+        Examples
+        --------
+        >>> Float64().log(np.array([0.0, 1.0]))
+        array([-inf,   0.])
+        """
+        return self._apply("log", x)
+
+    def log1p(self, x: Numbers) -> Numbers:
+        """Return ln(1 + x).
+
+        Examples
+        --------
+        >>> Float64().log1p(np.array([1e-20]))
+        array([1.e-20])
+        """
+        return self._apply("log1p", x)
+
+    def exp(self, x: Numbers) -> Numbers:
+        """Return e^x.
+
+        Examples
+        --------
+        >>> binary64 = FloatingPoint(exponent_bits=11, fraction_bits=52)
+        >>> float(binary64.exp(binary64.array([1.0]))[0]) == math.e
+        True
+        """
+        return self._apply("exp", x)
+
+    @abstractmethod
+    def _apply(self, name: str, x: Numbers) -> Numbers: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Float64(Precision):
+    """IEEE binary64, computed by NumPy.
+
+    Examples
+    --------
+    >>> Float64().epsilon
+    2.220446049250313e-16
+    """
+
+    bits: ClassVar[int] = 53
+    log_smallest: ClassVar[float] = -1022 * math.log(2)
+
+    def _apply(self, name: str, x: Numbers) -> Numbers:
+        return _native(name, x, np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Float32(Precision):
+    """IEEE binary32, computed by NumPy.
+
+    Examples
+    --------
+    >>> Float32().epsilon
+    1.1920928955078125e-07
+    """
+
+    bits: ClassVar[int] = 24
+    log_smallest: ClassVar[float] = -126 * math.log(2)
+
+    def _apply(self, name: str, x: Numbers) -> Numbers:
+        return _native(name, x, np.float32)
+
+
+FLOAT64 = Float64()
+"""The precision of every default."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FloatingPoint(Precision):
+    """A binary floating-point format: every operation is correctly rounded to it (MPFR), with subnormals.
+
+    Results beyond the largest number are infinite, as in IEEE 754.
+
+    Parameters
+    ----------
+    exponent_bits, fraction_bits
+        Besides one sign bit; 11 and 52 is binary64, 5 and 10 is binary16.
+
+    References
+    ----------
+    Aggarwal et al. (2021), Appendices A.1 and D: the model FPA(phi).
+
+    Examples
+    --------
+    >>> FloatingPoint(exponent_bits=8, fraction_bits=7).array([0.1])
+    array([mpfr('0.1001',8)], dtype=object)
+    """
+
+    exponent_bits: int
+    fraction_bits: int
+
+    def __post_init__(self) -> None:
+        check_count(self.exponent_bits, name="exponent_bits", least=2)
+        check_count(self.fraction_bits, name="fraction_bits", least=1)
+
+    @classmethod
+    def of_bits(cls, bits: int) -> FloatingPoint:
+        """Return the paper's FPA(phi): one sign bit, the rest split evenly, an odd bit to the fraction.
+
+        Examples
+        --------
+        >>> FloatingPoint.of_bits(17)
+        FloatingPoint(exponent_bits=8, fraction_bits=8)
+        """
+        rest = check_count(bits, name="bits", least=5) - 1
+        return cls(exponent_bits=rest // 2, fraction_bits=rest - rest // 2)
+
+    @property
+    def bits(self) -> int:
+        """Bits of the significand, the leading one included.
+
+        Examples
+        --------
+        >>> FloatingPoint(exponent_bits=5, fraction_bits=10).bits
+        11
+        """
+        return self.fraction_bits + 1
+
+    @property
+    def log_smallest(self) -> float:
+        """Natural logarithm of the smallest positive normal number.
+
+        Examples
+        --------
+        >>> FloatingPoint(exponent_bits=11, fraction_bits=52).log_smallest == Float64().log_smallest
+        True
+        """
+        return (2 - (1 << (self.exponent_bits - 1))) * math.log(2)
+
+    def active(self) -> AbstractContextManager[object]:
+        """Return the MPFR context of this format.
+
+        Examples
+        --------
+        >>> with FloatingPoint(exponent_bits=5, fraction_bits=10).active():
+        ...     print(gmpy2.mpfr(70000))
+        inf
+        """
+        # MPFR writes numbers as m 2^e with 1/2 <= m < 1, hence the shifts by one.
+        largest = 1 << (self.exponent_bits - 1)
+        context: AbstractContextManager[object] = gmpy2.context(
+            precision=self.bits, emax=largest, emin=4 - largest - self.bits, subnormalize=True
+        )
+        return context
+
+    def _apply(self, name: str, x: Numbers) -> Numbers:
+        with self.active():
+            return _elementwise(_to_mpfr if name == "number" else getattr(gmpy2, name), x)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ArbitraryPrecision(Precision):
+    """mpmath numbers of ``bits`` bits and unbounded exponent.
+
+    References
+    ----------
+    Aggarwal et al. (2021), Appendix A.1: the model APA.
+
+    Examples
+    --------
+    >>> print(ArbitraryPrecision(bits=200).log(np.array([2]))[0])
+    0.693147180559945
+    """
+
+    log_smallest: ClassVar[float] = -math.inf
+    bits: int = field()  # without field() the base's property would be taken for the default
+
+    def __post_init__(self) -> None:
+        check_count(self.bits, name="bits", least=2)
+
+    def active(self) -> AbstractContextManager[object]:
+        """Return mpmath's context of this precision.
+
+        Examples
+        --------
+        >>> with ArbitraryPrecision(bits=64).active():
+        ...     mpmath.mp.prec
+        64
+        """
+        context: AbstractContextManager[object] = mpmath.workprec(self.bits)
+        return context
+
+    def _apply(self, name: str, x: Numbers) -> Numbers:
+        with self.active():
+            return _elementwise(_to_mpf if name == "number" else getattr(mpmath, name), x)
+
+
+def _native(name: str, x: Numbers, dtype: type[np.floating[Any]]) -> Numbers:
+    function = _NATIVE[name](dtype)
+    with np.errstate(divide="ignore", under="ignore", over="ignore"):
+        result: Numbers = function(x)
+    return result
+
+
+_NATIVE: dict[str, Callable[[type[np.floating[Any]]], Callable[[Numbers], Numbers]]] = {
+    "number": lambda dtype: lambda x: x.astype(dtype),
+    # scikit-learn's logarithm is xlogy, whose last bit can differ from np.log's.
+    "log": lambda dtype: lambda x: xlogy(dtype(1), x),
+    "log1p": lambda dtype: np.log1p,
+    "exp": lambda dtype: np.exp,
+}
+
+
+def _elementwise(function: Callable[[Any], Any], values: Numbers) -> Numbers:
+    result = np.empty(values.shape, dtype=object)
+    result[...] = np.frompyfunc(function, 1, 1)(values.astype(object))
+    return result
+
+
+def _to_mpfr(value: Any) -> Any:
+    if isinstance(value, mpmath.mpf):
+        value = _fraction(value) if mpmath.isfinite(value) else float(value)
+    return gmpy2.mpfr(gmpy2.mpq(value) if isinstance(value, Fraction) else value)
+
+
+def _to_mpf(value: Any) -> Any:
+    if isinstance(value, gmpy2.mpfr):
+        exactly = gmpy2.is_finite(value)
+        value = Fraction(*(int(part) for part in value.as_integer_ratio())) if exactly else float(value)
+    return mpmath.mpf(value.numerator) / value.denominator if isinstance(value, Fraction) else mpmath.mpf(value)
+
+
+def _fraction(value: Any) -> Fraction:
+    sign, mantissa, exponent, _ = value._mpf_
+    magnitude = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+    return -magnitude if sign else magnitude

@@ -1,0 +1,189 @@
+"""Quadratic losses: the Brier score and the Mahalanobis divergence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tacit.privacy.errors import InvalidInput
+from tacit.scores.losses.base import Loss, offsets_of
+from tacit.scores.losses.clip import probability_table
+from tacit.scores.losses.precision import FLOAT64, Numbers, Precision
+
+__all__ = ["Mahalanobis", "SquaredError"]
+
+_SLACK = 1e-9  # a probability this little outside [0, 1] is rounding, not a wrong plan
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SquaredError(Loss):
+    """Squared Euclidean loss, the Brier score of ``sklearn.metrics.brier_score_loss``.
+
+    Two classes: l(y) = (y - t)^2, so a = l(1) - l(0) = 1 - 2 t. K classes: l(y) = sum_k ([y = k] - p_k)^2,
+    so l(y) - l(0) = 2 (p_0 - p_y).
+
+    References
+    ----------
+    Aggarwal et al. (2021), equation (10).
+
+    Examples
+    --------
+    >>> SquaredError().row_losses([0.25])
+    array([[0.0625, 0.5625]])
+    >>> SquaredError(classes=3).prediction_for([0.5])
+    array([[0.58333333, 0.33333333, 0.08333333]])
+    """
+
+    def difference_range(self, *, precision: Precision = FLOAT64) -> float:
+        """Return 1 for two classes and 2 for more.
+
+        Examples
+        --------
+        >>> SquaredError().difference_range(), SquaredError(classes=4).difference_range()
+        (1.0, 2.0)
+        """
+        return 1.0 if self.classes == 2 else 2.0
+
+    def step_range(self, *, precision: Precision = FLOAT64) -> float:
+        """Return the s for which the least probability, 1/K - s (K - 1)/4, is 0 (two classes: 1).
+
+        Examples
+        --------
+        >>> SquaredError().step_range(), round(SquaredError(classes=3).step_range(), 6)
+        (1.0, 0.666667)
+        """
+        return 1.0 if self.classes == 2 else 4 / (self.classes * (self.classes - 1))
+
+    def prediction_for(self, differences: ArrayLike, *, precision: Precision = FLOAT64) -> Numbers:
+        """Return t = (1 - a)/2, or p_y = 1/K + (mean of the offsets - offset y)/2.
+
+        Examples
+        --------
+        >>> SquaredError().prediction_for([0.0, 0.6])
+        array([0.5, 0.2])
+        """
+        with precision.active():
+            offsets = offsets_of(differences, classes=self.classes, precision=precision)
+            if self.classes == 2:
+                p = (precision.array(1) - offsets[:, 1:]) / precision.array(2)
+            else:
+                k = precision.array(self.classes)
+                centred = offsets.sum(axis=1, keepdims=True) / k - offsets
+                p = precision.array(1) / k + centred / precision.array(2)
+            p = into_unit_interval(p, loss=self, precision=precision)
+            return p[:, 0] if self.classes == 2 else p
+
+    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+        p = probability_table(predictions, classes=self.classes, precision=precision)
+        truths = precision.array(np.eye(self.classes))
+        # One column a candidate label, each summed as scikit-learn sums it.
+        columns = [((truth - p) ** 2).sum(axis=1) for truth in truths]
+        losses = np.stack(columns, axis=1)
+        return losses / precision.array(2) if self.classes == 2 else losses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mahalanobis(Loss):
+    """Mahalanobis loss (e - q)' A (e - q), e the one-hot label and q = (t, 1 - t): alpha (y - t)^2.
+
+    alpha = a + d - b - c for A = [[a, b], [c, d]], and a difference is alpha (1 - 2 t).
+
+    Parameters
+    ----------
+    matrix
+        A, positive definite.
+    halved
+        Whether the factor 1/2 of the divergence is kept; the paper's loss drops it.
+
+    References
+    ----------
+    Aggarwal et al. (2021), Theorem 8, false as printed: theta = (0.2, 0.2) gives labels (0, 1) and (1, 0)
+    the same loss.
+
+    Examples
+    --------
+    >>> loss = Mahalanobis(matrix=((1.0, 0.0), (0.0, 1.0)))
+    >>> loss.difference_range()
+    2.0
+    >>> loss.score([0.2, 0.2], [0, 1]) == loss.score([0.2, 0.2], [1, 0])
+    True
+    """
+
+    matrix: tuple[tuple[float, float], tuple[float, float]]
+    halved: bool = False
+
+    def __post_init__(self) -> None:
+        Loss.__post_init__(self)
+        if self.classes != 2:
+            raise InvalidInput(f"classes must be 2 for Mahalanobis, got {self.classes!r}; use SquaredError")
+        given = np.asarray(self.matrix, dtype=np.float64)
+        if given.shape != (2, 2) or not np.all(np.linalg.eigvalsh(given + given.T) > 0):
+            raise InvalidInput(f"matrix must be a positive definite 2 x 2 matrix, got {self.matrix!r}")
+        object.__setattr__(self, "matrix", tuple(tuple(row) for row in given.tolist()))
+
+    @property
+    def weight(self) -> float:
+        """alpha = a + d - b - c, or half of it; > 0 for every positive definite A.
+
+        Examples
+        --------
+        >>> Mahalanobis(matrix=((2.0, 0.5), (0.5, 1.0)), halved=True).weight
+        1.0
+        """
+        (a, b), (c, d) = self.matrix
+        return (a + d - (b + c)) / (2 if self.halved else 1)
+
+    def difference_range(self, *, precision: Precision = FLOAT64) -> float:
+        """Return alpha.
+
+        Examples
+        --------
+        >>> Mahalanobis(matrix=((2.0, 0.5), (0.5, 1.0))).difference_range()
+        2.0
+        """
+        return self.weight
+
+    def prediction_for(self, differences: ArrayLike, *, precision: Precision = FLOAT64) -> Numbers:
+        """Return t = (1 - difference/alpha)/2.
+
+        Examples
+        --------
+        >>> Mahalanobis(matrix=((1.0, 0.0), (0.0, 1.0))).prediction_for([1.0])
+        array([0.25])
+        """
+        with precision.active():
+            offsets = offsets_of(differences, classes=2, precision=precision)[:, 1]
+            t = (precision.array(1) - offsets / precision.array(self.weight)) / precision.array(2)
+            return into_unit_interval(t, loss=self, precision=precision)
+
+    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+        t = probability_table(predictions, classes=2, precision=precision)[:, 1]
+        (a, b), (c, d) = precision.array(self.matrix)
+        columns = []
+        for label in precision.array([0, 1]):
+            first = label - t  # the second entry of e - q is minus the first
+            second = -first
+            columns.append(a * first * first + (b + c) * first * second + d * second * second)
+        losses = np.stack(columns, axis=1)
+        return losses / precision.array(2) if self.halved else losses
+
+
+def into_unit_interval(p: Numbers, *, loss: Loss, precision: Precision) -> Numbers:
+    """Return probabilities with rounding beyond 0 and 1 removed, or raise if more than rounding is.
+
+    Examples
+    --------
+    >>> into_unit_interval(np.array([-1e-17]), loss=SquaredError(), precision=FLOAT64)
+    array([0.])
+    """
+    zero, one = precision.array([0.0, 1.0])
+    if p.size and (p.min() < -_SLACK or p.max() > 1 + _SLACK):
+        raise InvalidInput(
+            f"differences must be within {loss.difference_range(precision=precision):.6g} for {loss} "
+            f"(steps within {loss.step_range(precision=precision):.6g}): they need a probability outside "
+            "[0, 1]; ask for fewer labels in this query"
+        )
+    bounded: Numbers = np.minimum(np.maximum(p, zero), one)
+    return bounded
