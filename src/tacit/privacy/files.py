@@ -1,0 +1,140 @@
+"""Write a file whole or not at all, and never over another one by accident."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import BinaryIO
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["write_atomically"]
+
+_DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+
+
+@contextmanager
+def write_atomically(path: str | os.PathLike[str], *, force: bool = False, mode: int = 0o666) -> Iterator[BinaryIO]:
+    """Open a new file beside ``path`` that takes its name, synced to disk, when the block ends without an error.
+
+    Readers see no file (or the old one) and then the whole new one. After an error or Ctrl-C the unfinished
+    file is removed and ``path`` is as it was. Of two writers without ``force`` one is refused, even when both
+    began before the file existed. The unfinished file's path is the ``name`` of the handle.
+
+    Parameters
+    ----------
+    path
+        A new file in an existing folder.
+    force
+        Replace an existing file; it never becomes readable by more people than before. Links, folders and
+        devices are not replaced.
+    mode
+        The permissions, less the user's umask; 0o600 for secrets.
+
+    Raises
+    ------
+    InvalidInput
+        The file exists and ``force`` is false, or the place cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "release.json"
+    >>> with write_atomically(path) as file:
+    ...     _ = file.write(b"{}")
+    >>> path.read_bytes()
+    b'{}'
+    >>> with write_atomically(path) as file:
+    ...     pass
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: ... exists already; choose another path or force overwriting
+    """
+    target = Path(path)
+    mode = _check_target(target, force=force, mode=mode)
+    unfinished = target.with_name(f".tacit-{secrets.token_hex(8)}.part")
+    try:
+        with _create(unfinished, target, mode) as file:
+            duplicate = os.dup(file.fileno())  # the block may close its handle; the sync comes after it
+            try:
+                yield file
+                if not file.closed:
+                    file.flush()
+                os.fsync(duplicate)
+            finally:
+                os.close(duplicate)
+        _publish(unfinished, target, force=force)
+    except OSError as error:
+        if error.errno in _DISK_FULL:
+            raise _unwritable(target, error) from error
+        raise
+    finally:
+        unfinished.unlink(missing_ok=True)
+    _sync_folder(target.parent)
+
+
+def _check_target(target: Path, *, force: bool, mode: int) -> int:
+    try:
+        found = target.lstat()
+    except FileNotFoundError:
+        return mode
+    except OSError as error:
+        raise _unwritable(target, error) from None
+    if not force:
+        raise _taken(target)
+    if not stat.S_ISREG(found.st_mode):
+        raise InvalidInput(f"{target} is not a plain file and is not overwritten; choose another path")
+    return mode & stat.S_IMODE(found.st_mode)
+
+
+def _create(unfinished: Path, target: Path, mode: int) -> BinaryIO:
+    try:
+        return open(unfinished, "xb", opener=lambda name, flags: os.open(name, flags, mode))
+    except OSError as error:
+        raise _unwritable(target, error) from None
+
+
+def _publish(unfinished: Path, target: Path, *, force: bool) -> None:
+    if force:
+        os.replace(unfinished, target)
+        return
+    try:
+        os.link(unfinished, target)  # unlike a rename, fails where the name is taken
+    except FileExistsError:
+        raise _taken(target) from None
+    except OSError:  # a file system without hard links: take the name first, empty, then fill it
+        _reserve(target)
+        try:
+            os.replace(unfinished, target)
+        except BaseException:
+            target.unlink()
+            raise
+
+
+def _reserve(target: Path) -> None:
+    try:
+        os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+    except FileExistsError:
+        raise _taken(target) from None
+
+
+def _sync_folder(folder: Path) -> None:
+    with suppress(OSError):  # Windows opens no folders
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _taken(target: Path) -> InvalidInput:
+    return InvalidInput(f"{target} exists already; choose another path or force overwriting")
+
+
+def _unwritable(target: Path, error: OSError) -> InvalidInput:
+    return InvalidInput(f"{target} cannot be written: {error.strerror}; choose another path")

@@ -1,0 +1,192 @@
+"""A file is there whole or not at all, and never replaces another one by accident."""
+
+import errno
+import io
+import os
+import stat
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.files import write_atomically
+
+posix = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions, links and devices")
+
+
+def names(folder):
+    return sorted(entry.name for entry in folder.iterdir())
+
+
+def write_late_and_early(path):
+    with write_atomically(path) as late:
+        late.write(b"late")
+        with write_atomically(path) as early:
+            early.write(b"early")
+
+
+def write_and_raise(path, error, *, force=False):
+    with write_atomically(path, force=force) as file:
+        file.write(b"new")
+        raise error
+
+
+def no_hard_links(*_args, **_kwargs):
+    raise OSError(errno.EPERM, "Operation not permitted")
+
+
+@pytest.fixture(params=["hard links", "no hard links"])
+def file_system(request, monkeypatch):
+    if request.param == "no hard links":
+        monkeypatch.setattr(os, "link", no_hard_links)
+
+
+@pytest.mark.usefixtures("file_system")
+class TestNewFile:
+    def test_appears_whole_at_the_end_of_the_block(self, tmp_path):
+        path = tmp_path / "a.bin"
+        with write_atomically(path) as file:
+            file.write(b"half")
+            file.flush()
+            assert not path.exists()
+        assert path.read_bytes() == b"half"
+        assert names(tmp_path) == ["a.bin"]
+
+    def test_existing_file_is_kept(self, tmp_path):
+        path = tmp_path / "a.bin"
+        path.write_bytes(b"old")
+        with pytest.raises(InvalidInput, match=r"a\.bin exists already; choose another path"), write_atomically(path):
+            pytest.fail("the block must not run")
+        assert path.read_bytes() == b"old"
+
+    def test_second_of_two_writers_is_refused_though_both_began_before_the_file_existed(self, tmp_path):
+        path = tmp_path / "a.bin"
+        with pytest.raises(InvalidInput, match="exists already"):
+            write_late_and_early(path)
+        assert path.read_bytes() == b"early"
+        assert names(tmp_path) == ["a.bin"]
+
+    def test_one_of_many_threads_wins(self, tmp_path):
+        path, start, won, lost = tmp_path / "a.bin", threading.Barrier(16), [], []
+
+        def write(number):
+            try:
+                with write_atomically(path) as file:
+                    file.write(bytes([number]) * 1000)
+                    start.wait()
+                won.append(number)
+            except InvalidInput:
+                lost.append(number)
+
+        threads = [threading.Thread(target=write, args=(number,)) for number in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert len(won) == 1
+        assert len(lost) == 15
+        assert path.read_bytes() == bytes(won) * 1000
+        assert names(tmp_path) == ["a.bin"]
+
+
+def test_a_rename_would_lose_the_early_writers_file(tmp_path, monkeypatch):
+    """The control: were the name taken by a rename, the race above would overwrite."""
+    monkeypatch.setattr(os, "link", os.replace)
+    path = tmp_path / "a.bin"
+    write_late_and_early(path)
+    assert path.read_bytes() == b"late"
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, RuntimeError, OSError])
+@pytest.mark.parametrize("force", [False, True])
+def test_error_in_the_block_leaves_everything_as_it_was(tmp_path, error, force):
+    path = tmp_path / "a.bin"
+    if force:
+        path.write_bytes(b"old")
+    before = names(tmp_path)
+    with pytest.raises(error):
+        write_and_raise(path, error, force=force)
+    assert names(tmp_path) == before
+    assert not force or path.read_bytes() == b"old"
+
+
+def test_force_replaces(tmp_path):
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"old")
+    with write_atomically(path, force=True) as file:
+        file.write(b"new")
+        file.flush()
+        assert path.read_bytes() == b"old"
+    assert path.read_bytes() == b"new"
+    assert names(tmp_path) == ["a.bin"]
+
+
+def test_process_that_dies_leaves_the_old_file(tmp_path):
+    path = tmp_path / "a.bin"
+    path.write_bytes(b"old")
+    program = (
+        "import os, sys\n"
+        "from tacit.privacy.files import write_atomically\n"
+        "with write_atomically(sys.argv[1], force=True) as file:\n"
+        "    file.write(b'new')\n"
+        "    file.flush()\n"
+        "    os._exit(9)\n"
+    )
+    assert subprocess.run([sys.executable, "-c", program, path], check=False).returncode == 9
+    assert path.read_bytes() == b"old"
+
+
+def test_handle_may_be_closed_by_the_block(tmp_path):
+    path = tmp_path / "a.txt"
+    with write_atomically(path) as file, io.TextIOWrapper(file, encoding="utf-8", newline="\n") as text:
+        text.write("é\n")
+    assert path.read_bytes() == "é\n".encode()
+
+
+def test_full_disk_is_one_sentence(tmp_path):
+    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+    with pytest.raises(InvalidInput, match=r"a\.bin cannot be written: .*; choose another path"):
+        write_and_raise(tmp_path / "a.bin", full)
+    assert names(tmp_path) == []
+
+
+def test_missing_folder_is_one_sentence(tmp_path):
+    path = tmp_path / "none" / "a.bin"
+    with pytest.raises(InvalidInput, match="cannot be written: No such file or directory"), write_atomically(path):
+        pytest.fail("the block must not run")
+
+
+@posix
+@pytest.mark.parametrize(("mode", "wanted"), [(0o600, 0o600), (0o666, 0o640)])
+def test_mode_less_umask(tmp_path, mode, wanted):
+    before = os.umask(0o027)
+    try:
+        with write_atomically(tmp_path / "a.bin", mode=mode) as file:
+            assert stat.S_IMODE(os.stat(file.name).st_mode) == wanted
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "a.bin").stat().st_mode) == wanted
+
+
+@posix
+def test_replaced_file_is_not_opened_to_others(tmp_path):
+    path = tmp_path / "secret"
+    path.write_bytes(b"old")
+    path.chmod(0o600)
+    with write_atomically(path, force=True) as file:
+        file.write(b"new")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+
+
+@posix
+@pytest.mark.parametrize("kind", ["folder", "link", "fifo"])
+def test_force_replaces_plain_files_only(tmp_path, kind):
+    path, kept = tmp_path / "a", tmp_path / "kept"
+    kept.write_bytes(b"old")
+    {"folder": path.mkdir, "link": lambda: path.symlink_to(kept), "fifo": lambda: os.mkfifo(path)}[kind]()
+    with pytest.raises(InvalidInput, match="is not a plain file"), write_atomically(path, force=True):
+        pytest.fail("the block must not run")
+    assert kept.read_bytes() == b"old"
+    assert names(tmp_path) == ["a", "kept"]
