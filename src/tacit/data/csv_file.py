@@ -18,12 +18,12 @@ from ibis.backends.duckdb import Backend
 from tacit.data.names import check_names
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["ACCEPTED", "csv_fault", "read_csv_file"]
+__all__ = ["ACCEPTED", "MISSING_WORDS", "fault", "read_csv_file"]
 
 ACCEPTED = "give a CSV, TSV, Parquet or Arrow file"
 
 _DELIMITERS = (",", ";", "\t", "|")
-_MISSING = ["", "NA", "N/A", "NaN", "nan", "NULL", "null"]
+MISSING_WORDS = ["", "NA", "N/A", "NaN", "nan", "NULL", "null"]
 # No BOOLEAN: DuckDB would turn the words Yes, No, t and f into truth values.
 _TYPES = ["BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"]
 _OTHER_TEXT = {"JSON": re.compile(r'\s*[\[{]\s*["{\[\]}\d-]'), "markup": re.compile(r"\s*<[!?a-zA-Z]")}
@@ -54,7 +54,7 @@ def read_csv_file(path: Path, *, connection: Backend) -> ibis.Table:
         "quote": '"',
         "escape": '"',
         "skip": 0,
-        "nullstr": _MISSING,
+        "nullstr": MISSING_WORDS,
         "compression": "gzip" if zipped else "none",
     }
     pattern = glob.escape(str(path))  # DuckDB reads *, ? and [ in a name as a pattern
@@ -103,8 +103,8 @@ def _settle_types(
         found = connection.con.execute(call, [pattern])
         row = dict(zip((d[0] for d in found.description), found.fetchone(), strict=True))
     except duckdb.Error as error:
-        reason = csv_fault(error, delimiter=dialect["delim"])
-        raise InvalidInput(f"{path} is not a table: {reason}") from None
+        split = f"(fields split by {dialect['delim']!r})"
+        raise InvalidInput(f"{path} is not a table: {fault(error)} {split}") from None
     columns = {column["name"]: column["type"] for column in row["Columns"]}
     formats = {"dateformat": row["DateFormat"], "timestampformat": row["TimestampFormat"]}
     return {"columns": columns} | {key: value for key, value in formats.items() if value}
@@ -116,20 +116,21 @@ def _literal(value: object) -> str:
     return str(value).lower() if isinstance(value, bool | int) else "'" + str(value).replace("'", "''") + "'"
 
 
-def csv_fault(error: Exception, *, delimiter: str) -> str:
-    """Say in one clause what DuckDB found wrong in a CSV file.
+def fault(error: Exception) -> str:
+    """Say in one clause what a reader found wrong in a file.
 
     Examples
     --------
-    >>> csv_fault(duckdb.Error("CSV Error on Line: 3 Expected Number of Columns: 2 Found: 3"), delimiter=",")
-    "line 3 has 3 fields split by ',' and the header has 2"
+    >>> fault(duckdb.Error("CSV Error on Line: 3 Expected Number of Columns: 2 Found: 3"))
+    'line 3 has 3 fields and the header has 2'
     """
     text = str(error)
     line = re.search(r"CSV Error on Line: (\d+)", text)
     where = f"line {line[1]}" if line else "a line"
     if "nicode" in text:
         return f"{where} is not text in UTF-8"
-    fields = re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text)
-    if fields:
-        return f"{where} has {fields[2]} fields split by {delimiter!r} and the header has {fields[1]}"
-    return f"its rows do not all have the fields of the header, split by {delimiter!r}"
+    if fields := re.search(r"Expected Number of Columns: (\d+) Found: (\d+)", text):
+        return f"{where} has {fields[2]} fields and the header has {fields[1]}"
+    if "sniffing" in text:
+        return "its rows do not all have as many fields as its header"
+    return text.strip().partition("\n")[0].partition(". ")[0].rstrip(".")

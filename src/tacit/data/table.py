@@ -17,7 +17,7 @@ import pyarrow.dataset
 import pyarrow.parquet
 from ibis.backends.duckdb import Backend
 
-from tacit.data.csv_file import ACCEPTED, read_csv_file
+from tacit.data.csv_file import ACCEPTED, fault, read_csv_file
 from tacit.data.names import check_names
 from tacit.privacy.errors import InvalidInput
 
@@ -112,7 +112,7 @@ def _read_parquet(path: Path) -> ibis.Table:
         check_names(names, source=str(path))
         return connection().read_parquet(glob.escape(str(path)))
     except (pa.ArrowException, OSError, duckdb.Error) as error:
-        raise InvalidInput(f"{path} is not a readable Parquet file: {_first_line(error)}; {ACCEPTED}") from None
+        raise InvalidInput(f"{path} is not a readable Parquet file: {fault(error)}; {ACCEPTED}") from None
 
 
 def _read_arrow(path: Path, *, stream: bool) -> ibis.Table:
@@ -122,7 +122,7 @@ def _read_arrow(path: Path, *, stream: bool) -> ibis.Table:
                 return _from_memory(pa.ipc.open_stream(file).read_all(), str(path))
         return _from_memory(pyarrow.dataset.dataset(path, format="ipc"), str(path))
     except (pa.ArrowException, OSError) as error:
-        raise InvalidInput(f"{path} is not a readable Arrow file: {_first_line(error)}; {ACCEPTED}") from None
+        raise InvalidInput(f"{path} is not a readable Arrow file: {fault(error)}; {ACCEPTED}") from None
 
 
 def _from_memory(source: object, name: str) -> ibis.Table:
@@ -169,7 +169,7 @@ def _from_pandas(frame: pd.DataFrame) -> pa.Table:
         return pa.Table.from_pandas(frame.set_axis(names, axis=1), preserve_index=False)
     except pa.ArrowException as error:
         column = next((name for name in names if _is_mixed(frame.iloc[:, names.index(name)])), None)
-        what = f"column {column!r} mixes types" if column else _first_line(error)
+        what = f"column {column!r} mixes types" if column else fault(error)
         raise InvalidInput(f"the DataFrame is not a table: {what}; give each column one type") from None
 
 
@@ -183,11 +183,7 @@ def _check_rows(table: ibis.Table, name: str) -> ibis.Table:
     try:
         rows = table.limit(1).to_pyarrow().num_rows
     except (duckdb.Error, pa.ArrowException, ibis.common.exceptions.IbisError) as error:
-        raise InvalidInput(f"{name} cannot be read: {_first_line(error)}") from None
+        raise InvalidInput(f"{name} cannot be read: {fault(error)}") from None
     if not rows:
         raise InvalidInput(f"{name} has no rows; a table needs at least one")
     return table
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0].partition(". ")[0].rstrip(".")

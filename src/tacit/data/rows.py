@@ -1,0 +1,151 @@
+"""Bring rows of a lazy table into memory, in order, and check the column that holds the labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import duckdb
+import ibis
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tacit.data.csv_file import MISSING_WORDS, fault
+from tacit.data.names import check_present
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["label_column", "read_rows"]
+
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+
+
+def read_rows(table: ibis.Table, *, columns: Sequence[str] | None = None) -> pa.Table:
+    """Read ``columns`` of a table into memory by one query, so that row i is row i in each of them.
+
+    Parameters
+    ----------
+    table
+        What ``load_table`` returned, or any Ibis table.
+    columns
+        The columns to read, in this order; all of them without it.
+
+    Examples
+    --------
+    >>> from tacit.data import load_table
+    >>> table = load_table(pa.table({"x": [3, 1, 2], "y": ["a", "b", "a"]}))
+    >>> read_rows(table, columns=["y", "x"]).to_pydict()
+    {'y': ['a', 'b', 'a'], 'x': [3, 1, 2]}
+    """
+    wanted = list(table.columns if columns is None else columns)
+    for name in wanted:
+        check_present(name, table.columns, argument="columns")
+    try:
+        return table.select(*wanted).to_pyarrow()
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        raise InvalidInput(f"the table cannot be read to its end: {fault(error)}") from None
+
+
+def label_column(
+    table: ibis.Table | pa.Table, name: str, *, least_classes: int = 2, as_text: bool = False
+) -> NDArray[Any]:
+    """Return the labels in row order as int64, float64, bool or str, or raise if they cannot serve as labels.
+
+    Labels are refused that are missing, infinite, of fewer than ``least_classes`` values, neither numbers nor
+    text, or partly numbers and partly words (what a CSV column of ``1``, ``2`` and ``unknown`` becomes).
+
+    Parameters
+    ----------
+    table
+        A lazy table, or its rows as ``read_rows`` returns them: take both the features and the labels from the
+        same rows where the order of a database is not fixed.
+    name
+        The column with the labels.
+    least_classes
+        How many different values there must be; 1 lets a constant pass.
+    as_text
+        Take all values as words, so that codes such as 250 and E11 may be classes side by side.
+
+    Examples
+    --------
+    >>> from tacit.data import load_table
+    >>> label_column(load_table(pa.table({"y": ["no", "yes", "no"]})), "y").tolist()
+    ['no', 'yes', 'no']
+    >>> label_column(load_table(pa.table({"y": [1, 1]})), "y")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: label column 'y' has one value, 1, in all rows; labels need at least 2
+    """
+    rows = table if isinstance(table, pa.Table) else read_rows(table, columns=[_find(name, table.columns)])
+    column = _plain(rows[_find(name, rows.column_names)].combine_chunks())
+    _check_complete(column, name)
+    labels = _to_numpy(column, name, as_text=as_text)
+    _check_classes(labels, name, least_classes)
+    return labels
+
+
+def _find(name: str, columns: Sequence[str]) -> str:
+    return check_present(name, columns, argument="label")
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    is_text = pa.types.is_large_string(column.type) or pa.types.is_string_view(column.type)
+    return column.cast(pa.string()) if is_text else column
+
+
+def _check_complete(column: pa.Array, name: str) -> None:
+    missing = column.is_null(nan_is_null=True)
+    if pa.types.is_floating(column.type):
+        missing = pc.or_(missing, pc.invert(pc.fill_null(pc.is_finite(column), False)))
+    elif pa.types.is_string(column.type):
+        missing = pc.or_(missing, pc.is_in(column, value_set=pa.array(MISSING_WORDS)))
+    count = pc.sum(missing).as_py() or 0
+    if count:
+        first = pc.index(missing, True).as_py()
+        raise InvalidInput(
+            f"label column {name!r} has {count} missing or infinite value{'s' * (count > 1)} of {len(column)}, "
+            f"the first in row {first + 1} ({column[first].as_py()}); remove or fill in such rows"
+        )
+
+
+def _to_numpy(column: pa.Array, name: str, *, as_text: bool) -> NDArray[Any]:
+    kind = column.type
+    if as_text or pa.types.is_string(kind):
+        return _words(column.cast(pa.string()), name, as_text=as_text)
+    if pa.types.is_boolean(kind):
+        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
+        raise InvalidInput(f"label column {name!r} must hold numbers, text or truth values, got {kind}")
+    wanted = pa.int64() if pa.types.is_integer(kind) else pa.float64()
+    try:
+        return np.asarray(column.cast(wanted).to_numpy(zero_copy_only=False))
+    except pa.ArrowInvalid:
+        raise InvalidInput(f"label column {name!r} has numbers beyond 64 bits; take them as text") from None
+
+
+def _words(column: pa.Array, name: str, *, as_text: bool) -> NDArray[np.str_]:
+    encoded = column.dictionary_encode()
+    words = encoded.dictionary.to_pylist()
+    numbers = [word for word in words if _NUMBER.fullmatch(word)]
+    others = [word for word in words if not _NUMBER.fullmatch(word)]
+    if numbers and others and not as_text:
+        raise InvalidInput(
+            f"label column {name!r} mixes numbers such as {numbers[0]!r} and words such as {others[0]!r}; "
+            "make them all the same, or take all values as text"
+        )
+    codes: NDArray[np.int32] = encoded.indices.to_numpy()
+    return np.asarray(words, dtype=np.str_)[codes]
+
+
+def _check_classes(labels: NDArray[Any], name: str, least: int) -> None:
+    values = np.unique(labels)
+    if len(values) == 1 < least:
+        raise InvalidInput(
+            f"label column {name!r} has one value, {values[0].item()!r}, in all rows; labels need at least {least}"
+        )
+    if len(values) < least:
+        raise InvalidInput(f"label column {name!r} has {len(values)} values; labels need at least {least}")
