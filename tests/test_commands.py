@@ -1,0 +1,74 @@
+"""Every command and option has help that teaches, and is in the reference."""
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[1] / "scripts" / "command_reference.py"
+
+
+@pytest.fixture(scope="module")
+def reference():
+    """The script that writes the reference; it sets the width of the terminal for the whole process."""
+    before = dict(os.environ)
+    spec = importlib.util.spec_from_file_location("command_reference", SCRIPT)
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    yield script
+    os.environ.clear()
+    os.environ.update(before)
+
+
+def is_leaf(command):
+    return not hasattr(command, "commands")
+
+
+def flags(option):
+    return [flag for flag in (*option.opts, *option.secondary_opts) if flag.startswith("-")]
+
+
+def test_the_reference_is_up_to_date(reference):
+    assert reference.PAGE.read_text(encoding="utf-8") == reference.render(), "run `make reference`"
+
+
+def test_a_stale_reference_is_noticed(reference, monkeypatch, tmp_path, capsys):
+    stale = tmp_path / "commands.md"
+    stale.write_text(reference.render().replace("--version", "--edition"), encoding="utf-8")
+    monkeypatch.setattr(reference, "PAGE", stale)
+    monkeypatch.setattr("sys.argv", ["command_reference.py", "--check"])
+    assert reference.main() == 1
+    assert "--edition" in capsys.readouterr().err
+    monkeypatch.setattr("sys.argv", ["command_reference.py"])
+    assert reference.main() == 0
+    monkeypatch.setattr("sys.argv", ["command_reference.py", "--check"])
+    assert reference.main() == 0
+
+
+def test_every_command_and_option_is_in_the_reference(reference):
+    page = reference.PAGE.read_text(encoding="utf-8")
+    for words, command in reference.walk_commands():
+        section = page.partition(f"## {words}\n")[2].partition("\n## ")[0]
+        assert section, f"`{words}` is not in the reference"
+        shown = [flag for option in command.params for flag in flags(option) if not option.hidden]
+        assert [flag for flag in shown if flag not in section] == []
+
+
+def test_every_command_and_option_has_help(reference):
+    for words, command in reference.walk_commands():
+        assert command.help, f"`{words}` has no help"
+        silent = [option.name for option in command.params if not getattr(option, "help", None)]
+        assert silent == [], f"options of `{words}` without help"
+
+
+def test_every_command_shows_an_example_and_takes_json(reference):
+    for words, command in reference.walk_commands():
+        if is_leaf(command):
+            assert f"{words} " in f"{command.help}\n".replace("\n", " "), f"`{words}` shows no example"
+            assert "--json" in {flag for option in command.params for flag in flags(option)}, words
+
+
+def test_no_area_has_completion_options_of_its_own(reference):
+    for words, command in reference.walk_commands():
+        assert "install_completion" not in [option.name for option in command.params], words

@@ -1,0 +1,124 @@
+"""Every public name has a docstring with an example that runs, and a place in the documentation."""
+
+import importlib
+import inspect
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import tacit
+
+ROOT = Path(__file__).parents[1]
+SIDES = ("protect", "learn", "attack", "theory")
+
+
+def module_names():
+    """All modules but those of the command line, whose documentation is their ``--help``, and migrations."""
+    for found in pkgutil.walk_packages(tacit.__path__, "tacit."):
+        if "._" not in found.name and ".migrations" not in found.name and not found.name.startswith("tacit.cli"):
+            yield found.name
+
+
+def is_public(module):
+    """A package, or one side of a surface: where users import from."""
+    return hasattr(module, "__path__") or module.__name__.rpartition(".")[2] in SIDES
+
+
+def is_code(thing):
+    return inspect.isclass(thing) or inspect.isroutine(thing)
+
+
+def exported(module):
+    return {name: getattr(module, name) for name in getattr(module, "__all__", ())}
+
+
+def methods(cls):
+    """Public methods that tacit wrote, its own or inherited; not properties, nor a protocol's: nothing to run."""
+    for owner in cls.__mro__:
+        if owner.__module__.startswith("tacit") and not getattr(owner, "_is_protocol", False):
+            for name, member in vars(owner).items():
+                function = getattr(member, "__func__", member)
+                if not name.startswith("_") and inspect.isroutine(function):
+                    yield name, function
+
+
+def has_example(thing):
+    return ">>>" in (thing.__doc__ or "")
+
+
+def undocumented(cls_or_function, name):
+    """Names that lack a docstring with an example."""
+    if not has_example(cls_or_function):
+        yield name
+    if inspect.isclass(cls_or_function):
+        yield from (f"{name}.{method}" for method, function in methods(cls_or_function) if not has_example(function))
+
+
+@pytest.mark.parametrize("module_name", list(module_names()))
+def test_public_names_have_examples(module_name):
+    module = importlib.import_module(module_name)
+    assert module.__doc__, f"{module.__name__} does not say what it is for"
+    assert hasattr(module, "__all__"), f"{module.__name__} has no __all__"
+    missing = [
+        lack
+        for name, thing in exported(module).items()
+        if is_code(thing) and thing.__module__ == module.__name__
+        for lack in undocumented(thing, name)
+    ]
+    assert missing == []
+
+
+def test_a_missing_example_is_found():
+    class Bare:
+        """No example."""
+
+        def method(self):
+            """None here either."""
+
+        @property
+        def size(self):
+            """An attribute needs none."""
+
+    Bare.__module__ = "tacit.made_up"
+    assert list(undocumented(Bare, "Bare")) == ["Bare", "Bare.method"]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The text of all pages of the built documentation."""
+    folder = tmp_path_factory.mktemp("site")
+    subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", folder],
+        cwd=ROOT,
+        check=True,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )
+    return "\n".join(page.read_text(encoding="utf-8") for page in folder.rglob("*.html"))
+
+
+def is_shown(site, module, name, thing):
+    """In the reference by its import path or its own, or in the text by name."""
+    paths = {f"{module.__name__}.{name}"}
+    if is_code(thing):
+        paths.add(f"{thing.__module__}.{thing.__qualname__}")
+    in_reference = any(f'id="{path}"' in site for path in paths)
+    return in_reference or (not is_code(thing) and re.search(rf"<code>[^<]*\b{name}\b", site) is not None)
+
+
+def test_public_names_are_in_the_documentation(site):
+    public = [module for module in map(importlib.import_module, module_names()) if is_public(module)]
+    names = [(m, name, thing) for m in public for name, thing in exported(m).items()]
+    assert len(names) > 20, "control: the packages were found"
+    missing = [f"{m.__name__}.{name}" for m, name, thing in names if not is_shown(site, m, name, thing)]
+    assert missing == []
+    assert not is_shown(site, tacit.privacy, "made_up", None), "control: a name that is on no page"
+
+
+def test_the_site_needs_no_network(site):
+    loaded = re.findall(r'<(?:link|script|img)[^>]+(?:href|src)="((?:https?:)?//[^"]+)"', site)
+    assert loaded == []
