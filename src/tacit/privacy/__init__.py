@@ -20,6 +20,7 @@ from tacit.privacy.loss import (
     PrivacyLoss,
     PureLoss,
 )
+from tacit.privacy.release import Release, open_release_writer, read_release
 
 __all__ = [
     "ApproximateLoss",
@@ -37,10 +38,13 @@ __all__ = [
     "PrivacyLoss",
     "Promise",
     "PureLoss",
+    "Release",
     "TacitError",
     "Unit",
     "UnitMismatch",
     "compose",
     "compose_parallel",
     "epsilon_of",
+    "open_release_writer",
+    "read_release",
 ]

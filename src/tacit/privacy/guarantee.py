@@ -92,6 +92,7 @@ class Guarantee:
 
         Examples
         --------
+        >>> from fractions import Fraction
         >>> from tacit.privacy import DiscreteLaplaceLoss
         >>> loss = DiscreteLaplaceLoss(scale=Fraction(2), sensitivity=1)
         >>> Guarantee.from_loss(loss, unit=Unit.LABEL).epsilon
