@@ -3,6 +3,14 @@
 from tacit.scores.losses.base import Loss, Reduction, check_labels
 from tacit.scores.losses.clip import Clip, MachineEpsilon, ProbabilityFloor, Unclipped
 from tacit.scores.losses.cross_entropy import ClampedCrossEntropy, CrossEntropy
+from tacit.scores.losses.divergence import (
+    Bregman,
+    GeneralisedKL,
+    ItakuraSaito,
+    LinearlyDecomposable,
+    NormLike,
+    linearly_decomposable,
+)
 from tacit.scores.losses.logits import SigmoidCrossEntropy, SoftmaxCrossEntropy
 from tacit.scores.losses.precision import (
     FLOAT64,
@@ -12,20 +20,33 @@ from tacit.scores.losses.precision import (
     FloatingPoint,
     Precision,
 )
+from tacit.scores.losses.scorers import (
+    clipped_log_loss,
+    sklearn_brier_score,
+    sklearn_log_loss,
+    torch_bce,
+    torch_bce_with_logits,
+    torch_cross_entropy,
+)
 from tacit.scores.losses.squared import Mahalanobis, SquaredError
 
 __all__ = [
     "FLOAT64",
     "ArbitraryPrecision",
+    "Bregman",
     "ClampedCrossEntropy",
     "Clip",
     "CrossEntropy",
     "Float32",
     "Float64",
     "FloatingPoint",
+    "GeneralisedKL",
+    "ItakuraSaito",
+    "LinearlyDecomposable",
     "Loss",
     "MachineEpsilon",
     "Mahalanobis",
+    "NormLike",
     "Precision",
     "ProbabilityFloor",
     "Reduction",
@@ -34,4 +55,11 @@ __all__ = [
     "SquaredError",
     "Unclipped",
     "check_labels",
+    "clipped_log_loss",
+    "linearly_decomposable",
+    "sklearn_brier_score",
+    "sklearn_log_loss",
+    "torch_bce",
+    "torch_bce_with_logits",
+    "torch_cross_entropy",
 ]

@@ -5,14 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
-from tacit.scores.losses.precision import FLOAT64, Numbers, Precision
+from tacit.scores.losses.precision import FLOAT64, Number, Numbers, Precision
 
 __all__ = ["Loss", "Reduction", "check_labels", "offsets_of"]
 
@@ -81,9 +80,12 @@ class Loss(ABC):
         array([[0.6931, 1.3863, 1.3863]])
         """
         with precision.active():
-            return self._losses(precision.array(predictions), precision)
+            given = precision.array(predictions)
+            if given.ndim not in (1, 2) or given.shape[0] == 0:
+                raise InvalidInput(f"predictions must hold at least one row of numbers, got shape {given.shape}")
+            return self._losses(given, precision)
 
-    def score(self, predictions: ArrayLike, labels: ArrayLike, *, precision: Precision = FLOAT64) -> Any:
+    def score(self, predictions: ArrayLike, labels: ArrayLike, *, precision: Precision = FLOAT64) -> Number:
         """Return the score as the host computes it.
 
         Parameters
@@ -122,11 +124,8 @@ class Loss(ABC):
         >>> CrossEntropy().neutral(2)
         array([0.5, 0.5])
         """
-        shape = (rows,) if self.columns == 1 else (rows, self.columns)
-        with precision.active():
-            return precision.array(np.ones(shape)) / precision.array(self.classes)
+        return self.prediction_for(np.zeros(rows), precision=precision)
 
-    @abstractmethod
     def difference_range(self, *, precision: Precision = FLOAT64) -> float:
         """Return R, the largest loss difference between two labels of one row after clipping; may be infinite.
 
@@ -136,6 +135,7 @@ class Loss(ABC):
         >>> round(CrossEntropy(clip=ProbabilityFloor(1e-6)).difference_range(), 4)
         13.8155
         """
+        return self._range(precision)
 
     def step_range(self, *, precision: Precision = FLOAT64) -> float:
         """Return the largest s for which a row with losses constant + s y, y = 0..K-1, exists.
@@ -146,9 +146,8 @@ class Loss(ABC):
         >>> SquaredError().step_range(), SquaredError(classes=3).step_range()
         (1.0, 0.6666666666666666)
         """
-        return self.difference_range(precision=precision) / (self.classes - 1)
+        return self._step(precision)
 
-    @abstractmethod
     def prediction_for(self, differences: ArrayLike, *, precision: Precision = FLOAT64) -> Numbers:
         """Return predictions whose rows have the wanted loss differences.
 
@@ -176,11 +175,32 @@ class Loss(ABC):
         >>> SquaredError().prediction_for([0.5, 1.0])
         array([0.25, 0.  ])
         """
+        with precision.active():
+            offsets = offsets_of(differences, classes=self.classes, precision=precision)
+            rows = self._invert(offsets, precision)
+            return rows[:, 1] if self.columns == 1 else rows
 
     @abstractmethod
-    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers: ...
+    def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
+        """Return the loss of every row and label."""
 
-    def _reduce(self, losses: Numbers, precision: Precision) -> Any:
+    @abstractmethod
+    def _range(self, precision: Precision) -> float:
+        """Return the largest difference of one row."""
+
+    @abstractmethod
+    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
+        """Return (rows, classes) predictions whose losses are the offsets plus a constant a row."""
+
+    def _check_binary(self, *, use: str) -> None:
+        if self.classes != 2:
+            name = type(self).__name__
+            raise InvalidInput(f"classes must be 2 for {name}, got {self.classes!r}; use {use}")
+
+    def _step(self, precision: Precision) -> float:
+        return self._range(precision) / (self.classes - 1)
+
+    def _reduce(self, losses: Numbers, precision: Precision) -> Number:
         if losses.dtype != object:  # NumPy's pairwise sum, as the real scorers do
             return float(losses.mean() if self.reduction is Reduction.MEAN else losses.sum())
         total = losses.sum()

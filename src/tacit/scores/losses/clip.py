@@ -26,15 +26,18 @@ class Clip(ABC):
 
     __slots__ = ()
 
-    @abstractmethod
     def log_floor(self, *, precision: Precision = FLOAT64) -> float:
         """Return the natural logarithm of the least probability that keeps its own loss.
 
+        Without a floor it is the precision's smallest normal number.
+
         Examples
         --------
-        >>> round(MachineEpsilon().log_floor(), 2)
-        -36.04
+        >>> round(MachineEpsilon().log_floor(), 2), round(Unclipped().log_floor(), 1)
+        (-36.04, -708.4)
         """
+        floor = self._floor(precision)
+        return max(math.log(floor) if floor > 0 else -math.inf, precision.log_smallest)
 
     def clip(self, probabilities: Numbers, *, precision: Precision = FLOAT64) -> Numbers:
         """Return the probabilities the host computes with.
@@ -49,7 +52,7 @@ class Clip(ABC):
         return bounded
 
     @abstractmethod
-    def _floor(self, precision: Precision) -> float: ...
+    def _floor(self, precision: Precision, /) -> float: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +65,7 @@ class Unclipped(Clip):
     -708.4
     """
 
-    def log_floor(self, *, precision: Precision = FLOAT64) -> float:
-        """Return the logarithm of the precision's smallest normal number.
-
-        Examples
-        --------
-        >>> from tacit.scores.losses import ArbitraryPrecision
-        >>> Unclipped().log_floor(precision=ArbitraryPrecision(bits=100))
-        -inf
-        """
-        return precision.log_smallest
-
-    def _floor(self, precision: Precision) -> float:
+    def _floor(self, _: Precision) -> float:
         return 0.0
 
 
@@ -86,17 +78,6 @@ class MachineEpsilon(Clip):
     >>> MachineEpsilon().clip(np.array([0.0]))
     array([2.22044605e-16])
     """
-
-    def log_floor(self, *, precision: Precision = FLOAT64) -> float:
-        """Return the logarithm of the precision's epsilon.
-
-        Examples
-        --------
-        >>> from tacit.scores.losses import Float32
-        >>> round(MachineEpsilon().log_floor(precision=Float32()), 2)
-        -15.94
-        """
-        return (1 - precision.bits) * math.log(2)
 
     def _floor(self, precision: Precision) -> float:
         return precision.epsilon
@@ -118,17 +99,7 @@ class ProbabilityFloor(Clip):
         if not 0 < self.floor < 0.5:
             raise InvalidInput(f"floor must be in (0, 1/2), got {self.floor!r}")
 
-    def log_floor(self, *, precision: Precision = FLOAT64) -> float:
-        """Return the logarithm of the floor.
-
-        Examples
-        --------
-        >>> round(ProbabilityFloor(1e-6).log_floor(), 4)
-        -13.8155
-        """
-        return max(math.log(self.floor), precision.log_smallest)
-
-    def _floor(self, precision: Precision) -> float:
+    def _floor(self, _: Precision) -> float:
         return self.floor
 
 

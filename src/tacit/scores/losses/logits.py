@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses.base import Loss, offsets_of
-from tacit.scores.losses.precision import FLOAT64, Numbers, Precision
+from tacit.scores.losses.base import Loss
+from tacit.scores.losses.precision import Numbers, Precision
 
 __all__ = ["SigmoidCrossEntropy", "SoftmaxCrossEntropy"]
 
@@ -19,7 +18,8 @@ __all__ = ["SigmoidCrossEntropy", "SoftmaxCrossEntropy"]
 class SigmoidCrossEntropy(Loss):
     """Binary cross-entropy of the sigmoid of one logit a row, as ``torch.nn.BCEWithLogitsLoss`` does.
 
-    l(1) = ln(1 + e^-x) and l(0) = x + ln(1 + e^-x), computed stably; a difference of a needs the logit -a.
+    l(1) = ln(1 + e^-x) and l(0) = x + ln(1 + e^-x), computed stably; a difference of a needs the logit -a,
+    and R is infinite.
 
     References
     ----------
@@ -29,50 +29,25 @@ class SigmoidCrossEntropy(Loss):
     --------
     >>> SigmoidCrossEntropy().row_losses([-1000.0])
     array([[   0., 1000.]])
+    >>> SigmoidCrossEntropy().prediction_for([2.0])
+    array([-2.])
     """
 
     def __post_init__(self) -> None:
-        Loss.__post_init__(self)
-        if self.classes != 2:
-            raise InvalidInput(f"classes must be 2 for a sigmoid, got {self.classes!r}; use SoftmaxCrossEntropy")
+        self._check_binary(use="SoftmaxCrossEntropy")
 
-    def neutral(self, rows: int, *, precision: Precision = FLOAT64) -> Numbers:
-        """Return logits 0.
-
-        Examples
-        --------
-        >>> SigmoidCrossEntropy().neutral(2)
-        array([0., 0.])
-        """
-        return precision.array(np.zeros(rows))
-
-    def difference_range(self, *, precision: Precision = FLOAT64) -> float:
-        """Return infinity: a logit is not clipped.
-
-        Examples
-        --------
-        >>> SigmoidCrossEntropy().difference_range()
-        inf
-        """
+    def _range(self, _: Precision) -> float:
         return math.inf
 
-    def prediction_for(self, differences: ArrayLike, *, precision: Precision = FLOAT64) -> Numbers:
-        """Return the logits -a.
-
-        Examples
-        --------
-        >>> SigmoidCrossEntropy().prediction_for([2.0])
-        array([-2.])
-        """
-        with precision.active():
-            return -offsets_of(differences, classes=2, precision=precision)[:, 1]
+    def _invert(self, offsets: Numbers, _: Precision) -> Numbers:
+        negated: Numbers = 0 - offsets  # not -offsets, which writes a neutral row as -0.0
+        return negated
 
     def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
         x = _check_logits(predictions, columns=1)
-        zero = precision.array(0)
         softplus = precision.log1p(precision.exp(-np.abs(x)))
         # -log_sigmoid(x) = max(-x, 0) + ln(1 + e^-|x|), as torch computes it.
-        ones = np.maximum(-x, zero) + softplus
+        ones = np.maximum(-x, precision.array(0)) + softplus
         return np.stack([x + ones, ones], axis=1)
 
 
@@ -80,7 +55,8 @@ class SigmoidCrossEntropy(Loss):
 class SoftmaxCrossEntropy(Loss):
     """Cross-entropy of the softmax of K logits a row, as ``torch.nn.CrossEntropyLoss`` does.
 
-    l(y) = ln sum_k e^(x_k - M) - (x_y - M), M the largest logit: only differences of logits matter.
+    l(y) = ln sum_k e^(x_k - M) - (x_y - M), M the largest logit: only differences of logits matter, and R is
+    infinite.
 
     References
     ----------
@@ -90,6 +66,8 @@ class SoftmaxCrossEntropy(Loss):
     --------
     >>> SoftmaxCrossEntropy(classes=3).row_losses([[0.0, -1.0, -2.0]]).round(4)
     array([[0.4076, 1.4076, 2.4076]])
+    >>> SoftmaxCrossEntropy(classes=3).prediction_for([2.0])
+    array([[ 0., -2., -4.]])
     """
 
     @property
@@ -103,36 +81,12 @@ class SoftmaxCrossEntropy(Loss):
         """
         return self.classes
 
-    def neutral(self, rows: int, *, precision: Precision = FLOAT64) -> Numbers:
-        """Return logits 0.
-
-        Examples
-        --------
-        >>> SoftmaxCrossEntropy().neutral(1)
-        array([[0., 0.]])
-        """
-        return precision.array(np.zeros((rows, self.classes)))
-
-    def difference_range(self, *, precision: Precision = FLOAT64) -> float:
-        """Return infinity: a logit is not clipped.
-
-        Examples
-        --------
-        >>> SoftmaxCrossEntropy().difference_range()
-        inf
-        """
+    def _range(self, _: Precision) -> float:
         return math.inf
 
-    def prediction_for(self, differences: ArrayLike, *, precision: Precision = FLOAT64) -> Numbers:
-        """Return the logits, minus the wanted losses.
-
-        Examples
-        --------
-        >>> SoftmaxCrossEntropy(classes=3).prediction_for([2.0])
-        array([[-0., -2., -4.]])
-        """
-        with precision.active():
-            return -offsets_of(differences, classes=self.classes, precision=precision)
+    def _invert(self, offsets: Numbers, _: Precision) -> Numbers:
+        negated: Numbers = 0 - offsets  # not -offsets, which writes a neutral row as -0.0
+        return negated
 
     def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
         x = _check_logits(predictions, columns=self.classes)

@@ -18,7 +18,20 @@ from scipy.special import xlogy
 
 from tacit.privacy.rounding import check_count
 
-__all__ = ["FLOAT64", "ArbitraryPrecision", "Float32", "Float64", "FloatingPoint", "Numbers", "Precision"]
+__all__ = [
+    "FLOAT64",
+    "ArbitraryPrecision",
+    "Float32",
+    "Float64",
+    "FloatingPoint",
+    "Number",
+    "Numbers",
+    "Precision",
+]
+
+Number: TypeAlias = Any
+"""One number of a precision: a float, a gmpy2.mpfr or an mpmath.mpf."""
+
 
 Numbers: TypeAlias = NDArray[Any]
 """An array of a precision's numbers: a float dtype, or objects (gmpy2.mpfr, mpmath.mpf)."""
@@ -297,8 +310,8 @@ _NATIVE: dict[str, Callable[[type[np.floating[Any]]], Callable[[Numbers], Number
     "number": lambda dtype: lambda x: x.astype(dtype),
     # scikit-learn's logarithm is xlogy, whose last bit can differ from np.log's.
     "log": lambda dtype: lambda x: xlogy(dtype(1), x),
-    "log1p": lambda dtype: np.log1p,
-    "exp": lambda dtype: np.exp,
+    "log1p": lambda _: np.log1p,
+    "exp": lambda _: np.exp,
 }
 
 
@@ -308,20 +321,20 @@ def _elementwise(function: Callable[[Any], Any], values: Numbers) -> Numbers:
     return result
 
 
-def _to_mpfr(value: Any) -> Any:
+def _to_mpfr(value: Number) -> Number:
     if isinstance(value, mpmath.mpf):
         value = _fraction(value) if mpmath.isfinite(value) else float(value)
     return gmpy2.mpfr(gmpy2.mpq(value) if isinstance(value, Fraction) else value)
 
 
-def _to_mpf(value: Any) -> Any:
+def _to_mpf(value: Number) -> Number:
     if isinstance(value, gmpy2.mpfr):
         exactly = gmpy2.is_finite(value)
         value = Fraction(*(int(part) for part in value.as_integer_ratio())) if exactly else float(value)
     return mpmath.mpf(value.numerator) / value.denominator if isinstance(value, Fraction) else mpmath.mpf(value)
 
 
-def _fraction(value: Any) -> Fraction:
+def _fraction(value: Number) -> Fraction:
     sign, mantissa, exponent, _ = value._mpf_
     magnitude = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
     return -magnitude if sign else magnitude

@@ -5,14 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses.base import Loss, offsets_of
+from tacit.scores.losses.base import Loss
 from tacit.scores.losses.clip import probability_table
-from tacit.scores.losses.precision import FLOAT64, Numbers, Precision
+from tacit.scores.losses.precision import Numbers, Precision
 
-__all__ = ["Mahalanobis", "SquaredError"]
+__all__ = ["Mahalanobis", "SquaredError", "into_unit_interval"]
 
 _SLACK = 1e-9  # a probability this little outside [0, 1] is rounding, not a wrong plan
 
@@ -21,8 +20,8 @@ _SLACK = 1e-9  # a probability this little outside [0, 1] is rounding, not a wro
 class SquaredError(Loss):
     """Squared Euclidean loss, the Brier score of ``sklearn.metrics.brier_score_loss``.
 
-    Two classes: l(y) = (y - t)^2, so a = l(1) - l(0) = 1 - 2 t. K classes: l(y) = sum_k ([y = k] - p_k)^2,
-    so l(y) - l(0) = 2 (p_0 - p_y).
+    Two classes: l(y) = (y - t)^2, so a = l(1) - l(0) = 1 - 2 t and R = 1. K > 2 classes: l(y) =
+    sum_k ([y = k] - p_k)^2, so l(y) - l(0) = 2 (p_0 - p_y), R = 2 and a step is at most 4/(K (K - 1)).
 
     References
     ----------
@@ -36,51 +35,23 @@ class SquaredError(Loss):
     array([[0.58333333, 0.33333333, 0.08333333]])
     """
 
-    def difference_range(self, *, precision: Precision = FLOAT64) -> float:
-        """Return 1 for two classes and 2 for more.
-
-        Examples
-        --------
-        >>> SquaredError().difference_range(), SquaredError(classes=4).difference_range()
-        (1.0, 2.0)
-        """
+    def _range(self, _: Precision) -> float:
         return 1.0 if self.classes == 2 else 2.0
 
-    def step_range(self, *, precision: Precision = FLOAT64) -> float:
-        """Return the s for which the least probability, 1/K - s (K - 1)/4, is 0 (two classes: 1).
-
-        Examples
-        --------
-        >>> SquaredError().step_range(), round(SquaredError(classes=3).step_range(), 6)
-        (1.0, 0.666667)
-        """
+    def _step(self, _: Precision) -> float:
         return 1.0 if self.classes == 2 else 4 / (self.classes * (self.classes - 1))
 
-    def prediction_for(self, differences: ArrayLike, *, precision: Precision = FLOAT64) -> Numbers:
-        """Return t = (1 - a)/2, or p_y = 1/K + (mean of the offsets - offset y)/2.
-
-        Examples
-        --------
-        >>> SquaredError().prediction_for([0.0, 0.6])
-        array([0.5, 0.2])
-        """
-        with precision.active():
-            offsets = offsets_of(differences, classes=self.classes, precision=precision)
-            if self.classes == 2:
-                p = (precision.array(1) - offsets[:, 1:]) / precision.array(2)
-            else:
-                k = precision.array(self.classes)
-                centred = offsets.sum(axis=1, keepdims=True) / k - offsets
-                p = precision.array(1) / k + centred / precision.array(2)
-            p = into_unit_interval(p, loss=self, precision=precision)
-            return p[:, 0] if self.classes == 2 else p
+    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
+        classes, two = precision.array(self.classes), precision.array(2)
+        centred = offsets.sum(axis=1, keepdims=True) / classes - offsets
+        p = precision.array(1) / classes + (centred if self.classes == 2 else centred / two)
+        return into_unit_interval(p, loss=self, precision=precision)
 
     def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
         p = probability_table(predictions, classes=self.classes, precision=precision)
         truths = precision.array(np.eye(self.classes))
         # One column a candidate label, each summed as scikit-learn sums it.
-        columns = [((truth - p) ** 2).sum(axis=1) for truth in truths]
-        losses = np.stack(columns, axis=1)
+        losses = np.stack([((truth - p) ** 2).sum(axis=1) for truth in truths], axis=1)
         return losses / precision.array(2) if self.classes == 2 else losses
 
 
@@ -88,7 +59,7 @@ class SquaredError(Loss):
 class Mahalanobis(Loss):
     """Mahalanobis loss (e - q)' A (e - q), e the one-hot label and q = (t, 1 - t): alpha (y - t)^2.
 
-    alpha = a + d - b - c for A = [[a, b], [c, d]], and a difference is alpha (1 - 2 t).
+    alpha = a + d - b - c for A = [[a, b], [c, d]]; a difference is alpha (1 - 2 t), and R = alpha.
 
     Parameters
     ----------
@@ -115,9 +86,7 @@ class Mahalanobis(Loss):
     halved: bool = False
 
     def __post_init__(self) -> None:
-        Loss.__post_init__(self)
-        if self.classes != 2:
-            raise InvalidInput(f"classes must be 2 for Mahalanobis, got {self.classes!r}; use SquaredError")
+        self._check_binary(use="SquaredError")
         given = np.asarray(self.matrix, dtype=np.float64)
         if given.shape != (2, 2) or not np.all(np.linalg.eigvalsh(given + given.T) > 0):
             raise InvalidInput(f"matrix must be a positive definite 2 x 2 matrix, got {self.matrix!r}")
@@ -125,7 +94,7 @@ class Mahalanobis(Loss):
 
     @property
     def weight(self) -> float:
-        """alpha = a + d - b - c, or half of it; > 0 for every positive definite A.
+        """The factor alpha = a + d - b - c, or half of it; > 0 for every positive definite A.
 
         Examples
         --------
@@ -135,35 +104,21 @@ class Mahalanobis(Loss):
         (a, b), (c, d) = self.matrix
         return (a + d - (b + c)) / (2 if self.halved else 1)
 
-    def difference_range(self, *, precision: Precision = FLOAT64) -> float:
-        """Return alpha.
-
-        Examples
-        --------
-        >>> Mahalanobis(matrix=((2.0, 0.5), (0.5, 1.0))).difference_range()
-        2.0
-        """
+    def _range(self, _: Precision) -> float:
         return self.weight
 
-    def prediction_for(self, differences: ArrayLike, *, precision: Precision = FLOAT64) -> Numbers:
-        """Return t = (1 - difference/alpha)/2.
-
-        Examples
-        --------
-        >>> Mahalanobis(matrix=((1.0, 0.0), (0.0, 1.0))).prediction_for([1.0])
-        array([0.25])
-        """
-        with precision.active():
-            offsets = offsets_of(differences, classes=2, precision=precision)[:, 1]
-            t = (precision.array(1) - offsets / precision.array(self.weight)) / precision.array(2)
-            return into_unit_interval(t, loss=self, precision=precision)
+    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
+        one, two = precision.array([1, 2])
+        t = (one - offsets[:, 1] / precision.array(self.weight)) / two
+        t = into_unit_interval(t, loss=self, precision=precision)
+        return np.stack([one - t, t], axis=1)
 
     def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
         t = probability_table(predictions, classes=2, precision=precision)[:, 1]
         (a, b), (c, d) = precision.array(self.matrix)
         columns = []
         for label in precision.array([0, 1]):
-            first = label - t  # the second entry of e - q is minus the first
+            first = label - t
             second = -first
             columns.append(a * first * first + (b + c) * first * second + d * second * second)
         losses = np.stack(columns, axis=1)
@@ -175,15 +130,16 @@ def into_unit_interval(p: Numbers, *, loss: Loss, precision: Precision) -> Numbe
 
     Examples
     --------
+    >>> from tacit.scores.losses import FLOAT64
     >>> into_unit_interval(np.array([-1e-17]), loss=SquaredError(), precision=FLOAT64)
     array([0.])
     """
-    zero, one = precision.array([0.0, 1.0])
+    zero, one = precision.array([0, 1])
     if p.size and (p.min() < -_SLACK or p.max() > 1 + _SLACK):
         raise InvalidInput(
             f"differences must be within {loss.difference_range(precision=precision):.6g} for {loss} "
-            f"(steps within {loss.step_range(precision=precision):.6g}): they need a probability outside "
-            "[0, 1]; ask for fewer labels in this query"
+            f"(steps within {loss.step_range(precision=precision):.6g}), got some that need a probability "
+            "outside [0, 1]; ask for fewer labels in this query"
         )
     bounded: Numbers = np.minimum(np.maximum(p, zero), one)
     return bounded
