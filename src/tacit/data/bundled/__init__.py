@@ -1,0 +1,129 @@
+"""Small real sets that come with the package, and two that come with scikit-learn."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacit.data.dataset import Dataset
+
+__all__ = ["digits", "iris", "satellite", "titanic"]
+
+
+def titanic() -> Dataset:
+    """Return who survived the Titanic: 2,201 people, three categories each, two classes.
+
+    References
+    ----------
+    Dawson (1995), The "Unusual Episode" Data Revisited, Journal of Statistics Education 3(3).
+
+    Examples
+    --------
+    >>> data = titanic()
+    >>> len(data), data.label, data.features
+    (2201, 'survived', ('class', 'age', 'sex'))
+    """
+    return Dataset(
+        name="Titanic",
+        table=_read("titanic.parquet"),
+        label="survived",
+        features=("class", "age", "sex"),
+        source="R, datasets::Titanic (Dawson 1995), one row a person",
+        licence="public",
+    )
+
+
+def satellite() -> Dataset:
+    """Return Landsat pixels and the soil they show: 6,430 rows, 36 standardised band values, six classes.
+
+    The classes are 1, 2, 3, 4, 5 and 7: the source has no rows of class 6.
+
+    References
+    ----------
+    Srinivasan (1993), Statlog (Landsat Satellite), UCI Machine Learning Repository, doi:10.24432/C55887.
+
+    Examples
+    --------
+    >>> data = satellite()
+    >>> len(data), len(data.features), dict(zip(data.classes.tolist(), data.class_names))[7]
+    (6430, 36, 'very damp grey soil')
+    """
+    table = _read("satellite.parquet")
+    return Dataset(
+        name="Satellite",
+        table=table,
+        label="class",
+        features=tuple(name for name in table.column_names if name != "class"),
+        source="UCI Statlog (Landsat Satellite), as OpenML 182",
+        licence="CC BY 4.0",
+        class_names=(
+            "red soil",
+            "cotton crop",
+            "grey soil",
+            "damp grey soil",
+            "soil with vegetation stubble",
+            "very damp grey soil",
+        ),
+    )
+
+
+def iris() -> Dataset:
+    """Return Fisher's irises: 150 flowers, four lengths in centimetres, three species.
+
+    References
+    ----------
+    Fisher (1936), The Use of Multiple Measurements in Taxonomic Problems, Annals of Eugenics 7(2).
+
+    Examples
+    --------
+    >>> data = iris()
+    >>> data.X.shape, data.class_names
+    ((150, 4), ('setosa', 'versicolor', 'virginica'))
+    """
+    from sklearn.datasets import load_iris
+
+    names = ("sepal_length", "sepal_width", "petal_length", "petal_width")
+    bunch = load_iris()
+    return _from_scikit(bunch, "Iris", names, label="species", source="Fisher (1936), as scikit-learn ships it")
+
+
+def digits() -> Dataset:
+    """Return handwritten digits: 1,797 images of 8 x 8 pixels with values 0 to 16, ten classes.
+
+    References
+    ----------
+    Alpaydin and Kaynak (1998), Optical Recognition of Handwritten Digits, UCI, doi:10.24432/C50P49.
+
+    Examples
+    --------
+    >>> data = digits()
+    >>> data.X.shape, data.features[-1]
+    ((1797, 64), 'pixel_7_7')
+    """
+    from sklearn.datasets import load_digits
+
+    names = tuple(f"pixel_{row}_{column}" for row in range(8) for column in range(8))
+    source = "UCI Optical Recognition of Handwritten Digits (test part), as scikit-learn ships it"
+    return _from_scikit(load_digits(), "Digits", names, label="digit", source=source)
+
+
+def _read(file: str) -> pa.Table:
+    with files(__name__).joinpath(file).open("rb") as opened:
+        return pq.read_table(opened)
+
+
+def _from_scikit(bunch: Any, name: str, features: tuple[str, ...], *, label: str, source: str) -> Dataset:  # noqa: ANN401
+    columns = dict(zip(features, bunch.data.T, strict=True))
+    return Dataset(
+        name=name,
+        table=pa.table(columns | {label: np.asarray(bunch.target, dtype=np.int64)}),
+        label=label,
+        features=features,
+        source=source,
+        licence="CC BY 4.0",
+        class_names=tuple(map(str, bunch.target_names)),
+    )
