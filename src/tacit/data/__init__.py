@@ -2,20 +2,32 @@
 
 from tacit.data.bundled import digits, iris, satellite, titanic
 from tacit.data.dataset import Dataset
+from tacit.data.image_sets import HumanLabels, Images, cifar10, cifar100, cifar100n_labels, mnist
 from tacit.data.matrix import FeatureMatrix, numeric_matrix, one_hot_matrix
 from tacit.data.rows import label_column, read_rows
 from tacit.data.table import load_table
+from tacit.data.table_sets import adult, ag_news, criteo, talkingdata
 
 __all__ = [
     "Dataset",
     "FeatureMatrix",
+    "HumanLabels",
+    "Images",
+    "adult",
+    "ag_news",
+    "cifar10",
+    "cifar100",
+    "cifar100n_labels",
+    "criteo",
     "digits",
     "iris",
     "label_column",
     "load_table",
+    "mnist",
     "numeric_matrix",
     "one_hot_matrix",
     "read_rows",
     "satellite",
+    "talkingdata",
     "titanic",
 ]

@@ -1,0 +1,149 @@
+"""Tables from the data folder: AG News, Criteo, TalkingData and Adult."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tacit.data.dataset import Dataset
+from tacit.data.folder import Folder, read_data_file
+
+__all__ = ["adult", "ag_news", "criteo", "talkingdata"]
+
+_AG_NEWS_TRAIN, _AG_NEWS_TEST = "ag_news_train_partial_62809.parquet", "ag_news_test_7600.parquet"
+_ADULT = (
+    *("age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation"),
+    *("relationship", "race", "sex", "capital_gain", "capital_loss", "hours_per_week", "native_country"),
+)
+
+
+def ag_news(*, train: bool = True, folder: Folder = None) -> Dataset:
+    """Return AG News: short news texts, four classes; 62,809 of the 120,000 to train and all 7,600 to test on.
+
+    The feature ``text`` is the title and the description with a space between them; in some training texts the
+    separator is " . " or nothing.
+
+    Parameters
+    ----------
+    train
+        The training texts; the test texts if false.
+    folder
+        Where the file is; without it the folder that ``TACIT_DATA`` names.
+
+    References
+    ----------
+    Zhang, Zhao and LeCun (2015), Character-level Convolutional Networks for Text Classification.
+
+    Examples
+    --------
+    >>> ag_news(train=False, folder="nowhere")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: nowhere is no folder; ... holds ag_news_test_7600.parquet (AG News) ...
+    """
+    if train:
+        rows = read_data_file(_AG_NEWS_TRAIN, what="AG News", columns=["label", "text"], folder=folder)
+    else:
+        rows = read_data_file(_AG_NEWS_TEST, what="AG News", columns=["label", "title", "description"], folder=folder)
+        rows = rows.append_column("text", pc.binary_join_element_wise(rows["title"], rows["description"], " "))
+    return Dataset(
+        name="AG News",
+        table=rows,
+        label="label",
+        features=("text",),
+        source="A. Gulli's AG corpus, split by X. Zhang",
+        licence="research and other non-commercial use",
+        class_names=("World", "Sports", "Business", "Sci/Tech"),
+    )
+
+
+def criteo(*, folder: Folder = None) -> Dataset:
+    """Return the first 10,000 rows of Criteo's display advertising challenge: clicked or not, 13 counts, 26 hashes.
+
+    Parameters
+    ----------
+    folder
+        Where ``criteo_kaggle_head10000.parquet`` is; without it the folder that ``TACIT_DATA`` names.
+
+    Examples
+    --------
+    >>> criteo(folder="nowhere")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: nowhere is no folder; ... holds criteo_kaggle_head10000.parquet (Criteo) ...
+    """
+    features = (*(f"I{i}" for i in range(1, 14)), *(f"C{i}" for i in range(1, 27)))
+    return Dataset(
+        name="Criteo",
+        table=_read("criteo_kaggle_head10000.parquet", "Criteo", ("label", *features), folder),
+        label="label",
+        features=features,
+        source="Criteo, Kaggle Display Advertising Challenge (2014), head of train.txt",
+        licence="Criteo's terms, research use",
+        class_names=("no click", "click"),
+    )
+
+
+def talkingdata(*, folder: Folder = None) -> Dataset:
+    """Return 100,000 clicks on advertisements by app, device, system and channel: 227 led to a download.
+
+    ``click_time`` is in the table, as text that sorts by time; ``attributed_time`` too, which tells the label.
+
+    Parameters
+    ----------
+    folder
+        Where ``talkingdata_train_sample_100000.parquet`` is; without it the folder that ``TACIT_DATA`` names.
+
+    Examples
+    --------
+    >>> talkingdata(folder="nowhere")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: nowhere is no folder; ... talkingdata_train_sample_100000.parquet ...
+    """
+    features = ("ip", "app", "device", "os", "channel")
+    columns = (*features, "click_time", "is_attributed")
+    return Dataset(
+        name="TalkingData",
+        table=_read("talkingdata_train_sample_100000.parquet", "TalkingData", columns, folder),
+        label="is_attributed",
+        features=features,
+        source="TalkingData, Kaggle AdTracking Fraud Detection Challenge (2018), train_sample.csv",
+        licence="Kaggle competition rules",
+        class_names=("no download", "download"),
+    )
+
+
+def adult(*, folder: Folder = None) -> Dataset:
+    """Return UCI Adult: 48,842 people of the 1994 census, 14 attributes, income above 50,000 dollars or not.
+
+    The column ``split`` says train (32,561) or test (16,281); "?" is a missing value.
+
+    Parameters
+    ----------
+    folder
+        Where ``adult_48842.parquet`` is; without it the folder that ``TACIT_DATA`` names.
+
+    References
+    ----------
+    Becker and Kohavi (1996), Adult, UCI Machine Learning Repository, doi:10.24432/C5XW20.
+
+    Examples
+    --------
+    >>> adult(folder="nowhere")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: nowhere is no folder; ... holds adult_48842.parquet (Adult) ...
+    """
+    return Dataset(
+        name="Adult",
+        table=_read("adult_48842.parquet", "Adult", (*_ADULT, "income", "split"), folder),
+        label="income",
+        features=_ADULT,
+        source="UCI Adult (Becker and Kohavi 1996)",
+        licence="CC BY 4.0",
+    )
+
+
+def _read(file: str, what: str, columns: tuple[str, ...], folder: Folder) -> pa.Table:
+    return read_data_file(file, what=what, columns=columns, folder=folder)
