@@ -1,0 +1,183 @@
+"""One data set inside a transaction: its terms, its parts' accounts, its entries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from fractions import Fraction
+from functools import lru_cache
+
+from tacit.privacy.distribution import LossDistribution
+from tacit.privacy.errors import InvalidInput, LedgerError
+from tacit.privacy.guarantee import Guarantee, Unit, promise_from_json
+from tacit.privacy.ledger.account import Account
+from tacit.privacy.ledger.rows import Row, Rows
+from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, ENTRY, PART, VERSION
+
+__all__ = ["Book", "guarantee_of", "now"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Book:
+    """A data set's terms as they stand, and access to what hangs on them.
+
+    Examples
+    --------
+    >>> Book.__slots__[1:4]
+    ('id', 'name', 'unit')
+    """
+
+    rows: Rows
+    id: int
+    name: str
+    unit: Unit
+    group: int
+    epsilon: float
+    delta: float
+    parts: Mapping[str, Row]
+
+    @classmethod
+    def find(cls, rows: Rows, name: str, *, lock: bool = False) -> Book:
+        """Read a data set; with ``lock`` no other transaction charges it until this one ends."""
+        found = rows.find(DATA_SET, DATA_SET.c.name == name, lock=lock)
+        if not found:
+            known = ", ".join(row["name"] for row in rows.find(DATA_SET)) or "none yet"
+            raise LedgerError(f"the ledger knows no data set {name!r}; it knows: {known}")
+        terms = found[0]
+        budget = rows.last(BUDGET, BUDGET.c.data_set == terms["id"])
+        parts = rows.find(PART, PART.c.data_set == terms["id"])
+        if budget is None or not parts:
+            raise LedgerError(f"the ledger is damaged: {name} has lost its budget or its parts; restore an export")
+        return cls(
+            rows=rows,
+            id=terms["id"],
+            name=name,
+            unit=Unit(terms["unit"]),
+            group=terms["rows"],
+            epsilon=float(budget["epsilon"]),
+            delta=float(budget["delta"]),
+            parts={part["name"]: part for part in parts},
+        )
+
+    def choose(self, parts: Sequence[str] | None) -> tuple[str, ...]:
+        """Return the named parts, or all of them; unknown and repeated names are refused."""
+        if parts is None:
+            return tuple(self.parts)
+        if isinstance(parts, str) or not parts or len(set(parts)) < len(parts):
+            raise InvalidInput(f"parts must be a list of different names, got {parts!r}")
+        unknown = [part for part in parts if part not in self.parts]
+        if unknown:
+            known = ", ".join(self.parts)
+            raise InvalidInput(f"parts must be declared parts of {self.name} ({known}), got {', '.join(unknown)}")
+        return tuple(parts)
+
+    def account(self, part: str) -> Account:
+        """Read what a part has spent."""
+        mine = (ACCOUNT.c.data_set == self.id, ACCOUNT.c.part == self.parts[part]["number"])
+        found = self.rows.find(ACCOUNT, *mine)
+        if not found:
+            raise LedgerError(f"the ledger is damaged: {part} of {self.name} has lost its account; restore an export")
+        row = found[0]
+        kept = row["masses"] is not None
+        return Account(
+            pure=None if row["pure"] is None else Fraction(row["pure"]),
+            distribution=LossDistribution.from_bytes(row["lower"], row["masses"], row["infinity"]) if kept else None,
+        )
+
+    def put(self, part: str, account: Account) -> None:
+        """Write what a part has spent."""
+        self.rows.change(ACCOUNT, **account_row(self.id, self.parts[part]["number"], account))
+
+    def entries(self) -> list[Row]:
+        """Read all entries, oldest first."""
+        return self.rows.find(ENTRY, ENTRY.c.data_set == self.id)
+
+    def append(
+        self,
+        *,
+        parts: Iterable[str],
+        purpose: str,
+        version: int,
+        guarantee: str | None = None,
+        voids: int | None = None,
+    ) -> str:
+        """Write the next entry and return its id."""
+        last = self.rows.last(ENTRY, ENTRY.c.data_set == self.id)
+        number = 1 if last is None else last["number"] + 1
+        self.rows.add(
+            ENTRY,
+            data_set=self.id,
+            number=number,
+            time=now(),
+            version=version,
+            parts=json.dumps(list(parts)),
+            guarantee=guarantee,
+            purpose=purpose,
+            voids=voids,
+        )
+        return f"{self.name}/{number}"
+
+    def version(self, number: int | None) -> int:
+        """Return a version's number after a look whether it exists; None: the newest."""
+        newest = self.rows.last(VERSION, VERSION.c.data_set == self.id)
+        last: int = newest["number"] if newest else 0
+        if number is not None and not 1 <= number <= last:
+            raise InvalidInput(f"version must be one of {self.name}'s {last} versions, got {number!r}")
+        return last if number is None else number
+
+    def recount(self, part: str, *, delta: float) -> Account:
+        """Work out a part's account from the entries that nobody voided."""
+        entries = self.entries()
+        voided = {entry["voids"] for entry in entries}
+        standing = (e for e in entries if e["guarantee"] is not None and e["number"] not in voided)
+        return Account.of(
+            (guarantee_of(entry["guarantee"]) for entry in standing if part in json.loads(entry["parts"])),
+            delta=delta,
+        )
+
+
+def account_row(data_set: int, part: int, account: Account) -> dict[str, object]:
+    """Return an account as the columns of its table: numbers, a decimal fraction and an array's bytes.
+
+    Examples
+    --------
+    >>> account_row(1, 1, Account.of([], delta=0.0))["pure"]
+    '0'
+    """
+    kept = account.distribution
+    return {
+        "data_set": data_set,
+        "part": part,
+        "pure": None if account.pure is None else str(account.pure),
+        "lower": None if kept is None else kept.lower,
+        "masses": None if kept is None else kept.to_bytes(),
+        "infinity": None if kept is None else float(kept.infinity),
+    }
+
+
+@lru_cache(maxsize=1024)
+def guarantee_of(text: str) -> Guarantee:
+    """Read a guarantee as an entry holds it; equal ones are worked out once.
+
+    Examples
+    --------
+    >>> guarantee_of('{"unit": "label", "epsilon": 1.0, "delta": 0.0}').epsilon
+    1.0
+    """
+    promise = promise_from_json(json.loads(text))
+    if not isinstance(promise, Guarantee):
+        raise LedgerError("the ledger is damaged: an entry has no guarantee; restore it from an export")
+    return promise
+
+
+def now() -> str:
+    """Return the time in UTC, to the second.
+
+    Examples
+    --------
+    >>> now().endswith("+00:00")
+    True
+    """
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,369 @@
+"""What data sets have spent, over all surfaces, in a real database."""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Connection, select, text
+
+from tacit.privacy.errors import LedgerError
+from tacit.privacy.guarantee import Promise, Unit
+from tacit.privacy.ledger import charging, registry
+from tacit.privacy.ledger.book import Book, now
+from tacit.privacy.ledger.database import Database
+from tacit.privacy.ledger.fingerprint import fingerprints
+from tacit.privacy.ledger.migrate import HEAD, REVISIONS, current_revision, migrate
+from tacit.privacy.ledger.records import Part, Receipt, Statement, Version, check_text
+from tacit.privacy.ledger.rows import Rows
+from tacit.privacy.ledger.schema import DATA_SET, LEDGER
+from tacit.privacy.ledger.sqlite_file import new_file, stamp, write_private
+from tacit.privacy.ledger.statement import statement
+from tacit.privacy.ledger.transfer import export, read_export
+from tacit.privacy.ledger.transfer import restore as restore_rows
+from tacit.privacy.rounding import check_delta, check_epsilon
+
+__all__ = ["Ledger"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """What each data set may spend and has spent: a SQLite file, or a PostgreSQL database by URL.
+
+    A charge is one transaction, written before the release exists: it is refused if it would overspend, it is
+    on disk when :meth:`charge` returns, and charges made at the same time wait for each other. Data are known by
+    a fingerprint keyed with the ledger's secret, never by content.
+
+    What it does not do: it records what is declared. It cannot know of a release that was not charged, of two
+    data sets that hold the same people in other rows or another order, or of parts that are not disjoint.
+    Who can read the file can read the secret.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tacit.privacy import Guarantee, Unit
+    >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
+    >>> _ = ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=1.0)
+    >>> print(ledger.charge("clicks", Guarantee(unit=Unit.LABEL, epsilon=0.75), purpose="first release"))
+    charge clicks/1: spent epsilon 0.75, left 0.25
+    >>> ledger.charge("clicks", Guarantee(unit=Unit.LABEL, epsilon=0.5), purpose="one too many")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.BudgetExceeded: clicks has spent epsilon 0.75 of 1 and 0.25 is left; a charge of epsilon
+    0.5 for one label would bring it to 1.25, so nothing was charged
+    """
+
+    _database: Database
+    _secret: bytes = field(repr=False)
+
+    @classmethod
+    def create(cls, location: str | Path, *, restore: str | Path | Mapping[str, Any] | None = None) -> Ledger:
+        """Make a ledger where there is none; an existing file or ledger is refused.
+
+        Parameters
+        ----------
+        location
+            A file's path, or a ``postgresql://`` URL of an existing database.
+        restore
+            An export (its path, or the document itself) whose secret, data sets and entries the ledger takes over.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "ledger.db"
+        >>> Ledger.create(file).data_sets
+        ()
+        >>> Ledger.create(file)
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.LedgerError: ...ledger.db exists already; it was left as it is
+        """
+        database = Database.at(location)
+        document = None if restore is None else read_export(restore)
+        if database.file is None:
+            _fill(database, document)
+        else:
+            # a ledger is made aside and takes its name when it is whole
+            with new_file(Path(database.where)) as draft:
+                stamp(draft)
+                _fill(Database.at(draft), document)
+        return cls.open(location)
+
+    @classmethod
+    def open(cls, location: str | Path) -> Ledger:
+        """Open an existing ledger, and bring an older schema up to date.
+
+        Examples
+        --------
+        >>> Ledger.open("no such file")
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.LedgerError: there is no ledger at no such file; make one with `tacit ledger create`
+        """
+        database = Database.at(location)
+        with database.reading() as connection:
+            _check_sound(database, connection)
+            revision = current_revision(connection)
+        if revision is None:
+            raise LedgerError(f"there is no ledger at {database.where}; make one with `tacit ledger create`")
+        if revision not in REVISIONS:
+            raise LedgerError(
+                f"the ledger {database.where} has schema version {revision}, which this tacit does not know; "
+                "update tacit"
+            )
+        if revision != HEAD:
+            with database.writing() as connection:
+                migrate(connection)
+        with database.reading() as connection:
+            return cls(database, _secret(connection))
+
+    @property
+    def data_sets(self) -> tuple[str, ...]:
+        """The names of all data sets, oldest first."""
+        with self._reading() as rows:
+            return tuple(row["name"] for row in rows.find(DATA_SET))
+
+    def register(
+        self,
+        data: object,
+        *,
+        name: str,
+        unit: Unit,
+        epsilon: float,
+        delta: float = 0.0,
+        rows: int = 1,
+        parts: Sequence[Part] = (),
+    ) -> Statement:
+        """Give data a name, a unit and a budget; data that are known, or extend known data, are refused.
+
+        Parameters
+        ----------
+        data
+            The private columns, in the order of their rows: a list, an array, a series, a table. Only their
+            keyed fingerprint is kept.
+        unit, rows
+            What one change changes, and how many of them one person holds at most.
+        epsilon, delta
+            The budget of everything that is ever released from these data.
+        parts
+            Parts that share no row and, with ``rows`` > 1, no person; default: none, all is one part.
+            Charges that name their parts compose in parallel over the others.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
+        >>> halves = [Part(name="train", rows=range(0, 3)), Part(name="test", rows=range(3, 4))]
+        >>> ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=3.0, parts=halves).left
+        3.0
+        """
+        terms = registry.Terms(name=name, unit=Unit(unit), rows=rows, epsilon=epsilon, delta=delta, parts=tuple(parts))
+        prints = self._fingerprints(data)
+        with self._writing() as opened:
+            registry.register(opened, prints, terms)
+            return statement(Book.find(opened, name))
+
+    def identify(self, data: object) -> Version:
+        """Recognise data: the version they are, or a new version if they are a known one with rows appended.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
+        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=1.0)
+        >>> found = ledger.identify([0, 1, 1, 0, 1, 1])
+        >>> found.data_set, found.number, found.rows
+        ('clicks', 2, 6)
+        """
+        prints = self._fingerprints(data)
+        with self._writing() as rows:
+            return registry.identify(rows, prints)
+
+    def charge(
+        self,
+        name: str,
+        guarantee: Promise,
+        *,
+        purpose: str,
+        parts: Sequence[str] | None = None,
+        version: int | None = None,
+    ) -> Receipt:
+        """Charge a data set for a release that does not exist yet; make the release only after this returned.
+
+        Parameters
+        ----------
+        name
+            The data set.
+        guarantee
+            In the data set's unit and rows a person; others are refused, never added.
+        purpose
+            One line for the record: the mechanism, and what it is for.
+        parts
+            The declared parts that the release is made from; default: all.
+        version
+            The version of the data, as :meth:`identify` gave it; default: the newest.
+
+        Returns
+        -------
+        Receipt
+            The entry's id, and what is spent and left of the worst of the charged parts.
+
+        Raises
+        ------
+        BudgetExceeded
+            The charge would overspend; nothing was changed.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tacit.privacy import Guarantee
+        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
+        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=1.0)
+        >>> ledger.charge("clicks", Guarantee(unit=Unit.LABEL, epsilon=0.25), purpose="noised totals").left
+        0.75
+        """
+        check_text(purpose, name="purpose")
+        with self._writing() as rows:
+            book = Book.find(rows, name, lock=True)
+            return charging.charge(book, guarantee, parts=parts, purpose=purpose, version=version)
+
+    def void(self, entry: str, *, reason: str) -> Receipt:
+        """Correct a charge whose release was never made; charge and correction both stay on record.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tacit.privacy import Guarantee
+        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
+        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=1.0)
+        >>> receipt = ledger.charge("clicks", Guarantee(unit=Unit.LABEL, epsilon=0.25), purpose="totals")
+        >>> print(ledger.void(receipt.id, reason="the job failed before anything was written"))
+        charge clicks/2: spent epsilon 0, left 1
+        """
+        check_text(reason, name="reason")
+        name, _, number = entry.rpartition("/")
+        if not name or not number.isdecimal():
+            raise LedgerError(f"a charge's id must be a data set's name and a number, as in adult/1, got {entry!r}")
+        with self._writing() as rows:
+            return charging.void(Book.find(rows, name, lock=True), int(number), reason=reason)
+
+    def set_budget(self, name: str, *, epsilon: float, delta: float = 0.0) -> Statement:
+        """Give a data set another budget; one below what is spent is refused.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
+        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=1.0)
+        >>> ledger.set_budget("clicks", epsilon=2.0, delta=1e-6).left
+        2.0
+        """
+        epsilon, delta = check_epsilon(epsilon), check_delta(delta)
+        with self._writing() as rows:
+            charging.set_budget(Book.find(rows, name, lock=True), epsilon=epsilon, delta=delta)
+            return statement(Book.find(rows, name))
+
+    def statement(self, name: str) -> Statement:
+        """Return a data set's budget, spend, parts, versions and entries.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
+        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=1.0)
+        >>> ledger.statement("clicks").spent
+        0.0
+        """
+        with self._reading() as rows:
+            return statement(Book.find(rows, name))
+
+    def rebuild(self, name: str) -> Statement:
+        """Work out a data set's spend anew from its entries, and store that.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
+        >>> before = ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=1.0)
+        >>> ledger.rebuild("clicks") == before
+        True
+        """
+        with self._writing() as rows:
+            charging.rebuild(Book.find(rows, name, lock=True))
+            return statement(Book.find(rows, name))
+
+    def export(self, path: str | Path, *, secret: bool = True, overwrite: bool = False) -> Path:
+        """Write everything as JSON, readable by its owner only, whole or not at all.
+
+        Parameters
+        ----------
+        path
+            Where to write; an existing file is refused unless ``overwrite``.
+        secret
+            With it the export is a backup (:meth:`create` restores it); without it, it may be shared:
+            fingerprints cannot be guessed from it.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
+        >>> ledger = Ledger.create(folder / "ledger.db")
+        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=1.0)
+        >>> Ledger.create(folder / "copy.db", restore=ledger.export(folder / "backup.json")).data_sets
+        ('clicks',)
+        """
+        with self._reading() as rows:
+            document = export(rows, secret=secret)
+        write_private(Path(path), json.dumps(document, indent=1) + "\n", overwrite=overwrite)
+        return Path(path)
+
+    def _fingerprints(self, data: object) -> dict[int, bytes]:
+        with self._reading() as rows:
+            counts = registry.known_counts(rows)
+        return fingerprints(data, secret=self._secret, at=counts)
+
+    @contextmanager
+    def _reading(self) -> Iterator[Rows]:
+        with self._database.reading() as connection:
+            yield Rows(connection, self._secret)
+
+    @contextmanager
+    def _writing(self) -> Iterator[Rows]:
+        with self._database.writing() as connection:
+            yield Rows(connection, self._secret)
+
+
+def _fill(database: Database, document: Mapping[str, Any] | None) -> None:
+    """Make the tables and the secret, or those of an export, in one transaction."""
+    secret = secrets.token_bytes(32) if document is None else bytes.fromhex(document["secret"])
+    with database.writing() as connection:
+        if database.file is None:
+            # two processes that create at once: the second waits, and then finds a ledger
+            connection.execute(text("SELECT pg_advisory_xact_lock(502807)"))
+            if current_revision(connection) is not None:
+                raise LedgerError(f"there is a ledger at {database.where} already; it was left as it is")
+        migrate(connection)
+        rows = Rows(connection, secret)
+        rows.add(LEDGER, id=1, secret=secret, time=now() if document is None else document["time"])
+        if document is not None:
+            restore_rows(rows, document)
+
+
+def _check_sound(database: Database, connection: Connection) -> None:
+    if database.file is not None:
+        verdict = connection.execute(text("PRAGMA quick_check(1)")).scalar()
+        if verdict != "ok":
+            raise LedgerError(f"the ledger {database.where} is damaged ({verdict}); restore it from an export")
+
+
+def _secret(connection: Connection) -> bytes:
+    secret = connection.execute(select(LEDGER.c.secret)).scalar()
+    if secret is None:
+        raise LedgerError("the ledger is damaged: it has lost its secret; restore it from an export")
+    Rows(connection, bytes(secret)).find(LEDGER)
+    return bytes(secret)

@@ -1,0 +1,212 @@
+"""What the ledger answers: frozen values."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import Guarantee, Unit
+from tacit.privacy.rounding import format_up
+
+__all__ = ["ALL", "Entry", "Part", "PartSpend", "Receipt", "Statement", "Version", "check_text", "format_down"]
+
+ALL = "all"
+"""The name of the one part of a data set that declares none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part of a data set that shares no row, and no person, with the other parts.
+
+    Parameters
+    ----------
+    name
+        What charges call it.
+    rows
+        Its rows, half-open, where the part is a run of rows; else who is in it is the user's to know.
+
+    Examples
+    --------
+    >>> Part(name="train", rows=range(0, 800)).rows.stop
+    800
+    """
+
+    name: str
+    rows: range | None = None
+
+    def __post_init__(self) -> None:
+        if check_text(self.name, name="part") == ALL:
+            raise InvalidInput(f"part must not be {ALL!r}, the name that stands for a data set without parts")
+        if self.rows is not None and (self.rows.step != 1 or self.rows.start < 0 or not self.rows):
+            raise InvalidInput(
+                f"part {self.name} must hold rows start to stop with 0 <= start < stop, "
+                f"got {self.rows.start} to {self.rows.stop}"
+            )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartSpend:
+    """What one part has spent, and what is left of the data set's budget for it.
+
+    Examples
+    --------
+    >>> PartSpend(name="train", rows=None, spent=1.0, left=2.0).left
+    2.0
+    """
+
+    name: str
+    rows: range | None
+    spent: float
+    left: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Version:
+    """One state of a data set: rows may be appended, and each time the spend is inherited.
+
+    Examples
+    --------
+    >>> Version(data_set="adult", number=1, rows=100, time="2026-01-01T00:00:00+00:00").rows
+    100
+    """
+
+    data_set: str
+    number: int
+    rows: int
+    time: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """One line of the ledger: a charge, or the correction that voids one.
+
+    Examples
+    --------
+    >>> Entry(id="adult/2", time="2026-01-01T00:00:00+00:00", version=1, parts=("all",), guarantee=None,
+    ...       purpose="never released", voids="adult/1").voids
+    'adult/1'
+    """
+
+    id: str
+    time: str
+    version: int
+    parts: tuple[str, ...]
+    guarantee: Guarantee | None
+    purpose: str
+    voids: str | None = None
+    voided_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Receipt:
+    """A charge that was accepted and written: now the release may be made.
+
+    Examples
+    --------
+    >>> print(Receipt(id="adult/1", spent=1.0, left=2.0))
+    charge adult/1: spent epsilon 1, left 2
+    """
+
+    id: str
+    spent: float
+    left: float
+
+    def __str__(self) -> str:
+        return f"charge {self.id}: spent epsilon {format_up(self.spent)}, left {format_down(self.left)}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """All that the ledger says about one data set.
+
+    Parameters
+    ----------
+    unit, rows
+        What one change changes, and how many of them one person holds.
+    epsilon, delta
+        The budget.
+    spent, left
+        The worst part's spend, at the budget's delta, and what is left of the budget's epsilon.
+
+    Examples
+    --------
+    >>> Statement(name="adult", unit=Unit.LABEL, rows=1, epsilon=3.0, delta=0.0, spent=1.0, left=2.0,
+    ...           parts=(), versions=(), entries=()).to_json()["left"]
+    2.0
+    """
+
+    name: str
+    unit: Unit
+    rows: int
+    epsilon: float
+    delta: float
+    spent: float
+    left: float
+    parts: tuple[PartSpend, ...]
+    versions: tuple[Version, ...]
+    entries: tuple[Entry, ...]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the statement as plain JSON.
+
+        Examples
+        --------
+        >>> Statement(name="adult", unit=Unit.LABEL, rows=1, epsilon=3.0, delta=0.0, spent=1.0, left=2.0,
+        ...           parts=(), versions=(), entries=()).to_json()["unit"]
+        'label'
+        """
+        return {
+            "name": self.name,
+            "unit": str(self.unit),
+            "rows": self.rows,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "spent": self.spent,
+            "left": self.left,
+            "parts": [
+                {"name": p.name, "rows": p.rows and [p.rows.start, p.rows.stop], "spent": p.spent, "left": p.left}
+                for p in self.parts
+            ],
+            "versions": [asdict(version) for version in self.versions],
+            "entries": [_entry_to_json(entry) for entry in self.entries],
+        }
+
+
+def check_text(value: str, *, name: str) -> str:
+    """Return ``value``, or raise unless it is one line of printable text.
+
+    Examples
+    --------
+    >>> check_text("", name="purpose")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: purpose must be one line of text, got ''
+    """
+    if not isinstance(value, str) or not value.strip() or not value.isprintable():
+        raise InvalidInput(f"{name} must be one line of text, got {value!r}")
+    return value
+
+
+def format_down(value: float) -> str:
+    """Print what is left with few digits, rounded down.
+
+    Examples
+    --------
+    >>> format_down(0.123498), format_down(2.0)
+    ('0.1234', '2')
+    """
+    return format_up(-value).removeprefix("-")
+
+
+def _entry_to_json(entry: Entry) -> dict[str, Any]:
+    return {
+        "id": entry.id,
+        "time": entry.time,
+        "version": entry.version,
+        "parts": list(entry.parts),
+        "guarantee": entry.guarantee and entry.guarantee.to_json(),
+        "purpose": entry.purpose,
+        "voids": entry.voids,
+        "voided_by": entry.voided_by,
+    }

@@ -1,0 +1,148 @@
+"""Which data the ledger knows: new data sets, and new versions of known ones."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from tacit.privacy.errors import InvalidInput, LedgerError
+from tacit.privacy.guarantee import Unit
+from tacit.privacy.ledger.account import Account
+from tacit.privacy.ledger.book import account_row, now
+from tacit.privacy.ledger.records import ALL, Part, Version, check_text
+from tacit.privacy.ledger.rows import Row, Rows
+from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, LEDGER, PART, VERSION
+from tacit.privacy.rounding import check_count, check_delta, check_epsilon
+
+__all__ = ["Terms", "identify", "known_counts", "register"]
+
+Prints = Mapping[int, bytes]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What is declared about a data set once and for all, and its first budget.
+
+    Examples
+    --------
+    >>> Terms(name="adult", unit=Unit.LABEL, rows=1, epsilon=-1.0, delta=0.0, parts=())
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: epsilon must be a finite number > 0, got -1.0
+    """
+
+    name: str
+    unit: Unit
+    rows: int
+    epsilon: float
+    delta: float
+    parts: Sequence[Part]
+
+    def __post_init__(self) -> None:
+        check_text(self.name, name="name")
+        check_count(self.rows, name="rows")
+        check_epsilon(self.epsilon)
+        check_delta(self.delta)
+        names = [part.name for part in self.parts]
+        if len(set(names)) < len(names):
+            raise InvalidInput(f"parts must have different names, got {', '.join(names)}")
+        ranged = sorted((p.rows.start, p.rows.stop, p.name) for p in self.parts if p.rows is not None)
+        for (_, stop, first), (start, _, second) in pairwise(ranged):
+            if start < stop:
+                raise InvalidInput(
+                    f"parts must share no row, but {first} ends before row {stop} and {second} starts at row {start}"
+                )
+
+    def check_length(self, rows: int) -> None:
+        """Raise if a part reaches beyond the data's rows."""
+        for part in self.parts:
+            if part.rows is not None and part.rows.stop > rows:
+                raise InvalidInput(
+                    f"part {part.name} must lie within the data's {rows} rows, got stop {part.rows.stop}"
+                )
+
+
+def known_counts(rows: Rows) -> set[int]:
+    """Return the row counts of all known versions: where new data must be compared."""
+    return {version["rows"] for version in rows.find(VERSION)}
+
+
+def register(rows: Rows, prints: Prints, terms: Terms) -> None:
+    """Write down a new data set; data that the ledger knows already are refused."""
+    rows.find(LEDGER, lock=True)
+    terms.check_length(max(prints))
+    known = _match(rows, prints)
+    if known is not None:
+        raise LedgerError(
+            f"the first {known['rows']} of these {max(prints)} rows are known to the ledger as "
+            f"{_name_of(rows, known)!r}; charge that data set instead"
+        )
+    if rows.find(DATA_SET, DATA_SET.c.name == terms.name):
+        raise LedgerError(f"the ledger has a data set {terms.name!r} already, with other data; choose another name")
+    last = rows.last(DATA_SET)
+    number = 1 if last is None else last["id"] + 1
+    rows.add(DATA_SET, id=number, name=terms.name, unit=str(terms.unit), rows=terms.rows, time=now())
+    add_budget(rows, number, epsilon=terms.epsilon, delta=terms.delta)
+    _add_version(rows, number, prints)
+    for i, part in enumerate(terms.parts or [None], start=1):
+        _add_part(rows, number, i, part, delta=terms.delta)
+
+
+def identify(rows: Rows, prints: Prints) -> Version:
+    """Return the version that the data are, a new one if rows were appended to a known one."""
+    rows.find(LEDGER, lock=True)
+    known = _match(rows, prints)
+    if known is None:
+        raise LedgerError(f"the ledger does not know these {max(prints)} rows; register them first")
+    if known["rows"] < max(prints):
+        known = _add_version(rows, known["data_set"], prints)
+    return Version(data_set=_name_of(rows, known), number=known["number"], rows=known["rows"], time=known["time"])
+
+
+def add_budget(rows: Rows, data_set: int, *, epsilon: float, delta: float, time: str | None = None) -> None:
+    """Write the budget that counts from now on."""
+    last = rows.last(BUDGET, BUDGET.c.data_set == data_set)
+    rows.add(
+        BUDGET,
+        data_set=data_set,
+        number=1 if last is None else last["number"] + 1,
+        epsilon=repr(float(epsilon)),
+        delta=repr(float(delta)),
+        time=time or now(),
+    )
+
+
+def _add_part(rows: Rows, data_set: int, number: int, part: Part | None, *, delta: float) -> None:
+    lines = part.rows if part else None
+    rows.add(
+        PART,
+        data_set=data_set,
+        number=number,
+        name=part.name if part else ALL,
+        start=lines.start if lines else None,
+        stop=lines.stop if lines else None,
+    )
+    rows.add(ACCOUNT, **account_row(data_set, number, Account.of([], delta=delta)))
+
+
+def _add_version(rows: Rows, data_set: int, prints: Prints) -> Row:
+    last = rows.last(VERSION, VERSION.c.data_set == data_set)
+    number = 1 if last is None else last["number"] + 1
+    length = max(prints)
+    values = {"data_set": data_set, "number": number, "rows": length, "fingerprint": prints[length], "time": now()}
+    rows.add(VERSION, **values)
+    return values
+
+
+def _match(rows: Rows, prints: Prints) -> Row | None:
+    """Return the longest known version that the data equal or extend."""
+    versions = [version for version in rows.find(VERSION) if version["rows"] <= max(prints)]
+    if any(version["rows"] not in prints for version in versions):
+        raise LedgerError("another process registered data meanwhile; try again")
+    hits = [version for version in versions if prints[version["rows"]] == bytes(version["fingerprint"])]
+    return max(hits, key=lambda version: int(version["rows"]), default=None)
+
+
+def _name_of(rows: Rows, version: Row) -> str:
+    return str(rows.find(DATA_SET, DATA_SET.c.id == version["data_set"])[0]["name"])

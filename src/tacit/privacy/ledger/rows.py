@@ -1,0 +1,104 @@
+"""Rows under seal: a keyed digest of every row, so that a damaged value is refused and never believed."""
+
+from __future__ import annotations
+
+import hmac
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Table, insert, select, update
+
+from tacit.privacy.errors import LedgerError
+
+__all__ = ["Rows", "seal"]
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """The rows of one transaction: sealed as they are written, checked as they are read.
+
+    Examples
+    --------
+    >>> from sqlalchemy import create_engine
+    >>> from tacit.privacy.ledger.schema import DATA_SET, TABLES
+    >>> with create_engine("sqlite://").begin() as connection:
+    ...     TABLES.create_all(connection)
+    ...     rows = Rows(connection, secret=b"key")
+    ...     rows.add(DATA_SET, id=1, name="adult", unit="label", rows=1, time="2026-01-01")
+    ...     rows.find(DATA_SET)[0]["name"]
+    'adult'
+    """
+
+    connection: Connection
+    secret: bytes = field(repr=False)
+
+    def add(self, table: Table, **values: object) -> None:
+        """Write a new row."""
+        self.connection.execute(insert(table).values(**values, seal=seal(self.secret, table.name, values)))
+
+    def change(self, table: Table, **values: object) -> None:
+        """Write a row over the one of the same primary key."""
+        same = [column == values[column.name] for column in table.primary_key]
+        sealed = {**values, "seal": seal(self.secret, table.name, values)}
+        self.connection.execute(update(table).where(*same).values(**sealed))
+
+    def find(self, table: Table, *conditions: ColumnElement[bool], lock: bool = False) -> list[Row]:
+        """Return the rows that meet all conditions, in the order of their primary key.
+
+        ``lock`` makes other transactions that want the same lock wait; SQLite has locked the file already.
+        """
+        query = select(table).where(*conditions).order_by(*table.primary_key)
+        if lock:
+            query = query.with_for_update()
+        return [self._checked(table, dict(row)) for row in self.connection.execute(query).mappings()]
+
+    def last(self, table: Table, *conditions: ColumnElement[bool]) -> Row | None:
+        """Return the row with the greatest primary key that meets all conditions."""
+        newest = [column.desc() for column in table.primary_key]
+        query = select(table).where(*conditions).order_by(*newest).limit(1)
+        row = self.connection.execute(query).mappings().first()
+        return None if row is None else self._checked(table, dict(row))
+
+    def _checked(self, table: Table, row: dict[str, Any]) -> Row:
+        found = bytes(row.pop("seal") or b"")
+        if not hmac.compare_digest(found, seal(self.secret, table.name, row)):
+            raise LedgerError(
+                f"the ledger is damaged: a row of {table.name} does not match its seal; restore it from an export"
+            )
+        return row
+
+
+def seal(secret: bytes, table: str, values: Mapping[str, object]) -> bytes:
+    """Return the keyed digest of a row: HMAC-SHA256 over its table, columns and values.
+
+    Examples
+    --------
+    >>> seal(b"key", "t", {"a": 1}) == seal(b"key", "t", {"a": 2})
+    False
+    """
+    mac = hmac.new(secret, _bytes(table), "sha256")
+    for name in sorted(values):
+        mac.update(_bytes(name) + _bytes(values[name]))
+    return mac.digest()
+
+
+def _bytes(value: object) -> bytes:
+    """Encode with a type mark and a length, so that no two rows share an encoding."""
+    match value:
+        case None:
+            mark, data = b"n", b""
+        case int():
+            mark, data = b"i", str(value).encode()
+        case float():
+            mark, data = b"f", struct.pack("<d", value)
+        case str():
+            mark, data = b"s", value.encode()
+        case bytes() | memoryview():
+            mark, data = b"b", bytes(value)
+        case _:
+            raise TypeError(f"a ledger's row holds no {type(value).__name__}")
+    return mark + len(data).to_bytes(8, "little") + data

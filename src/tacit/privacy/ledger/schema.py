@@ -1,0 +1,102 @@
+"""The ledger's tables. All but ``ledger_account`` only ever grow; triggers of the database see to it."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Float,
+    ForeignKey,
+    ForeignKeyConstraint,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+__all__ = ["ACCOUNT", "BUDGET", "DATA_SET", "ENTRY", "LEDGER", "PART", "TABLES", "VERSION"]
+
+TABLES = MetaData()
+
+
+def _sealed(name: str, *columns: Column[object] | UniqueConstraint | ForeignKeyConstraint) -> Table:
+    return Table(name, TABLES, *columns, Column("seal", LargeBinary, nullable=False))
+
+
+def _data_set() -> Column[object]:
+    return Column("data_set", Integer, ForeignKey("ledger_data_set.id"), primary_key=True)
+
+
+def _count(name: str, *, primary_key: bool = False) -> Column[object]:
+    return Column(name, Integer, primary_key=primary_key, autoincrement=False, nullable=False)
+
+
+def _text(name: str, *, nullable: bool = False) -> Column[object]:
+    return Column(name, Text, nullable=nullable)
+
+
+LEDGER = _sealed("ledger", _count("id", primary_key=True), Column("secret", LargeBinary, nullable=False), _text("time"))
+"""One row: the secret that keys the fingerprints and the seals."""
+
+DATA_SET = _sealed(
+    "ledger_data_set",
+    _count("id", primary_key=True),
+    Column("name", Text, nullable=False, unique=True),
+    _text("unit"),
+    _count("rows"),
+    _text("time"),
+)
+
+BUDGET = _sealed(
+    "ledger_budget", _data_set(), _count("number", primary_key=True), _text("epsilon"), _text("delta"), _text("time")
+)
+"""The last one counts; epsilon and delta are the decimals that were stated."""
+
+PART = _sealed(
+    "ledger_part",
+    _data_set(),
+    _count("number", primary_key=True),
+    _text("name"),
+    Column("start", BigInteger),
+    Column("stop", BigInteger),
+    UniqueConstraint("data_set", "name"),
+)
+
+VERSION = _sealed(
+    "ledger_version",
+    _data_set(),
+    _count("number", primary_key=True),
+    Column("rows", BigInteger, nullable=False),
+    Column("fingerprint", LargeBinary, nullable=False, unique=True),
+    _text("time"),
+)
+
+ENTRY = _sealed(
+    "ledger_entry",
+    _data_set(),
+    _count("number", primary_key=True),
+    _text("time"),
+    _count("version"),
+    _text("parts"),
+    _text("guarantee", nullable=True),
+    _text("purpose"),
+    Column("voids", Integer),
+    UniqueConstraint("data_set", "voids"),
+    ForeignKeyConstraint(["data_set", "version"], ["ledger_version.data_set", "ledger_version.number"]),
+    ForeignKeyConstraint(["data_set", "voids"], ["ledger_entry.data_set", "ledger_entry.number"]),
+)
+"""A charge has a guarantee; a correction has none and voids an earlier charge."""
+
+ACCOUNT = _sealed(
+    "ledger_account",
+    _data_set(),
+    _count("part", primary_key=True),
+    _text("pure", nullable=True),
+    Column("lower", Integer),
+    Column("masses", LargeBinary),
+    Column("infinity", Float),
+    ForeignKeyConstraint(["data_set", "part"], ["ledger_part.data_set", "ledger_part.number"]),
+)
+"""What a part has spent; derived from the entries, and rebuilt from them on demand."""

@@ -1,0 +1,59 @@
+"""What the ledger says about one data set."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+from tacit.privacy.ledger.book import Book, guarantee_of
+from tacit.privacy.ledger.charging import left_of
+from tacit.privacy.ledger.records import Entry, PartSpend, Statement, Version
+from tacit.privacy.ledger.rows import Row
+from tacit.privacy.ledger.schema import VERSION
+
+__all__ = ["statement"]
+
+
+def statement(book: Book) -> Statement:
+    """Read a data set's terms, spend, versions and entries in one transaction."""
+    parts = tuple(_part(book, name) for name in book.parts)
+    spent = max(part.spent for part in parts)
+    versions = book.rows.find(VERSION, VERSION.c.data_set == book.id)
+    return Statement(
+        name=book.name,
+        unit=book.unit,
+        rows=book.group,
+        epsilon=book.epsilon,
+        delta=book.delta,
+        spent=spent,
+        left=left_of(book, spent),
+        parts=parts,
+        versions=tuple(
+            Version(data_set=book.name, number=row["number"], rows=row["rows"], time=row["time"]) for row in versions
+        ),
+        entries=_entries(book.name, book.entries()),
+    )
+
+
+def _part(book: Book, name: str) -> PartSpend:
+    row = book.parts[name]
+    spent = book.account(name).spent(delta=book.delta)
+    lines = None if row["start"] is None else range(row["start"], row["stop"])
+    return PartSpend(name=name, rows=lines, spent=spent, left=left_of(book, spent))
+
+
+def _entries(name: str, rows: Sequence[Row]) -> tuple[Entry, ...]:
+    voided_by = {row["voids"]: f"{name}/{row['number']}" for row in rows if row["voids"] is not None}
+    return tuple(
+        Entry(
+            id=f"{name}/{row['number']}",
+            time=row["time"],
+            version=row["version"],
+            parts=tuple(json.loads(row["parts"])),
+            guarantee=None if row["guarantee"] is None else guarantee_of(row["guarantee"]),
+            purpose=row["purpose"],
+            voids=None if row["voids"] is None else f"{name}/{row['voids']}",
+            voided_by=voided_by.get(row["number"]),
+        )
+        for row in rows
+    )

@@ -1,0 +1,116 @@
+"""A ledger as one JSON document: the backup, and what an auditor is given."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from sqlalchemy import Table
+
+from tacit.privacy.errors import LedgerError, TacitError
+from tacit.privacy.ledger.account import Account
+from tacit.privacy.ledger.book import Book, account_row
+from tacit.privacy.ledger.rows import Row, Rows
+from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, ENTRY, LEDGER, PART, VERSION
+
+__all__ = ["FORMAT", "export", "read_export", "restore"]
+
+FORMAT = "tacit ledger 1"
+
+_TABLES: dict[str, Table] = {"budgets": BUDGET, "parts": PART, "versions": VERSION, "entries": ENTRY}
+
+
+def export(rows: Rows, *, secret: bool) -> dict[str, Any]:
+    """Return everything but the accounts, which follow from the entries."""
+    ledger = rows.find(LEDGER)[0]
+    document = {
+        "format": FORMAT,
+        "time": ledger["time"],
+        "secret": rows.secret.hex() if secret else None,
+        "data_sets": [_data_set(rows, row) for row in rows.find(DATA_SET)],
+    }
+    return document | {"checksum": _checksum(document)}
+
+
+def read_export(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
+    """Read an export and check that it is whole and holds the secret, without which no data are known again."""
+    document = dict(source) if isinstance(source, Mapping) else _read(Path(source))
+    if document.get("format") != FORMAT:
+        raise LedgerError(f"restore must be an export of format {FORMAT!r}, got {document.get('format')!r}")
+    claimed = document.pop("checksum", None)
+    if claimed != _checksum(document):
+        raise LedgerError("restore must be a whole export, but its checksum does not match; use another copy")
+    if document["secret"] is None:
+        raise LedgerError("restore must be an export with the secret; this one was made for sharing")
+    return document
+
+
+def restore(rows: Rows, document: Mapping[str, Any]) -> None:
+    """Write all of an export's rows, and work out the accounts."""
+    try:
+        for number, data_set in enumerate(document["data_sets"], start=1):
+            _restore_data_set(rows, number, data_set)
+    except (KeyError, TypeError, ValueError) as error:
+        if isinstance(error, TacitError):
+            raise
+        raise LedgerError(f"restore must be an export of a ledger, but a field is wrong: {error!r}") from error
+
+
+def _data_set(rows: Rows, row: Row) -> dict[str, Any]:
+    terms = {"name": row["name"], "unit": row["unit"], "rows": row["rows"], "time": row["time"]}
+    return terms | {
+        name: [_plain(line) for line in rows.find(table, table.c.data_set == row["id"])]
+        for name, table in _TABLES.items()
+    }
+
+
+def _plain(row: Row) -> dict[str, Any]:
+    """Return a row as JSON: without its data set's number, its texts of JSON opened, its bytes in hex."""
+    plain = {name: value for name, value in row.items() if name != "data_set"}
+    for name in ("parts", "guarantee"):
+        if plain.get(name) is not None:
+            plain[name] = json.loads(plain[name])
+    if "fingerprint" in plain:
+        plain["fingerprint"] = bytes(plain["fingerprint"]).hex()
+    return plain
+
+
+def _row(plain: Mapping[str, Any]) -> dict[str, Any]:
+    row = dict(plain)
+    for name in ("parts", "guarantee"):
+        if row.get(name) is not None:
+            row[name] = json.dumps(row[name])
+    if "fingerprint" in row:
+        row["fingerprint"] = bytes.fromhex(row["fingerprint"])
+    return row
+
+
+def _restore_data_set(rows: Rows, number: int, plain: Mapping[str, Any]) -> None:
+    terms = {name: value for name, value in plain.items() if name not in _TABLES}
+    rows.add(DATA_SET, id=number, **terms)
+    for name, table in _TABLES.items():
+        for line in plain[name]:
+            rows.add(table, data_set=number, **_row(line))
+    book = Book.find(rows, terms["name"])
+    for part, row in book.parts.items():
+        account: Account = book.recount(part, delta=book.delta)
+        rows.add(ACCOUNT, **account_row(number, row["number"], account))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LedgerError(f"the export {path} cannot be read: {error.strerror}") from error
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise LedgerError(f"{path} is not an export of a ledger")
+    return document
+
+
+def _checksum(document: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(document, sort_keys=True).encode()).hexdigest()
