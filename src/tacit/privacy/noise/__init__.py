@@ -1,0 +1,30 @@
+"""Noise with its price: exact integer samplers, the generator they draw from, and what their noise costs."""
+
+from tacit.privacy.noise.choice import Choice, keep_coin, keep_or_switch, max_log_ratio, max_ratio
+from tacit.privacy.noise.coin import Coin, ExpCoin, flip_each
+from tacit.privacy.noise.curve import gaussian_scale, zcdp_delta, zcdp_epsilon, zcdp_rho
+from tacit.privacy.noise.entropy import SystemGenerator, is_seeded, system_rng
+from tacit.privacy.noise.gaussian import DiscreteGaussian
+from tacit.privacy.noise.grid import Grid
+from tacit.privacy.noise.laplace import DiscreteLaplace
+
+__all__ = [
+    "Choice",
+    "Coin",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "ExpCoin",
+    "Grid",
+    "SystemGenerator",
+    "flip_each",
+    "gaussian_scale",
+    "is_seeded",
+    "keep_coin",
+    "keep_or_switch",
+    "max_log_ratio",
+    "max_ratio",
+    "system_rng",
+    "zcdp_delta",
+    "zcdp_epsilon",
+    "zcdp_rho",
+]

@@ -1,0 +1,210 @@
+"""Discrete Gaussian noise: the integer noise of (epsilon, delta), drawn without a float."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.privacy.guarantee import Guarantee, Unit
+from tacit.privacy.loss import DiscreteGaussianLoss
+from tacit.privacy.noise.curve import (
+    discrete_gaussian_delta,
+    gaussian_scale,
+    least_float,
+    zcdp_epsilon,
+    zcdp_rho,
+)
+from tacit.privacy.noise.karney import propose_gaussian
+from tacit.privacy.noise.rejection import Shape, draw_accepted, exact_positive, representable_scale
+from tacit.privacy.rounding import check_count, check_delta, check_epsilon, exact
+
+__all__ = ["DiscreteGaussian"]
+
+_DYADIC = 40  # bits of a scale found by a search
+_SMOOTH = 3.0  # from this scale on the sums over integers are the integrals, to a float's last digit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscreteGaussian:
+    """Integer noise with P(k) proportional to e^(-k^2 / 2 scale^2).
+
+    Added to an integer query that one unit moves by at most D, it is (epsilon, :meth:`delta_at`)-differentially
+    private for every epsilon, and D^2 / 2 scale^2 zero-concentrated. What is not protected: the time a draw takes,
+    and anything that is not behind the noise.
+
+    Parameters
+    ----------
+    scale
+        A rational > 0, at most 2^52; a float is read as the decimal it prints. Where its numerator or denominator
+        exceeds 2^52 it is rounded up, towards more noise.
+
+    References
+    ----------
+    Canonne, Kamath and Steinke (2020); Karney (2016), Algorithm D. Proof: docs/proofs/discrete_gaussian.md.
+
+    Examples
+    --------
+    >>> noise = DiscreteGaussian.for_privacy(1.0, delta=1e-5)
+    >>> round(float(noise.scale), 4)
+    3.7405
+    >>> noise.draw(4, rng=np.random.default_rng(0)).dtype
+    dtype('int64')
+    """
+
+    scale: Fraction
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", representable_scale(self.scale))
+
+    @classmethod
+    def for_privacy(cls, epsilon: float, *, delta: float, sensitivity: int = 1) -> DiscreteGaussian:
+        """Return the least noise, to 12 digits, that gives (epsilon, delta) to a query of this sensitivity.
+
+        Examples
+        --------
+        >>> noise = DiscreteGaussian.for_privacy(1.0, delta=1e-5)
+        >>> noise.delta_at(1.0) <= 1e-5 < DiscreteGaussian(scale=noise.scale * Fraction(999, 1000)).delta_at(1.0)
+        True
+        """
+        eps, target = check_epsilon(epsilon), check_delta(delta, zero=False)
+        D = check_count(sensitivity, name="sensitivity")
+
+        def enough(scale: float) -> bool:
+            return cls(scale=_dyadic_up(scale)).delta_at(eps, sensitivity=D) <= target
+
+        upper = 2 * gaussian_scale(eps, delta=target, sensitivity=D)
+        while not enough(upper):
+            upper *= 2
+        return cls(scale=_dyadic_up(least_float(enough, lower=0.0, upper=upper)))
+
+    @classmethod
+    def for_vector(cls, epsilon: float, *, delta: float, squared_sensitivity: Fraction | float) -> DiscreteGaussian:
+        """Return noise that gives (epsilon, delta) to an integer vector, by zero-concentrated privacy.
+
+        Every coordinate gets independent noise. Looser than :meth:`for_privacy`, which serves one coordinate.
+
+        Parameters
+        ----------
+        squared_sensitivity
+            The square of how far, in Euclidean distance, one unit may move the vector.
+
+        Examples
+        --------
+        >>> round(float(DiscreteGaussian.for_vector(1.0, delta=1e-5, squared_sensitivity=1).scale), 4)
+        4.0451
+        """
+        rho = exact(zcdp_rho(epsilon, delta=delta))
+        return cls(scale=_root_up(exact_positive(squared_sensitivity, name="squared_sensitivity") / (2 * rho)))
+
+    @property
+    def variance(self) -> float:
+        """The variance; scale^2 but for small scales, where it is less."""
+        s = float(self.scale)
+        k = _support(s)
+        return s * s if s >= _SMOOTH else float((k * k * self.pmf(k)).sum())
+
+    def pmf(self, k: ArrayLike) -> NDArray[np.float64]:
+        """Return P(k) as floats.
+
+        Examples
+        --------
+        >>> DiscreteGaussian(scale=Fraction(1)).pmf([0, 1]).round(6)
+        array([0.398942, 0.241971])
+        """
+        s = float(self.scale)
+        total = s * math.sqrt(2 * math.pi) if s >= _SMOOTH else float(_bell(_support(s), s).sum())
+        return np.asarray(_bell(np.asarray(k, dtype=np.float64), s) / total)
+
+    def draw(self, size: Shape, *, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Draw noise of the given size or shape.
+
+        Examples
+        --------
+        >>> DiscreteGaussian(scale=Fraction(5, 2)).draw((2, 3), rng=np.random.default_rng(0)).shape
+        (2, 3)
+        """
+
+        def propose(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+            return propose_gaussian(count, scale=self.scale, rng=rng)
+
+        return draw_accepted(size, propose=propose, chance=0.45, rng=rng)
+
+    def delta_at(self, epsilon: float, *, sensitivity: int = 1) -> float:
+        """Return the least delta at ``epsilon``, rounded up.
+
+        Examples
+        --------
+        >>> round(DiscreteGaussian(scale=Fraction(1)).delta_at(1.0), 6)
+        0.141351
+        """
+        return discrete_gaussian_delta(self.scale, epsilon=epsilon, sensitivity=sensitivity)
+
+    def rho(self, *, squared_sensitivity: Fraction | float = 1) -> Fraction:
+        """Return the zero-concentrated privacy of a vector with this noise: squared_sensitivity / 2 scale^2.
+
+        Examples
+        --------
+        >>> DiscreteGaussian(scale=Fraction(4)).rho(squared_sensitivity=2)
+        Fraction(1, 16)
+        """
+        return exact_positive(squared_sensitivity, name="squared_sensitivity") / (2 * self.scale**2)
+
+    def loss(self, *, sensitivity: int = 1) -> DiscreteGaussianLoss:
+        """Return what the noise gives away on one integer of this sensitivity.
+
+        Examples
+        --------
+        >>> DiscreteGaussian(scale=Fraction(4)).loss(sensitivity=1)
+        DiscreteGaussianLoss(scale=Fraction(4, 1), sensitivity=1)
+        """
+        return DiscreteGaussianLoss(scale=self.scale, sensitivity=check_count(sensitivity, name="sensitivity"))
+
+    def guarantee(self, *, sensitivity: int = 1, unit: Unit, delta: float) -> Guarantee:
+        """Return the promise to one ``unit``, which moves one integer by at most ``sensitivity``.
+
+        Examples
+        --------
+        >>> noise = DiscreteGaussian.for_privacy(1.0, delta=1e-5)
+        >>> print(noise.guarantee(unit=Unit.LABEL, delta=1e-5))
+        epsilon 1, delta 1e-5 for one label
+        """
+        target = check_delta(delta, zero=False)
+        return Guarantee.from_loss(self.loss(sensitivity=sensitivity), unit=unit, delta=target)
+
+    def guarantee_vector(self, *, squared_sensitivity: Fraction | float, unit: Unit, delta: float) -> Guarantee:
+        """Return the promise to one ``unit``, which moves a vector by at most this squared Euclidean distance.
+
+        Examples
+        --------
+        >>> noise = DiscreteGaussian.for_vector(1.0, delta=1e-5, squared_sensitivity=2)
+        >>> print(noise.guarantee_vector(squared_sensitivity=2, unit=Unit.LABEL, delta=1e-5))
+        epsilon 1, delta 1e-5 for one label
+        """
+        rho = self.rho(squared_sensitivity=squared_sensitivity)
+        return Guarantee(unit=unit, epsilon=zcdp_epsilon(rho, delta=delta), delta=delta)
+
+
+def _bell(k: NDArray[np.float64], s: float) -> NDArray[np.float64]:
+    return np.asarray(np.exp(-((k / s) ** 2) / 2))
+
+
+def _support(s: float) -> NDArray[np.float64]:
+    """All integers whose bell is not 0 as a float."""
+    reach = math.ceil(40 * min(s, _SMOOTH))
+    return np.arange(-reach, reach + 1, dtype=np.float64)
+
+
+def _dyadic_up(scale: float) -> Fraction:
+    """The least fraction m / 2^j >= scale with m of 40 bits."""
+    power = Fraction(2) ** (_DYADIC - math.frexp(scale)[1])
+    return math.ceil(Fraction(scale) * power) / power
+
+
+def _root_up(value: Fraction) -> Fraction:
+    """A square root, rounded up at the 80th bit or later."""
+    shift = 80 + max(0, value.denominator.bit_length() - value.numerator.bit_length())
+    return Fraction(math.isqrt(math.floor(value * 4**shift)) + 1, 2**shift)

@@ -1,0 +1,94 @@
+"""What the two integer samplers share: a scale that int64 arithmetic can hold, and rejection in blocks."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import exact
+
+__all__ = ["LIMIT", "Shape", "draw_accepted", "exact_positive", "representable_scale"]
+
+LIMIT = 1 << 52
+"""Largest numerator and denominator of a scale."""
+
+_BLOCK = 1 << 16  # candidates at once: their arrays stay in the processor's cache
+
+Shape = int | tuple[int, ...]
+
+
+def representable_scale(scale: Fraction | float) -> Fraction:
+    """Return the scale itself where its numerator and denominator are at most 2^52, else one just above it.
+
+    Examples
+    --------
+    >>> representable_scale(0.1)
+    Fraction(1, 10)
+    >>> third = Fraction(10**20 + 1, 3 * 10**20)
+    >>> 0 <= representable_scale(third) - third < Fraction(1, 2**50)
+    True
+    """
+    value = exact_positive(scale, name="scale")
+    if value > LIMIT:
+        raise InvalidInput(f"scale must be at most 2^52, got {scale!r}; measure in larger units")
+    if max(value.numerator, value.denominator) <= LIMIT:
+        return value
+    denominator = LIMIT if value <= 1 else math.floor(LIMIT / value)
+    return Fraction(math.ceil(value * denominator), denominator)
+
+
+def draw_accepted(
+    size: Shape,
+    *,
+    propose: Callable[[int, np.random.Generator], NDArray[np.int64]],
+    chance: float,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Collect ``size`` accepted draws; ``propose`` makes candidates and returns those it accepts, in order.
+
+    The first accepted candidates of an independent sequence are independent draws of the accepted law.
+
+    Parameters
+    ----------
+    size
+        A number or a shape.
+    propose
+        (count, rng) -> the accepted among count independent candidates.
+    chance
+        About the chance of acceptance; it changes the speed only.
+
+    Examples
+    --------
+    >>> def even(count, rng):
+    ...     drawn = rng.integers(0, 10, size=count)
+    ...     return drawn[drawn % 2 == 0]
+    >>> draw_accepted((2, 3), propose=even, chance=0.5, rng=np.random.default_rng(0)) % 2
+    array([[0, 0, 0], [0, 0, 0]])
+    """
+    total = math.prod(size) if isinstance(size, tuple) else int(size)
+    result = np.empty(total, dtype=np.int64)
+    done = 0
+    while done < total:
+        wanted = int((total - done) / chance * 1.02) + 8
+        accepted = propose(min(wanted, _BLOCK), rng)[: total - done]
+        result[done : done + len(accepted)] = accepted
+        done += len(accepted)
+    return result.reshape(size)
+
+
+def exact_positive(value: Fraction | float, *, name: str) -> Fraction:
+    """Return a number as the decimal it prints, or raise if it is not finite and > 0.
+
+    Examples
+    --------
+    >>> exact_positive(0.1, name="scale")
+    Fraction(1, 10)
+    """
+    if not math.isfinite(value) or value <= 0:
+        raise InvalidInput(f"{name} must be a finite number > 0, got {value!r}")
+    return exact(value)
