@@ -13,6 +13,7 @@ import mpmath
 from tacit.privacy.errors import InvalidInput, UnitMismatch
 from tacit.privacy.loss import (
     ApproximateLoss,
+    DiscreteGaussianLoss,
     PrivacyLoss,
     PureLoss,
     distribution_of,
@@ -247,7 +248,11 @@ def epsilon_of(loss: PrivacyLoss, *, delta: float) -> float:
     1.0
     """
     pure = loss.pure_epsilon
-    return pure if delta == 0 else min(pure, distribution_of(loss).epsilon_at(delta))
+    if delta == 0:
+        return pure
+    if isinstance(loss, DiscreteGaussianLoss):
+        return loss.epsilon_at(delta)
+    return min(pure, distribution_of(loss).epsilon_at(delta))
 
 
 def _unit(unit: str) -> Unit:

@@ -153,6 +153,18 @@ class DiscreteGaussianLoss:
         """Infinite: the tails tell everything, with tiny probability."""
         return math.inf
 
+    def epsilon_at(self, delta: float) -> float:
+        """The least epsilon of one use, exactly from the curve: the distribution's grid would add a little.
+
+        Examples
+        --------
+        >>> DiscreteGaussianLoss(scale=Fraction(4), sensitivity=1).epsilon_at(3.05545465e-6)
+        1.0
+        """
+        from tacit.privacy.noise.curve import discrete_gaussian_epsilon  # the noise package imports this module
+
+        return discrete_gaussian_epsilon(self.scale, delta=delta, sensitivity=self.sensitivity)
+
     def distribution(self) -> LossDistribution:
         """Losses (D^2 - 2kD) / 2 scale^2; the tail that is left out counts as infinite loss."""
         D, scale = self.sensitivity, float(self.scale)
