@@ -1,0 +1,60 @@
+"""What a leak is: from attack scores and guesses to rates, intervals, and the epsilon they prove."""
+
+from tacit.leak.epsilon import EpsilonBound, epsilon_from_rates
+from tacit.leak.guesses import ABSTAIN, leak_from_guesses
+from tacit.leak.intervals import Interval, Sides, clopper_pearson, difference_interval
+from tacit.leak.measure import Leak
+from tacit.leak.one_run import OneRunTail, Published, Sharp, epsilon_one_run
+from tacit.leak.reconstruction import (
+    OddsChange,
+    additive_advantage,
+    bag_count_channel,
+    multiplicative_advantage,
+    randomized_response_channel,
+)
+from tacit.leak.roc import FPR_GRID, Roc, RocPoint, roc_from_scores
+from tacit.leak.scores import leak_from_one_run, leak_from_scores
+from tacit.leak.threshold import Corrected, FixedThreshold, HeldOut, Threshold
+from tacit.leak.utility import (
+    advantage_limit,
+    bayes_accuracy,
+    largest_accuracy,
+    largest_advantage,
+    published_advantage_limits,
+)
+
+__all__ = [
+    "ABSTAIN",
+    "FPR_GRID",
+    "Corrected",
+    "EpsilonBound",
+    "FixedThreshold",
+    "HeldOut",
+    "Interval",
+    "Leak",
+    "OddsChange",
+    "OneRunTail",
+    "Published",
+    "Roc",
+    "RocPoint",
+    "Sharp",
+    "Sides",
+    "Threshold",
+    "additive_advantage",
+    "advantage_limit",
+    "bag_count_channel",
+    "bayes_accuracy",
+    "clopper_pearson",
+    "difference_interval",
+    "epsilon_from_rates",
+    "epsilon_one_run",
+    "largest_accuracy",
+    "largest_advantage",
+    "leak_from_guesses",
+    "leak_from_one_run",
+    "leak_from_scores",
+    "multiplicative_advantage",
+    "published_advantage_limits",
+    "randomized_response_channel",
+    "roc_from_scores",
+]

@@ -1,0 +1,167 @@
+"""What an attack's error rates prove: no mechanism with a smaller epsilon could have allowed them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.leak.intervals import check_counts, check_level, lower_limit, upper_limit
+from tacit.privacy.rounding import check_delta
+
+__all__ = ["EpsilonBound", "epsilon_from_rates", "round_down"]
+
+_ROUNDING = 1e-12  # relative: a thousand times the rounding of the quantiles and logarithms above it
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpsilonBound:
+    """A lower bound on epsilon at ``delta``: wrong with probability at most 1 - ``level``.
+
+    Parameters
+    ----------
+    value
+        Every (epsilon, delta) promise with an epsilon below this is refuted.
+    delta
+        The delta it holds for, and so for every smaller one.
+    level
+        Its confidence.
+    method
+        How it was worked out, in words.
+
+    Examples
+    --------
+    >>> print(EpsilonBound(value=1.5421529, delta=0.0, level=0.95, method="error rates of independent runs"))
+    epsilon is at least 1.542 (95% confidence, error rates of independent runs)
+    """
+
+    value: float
+    delta: float
+    level: float
+    method: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the bound as plain JSON.
+
+        Examples
+        --------
+        >>> EpsilonBound(value=1.0, delta=0.0, level=0.95, method="one run").to_json()["value"]
+        1.0
+        """
+        return {"value": self.value, "delta": self.delta, "level": self.level, "method": self.method}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> EpsilonBound:
+        """Read back what :meth:`to_json` wrote.
+
+        Examples
+        --------
+        >>> EpsilonBound.from_json({"value": 1.0, "delta": 0.0, "level": 0.95, "method": "one run"}).value
+        1.0
+        """
+        return cls(
+            value=float(document["value"]),
+            delta=float(document["delta"]),
+            level=float(document["level"]),
+            method=str(document["method"]),
+        )
+
+    def __str__(self) -> str:
+        # cut, not rounded: the digits shown are proved too
+        shown = math.floor(self.value * 1000) / 1000
+        delta = f" at delta {self.delta:g}" if self.delta else ""
+        return f"epsilon is at least {shown:.3f}{delta} ({100 * self.level:.4g}% confidence, {self.method})"
+
+
+@overload
+def epsilon_from_rates(
+    true_positives: int,
+    positives: int,
+    false_positives: int,
+    negatives: int,
+    *,
+    delta: float = ...,
+    level: float = ...,
+) -> float: ...
+@overload
+def epsilon_from_rates(
+    true_positives: ArrayLike,
+    positives: ArrayLike,
+    false_positives: ArrayLike,
+    negatives: ArrayLike,
+    *,
+    delta: float = ...,
+    level: float = ...,
+) -> NDArray[np.float64] | float: ...
+def epsilon_from_rates(
+    true_positives: ArrayLike,
+    positives: ArrayLike,
+    false_positives: ArrayLike,
+    negatives: ArrayLike,
+    *,
+    delta: float = 0.0,
+    level: float = 0.95,
+) -> NDArray[np.float64] | float:
+    """Bound epsilon from below by an attack's error rates over many independent runs.
+
+    With one-sided limits, each wrong with probability (1 - level)/2,
+
+    epsilon >= max(log((TPR_low - delta)/FPR_high), log((1 - FPR_high - delta)/(1 - TPR_low))).
+
+    Each trial must be independent of the others: one score a run, or a mechanism that treats every unit by
+    itself. Many units scored on one trained model are not: use :func:`tacit.leak.epsilon_one_run`. The rule
+    that guesses is fixed before these trials are seen.
+
+    Parameters
+    ----------
+    true_positives, positives
+        Trials with the unit (or with the first of two labels), and how many of them were guessed so.
+    false_positives, negatives
+        Trials without it (or with the second label), and how many of them were guessed to have it.
+    delta
+        The delta of the promise under test.
+    level
+        The bound is wrong with probability at most 1 - level.
+
+    Returns
+    -------
+    float or array
+        At least 0, rounded down; an array where a count is one.
+
+    References
+    ----------
+    Kairouz, Oh and Viswanath (2015), Theorem 2.1 (error region); Jagielski, Ullman and Oprea (2020).
+
+    Examples
+    --------
+    >>> round(epsilon_from_rates(90, 100, 10, 100), 6)
+    1.542152
+    >>> epsilon_from_rates([90, 500], [100, 1000], [10, 0], [100, 1000]).round(6)
+    array([1.542152, 4.846162])
+    """
+    tp, pos = check_counts(true_positives, positives, names=("true_positives", "positives"))
+    fp, neg = check_counts(false_positives, negatives, names=("false_positives", "negatives"))
+    delta, alpha = check_delta(delta), (1 - check_level(level)) / 2
+    # complements from their own counts: 1 - limit would cancel
+    hit, miss = lower_limit(tp, pos, alpha=alpha), upper_limit(pos - tp, pos, alpha=alpha)
+    clear, alarm = lower_limit(neg - fp, neg, alpha=alpha), upper_limit(fp, neg, alpha=alpha)
+    with np.errstate(divide="ignore"):
+        detected = np.log(np.maximum(hit - delta, 0) / alarm)
+        rejected = np.log(np.maximum(clear - delta, 0) / miss)
+    return round_down(np.maximum(detected, rejected))
+
+
+def round_down(epsilon: NDArray[np.float64]) -> NDArray[np.float64] | float:
+    """Return a bound that float rounding cannot have lifted, and never below 0.
+
+    Examples
+    --------
+    >>> bool(round_down(np.array(1.0)) < 1.0), round_down(np.array(-3.0))
+    (True, 0.0)
+    """
+    down = np.maximum(epsilon - _ROUNDING * (1 + np.abs(epsilon)), 0.0)
+    return down if down.ndim else float(down)

@@ -1,0 +1,223 @@
+"""Exact confidence limits for a rate that was counted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = [
+    "Interval",
+    "Sides",
+    "check_counts",
+    "check_level",
+    "clopper_pearson",
+    "difference_interval",
+    "lower_limit",
+    "upper_limit",
+]
+
+
+class Sides(StrEnum):
+    """Which limits an interval has: both, or one with the whole error on its side.
+
+    Examples
+    --------
+    >>> Sides("lower") is Sides.LOWER
+    True
+    """
+
+    BOTH = "both"
+    LOWER = "lower"
+    UPPER = "upper"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Interval:
+    """A range that holds the true value with probability at least ``level``.
+
+    Examples
+    --------
+    >>> print(Interval(low=0.25, high=0.75, level=0.95))
+    0.250 to 0.750
+    """
+
+    low: float
+    high: float
+    level: float
+
+    def to_json(self) -> dict[str, float]:
+        """Return the interval as plain JSON.
+
+        Examples
+        --------
+        >>> Interval(low=0.0, high=1.0, level=0.95).to_json()
+        {'low': 0.0, 'high': 1.0, 'level': 0.95}
+        """
+        return {"low": self.low, "high": self.high, "level": self.level}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Interval:
+        """Read back what :meth:`to_json` wrote.
+
+        Examples
+        --------
+        >>> Interval.from_json({"low": 0.0, "high": 1.0, "level": 0.95}).high
+        1.0
+        """
+        return cls(low=float(document["low"]), high=float(document["high"]), level=float(document["level"]))
+
+    def __str__(self) -> str:
+        return f"{self.low:.3f} to {self.high:.3f}"
+
+
+def clopper_pearson(successes: int, trials: int, *, level: float = 0.95, sides: Sides = Sides.BOTH) -> Interval:
+    """Bound a rate from ``successes`` of ``trials`` independent trials, with exact coverage.
+
+    With error a on a side, the lower limit is the a quantile of Beta(k, n - k + 1) and the upper limit the
+    1 - a quantile of Beta(k + 1, n - k).
+
+    Parameters
+    ----------
+    successes, trials
+        k of n.
+    level
+        The probability that the interval holds the true rate is at least this.
+    sides
+        Both limits (half of the error each), or one with all of it.
+
+    Returns
+    -------
+    Interval
+        Inside [0, 1].
+
+    References
+    ----------
+    Clopper and Pearson (1934).
+
+    Examples
+    --------
+    >>> interval = clopper_pearson(90, 100, level=0.95)
+    >>> round(interval.low, 6), round(interval.high, 6)
+    (0.823777, 0.950995)
+    >>> clopper_pearson(0, 10, sides=Sides.UPPER).low
+    0.0
+    """
+    k, n = check_counts(successes, trials, names=("successes", "trials"))
+    error = 1 - check_level(level)
+    alpha = error / 2 if sides is Sides.BOTH else error
+    low = 0.0 if sides is Sides.UPPER else float(lower_limit(k, n, alpha=alpha))
+    high = 1.0 if sides is Sides.LOWER else float(upper_limit(k, n, alpha=alpha))
+    return Interval(low=low, high=high, level=level)
+
+
+def difference_interval(first: tuple[int, int], second: tuple[int, int], *, level: float = 0.95) -> Interval:
+    """Bound the difference of two rates by an exact interval for each, half of the error to either.
+
+    Nothing is assumed about how the two depend on each other, so counts of the same rows will do.
+
+    Parameters
+    ----------
+    first, second
+        Successes and trials of each.
+    level
+        The probability that the interval holds the true difference is at least this.
+
+    Returns
+    -------
+    Interval
+        Inside [-1, 1].
+
+    Examples
+    --------
+    >>> print(difference_interval((90, 100), (10, 100)))
+    0.624 to 0.912
+    """
+    half = (1 + check_level(level)) / 2
+    one, other = clopper_pearson(*first, level=half), clopper_pearson(*second, level=half)
+    return Interval(low=one.low - other.high, high=one.high - other.low, level=level)
+
+
+def lower_limit(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> NDArray[np.float64]:
+    """Return the one-sided Clopper-Pearson lower limits of many counts, each wrong with probability ``alpha``.
+
+    Examples
+    --------
+    >>> lower_limit([0, 500], 1000, alpha=0.025).round(6)
+    array([0.      , 0.468549])
+    """
+    k, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    # Beta(0, .) has no quantiles: zero successes prove nothing
+    return np.where(k == 0, 0.0, betaincinv(np.maximum(k, 1), n - np.maximum(k, 1) + 1, alpha))
+
+
+def upper_limit(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> NDArray[np.float64]:
+    """Return the one-sided Clopper-Pearson upper limits of many counts, each wrong with probability ``alpha``.
+
+    Examples
+    --------
+    >>> upper_limit([0, 1000], 1000, alpha=0.025).round(6)
+    array([0.003682, 1.      ])
+    """
+    k, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
+    inside = np.minimum(k, n - 1)
+    return np.where(k == n, 1.0, betaincinv(inside + 1, n - inside, 1 - alpha))
+
+
+def check_level(level: float) -> float:
+    """Return a confidence level as a float, or raise if it is not in (0, 1).
+
+    Examples
+    --------
+    >>> check_level(95)
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: level must be in (0, 1), such as 0.95, got 95
+    """
+    try:
+        number = float(level)
+    except (TypeError, ValueError):
+        number = np.nan
+    if not 0 < number < 1:
+        raise InvalidInput(f"level must be in (0, 1), such as 0.95, got {level!r}")
+    return number
+
+
+def check_counts(
+    part: ArrayLike, whole: ArrayLike, *, names: tuple[str, str]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return two counts as whole numbers, or raise unless 0 <= part <= whole and whole >= 1.
+
+    Examples
+    --------
+    >>> check_counts(3, 2, names=("successes", "trials"))
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: successes must be from 0 to trials, got 3 of 2
+    """
+    k, n = (_whole(value, name) for value, name in zip((part, whole), names, strict=True))
+    if np.any(n < 1):
+        raise InvalidInput(f"{names[1]} must be >= 1, got {int(n.min())}: nothing was counted")
+    try:
+        outside = (k < 0) | (k > n)
+    except ValueError:
+        raise InvalidInput(f"{names[0]} and {names[1]} must have one shape, got {k.shape} and {n.shape}") from None
+    if np.any(outside):
+        ks, ns = np.broadcast_arrays(k, n)
+        first = int(np.flatnonzero(outside)[0])
+        raise InvalidInput(f"{names[0]} must be from 0 to {names[1]}, got {ks.flat[first]} of {ns.flat[first]}")
+    return k, n
+
+
+def _whole(values: ArrayLike, name: str) -> NDArray[np.int64]:
+    array = np.asarray(values)
+    if array.dtype.kind not in "iuf" or np.any(array != np.floor(array)):
+        raise InvalidInput(f"{name} must be whole numbers, got {values!r}")
+    return array.astype(np.int64)

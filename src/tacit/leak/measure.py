@@ -1,0 +1,172 @@
+"""What an attack measured, with what it proves: every attack of every surface ends here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.leak.epsilon import EpsilonBound
+from tacit.leak.intervals import Interval
+from tacit.leak.roc import Roc
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import Guarantee
+
+__all__ = ["Leak"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leak:
+    """How often an attack succeeds, how often it would have without the release, and the epsilon that proves.
+
+    Parameters
+    ----------
+    right, trials
+        What was counted: ``right`` of ``trials``.
+    baseline
+        The rate without the release.
+    baseline_right, baseline_trials
+        The counts behind the baseline, where it was measured.
+    interval
+        Clopper-Pearson interval of the rate.
+    advantage_interval
+        Interval of rate minus baseline.
+    method
+        How the two intervals were made, in words.
+    rate_of, baseline_of
+        What the two rates are, as the sentence says them.
+    bound
+        The lower bound on epsilon, where there is one.
+    roc
+        The attack's curve, where it has scores.
+
+    Examples
+    --------
+    >>> from tacit.leak import leak_from_guesses
+    >>> leak = leak_from_guesses([1] * 90 + [0] * 10, [1] * 100, baseline=0.5)
+    >>> leak.rate, round(leak.advantage, 3), leak.right, leak.trials
+    (0.9, 0.4, 90, 100)
+    >>> print(leak)
+    90.0% of 100 guesses are right, against 50.0% without the release: advantage 0.400 (0.324 to 0.451 at 95%), and
+    epsilon is at least 1.630 (95% confidence, right guesses of one run).
+    """
+
+    right: int
+    trials: int
+    baseline: float
+    interval: Interval
+    advantage_interval: Interval
+    method: str
+    rate_of: str
+    baseline_of: str
+    baseline_right: int | None = None
+    baseline_trials: int | None = None
+    bound: EpsilonBound | None = None
+    roc: Roc | None = None
+
+    @property
+    def rate(self) -> float:
+        """How often the attack succeeded."""
+        return self.right / self.trials
+
+    @property
+    def advantage(self) -> float:
+        """Rate minus baseline."""
+        return self.rate - self.baseline
+
+    @property
+    def epsilon_lower_bound(self) -> float:
+        """The epsilon that is proved; 0, which is always true, where the attack proves none."""
+        return 0.0 if self.bound is None else self.bound.value
+
+    def exceeds(self, guarantee: Guarantee) -> bool:
+        """Say whether the proved epsilon is above a promise: then the promise or the attack is wrong.
+
+        The unit is the caller's duty: what the attack's two worlds differ in must be what the guarantee protects.
+        A bound proved at some delta refutes promises at that delta or a smaller one.
+
+        Examples
+        --------
+        >>> from tacit.leak import leak_from_guesses
+        >>> from tacit.privacy import Unit
+        >>> leak = leak_from_guesses([1] * 90 + [0] * 10, [1] * 100, baseline=0.5)
+        >>> leak.exceeds(Guarantee(unit=Unit.LABEL, epsilon=1.0))
+        True
+        """
+        if self.bound is None:
+            raise InvalidInput("this leak proves no epsilon, so it cannot be held against a guarantee")
+        if self.bound.delta < guarantee.delta:
+            raise InvalidInput(
+                f"delta must be at least the guarantee's {guarantee.delta!r}, this leak's bound was computed at "
+                f"{self.bound.delta!r}: measure it again with delta={guarantee.delta!r}"
+            )
+        return self.bound.value > guarantee.epsilon
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the leak as plain JSON.
+
+        Examples
+        --------
+        >>> from tacit.leak import leak_from_guesses
+        >>> leak_from_guesses([1, 0], [1, 1], baseline=0.5).to_json()["rate"]
+        0.5
+        """
+        return {
+            "rate": self.rate,
+            "baseline": self.baseline,
+            "advantage": self.advantage,
+            "right": self.right,
+            "trials": self.trials,
+            "baseline_right": self.baseline_right,
+            "baseline_trials": self.baseline_trials,
+            "interval": self.interval.to_json(),
+            "advantage_interval": self.advantage_interval.to_json(),
+            "method": self.method,
+            "rate_of": self.rate_of,
+            "baseline_of": self.baseline_of,
+            "epsilon_lower_bound": None if self.bound is None else self.bound.to_json(),
+            "roc": None if self.roc is None else self.roc.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Leak:
+        """Read back what :meth:`to_json` wrote.
+
+        Examples
+        --------
+        >>> from tacit.leak import leak_from_guesses
+        >>> leak = leak_from_guesses([1, 0], [1, 1], baseline=0.5)
+        >>> Leak.from_json(leak.to_json()) == leak
+        True
+        """
+        try:
+            bound, roc = document["epsilon_lower_bound"], document["roc"]
+            return cls(
+                **{name: document[name] for name in _PLAIN},
+                interval=Interval.from_json(document["interval"]),
+                advantage_interval=Interval.from_json(document["advantage_interval"]),
+                bound=None if bound is None else EpsilonBound.from_json(bound),
+                roc=None if roc is None else Roc.from_json(roc),
+            )
+        except KeyError as missing:
+            raise InvalidInput(f"a leak must say its {missing.args[0]}") from None
+
+    def __str__(self) -> str:
+        level = f"{100 * self.advantage_interval.level:.4g}%"
+        proof = "" if self.bound is None else f", and {self.bound}"
+        return (
+            f"{self.rate:.1%} of {self.trials} {self.rate_of}, against {self.baseline:.1%} {self.baseline_of}: "
+            f"advantage {self.advantage:.3f} ({self.advantage_interval} at {level}){proof}."
+        )
+
+
+_PLAIN = (
+    "right",
+    "trials",
+    "baseline",
+    "baseline_right",
+    "baseline_trials",
+    "method",
+    "rate_of",
+    "baseline_of",
+)

@@ -1,0 +1,240 @@
+"""The trade between finding members and accusing non-members, on a grid that shows rates below 1%."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.leak.intervals import Interval, check_level, clopper_pearson
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["FPR_GRID", "Roc", "RocPoint", "check_scores", "roc_from_scores"]
+
+FPR_GRID: NDArray[np.float64] = np.concatenate(
+    [[0.0], np.logspace(-5, -2, 60, endpoint=False), np.linspace(0.01, 1.0, 100)]
+)
+"""False-positive rates at which every curve is held: 20 a decade below 1%, each percent above."""
+FPR_GRID.setflags(write=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RocPoint:
+    """The share of members found when at most ``fpr`` of the non-members may be accused.
+
+    Parameters
+    ----------
+    fpr
+        The false-positive rate allowed.
+    attained
+        The false-positive rate counted at the threshold that the non-members set.
+    tpr
+        The share of members found there.
+    interval
+        Clopper-Pearson interval of ``tpr`` at that threshold, which the members had no part in choosing.
+
+    Examples
+    --------
+    >>> point = RocPoint(fpr=0.01, attained=0.0, tpr=0.5, interval=Interval(low=0.2, high=0.8, level=0.95))
+    >>> print(point)
+    TPR 50.0% (0.200 to 0.800) at 1% FPR
+    """
+
+    fpr: float
+    attained: float
+    tpr: float
+    interval: Interval
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the point as plain JSON.
+
+        Examples
+        --------
+        >>> interval = Interval(low=0.2, high=0.8, level=0.95)
+        >>> RocPoint(fpr=0.01, attained=0.0, tpr=0.5, interval=interval).to_json()["tpr"]
+        0.5
+        """
+        interval = self.interval.to_json()
+        return {"fpr": self.fpr, "attained": self.attained, "tpr": self.tpr, "interval": interval}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> RocPoint:
+        """Read back what :meth:`to_json` wrote.
+
+        Examples
+        --------
+        >>> interval = {"low": 0.2, "high": 0.8, "level": 0.95}
+        >>> RocPoint.from_json({"fpr": 0.01, "attained": 0.0, "tpr": 0.5, "interval": interval}).fpr
+        0.01
+        """
+        return cls(
+            fpr=float(document["fpr"]),
+            attained=float(document["attained"]),
+            tpr=float(document["tpr"]),
+            interval=Interval.from_json(document["interval"]),
+        )
+
+    def __str__(self) -> str:
+        return f"TPR {self.tpr:.1%} ({self.interval}) at {100 * self.fpr:g}% FPR"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Roc:
+    """A receiver operating characteristic on :data:`FPR_GRID`.
+
+    Parameters
+    ----------
+    fpr, tpr
+        At each false-positive rate, the largest true-positive rate of a threshold that stays within it.
+    auc
+        The chance that a member scores above a non-member, ties counted half; from all scores, not the grid.
+    at_0_1_percent, at_1_percent
+        The two points that count for privacy, with intervals.
+
+    Examples
+    --------
+    >>> roc = roc_from_scores([3.0, 2.0], [1.0, 0.0])
+    >>> roc.auc, roc.at_1_percent.tpr
+    (1.0, 1.0)
+    """
+
+    fpr: NDArray[np.float64]
+    tpr: NDArray[np.float64]
+    auc: float
+    at_0_1_percent: RocPoint
+    at_1_percent: RocPoint
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the curve as plain JSON.
+
+        Examples
+        --------
+        >>> sorted(roc_from_scores([1.0], [0.0]).to_json())
+        ['at_0_1_percent', 'at_1_percent', 'auc', 'fpr', 'tpr']
+        """
+        return {
+            "fpr": self.fpr.tolist(),
+            "tpr": self.tpr.tolist(),
+            "auc": self.auc,
+            "at_0_1_percent": self.at_0_1_percent.to_json(),
+            "at_1_percent": self.at_1_percent.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Roc:
+        """Read back what :meth:`to_json` wrote.
+
+        Examples
+        --------
+        >>> roc = roc_from_scores([1.0], [0.0])
+        >>> Roc.from_json(roc.to_json()) == roc
+        True
+        """
+        return cls(
+            fpr=np.asarray(document["fpr"], dtype=np.float64),
+            tpr=np.asarray(document["tpr"], dtype=np.float64),
+            auc=float(document["auc"]),
+            at_0_1_percent=RocPoint.from_json(document["at_0_1_percent"]),
+            at_1_percent=RocPoint.from_json(document["at_1_percent"]),
+        )
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Roc) and self.to_json() == other.to_json()
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def roc_from_scores(members: ArrayLike, nonmembers: ArrayLike, *, level: float = 0.95) -> Roc:
+    """Draw the curve of an attack whose higher scores mean "member".
+
+    Parameters
+    ----------
+    members, nonmembers
+        One score a row, of rows that were in the data and rows that were not.
+    level
+        Confidence of the two points' intervals.
+
+    Returns
+    -------
+    Roc
+        The curve.
+
+    References
+    ----------
+    Carlini et al. (2022), Section IV (why low false-positive rates, on a log scale); Hanley and McNeil (1982) for
+    the area.
+
+    Examples
+    --------
+    >>> roc_from_scores([0.9, 0.8, 0.3], [0.7, 0.2, 0.1]).auc.__round__(6)
+    0.888889
+    """
+    inside = np.sort(check_scores(members, name="members"))
+    outside = np.sort(check_scores(nonmembers, name="nonmembers"))
+    return roc_from_sorted(inside, outside, level=check_level(level))
+
+
+def roc_from_sorted(members: NDArray[np.float64], nonmembers: NDArray[np.float64], *, level: float) -> Roc:
+    """Draw the curve of scores that are sorted upwards already."""
+    found = _found(members, nonmembers, FPR_GRID)[0]
+    tpr = found / len(members)
+    tpr.setflags(write=False)
+    ranks = np.searchsorted(nonmembers, members, "left") + np.searchsorted(nonmembers, members, "right")
+    return Roc(
+        fpr=FPR_GRID,
+        tpr=tpr,
+        auc=float(ranks.sum() / (2 * len(members) * len(nonmembers))),
+        at_0_1_percent=_point(members, nonmembers, 0.001, level),
+        at_1_percent=_point(members, nonmembers, 0.01, level),
+    )
+
+
+def check_scores(scores: ArrayLike, *, name: str) -> NDArray[np.float64]:
+    """Return scores as a flat float array, or raise unless there are some and all are numbers.
+
+    Infinite scores are allowed: only the order counts.
+
+    Examples
+    --------
+    >>> check_scores([], name="members")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: members must hold at least one score, got none
+    """
+    try:
+        array = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name} must be a list of numbers, got {type(scores).__name__}") from None
+    if array.ndim != 1:
+        raise InvalidInput(f"{name} must be one score a row (one dimension), got shape {array.shape}")
+    if not len(array):
+        raise InvalidInput(f"{name} must hold at least one score, got none")
+    missing = int(np.isnan(array).sum())
+    if missing:
+        raise InvalidInput(f"{name} must not hold NaN, got {missing} among {len(array)} scores: drop those rows")
+    return array
+
+
+def _found(
+    members: NDArray[np.float64], nonmembers: NDArray[np.float64], fpr: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count members and non-members strictly above the first non-member that may not be accused."""
+    n = len(nonmembers)
+    allowed = np.floor(fpr * n * (1 + 1e-12)).astype(np.int64)
+    everyone = allowed >= n
+    bar = nonmembers[np.maximum(n - 1 - allowed, 0)]
+    above = [len(s) - np.searchsorted(s, bar, "right") for s in (members, nonmembers)]
+    return np.where(everyone, len(members), above[0]), np.where(everyone, n, above[1])
+
+
+def _point(members: NDArray[np.float64], nonmembers: NDArray[np.float64], fpr: float, level: float) -> RocPoint:
+    found, accused = _found(members, nonmembers, np.array([fpr]))
+    return RocPoint(
+        fpr=fpr,
+        attained=int(accused[0]) / len(nonmembers),
+        tpr=int(found[0]) / len(members),
+        interval=clopper_pearson(int(found[0]), len(members), level=level),
+    )
