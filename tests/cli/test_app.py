@@ -29,7 +29,7 @@ def run(monkeypatch, capsys):
     """Run ``tacit demo``, an area of one command, and return its exit code and output."""
 
     def run(command, *arguments):
-        area = typer.Typer(add_completion=False)
+        area = typer.Typer()
         area.command()(command)
         monkeypatch.setitem(root.AREAS, "demo", "An area for the tests.")
         monkeypatch.setattr(root, "import_module", lambda name: SimpleNamespace(app=area))
@@ -110,6 +110,7 @@ def test_an_area_of_one_command_needs_no_second_word(run):
     assert run(lambda: typer.echo("[brackets]"))[1] == "[brackets]\n"
     code, out, _ = run(lambda: None, "--help")
     assert (code, out.split("\n")[0]) == (0, "Usage: tacit demo [OPTIONS]")
+    assert "--install-completion" not in out
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")

@@ -20,6 +20,8 @@ __all__ = ["AREAS", "app", "load_area", "main"]
 AREAS: dict[str, str] = {}
 """Name and one sentence of each area; ``tacit.cli.<name>`` holds its ``app``."""
 
+_COMPLETION = ("install_completion", "show_completion")  # typer gives them to every app; they only work on the root
+
 
 def load_area(name: str) -> TyperCommand | TyperGroup:
     """Import an area's module and return its command.
@@ -36,6 +38,7 @@ def load_area(name: str) -> TyperCommand | TyperGroup:
     area.rich_markup_mode = None  # help is plain text, so brackets and examples stand as they were written
     command = cast(TyperCommand | TyperGroup, get_command(area))
     command.name = name
+    command.params = [option for option in command.params if option.name not in _COMPLETION]
     return command
 
 
