@@ -14,7 +14,6 @@ import gmpy2
 import mpmath
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import xlogy
 
 from tacit.privacy.rounding import check_count
 
@@ -239,7 +238,7 @@ class FloatingPoint(Precision):
         >>> FloatingPoint(exponent_bits=11, fraction_bits=52).log_smallest == Float64().log_smallest
         True
         """
-        return (2 - (1 << (self.exponent_bits - 1))) * math.log(2)
+        return (2 - (1 << min(self.exponent_bits - 1, 61))) * math.log(2)
 
     def active(self) -> AbstractContextManager[object]:
         """Return the MPFR context of this format.
@@ -250,8 +249,8 @@ class FloatingPoint(Precision):
         ...     print(gmpy2.mpfr(70000))
         inf
         """
-        # MPFR writes numbers as m 2^e with 1/2 <= m < 1, hence the shifts by one.
-        largest = 1 << (self.exponent_bits - 1)
+        # MPFR writes numbers as m 2^e with 1/2 <= m < 1, hence the shifts by one; its own exponent has 62 bits.
+        largest = 1 << min(self.exponent_bits - 1, 61)
         context: AbstractContextManager[object] = gmpy2.context(
             precision=self.bits, emax=largest, emin=4 - largest - self.bits, subnormalize=True
         )
@@ -300,19 +299,12 @@ class ArbitraryPrecision(Precision):
 
 
 def _native(name: str, x: Numbers, dtype: type[np.floating[Any]]) -> Numbers:
-    function = _NATIVE[name](dtype)
+    if name == "number":
+        return x.astype(dtype, order="C")  # the layout decides how NumPy adds
     with np.errstate(divide="ignore", under="ignore", over="ignore"):
-        result: Numbers = function(x)
+        # NumPy's own logarithm, as in scikit-learn: SciPy's differs in the last bit of binary32.
+        result: Numbers = getattr(np, name)(x)
     return result
-
-
-_NATIVE: dict[str, Callable[[type[np.floating[Any]]], Callable[[Numbers], Numbers]]] = {
-    "number": lambda dtype: lambda x: x.astype(dtype),
-    # scikit-learn's logarithm is xlogy, whose last bit can differ from np.log's.
-    "log": lambda dtype: lambda x: xlogy(dtype(1), x),
-    "log1p": lambda _: np.log1p,
-    "exp": lambda _: np.exp,
-}
 
 
 def _elementwise(function: Callable[[Any], Any], values: Numbers) -> Numbers:

@@ -109,7 +109,9 @@ class Mahalanobis(Loss):
 
     def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
         one, two = precision.array([1, 2])
-        t = (one - offsets[:, 1] / precision.array(self.weight)) / two
+        (a, b), (c, d) = precision.array(self.matrix)
+        weight = (a + d - (b + c)) / (two if self.halved else one)
+        t = (one - offsets[:, 1] / weight) / two
         t = into_unit_interval(t, loss=self, precision=precision)
         return np.stack([one - t, t], axis=1)
 
