@@ -94,7 +94,7 @@ def separation_function(formula: Formula) -> ScoreFunction:
     def value(assignment: Assignment, theta: Sequence[int]) -> int:
         _check_exponents(theta, count=len(formula.clauses))
         clauses = zip(formula.true_literals(assignment), theta, strict=True)
-        return math.prod(true**power for true, power in clauses) * _prime_product(primes, assignment)
+        return math.prod(int(true**power) for true, power in clauses) * _prime_product(primes, assignment)
 
     return value
 
@@ -132,7 +132,8 @@ def separates(value: ScoreFunction, rows: int, *, theta: Sequence[int]) -> bool:
     >>> separates(lambda sigma, theta: sum(sigma), 2, theta=())
     False
     """
-    return len({value(sigma, theta) for sigma in product((0, 1), repeat=rows)}) == 2**rows
+    values = {value(sigma, theta) for sigma in product((0, 1), repeat=rows)}
+    return len(values) == int(2**rows)
 
 
 def is_almost_tautology(formula: Formula) -> bool:

@@ -60,9 +60,7 @@ def monotone_limit(value: Callable[[frozenset[int]], float], rows: int) -> float
         if j not in subset
     ]
     if min(steps) < 0:
-        raise InvalidInput(
-            f"value must be monotone, got a set whose value falls by {-min(steps):.6g} with one row more"
-        )
+        raise InvalidInput(f"value must be monotone, got one that falls by {-min(steps):.6g} with one row more")
     return min(steps)
 
 
@@ -83,4 +81,5 @@ def bounded_limit(bound: float, rows: int, *, classes: int = 2) -> float:
     """
     if not (0 < bound < math.inf):
         raise InvalidInput(f"bound must be a finite number > 0, got {bound!r}")
-    return bound / (check_count(classes, name="classes", least=2) ** check_count(rows, name="rows") - 1)
+    labelings: int = check_count(classes, name="classes", least=2) ** check_count(rows, name="rows")
+    return float(bound / (labelings - 1))

@@ -62,7 +62,7 @@ def labels_of_product(product: int, rows: int, classes: int) -> list[int]:
     [0, 2]
     """
     primes = first_primes(rows * classes)
-    labels = []
+    labels: list[int] = []
     for start in range(0, len(primes), classes):
         dividing = [k for k, prime in enumerate(primes[start : start + classes]) if product % prime == 0]
         if len(dividing) != 1:
