@@ -274,8 +274,8 @@ def _below(v: Array, r: Array, q: Array) -> Array:
 def _tail_over_mass(v: Array, r: Array, q: Array, above: Array) -> Array:
     """P(W >= v)/P(W = v); where the mass underflows, the geometric series that bounds it."""
     mass = binom.pmf(v, r, q)
-    ratio = (r - v) * q / ((v + 1) * (1 - q))  # P(W = v + 1)/P(W = v), and it falls from there
     with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = (r - v) * q / ((v + 1) * (1 - q))  # P(W = v + 1)/P(W = v), and it falls from there
         series = np.where(ratio < 1, 1 / (1 - ratio), np.inf)
         return np.where(mass > 1e-290, above / mass, series)
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.leak.intervals import Interval, check_level, clopper_pearson
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["FPR_GRID", "Roc", "RocPoint", "check_scores", "roc_from_scores"]
+__all__ = ["FPR_GRID", "Roc", "RocPoint", "check_scores", "roc_from_scores", "roc_from_sorted"]
 
 FPR_GRID: NDArray[np.float64] = np.concatenate(
     [[0.0], np.logspace(-5, -2, 60, endpoint=False), np.linspace(0.01, 1.0, 100)]
@@ -178,7 +178,13 @@ def roc_from_scores(members: ArrayLike, nonmembers: ArrayLike, *, level: float =
 
 
 def roc_from_sorted(members: NDArray[np.float64], nonmembers: NDArray[np.float64], *, level: float) -> Roc:
-    """Draw the curve of scores that are sorted upwards already."""
+    """Draw the curve of scores that are sorted upwards already.
+
+    Examples
+    --------
+    >>> roc_from_sorted(np.array([0.0, 1.0]), np.array([0.0, 1.0]), level=0.95).auc
+    0.5
+    """
     found = _found(members, nonmembers, FPR_GRID)[0]
     tpr = found / len(members)
     tpr.setflags(write=False)

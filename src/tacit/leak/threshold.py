@@ -13,7 +13,7 @@ from tacit.privacy.errors import InvalidInput
 
 __all__ = ["Corrected", "Cut", "FixedThreshold", "HeldOut", "Threshold", "best_threshold", "count_at_or_above"]
 
-_CANDIDATES = 256  # ranks from either end of the scores that HeldOut tries
+_CANDIDATES = 128  # ranks from either end of the scores that HeldOut tries
 
 Scores = NDArray[np.float64]
 
