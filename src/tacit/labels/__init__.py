@@ -1,0 +1,17 @@
+"""One randomized label a row: protect it, learn from it, attack it."""
+
+from tacit.labels.protect.coding import Classes
+from tacit.labels.protect.finite import FiniteMechanism
+from tacit.labels.protect.prior import PriorRandomizedResponse, best_top_k
+from tacit.labels.protect.release import MissingLabels, release_labels
+from tacit.labels.protect.response import RandomizedResponse
+
+__all__ = [
+    "Classes",
+    "FiniteMechanism",
+    "MissingLabels",
+    "PriorRandomizedResponse",
+    "RandomizedResponse",
+    "best_top_k",
+    "release_labels",
+]

@@ -1,0 +1,73 @@
+import math
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from tacit.labels import Classes, MissingLabels, RandomizedResponse, release_labels
+from tacit.privacy import InvalidInput
+from tacit.privacy.noise import system_rng
+
+RR = RandomizedResponse(epsilon=30.0)  # keeps every label in any test's lifetime
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["a", "b", "a"],
+        [True, False, True],
+        [3, 1, 3],
+        np.array([3, 1, 3], dtype=np.uint8),
+        np.array(["a", "b", "a"]),
+        pd.Series(["x", "y", "x"], dtype="category"),
+        pa.chunked_array([["a"], ["b", "a"]]),
+    ],
+    ids=["text", "boolean", "integer", "uint8", "numpy text", "category", "arrow"],
+)
+def test_any_type_comes_back_as_it_was(labels):
+    release = release_labels(labels, mechanism=RR, rng=np.random.default_rng(0))
+    expected = labels.to_pylist() if hasattr(labels, "to_pylist") else list(labels)
+    assert release.value["label"].to_pylist() == expected
+    assert "which classes occur in the labels is public" in release.guarantee.assumptions
+
+
+def test_declared_classes_are_no_assumption():
+    release = release_labels(["a", "a"], mechanism=RR, classes=["a", "b"], rng=np.random.default_rng(0))
+    assert not any("occur" in a for a in release.guarantee.assumptions)
+    assert release.mechanism["classes"] == ["a", "b"]
+
+
+@pytest.mark.parametrize("labels", [["a", None, "b"], pd.Series(["a", np.nan, "b"]), [1.0, math.nan, 0.0]])
+def test_missing_labels_are_refused_or_declared(labels):
+    with pytest.raises(InvalidInput, match="1 without a label"):
+        release_labels(labels, mechanism=RR, rng=np.random.default_rng(0))
+    release = release_labels(labels, mechanism=RR, missing=MissingLabels.PUBLIC, rng=np.random.default_rng(0))
+    assert release.value["label"].null_count == 1
+    assert release.value["label"][1].as_py() is None
+    assert "which 1 rows have no label is public" in release.guarantee.assumptions
+
+
+def test_seed_is_said():
+    assert release_labels(["a", "b"], mechanism=RR, rng=np.random.default_rng(0)).seeded
+    assert not release_labels(["a", "b"], mechanism=RR, rng=system_rng()).seeded
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "message"),
+    [
+        (["a", "a"], None, "classes must be at least two, got"),
+        (["a", "c"], ["a", "b"], "labels must be among the declared classes"),
+        ([1, "a"], None, "labels must be of one type"),
+        ([1, 2], ["a", "b"], "labels must be of the classes' type"),
+        (["a", "b"], ["a", "a"], "classes must be different"),
+    ],
+)
+def test_bad_labels(labels, classes, message):
+    with pytest.raises(InvalidInput, match=message):
+        release_labels(labels, mechanism=RR, classes=classes, rng=np.random.default_rng(0))
+
+
+def test_codes_follow_the_declared_order():
+    classes = Classes.of(["low"], declared=["low", "mid", "high"])
+    assert classes.encode(["high", "low"]).tolist() == [2, 0]

@@ -1,0 +1,75 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from tacit.labels import RandomizedResponse
+from tacit.privacy import InvalidInput
+from tacit.privacy.noise import Choice, max_log_ratio
+
+EPSILONS = [0.01, 0.1, 1.0, 3.0, 8.0, 20.0]
+
+
+def enumerate_epsilon(matrix):
+    rows = [Choice.from_fractions(row) for row in matrix]
+    return max(max_log_ratio(a, b) for a in rows for b in rows)
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+@pytest.mark.parametrize("classes", [2, 3, 10])
+def test_largest_log_ratio_is_epsilon(epsilon, classes):
+    found = enumerate_epsilon(RandomizedResponse(epsilon=epsilon, classes=classes).exact_transition())
+    assert epsilon - 1e-12 <= found <= epsilon
+
+
+def test_the_enumeration_catches_a_mechanism_that_keeps_too_often():
+    matrix = RandomizedResponse(epsilon=1.01, classes=3).exact_transition()
+    assert enumerate_epsilon(matrix) > 1.0 + 1e-12
+
+
+def test_pins():
+    """Formula sheet a1 to a3."""
+    rr = RandomizedResponse(epsilon=1.0, classes=10)
+    assert rr.transition()[0, :2] == pytest.approx([0.231969, 0.085337], abs=5e-7)
+    posterior = RandomizedResponse(epsilon=1.0, classes=3).posterior([0.5, 0.3, 0.2])[1]
+    assert posterior == pytest.approx([0.329927, 0.538102, 0.131971], abs=5e-7)
+
+
+def test_counts_are_unbiased_with_the_stated_variance():
+    """K=10, epsilon=1, n=1000, n_j=100: standard deviation 63.9987."""
+    rr = RandomizedResponse(epsilon=1.0, classes=10)
+    labels = np.repeat(np.arange(10), 100)
+    rng = np.random.default_rng(1)
+    estimates = np.array([rr.estimate_counts(rr.randomize(labels, rng=rng)) for _ in range(4000)])
+    assert estimates.sum(axis=1) == pytest.approx(1000)
+    standard_error = 63.9987 / math.sqrt(4000)
+    assert np.abs(estimates.mean(axis=0) - 100).max() < 5 * standard_error
+    assert estimates.std(axis=0).mean() == pytest.approx(63.9987, rel=0.02)
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_draws_follow_the_transition_matrix(classes):
+    rr = RandomizedResponse(epsilon=1.0, classes=classes)
+    drawn = rr.randomize(np.full(200_000, 1), rng=np.random.default_rng(2))
+    counts = np.bincount(drawn, minlength=classes)
+    assert chisquare(counts, 200_000 * rr.transition()[1]).pvalue > 1e-6
+    wrong = RandomizedResponse(epsilon=1.05, classes=classes)
+    assert chisquare(counts, 200_000 * wrong.transition()[1]).pvalue < 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [0, -1.0, math.nan, math.inf])
+def test_bad_epsilon(epsilon):
+    with pytest.raises(InvalidInput, match="epsilon must be"):
+        RandomizedResponse(epsilon=epsilon, classes=2)
+
+
+def test_bad_classes_and_labels():
+    with pytest.raises(InvalidInput, match="classes must be a whole number >= 2, got 1"):
+        RandomizedResponse(epsilon=1.0, classes=1)
+    with pytest.raises(InvalidInput, match="call bind"):
+        RandomizedResponse(epsilon=1.0).transition()
+    with pytest.raises(InvalidInput, match=r"labels must be in 0\.\.1, got 2"):
+        RandomizedResponse(epsilon=1.0, classes=2).randomize(np.array([0, 2]), rng=np.random.default_rng(0))
+    with pytest.raises(InvalidInput, match="classes must be 3"):
+        RandomizedResponse(epsilon=1.0, classes=3).bind(4)
