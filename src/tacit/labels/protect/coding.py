@@ -106,6 +106,7 @@ def as_column(labels: object) -> pa.Array:
 
     Examples
     --------
+    >>> import pandas as pd
     >>> as_column(pd.Series(["a", None], dtype="category")).to_pylist()
     ['a', None]
     >>> as_column([1, "a"])
