@@ -2,6 +2,7 @@
 
 from tacit.labels.protect.coding import Classes
 from tacit.labels.protect.finite import FiniteMechanism
+from tacit.labels.protect.laplace import LaplaceOneHot
 from tacit.labels.protect.prior import PriorRandomizedResponse, best_top_k
 from tacit.labels.protect.release import MissingLabels, release_labels
 from tacit.labels.protect.response import RandomizedResponse
@@ -9,6 +10,7 @@ from tacit.labels.protect.response import RandomizedResponse
 __all__ = [
     "Classes",
     "FiniteMechanism",
+    "LaplaceOneHot",
     "MissingLabels",
     "PriorRandomizedResponse",
     "RandomizedResponse",
