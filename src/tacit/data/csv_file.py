@@ -103,8 +103,9 @@ def _settle_types(
         found = connection.con.execute(call, [pattern])
         row = dict(zip((d[0] for d in found.description), found.fetchone(), strict=True))
     except duckdb.Error as error:
-        split = f"(fields split by {dialect['delim']!r})"
-        raise InvalidInput(f"{path} is not a table: {fault(error)} {split}") from None
+        reason = fault(error)
+        split = f" (split by {dialect['delim']!r})" if "fields" in reason else ""
+        raise InvalidInput(f"{path} is not a table: {reason}{split}") from None
     columns = {column["name"]: column["type"] for column in row["Columns"]}
     formats = {"dateformat": row["DateFormat"], "timestampformat": row["TimestampFormat"]}
     return {"columns": columns} | {key: value for key, value in formats.items() if value}

@@ -53,9 +53,12 @@ def read_data_file(
         names = pq.read_schema(path).names
         if absent := [name for name in columns if name not in names]:
             raise InvalidInput(f"{path} has no column {absent[0]!r}; put the file for {what} there")
-        return pq.read_table(path, filters=None if split is None else [("split", "==", split)])
+        rows = pq.read_table(path, filters=None if split is None else [("split", "==", split)])
     except (pa.ArrowException, OSError):
         raise InvalidInput(f"{path} is not a readable Parquet file; put the file for {what} there") from None
+    if not rows.num_rows:
+        raise InvalidInput(f"{path} has no rows{f' of split {split}' if split else ''}; put the file for {what} there")
+    return rows
 
 
 def _locate(file: str, what: str, folder: Folder) -> Path:

@@ -13,7 +13,7 @@ _LISTED = 12
 
 
 def check_names(names: Iterable[str], *, source: str) -> None:
-    """Refuse column names that are equal, or equal but for case, which SQL does not tell apart.
+    """Refuse no names at all, and names that are equal or equal but for case, which SQL does not tell apart.
 
     Examples
     --------
@@ -30,6 +30,8 @@ def check_names(names: Iterable[str], *, source: str) -> None:
             raise InvalidInput(f"{source} has two columns named {name!r}; rename one of them")
         if earlier is not None:
             raise InvalidInput(f"{source} has columns {earlier!r} and {name!r}, the same but for case; rename one")
+    if not seen:
+        raise InvalidInput(f"{source} has no named columns; a table needs at least one")
 
 
 def check_present(name: str, columns: Sequence[str], *, argument: str) -> str:

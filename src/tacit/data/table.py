@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import glob
-import tempfile
-from functools import cache
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -15,8 +13,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
-from ibis.backends.duckdb import Backend
 
+from tacit.data.connection import connection, register
 from tacit.data.csv_file import ACCEPTED, fault, read_csv_file
 from tacit.data.names import check_names
 from tacit.privacy.errors import InvalidInput
@@ -73,30 +71,8 @@ def load_table(source: object) -> ibis.Table:
     return _check_rows(table, name)
 
 
-@cache
-def connection() -> Backend:
-    """Return the process's one DuckDB connection, so that tables of two files can be joined.
-
-    Examples
-    --------
-    >>> connection() is connection()
-    True
-    """
-    # Spilled rows are private: a folder that only this user reads, removed at exit, not the working folder.
-    spill = tempfile.TemporaryDirectory(prefix="tacit-", ignore_cleanup_errors=True)
-    backend = ibis.duckdb.connect(temp_directory=spill.name, preserve_insertion_order=True)
-    backend.raw_sql("SET enable_progress_bar = false")
-    backend.spill = spill
-    return backend
-
-
 def _read_file(path: Path) -> ibis.Table:
-    if not path.exists():
-        raise InvalidInput(f"{path} does not exist; give the path of a table")
-    if path.is_dir():
-        raise InvalidInput(f"{path} is a folder; give the path of one file")
-    with path.open("rb") as file:
-        start = file.read(8)
+    start = _read_start(path)
     if not start:
         raise InvalidInput(f"{path} is empty; a table needs columns and at least one row")
     if start.startswith(_PARQUET) or path.suffix.lower() in _PARQUET_SUFFIXES:
@@ -104,6 +80,18 @@ def _read_file(path: Path) -> ibis.Table:
     if start.startswith((_ARROW_FILE, _ARROW_STREAM)) or path.suffix.lower() in _ARROW_SUFFIXES:
         return _read_arrow(path, stream=start.startswith(_ARROW_STREAM))
     return read_csv_file(path, connection=connection())
+
+
+def _read_start(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(8)
+    except FileNotFoundError:
+        raise InvalidInput(f"{path} does not exist; give the path of a table") from None
+    except OSError as error:
+        if path.is_dir():
+            raise InvalidInput(f"{path} is a folder; give the path of one file") from None
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
 
 
 def _read_parquet(path: Path) -> ibis.Table:
@@ -126,27 +114,16 @@ def _read_arrow(path: Path, *, stream: bool) -> ibis.Table:
 
 
 def _from_memory(source: object, name: str) -> ibis.Table:
-    if isinstance(source, pa.RecordBatchReader):
-        return _from_reader(source, name)
-    arrow = _to_arrow(source)
-    check_names(arrow.schema.names, source=name)
-    if not arrow.schema.names:
-        raise InvalidInput(f"{name} has no columns; a table needs at least one")
-    return ibis.memtable(arrow)
+    rows = _to_arrow(source)
+    check_names(rows.schema.names, source=name)
+    try:
+        return register(rows)
+    except duckdb.Error as error:
+        raise InvalidInput(f"{name} cannot be read: {fault(error)}") from None
 
 
-def _from_reader(reader: pa.RecordBatchReader, name: str) -> ibis.Table:
-    check_names(reader.schema.names, source=name)
-    # A reader can be read once, a table many times: keep the rows in DuckDB, which spills them when it must.
-    backend, table = connection(), ibis.util.gen_name("reader")
-    backend.con.register(f"{table}_rows", reader)
-    backend.raw_sql(f'CREATE TEMP TABLE "{table}" AS FROM "{table}_rows"')
-    backend.con.unregister(f"{table}_rows")
-    return backend.table(table)
-
-
-def _to_arrow(source: object) -> pa.Table | pa.dataset.Dataset:
-    if isinstance(source, pa.Table | pa.dataset.Dataset):
+def _to_arrow(source: object) -> pa.Table | pa.dataset.Dataset | pa.RecordBatchReader:
+    if isinstance(source, pa.Table | pa.dataset.Dataset | pa.RecordBatchReader):
         return source
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
@@ -178,8 +155,6 @@ def _is_mixed(column: pd.Series[Any]) -> bool:
 
 
 def _check_rows(table: ibis.Table, name: str) -> ibis.Table:
-    if not table.columns:
-        raise InvalidInput(f"{name} has no columns; a table needs at least one")
     try:
         rows = table.limit(1).to_pyarrow().num_rows
     except (duckdb.Error, pa.ArrowException, ibis.common.exceptions.IbisError) as error:

@@ -1,0 +1,271 @@
+"""Every kind of source gives the same lazy table, in the same order, or one sentence."""
+
+import errno
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import ibis
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.dataset
+import pyarrow.feather
+import pyarrow.parquet
+import pytest
+
+from tacit.data import load_table
+from tacit.data.connection import connection
+from tacit.privacy.errors import InvalidInput
+
+ROWS = pa.table({"x": [3, 1, 2], "s": ["b", None, "a"], "y": [0.5, 1.5, 2.5]})
+
+
+def ipc_stream(path):
+    with pa.OSFile(str(path), "wb") as file, pa.ipc.new_stream(file, ROWS.schema) as writer:
+        writer.write_table(ROWS)
+
+
+def other_connection():
+    backend = ibis.duckdb.connect()
+    backend.con.register("t", ROWS)
+    return backend.table("t")
+
+
+FILES = {
+    "t.csv": lambda path: path.write_text("x,s,y\n3,b,0.5\n1,,1.5\n2,a,2.5\n"),
+    "t.parquet": lambda path: pyarrow.parquet.write_table(ROWS, path),
+    "t.pq": lambda path: pyarrow.parquet.write_table(ROWS, path),
+    "parquet without suffix": lambda path: pyarrow.parquet.write_table(ROWS, path),
+    "t.feather": lambda path: pyarrow.feather.write_feather(ROWS, path),
+    "t.arrow": lambda path: pyarrow.feather.write_feather(ROWS, path, compression="uncompressed"),
+    "t.arrows": ipc_stream,
+    "stream.arrow": ipc_stream,
+}
+IN_MEMORY = {
+    "pandas": lambda: ROWS.to_pandas(),
+    "pandas with an index": lambda: ROWS.to_pandas().set_index(pd.Index([7, 8, 9])),
+    "polars": lambda: pl.from_arrow(ROWS),
+    "lazy polars": lambda: pl.from_arrow(ROWS).lazy(),
+    "pyarrow table": lambda: ROWS,
+    "pyarrow batch": lambda: ROWS.to_batches()[0],
+    "pyarrow reader": lambda: ROWS.to_reader(max_chunksize=1),
+    "pyarrow dataset": lambda: pyarrow.dataset.dataset(ROWS),
+    "Ibis memtable": lambda: ibis.memtable(ROWS),
+    "Ibis table of another connection": other_connection,
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+@pytest.mark.parametrize("kind", [str, lambda path: path])
+def test_files(tmp_path, name, kind):
+    path = tmp_path / name
+    FILES[name](path)
+    table = load_table(kind(path))
+    assert isinstance(table, ibis.Table)
+    assert table.to_pyarrow().to_pydict() == ROWS.to_pydict()
+
+
+@pytest.mark.parametrize("name", IN_MEMORY)
+def test_sources_in_memory_can_be_read_twice(name):
+    table = load_table(IN_MEMORY[name]())
+    assert isinstance(table, ibis.Table)
+    for _ in range(2):
+        assert table.to_pyarrow().to_pydict() == ROWS.to_pydict()
+
+
+def test_file_without_permission(tmp_path, monkeypatch):
+    def refuse(*_args, **_kwargs):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(InvalidInput, match=r"t\.csv cannot be read: Permission denied$"):
+        load_table(tmp_path / "t.csv")
+
+
+def test_ibis_table_is_returned_as_it_is():
+    table = ibis.memtable(ROWS)
+    assert load_table(table) is table
+
+
+def test_numbered_columns_of_pandas_get_their_numbers_as_names():
+    assert load_table(pd.DataFrame(np.eye(2))).columns == ("0", "1")
+
+
+def test_two_files_can_be_joined(tmp_path):
+    (tmp_path / "a.csv").write_text("id,x\n1,5\n2,6\n")
+    pyarrow.parquet.write_table(pa.table({"id": [2, 1], "y": ["b", "a"]}), tmp_path / "b.parquet")
+    joined = load_table(tmp_path / "a.csv").join(load_table(tmp_path / "b.parquet"), "id").order_by("id")
+    assert joined.to_pyarrow().to_pydict() == {"id": [1, 2], "x": [5, 6], "y": ["a", "b"]}
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet", "feather"])
+def test_order_of_rows_is_the_files(tmp_path, suffix):
+    path, rows = tmp_path / f"t.{suffix}", 400_000
+    table = pa.table({"i": np.arange(rows), "pad": np.random.default_rng(0).random(rows)})
+    if suffix == "csv":
+        pa.csv.write_csv(table, path)
+    elif suffix == "parquet":
+        pyarrow.parquet.write_table(table, path, row_group_size=2_048)
+    else:
+        pyarrow.feather.write_feather(table, path, chunksize=2_048)
+    loaded = load_table(path)
+    np.testing.assert_array_equal(loaded.select("i").to_pyarrow()["i"].to_numpy(), np.arange(rows))
+    kept = loaded.filter(loaded.pad < 0.5).select("i").to_pyarrow()["i"].to_numpy()
+    assert (np.diff(kept) > 0).all()
+
+
+def test_a_file_larger_than_memory_works(tmp_path):
+    path = tmp_path / "t.parquet"
+    rng = np.random.default_rng(0)
+    schema = pa.schema({"k": pa.int64(), "v": pa.float64()})
+    with pyarrow.parquet.ParquetWriter(path, schema) as writer:
+        for _ in range(50):
+            writer.write_table(pa.table({"k": rng.integers(0, 7, 100_000), "v": rng.random(100_000)}, schema))
+    table = load_table(path)
+    backend = connection()
+    before = backend.raw_sql("SELECT current_setting('memory_limit')").fetchone()[0]
+    spill = backend.raw_sql("SELECT current_setting('temp_directory')").fetchone()[0]
+    backend.raw_sql("SET memory_limit = '40MiB'")
+    try:
+        counts = table.group_by("k").agg(n=table.count(), mean=table.v.mean()).to_pyarrow()
+        backend.raw_sql("SET temp_directory = ''")
+        with pytest.raises(duckdb.OutOfMemoryException):  # the control: the rows do not fit at once
+            backend.raw_sql(f"CREATE TEMP TABLE whole AS FROM '{path}'")
+    finally:
+        backend.raw_sql(f"SET temp_directory = '{spill}'")
+        backend.raw_sql(f"SET memory_limit = '{before}'")
+    assert sum(counts["n"].to_pylist()) == 5_000_000
+    np.testing.assert_allclose(counts["mean"].to_pylist(), 0.5, atol=0.01)
+
+
+BAD = {
+    "duplicate columns of pandas": (
+        lambda: pd.DataFrame([[1, 2]], columns=["a", "a"]),
+        r"the DataFrame has two columns named 'a'; rename one of them",
+    ),
+    "a number and a word for a name": (
+        lambda: pd.DataFrame([[1, 2]], columns=[1, "1"]),
+        r"the DataFrame has two columns named '1'; rename one of them",
+    ),
+    "duplicate columns of Arrow": (
+        lambda: pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]),
+        r"the Table has two columns named 'a'; rename one of them",
+    ),
+    "duplicate columns of a reader": (
+        lambda: pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"]).to_reader(),
+        r"the RecordBatchReader has two columns named 'a'; rename one of them",
+    ),
+    "names apart by case": (
+        lambda: pl.DataFrame({"a": [1], "A": [2]}),
+        r"the DataFrame has columns 'a' and 'A', the same but for case; rename one",
+    ),
+    "mixed types": (
+        lambda: pd.DataFrame({"x": [1, 2], "y": [1, "a"]}),
+        r"the DataFrame is not a table: column 'y' mixes types; give each column one type",
+    ),
+    "no rows of pandas": (lambda: pd.DataFrame({"a": []}), r"the DataFrame has no rows; a table needs at least one"),
+    "no rows of Ibis": (
+        lambda: ibis.memtable(ROWS).filter(ibis._.x > 9),
+        r"the Ibis table has no rows; a table needs at least one",
+    ),
+    "no columns": (lambda: pd.DataFrame(), r"the DataFrame has no named columns; a table needs at least one"),
+    "no columns of a reader": (
+        lambda: pa.table({}).to_reader(),
+        r"the RecordBatchReader has no named columns; a table needs at least one",
+    ),
+    "an Ibis table without data": (
+        lambda: ibis.table({"a": "int64"}, name="t"),
+        r"the Ibis table cannot be read: .*unbound",
+    ),
+    "a list": (lambda: [1, 2], r"source must be a path, a pandas or polars frame, .*, got list"),
+    "an array": (lambda: np.eye(2), r"source must be a path, .*, got ndarray"),
+    "a polars series": (lambda: pl.Series([1]), r"source must be a path, .*, got Series"),
+    "nothing": (lambda: None, r"source must be a path, .*, got NoneType"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_source_is_one_sentence(case):
+    make, sentence = BAD[case]
+    with pytest.raises(InvalidInput, match=f"^{sentence}") as caught:
+        load_table(make())
+    assert "\n" not in str(caught.value)
+
+
+def duplicate_parquet(path):
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    pyarrow.parquet.write_table(table, path)
+
+
+def cut(path, write, share=0.5):
+    write(path)
+    whole = path.read_bytes()
+    path.write_bytes(whole[: int(len(whole) * share)])
+
+
+BAD_FILES = {
+    "absent.csv": (lambda path: None, r"does not exist; give the path of a table"),
+    "folder": (lambda path: path.mkdir(), r"is a folder; give the path of one file"),
+    "empty.csv": (lambda path: path.touch(), r"is empty; a table needs columns and at least one row"),
+    "empty.parquet": (lambda path: path.touch(), r"is empty; a table needs columns and at least one row"),
+    "text.parquet": (lambda path: path.write_text("a,b\n1,2\n" * 9), r"is not a readable Parquet file: .*; give a CSV"),
+    "cut.parquet": (lambda path: cut(path, FILES["t.parquet"]), r"is not a readable Parquet file: .*; give a CSV"),
+    "text.arrow": (lambda path: path.write_text("a,b\n1,2\n"), r"is not a readable Arrow file: .*; give a CSV"),
+    "cut.arrow": (lambda path: cut(path, FILES["t.arrow"]), r"is not a readable Arrow file: .*; give a CSV"),
+    "cut.arrows": (lambda path: cut(path, ipc_stream, 0.7), r"is not a readable Arrow file: .*; give a CSV"),
+    "duplicate.parquet": (duplicate_parquet, r"has two columns named 'a'; rename one of them"),
+    "no rows.parquet": (
+        lambda path: pyarrow.parquet.write_table(ROWS.slice(0, 0), path),
+        r"has no rows; a table needs at least one",
+    ),
+    "no rows.arrow": (
+        lambda path: pyarrow.feather.write_feather(ROWS.slice(0, 0), path),
+        r"has no rows; a table needs at least one",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BAD_FILES)
+def test_bad_file_is_one_sentence(tmp_path, name):
+    make, sentence = BAD_FILES[name]
+    path = tmp_path / name
+    make(path)
+    with pytest.raises(InvalidInput, match=f"{name} {sentence}") as caught:
+        load_table(path)
+    assert "\n" not in str(caught.value)
+
+
+def run(program, *arguments):
+    done = subprocess.run([sys.executable, "-c", program, *arguments], capture_output=True, text=True, check=True)
+    return done.stdout, done.stderr
+
+
+def test_polars_is_not_imported_and_nothing_is_printed(tmp_path):
+    FILES["t.csv"](tmp_path / "t.csv")
+    program = (
+        "import sys; from tacit.data import load_table\n"
+        "load_table(sys.argv[1]).to_pyarrow()\n"
+        "assert 'polars' not in sys.modules and 'torch' not in sys.modules\n"
+    )
+    assert run(program, str(tmp_path / "t.csv")) == ("", "")
+
+
+def test_import_reads_no_data_and_opens_no_connection():
+    program = (
+        "import sys\n"
+        "def watch(event, arguments):\n"
+        "    if event.startswith('socket.') or event == 'open' and '.parquet' in str(arguments[0]):\n"
+        "        print(event, arguments)\n"
+        "sys.addaudithook(watch)\n"
+        "import tacit.data\n"
+        "print('imported')\n"
+        "tacit.data.titanic()\n"  # the control: the hook sees a file that is read
+    )
+    before, after = run(program)[0].split("imported")
+    assert before == ""
+    assert "titanic.parquet" in after
