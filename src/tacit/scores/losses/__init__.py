@@ -29,6 +29,7 @@ from tacit.scores.losses.scorers import (
     torch_cross_entropy,
 )
 from tacit.scores.losses.squared import Mahalanobis, SquaredError
+from tacit.scores.losses.zero_one import ZeroOne
 
 __all__ = [
     "FLOAT64",
@@ -54,6 +55,7 @@ __all__ = [
     "SoftmaxCrossEntropy",
     "SquaredError",
     "Unclipped",
+    "ZeroOne",
     "check_labels",
     "clipped_log_loss",
     "linearly_decomposable",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Enum
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -51,6 +52,9 @@ class Loss(ABC):
     >>> round(loss.score([0.25, 0.5], [1, 0]), 4)
     1.0397
     """
+
+    graded: ClassVar[bool] = True
+    """Whether a row's loss difference can be chosen freely within the range."""
 
     classes: int = 2
     reduction: Reduction = Reduction.MEAN

@@ -219,6 +219,8 @@ class ItakuraSaito(Loss):
         return difference
 
     def _range(self, precision: Precision) -> float:
+        if math.isinf(self.clip.log_floor(precision=precision)):
+            return math.inf
         return _widest(self._difference, self.clip, precision)
 
     def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:

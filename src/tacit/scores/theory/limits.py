@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 from itertools import chain, combinations
 
 from tacit.privacy.errors import InvalidInput
@@ -82,4 +83,4 @@ def bounded_limit(bound: float, rows: int, *, classes: int = 2) -> float:
     if not (0 < bound < math.inf):
         raise InvalidInput(f"bound must be a finite number > 0, got {bound!r}")
     labelings: int = check_count(classes, name="classes", least=2) ** check_count(rows, name="rows")
-    return float(bound / (labelings - 1))
+    return float(Fraction(bound) / (labelings - 1))
