@@ -98,7 +98,9 @@ def test_sharp_is_the_optimum(epsilon, delta):
 def test_the_printed_bound_fails_below_the_mean():
     printed = published_by_the_book(1, 2, 2, 3.0, 1e-2)
     attained = largest_chance(1, 2, 2, 3.0, 1e-2)
-    assert attained > printed + 1e-5
+    without = binom.sf(0, 2, 1 / (1 + math.exp(-3.0)))
+    assert (attained - without) / 1e-2 == pytest.approx(0.0497, abs=1e-4)
+    assert (printed - without) / 1e-2 == pytest.approx(0.0090, abs=1e-4)
     assert Published().p_value(1, 2, 2, epsilon=3.0, delta=1e-2) >= attained - 1e-9
 
 

@@ -107,7 +107,7 @@ def _against_rival(right: NDArray[np.bool_], rival: NDArray[np.bool_], *, level:
         advantage_interval=difference_interval((won, made), (lost, made), level=level),
         method="Clopper-Pearson; the advantage from rows that only one of the two got right, half of the error each",
         rate_of="guesses are right",
-        baseline_of="of an attacker without the release",
+        baseline_of="for an attacker without the release",
     )
 
 

@@ -8,6 +8,7 @@ q, where q/(1 - q) = e^epsilon prior/(1 - prior).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, overload
 
@@ -225,7 +226,7 @@ def epsilon_one_run(
     return round_down(_bisect(refuted, pure))
 
 
-def _bisect(refuted: _Test, high: Array) -> Array:
+def _bisect(refuted: Callable[[Array], NDArray[np.bool_]], high: Array) -> Array:
     """Return an epsilon below ``high`` that is refuted, or 0: its lower end is certified at every step.
 
     Which refuted epsilon is returned does not matter for coverage: see the proof, "Inversion".
@@ -239,10 +240,6 @@ def _bisect(refuted: _Test, high: Array) -> Array:
         if np.all(high - low <= 1e-13 * (1 + low)):
             break
     return low
-
-
-class _Test(Protocol):
-    def __call__(self, epsilon: Array, /) -> NDArray[np.bool_]: ...
 
 
 def _check_prior(prior: float) -> float:

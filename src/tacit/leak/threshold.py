@@ -186,4 +186,5 @@ def count_at_or_above(scores: Scores, thresholds: Scores) -> NDArray[np.int64]:
 def _spread(scores: Scores) -> Scores:
     """At most 2 * _CANDIDATES of the scores, dense in rank at both ends: extreme thresholds prove the most."""
     ranks = np.unique(np.geomspace(1, len(scores), _CANDIDATES).round().astype(np.int64))
-    return scores[np.concatenate([len(scores) - ranks, ranks - 1])]
+    spread: Scores = scores[np.concatenate([len(scores) - ranks, ranks - 1])]
+    return spread
