@@ -231,8 +231,8 @@ def _decode_strip(strip: bytes, mode: str, shape: tuple[int, ...]) -> NDArray[np
     try:
         with Image.open(io.BytesIO(strip)) as image:
             pixels = np.asarray(image.convert(mode))
-    except OSError as error:
-        raise InvalidInput(f"a strip of images cannot be decoded as WebP: {error}; get the file anew") from None
+    except OSError:
+        raise InvalidInput("a strip of images is damaged and cannot be decoded as WebP; get the file anew") from None
     n, height, width = shape[:3]
     if pixels.shape[:2] != (n * height, width):
         raise InvalidInput(f"a strip of images must be {width} x {n * height}, got {pixels.shape[1]} x {len(pixels)}")
