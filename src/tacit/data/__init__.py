@@ -1,6 +1,6 @@
 """Tables: the bundled sets, the larger ones in the folder named by ``TACIT_DATA``, and the user's own files."""
 
-from tacit.data.bundled import digits, iris, satellite, titanic
+from tacit.data.bundled_sets import digits, iris, satellite, titanic
 from tacit.data.dataset import Dataset
 from tacit.data.image_sets import HumanLabels, Images, cifar10, cifar100, cifar100n_labels, mnist
 from tacit.data.matrix import FeatureMatrix, numeric_matrix, one_hot_matrix

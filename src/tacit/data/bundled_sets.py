@@ -113,7 +113,7 @@ def digits() -> Dataset:
 
 def _read(file: str) -> pa.Table:
     # The bytes, not the open file: Arrow's threads would call into Python, which may be exiting.
-    return pq.read_table(pa.BufferReader(files(__name__).joinpath(file).read_bytes()))
+    return pq.read_table(pa.BufferReader(files("tacit.data").joinpath("bundled", file).read_bytes()))
 
 
 def _from_scikit(bunch: Any, name: str, features: tuple[str, ...], *, label: str, source: str) -> Dataset:  # noqa: ANN401

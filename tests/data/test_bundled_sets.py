@@ -10,7 +10,7 @@ import pytest
 
 from tacit.data import digits, iris, satellite, titanic
 
-FOLDER = files("tacit.data.bundled")
+FOLDER = files("tacit.data").joinpath("bundled")
 
 
 def test_titanic():
@@ -53,8 +53,8 @@ def test_sources_page_gives_the_checksum(file):
 
 
 def test_nothing_else_is_bundled():
-    bundled = {entry.name for entry in FOLDER.iterdir() if entry.name != "__pycache__"}
-    assert bundled == {"__init__.py", "SOURCES.md", "titanic.parquet", "satellite.parquet"}
+    bundled = {entry.name for entry in FOLDER.iterdir()}
+    assert bundled == {"SOURCES.md", "titanic.parquet", "satellite.parquet"}
 
 
 def test_same_values_as_the_files_they_were_made_from(data_folder):
