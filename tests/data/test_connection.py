@@ -16,6 +16,7 @@ def setting(name):
 def test_settings():
     assert setting("preserve_insertion_order") is True
     assert setting("enable_progress_bar") is False
+    assert setting("autoinstall_known_extensions") is False
 
 
 @pytest.mark.skipif(os.name != "posix", reason="POSIX permissions")

@@ -26,7 +26,7 @@ def rows_of(path):
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+@pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_delimiters_and_newlines(write, delimiter, newline):
     content = newline.join([delimiter.join(row) for row in [("a", "y"), ("1", "x"), ("2", "z")]])
     assert rows_of(write(content)) == {"a": [1, 2], "y": ["x", "z"]}

@@ -21,7 +21,7 @@ _unused: list[Callable[[], object]] = []
 def connection() -> Backend:
     """Return the one connection of this process, so that the tables of two files can be joined.
 
-    It prints nothing, keeps the order of rows, and spills what does not fit in memory.
+    It prints nothing, fetches nothing, keeps the order of rows, and spills what does not fit in memory.
 
     Examples
     --------
@@ -30,7 +30,9 @@ def connection() -> Backend:
     """
     # Spilled rows are private: a folder that only this user reads, removed at exit, not the working folder.
     spill = tempfile.TemporaryDirectory(prefix="tacit-", ignore_cleanup_errors=True)
-    backend = ibis.duckdb.connect(temp_directory=spill.name, preserve_insertion_order=True)
+    backend = ibis.duckdb.connect(
+        temp_directory=spill.name, preserve_insertion_order=True, autoinstall_known_extensions=False
+    )
     backend.raw_sql("SET enable_progress_bar = false")
     backend.spill = spill
     return backend

@@ -73,7 +73,7 @@ def _read_header(path: Path, *, zipped: bool) -> tuple[list[str], str]:
     except (OSError, EOFError, zlib.error) as error:
         raise InvalidInput(f"{path} cannot be read: {error}") from None
     text = _decode(head, path)
-    splits = {d: next(csv.reader(io.StringIO(text), delimiter=d), []) for d in _DELIMITERS}
+    splits = {d: next(csv.reader(io.StringIO(text, newline=None), delimiter=d), []) for d in _DELIMITERS}
     delimiter = max(_DELIMITERS, key=lambda d: len(splits[d]))
     return splits[delimiter], delimiter
 
