@@ -15,6 +15,7 @@ import mpmath
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Number",
     "Numbers",
     "Precision",
+    "exact_fraction",
 ]
 
 Number: TypeAlias = Any
@@ -313,20 +315,32 @@ def _elementwise(function: Callable[[Any], Any], values: Numbers) -> Numbers:
     return result
 
 
+def exact_fraction(value: Number) -> Fraction:
+    """Return a finite number of any precision as the rational it is.
+
+    Examples
+    --------
+    >>> exact_fraction(0.375), exact_fraction(mpmath.mpf(-3))
+    (Fraction(3, 8), Fraction(-3, 1))
+    """
+    finite = mpmath.isfinite(value) if isinstance(value, mpmath.mpf) else math.isfinite(value)
+    if not finite:
+        raise InvalidInput(f"a number must be finite to be a fraction, got {value}; do predictions have finite losses?")
+    if isinstance(value, mpmath.mpf):
+        sign, mantissa, exponent, _ = value._mpf_
+        magnitude = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
+        return -magnitude if sign else magnitude
+    numerator, denominator = value.as_integer_ratio()
+    return Fraction(int(numerator), int(denominator))
+
+
 def _to_mpfr(value: Number) -> Number:
     if isinstance(value, mpmath.mpf):
-        value = _fraction(value) if mpmath.isfinite(value) else float(value)
+        value = exact_fraction(value) if mpmath.isfinite(value) else float(value)
     return gmpy2.mpfr(gmpy2.mpq(value) if isinstance(value, Fraction) else value)
 
 
 def _to_mpf(value: Number) -> Number:
     if isinstance(value, gmpy2.mpfr):
-        exactly = gmpy2.is_finite(value)
-        value = Fraction(*(int(part) for part in value.as_integer_ratio())) if exactly else float(value)
+        value = exact_fraction(value) if gmpy2.is_finite(value) else float(value)
     return mpmath.mpf(value.numerator) / value.denominator if isinstance(value, Fraction) else mpmath.mpf(value)
-
-
-def _fraction(value: Number) -> Fraction:
-    sign, mantissa, exponent, _ = value._mpf_
-    magnitude = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-    return -magnitude if sign else magnitude

@@ -82,15 +82,15 @@ class Digits(Construction):
     slack: float = 0.0
 
     def attempts(self) -> Iterator[Construction]:
-        """Yield this construction, then ones with a slack of up to 5e-10.
+        """Yield this construction, then ones with a slack of up to 2^-22.
 
         Examples
         --------
         >>> len(list(Digits().attempts()))
-        7
+        9
         """
         yield self
-        for bits in (50, 46, 42, 38, 34, 31):
+        for bits in (50, 46, 42, 38, 34, 30, 26, 22):
             yield Digits(slack=max(self.slack, 2.0**-bits))
 
     def predictions(self, loss: Loss, rows: int, *, asked: int, tau: float, precision: Precision) -> Numbers:

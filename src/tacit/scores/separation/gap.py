@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import gmpy2
-import mpmath
 from numpy.typing import ArrayLike
 
-from tacit.privacy.errors import InvalidInput
 from tacit.scores.losses import FLOAT64, Loss, Precision, Reduction
-from tacit.scores.losses.precision import Number, Numbers
+from tacit.scores.losses.precision import Numbers, exact_fraction
 from tacit.scores.separation.search import smallest_difference
 
 __all__ = ["codomain_gap", "gap_of_losses"]
@@ -39,7 +36,7 @@ def codomain_gap(loss: Loss, predictions: ArrayLike, *, precision: Precision = F
     Raises
     ------
     TooManyOverlaps
-        If more than 28 rows of similar size overlap: beyond, an exact answer takes too long.
+        If more than 26 rows of similar size overlap: beyond, an exact answer takes too long.
 
     References
     ----------
@@ -72,20 +69,7 @@ def gap_of_losses(table: Numbers) -> Fraction:
     >>> gap_of_losses(np.array([[0.0, 3.0], [0.0, 5.0], [0.0, 6.0], [0.0, 7.0]]))
     Fraction(1, 1)
     """
-    exact = [[_fraction(value) for value in row] for row in table]
+    exact = [[exact_fraction(value) for value in row] for row in table]
     scale = max(value.denominator for row in exact for value in row)  # powers of two: the largest serves all
     integers = [[value.numerator * (scale // value.denominator) for value in row] for row in exact]
     return Fraction(smallest_difference(integers), scale)
-
-
-def _fraction(value: Number) -> Fraction:
-    if isinstance(value, mpmath.mpf):
-        if not mpmath.isfinite(value):
-            raise InvalidInput(f"predictions must have finite losses, got {value}")
-        sign, mantissa, exponent, _ = value._mpf_
-        magnitude = Fraction(int(mantissa)) * Fraction(2) ** int(exponent)
-        return -magnitude if sign else magnitude
-    if not gmpy2.is_finite(value):
-        raise InvalidInput(f"predictions must have finite losses, got {value}")
-    numerator, denominator = value.as_integer_ratio()
-    return Fraction(int(numerator), int(denominator))

@@ -12,8 +12,8 @@ from tacit.privacy.errors import InvalidInput
 
 __all__ = ["TooManyOverlaps", "smallest_difference"]
 
-_BOTTOM = 3**14  # combinations of narrow rows held in one sorted list
-_TOP = 3**15  # combinations of wide rows that survive pruning
+_BOTTOM = 3**13  # combinations of narrow rows held in one sorted list
+_TOP = 3**13  # combinations of wide rows that survive pruning
 _CLOSE = 2**18  # pairs of combinations whose exact sum is worked out
 _WORD = 60  # bits of the rounded sums, so that nothing overflows 64
 
