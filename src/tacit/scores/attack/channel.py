@@ -1,0 +1,189 @@
+"""An additive loss seen from outside: what one answer tells about the sum of the rows' losses."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_count
+from tacit.scores.attack.answers import Answers
+from tacit.scores.losses import FLOAT64, Loss, Precision, Reduction
+from tacit.scores.losses.precision import Numbers
+
+__all__ = ["Channel", "largest_step"]
+
+_UNLIMITED = 16  # where nothing is clipped, a row's difference may be this many times all other losses
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Channel:
+    """A loss over ``rows`` rows whose answers have an error; totals are sums of row losses.
+
+    Parameters
+    ----------
+    loss
+        What a row costs.
+    rows
+        Number of rows the host scores.
+    answers
+        What the host does to the score.
+    root
+        Whether the host takes the square root of the mean, as for the root mean squared error.
+
+    Examples
+    --------
+    >>> from tacit.scores.attack import Rounded
+    >>> from tacit.scores.losses import sklearn_log_loss
+    >>> channel = Channel(loss=sklearn_log_loss(), rows=2201, answers=Rounded(decimals=5))
+    >>> round(channel.unit(unknown=2201), 5), round(channel.reach(unknown=2201), 4)
+    (0.02201, 36.0437)
+    """
+
+    loss: Loss
+    rows: int
+    answers: Answers
+    root: bool = False
+
+    def __post_init__(self) -> None:
+        check_count(self.rows, name="rows")
+
+    @property
+    def precision(self) -> Precision:
+        """The number system of the predictions.
+
+        Examples
+        --------
+        >>> from tacit.scores.attack import Exact
+        >>> from tacit.scores.losses import SquaredError
+        >>> Channel(loss=SquaredError(), rows=2, answers=Exact()).precision
+        Float64()
+        """
+        return self.answers.precision
+
+    @property
+    def neutral_loss(self) -> float:
+        """What a row costs that is not asked about, whatever its label.
+
+        Examples
+        --------
+        >>> from tacit.scores.attack import Exact
+        >>> from tacit.scores.losses import SquaredError
+        >>> Channel(loss=SquaredError(), rows=2, answers=Exact()).neutral_loss
+        0.25
+        """
+        return _neutral_loss(self.loss)
+
+    def reach(self, *, unknown: int) -> float:
+        """Return the largest loss difference to plan with: R, or a multiple of the rest where R is infinite.
+
+        Examples
+        --------
+        >>> from tacit.scores.attack import Exact
+        >>> from tacit.scores.losses import SquaredError
+        >>> Channel(loss=SquaredError(), rows=2, answers=Exact()).reach(unknown=2)
+        1.0
+        """
+        reach = self.loss.difference_range(precision=self.precision)
+        return reach if math.isfinite(reach) else _UNLIMITED * (1 + self.neutral_loss * unknown)
+
+    def unit(self, *, unknown: int, joint: bool = False) -> float:
+        """Return u = twice the error of a total while ``unknown`` rows are not known: sums must differ by it.
+
+        Digits add up to less than twice the largest difference; with ``joint`` every row may cost the most.
+
+        Examples
+        --------
+        >>> from tacit.scores.attack import Bounded
+        >>> from tacit.scores.losses import SquaredError
+        >>> channel = Channel(loss=SquaredError(), rows=100, answers=Bounded(tau=1e-4))
+        >>> round(channel.unit(unknown=100), 6)
+        0.02
+        """
+        reach = self.reach(unknown=unknown)
+        asked = reach * unknown if joint else 2 * reach
+        largest = (self.neutral_loss * unknown + asked) / self._terms
+        if not self.root:
+            return 2 * self._terms * self.answers.error(largest=largest)
+        # Of a row of squared error none costs more than the reach, so neither does the mean.
+        root = math.sqrt(min(largest, reach))
+        error = self.answers.error(largest=root)
+        return 2 * self._terms * error * (2 * root + error)
+
+    def total(self, answer: float) -> Fraction:
+        """Return the sum of row losses that an answer stands for, exactly.
+
+        Examples
+        --------
+        >>> from tacit.scores.attack import Exact
+        >>> from tacit.scores.losses import SquaredError
+        >>> Channel(loss=SquaredError(), rows=3, answers=Exact(), root=True).total(0.5)
+        Fraction(3, 4)
+        """
+        exact = Fraction(answer)
+        return self._terms * (exact * exact if self.root else exact)
+
+    def score(self, predictions: Numbers, labels: NDArray[np.int64]) -> float:
+        """Return the score the host would compute for these labels.
+
+        Examples
+        --------
+        >>> from tacit.scores.attack import Exact
+        >>> from tacit.scores.losses import SquaredError
+        >>> Channel(loss=SquaredError(), rows=2, answers=Exact(), root=True).score([0.0, 1.0], np.array([1, 0]))
+        1.0
+        """
+        score = float(self.loss.score(predictions, labels, precision=self.precision))
+        return math.sqrt(score) if self.root else score
+
+    @property
+    def _terms(self) -> int:
+        return self.rows if self.loss.reduction is Reduction.MEAN else 1
+
+
+def largest_step(loss: Loss, digits: tuple[int, ...], *, reach: float, precision: Precision = FLOAT64) -> float:
+    """Return the largest s for which a row with losses constant + s digits[y] exists.
+
+    Examples
+    --------
+    >>> from tacit.scores.losses import SquaredError
+    >>> largest_step(SquaredError(), (0, 1), reach=1.0)
+    1.0
+    >>> round(largest_step(SquaredError(classes=3), (0, 1, 1), reach=2.0), 6)
+    1.0
+    """
+    top = reach / max(digits)
+    if math.isinf(loss.difference_range(precision=precision)):
+        return top
+    if loss.classes == 2:
+        return loss.difference_range(precision=precision)
+    return _bisect(loss, digits, top, precision)
+
+
+@lru_cache(maxsize=1024)
+def _bisect(loss: Loss, digits: tuple[int, ...], top: float, precision: Precision) -> float:
+    low, high = 0.0, top
+    if _fits(loss, digits, top, precision):
+        return top
+    for _ in range(50):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _fits(loss, digits, middle, precision) else (low, middle)
+    return low
+
+
+def _fits(loss: Loss, digits: tuple[int, ...], step: float, precision: Precision) -> bool:
+    try:
+        loss.prediction_for(step * np.array([digits], dtype=np.float64), precision=precision)
+    except InvalidInput:
+        return False
+    return True
+
+
+@lru_cache(maxsize=256)
+def _neutral_loss(loss: Loss) -> float:
+    return float(loss.row_losses(loss.neutral(1)).max())

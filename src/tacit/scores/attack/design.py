@@ -1,0 +1,82 @@
+"""What every way of asking has: a number of queries known beforehand, and the queries themselves."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+
+import numpy as np
+
+from tacit.scores.attack.steps import Labels, Steps
+
+__all__ = ["Design", "all_rows"]
+
+
+class Design(ABC):
+    """A way of asking for all labels.
+
+    Examples
+    --------
+    >>> from tacit.scores.attack import Channel, DigitDesign, Rounded
+    >>> from tacit.scores.losses import sklearn_log_loss
+    >>> channel = Channel(loss=sklearn_log_loss(), rows=2201, answers=Rounded(decimals=5))
+    >>> DigitDesign(channel=channel).queries
+    201
+    """
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def queries(self) -> int:
+        """Queries to every label: a promise, unless :attr:`expected` says otherwise.
+
+        Examples
+        --------
+        See :class:`Design`.
+        """
+
+    @property
+    def expected(self) -> bool:
+        """Whether the number of queries depends on the labels, and :attr:`queries` is what to expect.
+
+        Examples
+        --------
+        >>> Design.expected.fget(None)
+        False
+        """
+        return False
+
+    @property
+    def failure(self) -> float:
+        """Probability that any label comes out wrong; 0 where nothing is random.
+
+        Examples
+        --------
+        >>> Design.failure.fget(None)
+        0.0
+        """
+        return 0.0
+
+    @abstractmethod
+    def steps(self, *, order: Labels | None = None) -> Steps:
+        """Return the queries, asking for rows in ``order``.
+
+        Examples
+        --------
+        >>> from tacit.scores.attack import Channel, DigitDesign, Exact
+        >>> from tacit.scores.losses import sklearn_log_loss
+        >>> channel = Channel(loss=sklearn_log_loss(), rows=2, answers=Exact())
+        >>> next(DigitDesign(channel=channel).steps()).predictions.shape
+        (2,)
+        """
+
+
+def all_rows(order: Labels | None, *, rows: int) -> Labels:
+    """Return ``order``, or the rows as they stand.
+
+    Examples
+    --------
+    >>> all_rows(None, rows=3)
+    array([0, 1, 2])
+    """
+    return np.arange(rows) if order is None else np.asarray(order, dtype=np.int64)

@@ -1,0 +1,257 @@
+"""Many labels from many scores at once: a detecting matrix in units of the answer's error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from tacit.privacy.errors import InvalidInput
+from tacit.scores.attack.channel import Channel, largest_step
+from tacit.scores.attack.design import Design, all_rows
+from tacit.scores.attack.errors import InconsistentAnswer
+from tacit.scores.attack.steps import Labels, Query, Steps
+from tacit.scores.attack.weighing import DetectingMatrix, detecting_matrix
+from tacit.scores.losses.precision import Numbers
+
+__all__ = ["JointDesign", "WeighingScale", "weighing_scale"]
+
+_MARGIN = 1.02  # differences are multiples of u up to rounding of the predictions: this leaves room for it
+_DEVIATION = 0.005  # of u, over all rows
+_MOST_RADIX = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WeighingScale:
+    """How a channel weighs one digit of the labels: the unit, and the integer weights -low..high it allows.
+
+    Examples
+    --------
+    >>> from tacit.scores.attack import Rounded
+    >>> from tacit.scores.losses import sklearn_log_loss
+    >>> channel = Channel(loss=sklearn_log_loss(), rows=2201, answers=Rounded(decimals=5))
+    >>> scale = weighing_scale(channel, digits=(0, 1))
+    >>> round(scale.unit, 5), scale.high
+    (0.02245, 1605)
+    """
+
+    channel: Channel
+    digits: tuple[int, ...]
+    unit: float
+    low: int
+    high: int
+
+    def predictions(self, rows: Labels, weights: Labels) -> Numbers:
+        """Return predictions that weigh ``rows`` with ``weights`` and leave all others neutral.
+
+        Examples
+        --------
+        >>> from tacit.scores.attack import Rounded
+        >>> from tacit.scores.losses import SquaredError
+        >>> channel = Channel(loss=SquaredError(), rows=3, answers=Rounded(decimals=1))
+        >>> scale = weighing_scale(channel, digits=(0, 1))
+        >>> scale.predictions(np.array([2]), np.array([1])).round(3)
+        array([0.5  , 0.5  , 0.347])
+        """
+        loss, precision = self.channel.loss, self.channel.precision
+        predictions = loss.neutral(self.channel.rows, precision=precision)
+        offsets = self.unit * weights[:, None] * np.array(self.digits, dtype=np.float64)
+        predictions[rows] = loss.prediction_for(offsets, precision=precision)
+        return predictions
+
+    def total(self, answer: float, predictions: Numbers) -> int:
+        """Return the weighted sum of digits that an answer stands for.
+
+        Examples
+        --------
+        >>> from tacit.scores.attack import Rounded
+        >>> from tacit.scores.losses import SquaredError
+        >>> channel = Channel(loss=SquaredError(), rows=3, answers=Rounded(decimals=3))
+        >>> scale = weighing_scale(channel, digits=(0, 1))
+        >>> p = scale.predictions(np.array([0, 2]), np.array([5, -7]))
+        >>> scale.total(round(channel.score(p, np.array([1, 0, 1])), 3), p)
+        -2
+        """
+        table = self.channel.loss.row_losses(predictions, precision=self.channel.precision)
+        base = table[:, self.digits.index(0)].tolist()
+        total = self.channel.total(answer)
+        high = float(total)
+        return round(math.fsum([high, float(total - Fraction(high)), *(-x for x in base)]) / self.unit)
+
+
+@lru_cache(maxsize=256)
+def weighing_scale(channel: Channel, *, digits: tuple[int, ...]) -> WeighingScale:
+    """Return the scale of a channel for one digit of the labels.
+
+    Raises
+    ------
+    InvalidInput
+        If not even the largest difference of one row shows.
+
+    Examples
+    --------
+    >>> from tacit.scores.attack import Rounded
+    >>> from tacit.scores.losses import SquaredError
+    >>> weighing_scale(Channel(loss=SquaredError(), rows=2201, answers=Rounded(decimals=3)), digits=(0, 1))
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: answers must tell one row's label: under Rounded(decimals=3, ...) ...
+    """
+    unit = channel.unit(unknown=channel.rows, joint=True) * _MARGIN
+    reach = channel.reach(unknown=channel.rows)
+    top = max(digits)
+    turned = tuple(top - digit for digit in digits)
+    up = largest_step(channel.loss, digits, reach=reach, precision=channel.precision)
+    down = largest_step(channel.loss, turned, reach=reach, precision=channel.precision)
+    high = int(_faithful(channel, digits, up, unit) / unit)
+    if high == 0:
+        raise InvalidInput(
+            f"answers must tell one row's label: under {channel.answers} sums of the losses of {channel.rows} rows "
+            f"show from {unit:.3g} on, and one row of {channel.loss} changes them by at most {up:.3g}"
+        )
+    low = min(high, int(_faithful(channel, turned, down, unit) / unit))
+    return WeighingScale(channel=channel, digits=digits, unit=unit, low=low, high=high)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JointDesign(Design):
+    """Ask for all rows at once with a detecting matrix, digit by digit where there are more than two classes.
+
+    Examples
+    --------
+    >>> from tacit.scores.attack import Rounded
+    >>> from tacit.scores.losses import sklearn_log_loss
+    >>> channel = Channel(loss=sklearn_log_loss(), rows=2201, answers=Rounded(decimals=5))
+    >>> JointDesign(channel=channel).queries
+    143
+    """
+
+    channel: Channel
+
+    @property
+    def queries(self) -> int:
+        """Queries to every label.
+
+        Examples
+        --------
+        See :class:`JointDesign`.
+        """
+        return sum(matrix.queries for scale, radix in self._passes() for matrix in self._matrices(scale, radix))
+
+    def steps(self, *, order: Labels | None = None) -> Steps:
+        """Return the queries; labels are known when a matrix is complete.
+
+        Examples
+        --------
+        >>> from tacit.scores.attack import Rounded
+        >>> from tacit.scores.losses import sklearn_log_loss
+        >>> channel = Channel(loss=sklearn_log_loss(), rows=9, answers=Rounded(decimals=5))
+        >>> next(JointDesign(channel=channel).steps()).predictions.shape
+        (9,)
+        """
+        rows = all_rows(order, rows=self.channel.rows)
+        found = np.zeros(self.channel.rows, dtype=np.int64)
+        known = np.full(self.channel.rows, -1, dtype=np.int64)
+        stride = 1
+        for scale, radix in self._passes():
+            start = 0
+            for matrix in self._matrices(scale, radix):
+                block = rows[start : start + matrix.labels]
+                digits = yield from _weigh(scale, matrix, block, known)
+                found[block] += stride * digits
+                start += matrix.labels
+                if stride * radix >= self.channel.loss.classes:
+                    known[block] = found[block]
+            stride *= radix
+        return found
+
+    def _passes(self) -> Iterator[tuple[WeighingScale, int]]:
+        yield from _scales(self.channel, cheapest_radices(self.channel))
+
+    def _matrices(self, scale: WeighingScale, radix: int) -> Iterator[DetectingMatrix]:
+        return _matrices(scale, radix)
+
+
+def cheapest_radices(channel: Channel) -> tuple[int, ...]:
+    """Return radices whose product covers the classes and whose passes take the fewest queries together.
+
+    Examples
+    --------
+    >>> from tacit.scores.attack import Rounded
+    >>> from tacit.scores.losses import sklearn_log_loss
+    >>> cheapest_radices(Channel(loss=sklearn_log_loss(classes=6), rows=640, answers=Rounded(decimals=5)))
+    (2, 3)
+    """
+    options = set(_covers(channel.loss.classes))
+    return min(sorted(options), key=lambda radices: _cost(channel, radices))
+
+
+@lru_cache(maxsize=1024)
+def _cost(channel: Channel, radices: tuple[int, ...]) -> float:
+    try:
+        passes = list(_scales(channel, radices))
+    except InvalidInput:
+        if len(set(radices)) == 1 and radices[0] == 2:
+            raise  # binary questions are the easiest: if they fail, everything does
+        return math.inf
+    return sum(matrix.queries for scale, radix in passes for matrix in _matrices(scale, radix))
+
+
+def _covers(classes: int, least: int = 2) -> Iterator[tuple[int, ...]]:
+    """Yield ascending radices with a product of at least ``classes``, none of which can be spared."""
+    if classes == 2:
+        yield (2,)
+        return
+    for radix in [*range(least, min(classes, _MOST_RADIX) + 1), classes]:
+        rest = -(-classes // radix)
+        if rest == 1:
+            yield (radix,)
+        else:
+            yield from ((radix, *more) for more in _covers(rest, radix) if rest > 1 and more[0] >= radix)
+
+
+def _scales(channel: Channel, radices: tuple[int, ...]) -> Iterator[tuple[WeighingScale, int]]:
+    stride = 1
+    for radix in radices:
+        digits = tuple(label // stride % radix for label in range(channel.loss.classes))
+        yield weighing_scale(channel, digits=digits), radix
+        stride *= radix
+
+
+def _matrices(scale: WeighingScale, radix: int) -> Iterator[DetectingMatrix]:
+    left = scale.channel.rows
+    while left > 0:
+        matrix = detecting_matrix(left, low=scale.low, high=scale.high, radix=radix)
+        yield matrix
+        left -= matrix.labels
+
+
+def _weigh(scale: WeighingScale, matrix: DetectingMatrix, rows: Labels, known: Labels) -> Steps:
+    totals = []
+    for x in range(matrix.queries):
+        predictions = scale.predictions(rows, matrix.weights(x))
+        answer = yield Query(predictions, known.copy())
+        totals.append(scale.total(answer, predictions))
+    try:
+        return matrix.decode(totals)
+    except InvalidInput:
+        raise InconsistentAnswer from None
+
+
+def _faithful(channel: Channel, digits: tuple[int, ...], limit: float, unit: float) -> float:
+    """Return the largest step up to which predictions carry their differences to a fraction of ``unit``.
+
+    A probability next to 1 is stored coarsely, so its complement's loss is not what was asked for.
+    """
+    steps = np.linspace(0, limit, 513)[1:] * (1 - 1e-12)
+    wanted = steps[:, None] * np.array(digits, dtype=np.float64)
+    predictions = channel.loss.prediction_for(wanted, precision=channel.precision)
+    table = channel.loss.row_losses(predictions, precision=channel.precision)
+    differences = (table - table[:, [digits.index(0)]]).astype(np.float64)
+    off = np.abs(differences - wanted).max(axis=1)
+    bad = np.flatnonzero(off > _DEVIATION * unit / channel.rows)
+    return float(steps[bad[0] - 1]) if bad.size and bad[0] else (0.0 if bad.size else float(steps[-1]))
