@@ -307,6 +307,8 @@ def test_bad_scores_are_refused(predictions, labels, message):
     ("make", "message"),
     [
         (lambda: CrossEntropy(classes=1), "classes must be a whole number >= 2"),
+        (lambda: SquaredError(reduction="mean"), "reduction must be Reduction.MEAN or Reduction.SUM, got 'mean'"),
+        (lambda: NormLike(alpha=3.0, reduction="sum"), "reduction must be"),
         (lambda: NormLike(alpha=1.5), "alpha must be a finite number >= 2, got 1.5"),
         (lambda: NormLike(alpha=3.0, classes=3), "classes must be 2 for NormLike, got 3; use SquaredError"),
         (lambda: Mahalanobis(matrix=((1.0, 2.0), (2.0, 1.0))), "matrix must be a positive definite"),

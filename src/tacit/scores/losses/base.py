@@ -61,6 +61,8 @@ class Loss(ABC):
 
     def __post_init__(self) -> None:
         check_count(self.classes, name="classes", least=2)
+        if not isinstance(self.reduction, Reduction):
+            raise InvalidInput(f"reduction must be Reduction.MEAN or Reduction.SUM, got {self.reduction!r}")
 
     @property
     def columns(self) -> int:
@@ -197,6 +199,7 @@ class Loss(ABC):
         """Return (rows, classes) predictions whose losses are the offsets plus a constant a row."""
 
     def _check_binary(self, *, use: str) -> None:
+        Loss.__post_init__(self)
         if self.classes != 2:
             name = type(self).__name__
             raise InvalidInput(f"classes must be 2 for {name}, got {self.classes!r}; use {use}")

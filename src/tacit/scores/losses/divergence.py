@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from abc import abstractmethod
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.losses.base import Loss
@@ -20,7 +20,44 @@ __all__ = ["Bregman", "GeneralisedKL", "ItakuraSaito", "LinearlyDecomposable", "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LinearlyDecomposable(Loss):
+class _SolvedLoss(Loss):
+    """A binary loss whose predictions are found by solving l(1) - l(0) = a, a function of t that is monotone.
+
+    Parameters
+    ----------
+    clip
+        How the host clips t.
+    """
+
+    clip: Clip = field(default_factory=Unclipped)
+
+    @abstractmethod
+    def _difference(self, t: Numbers, precision: Precision) -> Numbers:
+        """Return l(1) - l(0) at t; opposite at 1 - t."""
+
+    def _range(self, precision: Precision) -> float:
+        least = math.exp(max(self.clip.log_floor(precision=precision), LEAST_LOGIT))
+        return abs(float(self._difference(np.array([least]), FLOAT64)[0]))
+
+    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
+        one = precision.array(1)
+        sign = int(np.sign(self._difference(np.array([0.25]), FLOAT64)[0]))
+        s = solve_odd(
+            lambda t, m: sign * self._difference(t, m),
+            sign * offsets[:, 1],
+            log_floor=self.clip.log_floor(precision=precision),
+            precision=precision,
+        )
+        t = one / (one + precision.exp(s))
+        return np.stack([one - t, t], axis=1)
+
+    def _slopes(self) -> NDArray[np.float64]:
+        s = np.linspace(0.0, min(-self.clip.log_floor(), 30.0), 257)
+        return np.diff(self._difference(1 / (1 + np.exp(s)), FLOAT64))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LinearlyDecomposable(_SolvedLoss):
     """A binary loss l(1) = g(t), l(0) = g(1 - t): a difference is g(t) - g(1 - t).
 
     Parameters
@@ -42,12 +79,10 @@ class LinearlyDecomposable(Loss):
     """
 
     g: Function
-    clip: Clip = field(default_factory=Unclipped)
 
     def __post_init__(self) -> None:
         self._check_binary(use="CrossEntropy")
-        s = np.linspace(0.0, min(-self.clip.log_floor(), 30.0), 257)
-        steps = np.diff(self._difference(1 / (1 + np.exp(s)), FLOAT64))
+        steps = self._slopes()
         if not (np.all(steps > 0) or np.all(steps < 0)):
             raise InvalidInput(
                 "g must make g(t) - g(1 - t) strictly monotone on (0, 1/2], got a function that does not"
@@ -58,12 +93,6 @@ class LinearlyDecomposable(Loss):
         zeros = evaluate(self.g, precision.array(1) - t, precision=precision)
         difference: Numbers = ones - zeros
         return difference
-
-    def _range(self, precision: Precision) -> float:
-        return _widest(self._difference, self.clip, precision)
-
-    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
-        return _solve(self._difference, offsets, clip=self.clip, precision=precision)
 
     def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
         p = probability_table(predictions, classes=2, precision=precision)
@@ -82,7 +111,7 @@ def linearly_decomposable(g: Function, *, clip: Clip | None = None) -> LinearlyD
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bregman(Loss):
+class Bregman(_SolvedLoss):
     """The Bregman divergence of F(v) = h(v_1) + h(v_2) from (y, 1 - y) to (t, 1 - t).
 
     A difference l(1) - l(0) is h'(1 - t) - h'(t).
@@ -110,24 +139,16 @@ class Bregman(Loss):
 
     h: Function
     ends: float = 0.0
-    clip: Clip = field(default_factory=Unclipped)
 
     def __post_init__(self) -> None:
         self._check_binary(use="CrossEntropy or SquaredError")
-        s = np.linspace(0.0, min(-self.clip.log_floor(), 30.0), 257)
-        if not np.all(np.diff(self._difference(1 / (1 + np.exp(s)), FLOAT64)) > 0):
+        if not np.all(self._slopes() > 0):
             raise InvalidInput("h must be strictly convex on (0, 1), got a function whose derivative does not increase")
 
     def _difference(self, t: Numbers, precision: Precision) -> Numbers:
         at_zero = derivative(self.h, precision.array(1) - t, precision=precision)
         difference: Numbers = at_zero - derivative(self.h, t, precision=precision)
         return difference
-
-    def _range(self, precision: Precision) -> float:
-        return _widest(self._difference, self.clip, precision)
-
-    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
-        return _solve(self._difference, offsets, clip=self.clip, precision=precision)
 
     def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
         table = probability_table(predictions, classes=2, precision=precision)
@@ -139,15 +160,17 @@ class Bregman(Loss):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NormLike(Loss):
+class NormLike(_SolvedLoss):
     """The norm-like divergence, Bregman's with h(v) = v^alpha.
 
-    A difference is alpha ((1 - t)^(alpha - 1) - t^(alpha - 1)), and R = alpha.
+    A difference is alpha ((1 - t)^(alpha - 1) - t^(alpha - 1)), and R = alpha without a clip.
 
     Parameters
     ----------
     alpha
         At least 2; 2 is twice the squared Euclidean loss.
+    clip
+        How the host clips t.
 
     References
     ----------
@@ -171,14 +194,9 @@ class NormLike(Loss):
         difference: Numbers = precision.array(self.alpha) * ((precision.array(1) - t) ** power - t**power)
         return difference
 
-    def _range(self, _: Precision) -> float:
-        return self.alpha
-
-    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
-        return _solve(self._difference, offsets, clip=Unclipped(), precision=precision)
-
     def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
-        q = probability_table(predictions, classes=2, precision=precision)
+        table = probability_table(predictions, classes=2, precision=precision)
+        q = self.clip.clip(table, precision=precision)
         alpha, one = precision.array([self.alpha, 1])
         common = ((alpha - one) * q**alpha).sum(axis=1, keepdims=True)
         losses: Numbers = one + common - alpha * q ** (alpha - one)
@@ -186,7 +204,7 @@ class NormLike(Loss):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ItakuraSaito(Loss):
+class ItakuraSaito(_SolvedLoss):
     """The paper's Itakura-Saito loss, l(y) = 1/q + ln q - 1 with q = t for label 1 and 1 - t for 0.
 
     The divergence has one more term, infinite for every label; the paper drops it and so do we. With
@@ -208,8 +226,6 @@ class ItakuraSaito(Loss):
     array([0.307018])
     """
 
-    clip: Clip = field(default_factory=Unclipped)
-
     def __post_init__(self) -> None:
         self._check_binary(use="CrossEntropy")
 
@@ -219,12 +235,8 @@ class ItakuraSaito(Loss):
         return difference
 
     def _range(self, precision: Precision) -> float:
-        if math.isinf(self.clip.log_floor(precision=precision)):
-            return math.inf
-        return _widest(self._difference, self.clip, precision)
-
-    def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
-        return _solve(self._difference, offsets, clip=self.clip, precision=precision)
+        unbounded = math.isinf(self.clip.log_floor(precision=precision))
+        return math.inf if unbounded else _SolvedLoss._range(self, precision)
 
     def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
         table = probability_table(predictions, classes=2, precision=precision)
@@ -257,24 +269,3 @@ class GeneralisedKL(CrossEntropy):
         excess = q.sum(axis=1, keepdims=True) - precision.array(1)
         losses: Numbers = excess - precision.log(q)
         return losses
-
-
-_Difference: TypeAlias = Callable[[Numbers, Precision], Numbers]
-
-
-def _widest(difference: _Difference, clip: Clip, precision: Precision) -> float:
-    least = math.exp(max(clip.log_floor(precision=precision), LEAST_LOGIT))
-    return abs(float(difference(np.array([least]), FLOAT64)[0]))
-
-
-def _solve(difference: _Difference, offsets: Numbers, *, clip: Clip, precision: Precision) -> Numbers:
-    one = precision.array(1)
-    sign = int(np.sign(difference(np.array([0.25]), FLOAT64)[0]))
-    s = solve_odd(
-        lambda t, m: sign * difference(t, m),
-        sign * offsets[:, 1],
-        log_floor=clip.log_floor(precision=precision),
-        precision=precision,
-    )
-    t = one / (one + precision.exp(s))
-    return np.stack([one - t, t], axis=1)

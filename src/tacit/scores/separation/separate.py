@@ -149,7 +149,7 @@ def _separation(loss: Loss, rows: int, asked: int, tau: float, how: Construction
     for attempt in how.attempts():
         predictions = attempt.predictions(loss, rows, asked=asked, tau=tau, precision=precision)
         gap = _gap(loss, predictions, rows, precision)
-        if gap is None or gap >= 2 * Fraction(tau) > 0 or gap > 0 == tau:
+        if _enough(gap, tau):
             neutral = loss.neutral(rows - asked, precision=precision)
             filled = np.concatenate([predictions, neutral.reshape(-1, *predictions.shape[1:])])
             return Separation(predictions=filled, asked=asked, gap=gap, tau=tau)
@@ -157,6 +157,12 @@ def _separation(loss: Loss, rows: int, asked: int, tau: float, how: Construction
         f"tau must be larger, or asked below {asked}: {precision} rounds these losses so that the gap is "
         f"{float(gap or 0):.6g} and not 2 tau = {2 * tau:.6g}"
     )
+
+
+def _enough(gap: Fraction | None, tau: float) -> bool:
+    if tau == 0:
+        return gap is None or gap > 0
+    return gap is not None and gap >= 2 * Fraction(tau)
 
 
 def _gap(loss: Loss, predictions: Numbers, rows: int, precision: Precision) -> Fraction | None:
