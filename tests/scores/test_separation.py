@@ -102,6 +102,12 @@ def test_too_many_overlapping_rows_are_refused(monkeypatch):
         smallest_difference([[0, int(w)] for w in np.random.default_rng(1).integers(2**40, 2**41, 20)])
 
 
+def test_rows_beyond_numbering_are_refused():
+    nearly = [[0, int(1e6 * 1.999**i)] for i in range(80)]  # so little overlap that pruning alone would let them by
+    with pytest.raises(TooManyOverlaps, match="than can be numbered"):
+        smallest_difference(nearly)
+
+
 def test_sums_that_are_not_superincreasing_can_be_distinct():
     # g1: the condition a_i - sum_{j<i} a_j >= u is sufficient, not necessary.
     assert gap_of_losses(np.array([[0.0, w] for w in (3, 5, 6, 7)])) == 1

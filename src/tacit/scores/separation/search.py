@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
@@ -112,6 +113,8 @@ def _all_sums(rows: list[Integers]) -> Integers:
 
 def _near_sums(rows: list[Integers], *, reach: int, within: int) -> tuple[Integers, Integers]:
     """Return the sums over ``rows`` that a sum of at most ``reach`` can bring near 0, and their indices."""
+    if math.prod(len(row) for row in rows) >= 2**62:
+        raise _too_many(f"{len(rows)} of the widest have more combinations than can be numbered")
     sums: Integers = np.zeros(1, dtype=np.int64)
     chosen: Integers = np.zeros(1, dtype=np.int64)
     left = reach + within + sum(int(row[-1]) for row in rows)
