@@ -3,6 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 WORKERS ?= auto
+export NO_MKDOCS_2_WARNING := 1
 
 .PHONY: help audit test test-all check format docs reference bench constraints wheel clean
 
@@ -29,7 +30,7 @@ check: $(READY) ## ruff, mypy --strict, the layers, the docs, the command refere
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/command_reference.py --check
-	$(BIN)/mkdocs build --strict --quiet
+	$(BIN)/mkdocs build --strict
 
 format: $(READY) ## apply ruff's fixes and formatting
 	$(BIN)/ruff check --fix .

@@ -98,12 +98,15 @@ def test_a_missing_example_is_found():
 def site(tmp_path_factory):
     """The text of all pages of the built documentation."""
     folder = tmp_path_factory.mktemp("site")
-    subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", folder],
+    # not --quiet: it hides warnings from --strict too, and the build passes
+    result = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
         cwd=ROOT,
-        check=True,
+        capture_output=True,
+        text=True,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
     )
+    assert result.returncode == 0, result.stderr
     return "\n".join(page.read_text(encoding="utf-8") for page in folder.rglob("*.html"))
 
 
