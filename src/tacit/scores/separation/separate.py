@@ -14,7 +14,7 @@ from tacit.scores.losses.precision import Numbers
 from tacit.scores.separation.construct import Construction, Digits
 from tacit.scores.separation.gap import gap_of_losses
 from tacit.scores.separation.search import TooManyOverlaps
-from tacit.scores.theory.ceilings import LabelsPerQuery, labels_per_query, unit_of
+from tacit.scores.theory.ceilings import labels_per_query, unit_of
 from tacit.scores.theory.limits import discrete_limit
 
 __all__ = ["Separation", "separate"]
@@ -125,7 +125,7 @@ def _check_ceilings(loss: Loss, rows: int, asked: int, tau: float, how: Construc
     if asked > limits.ceiling:
         raise InvalidInput(
             f"asked must be at most {limits.ceiling}: no prediction tells {asked} labels apart at tau = {tau:.6g}, "
-            f"by the {_binding(limits)} with R = {loss.difference_range(precision=precision):.6g}, "
+            f"by the {limits.binding} bound {limits.formulas[limits.binding]} with R = {loss.difference_range(precision=precision):.6g}, "
             f"u = {unit_of(loss, rows, tau=tau):.6g}"
         )
     if isinstance(how, Digits) and asked > limits.digits:
@@ -133,15 +133,6 @@ def _check_ceilings(loss: Loss, rows: int, asked: int, tau: float, how: Construc
             f"asked must be at most {limits.digits}, which digits tell apart at tau = {tau:.6g} (u K^(m-1) <= "
             f"{loss.step_range(precision=precision):.6g}), got {asked}; no design beats {limits.ceiling}"
         )
-
-
-def _binding(limits: LabelsPerQuery) -> str:
-    formulas = {
-        "isoperimetric": "isoperimetric bound C(m, floor(m/2)) < R/u + 1/2",
-        "variance": "variance bound K^(2m) - 1 <= 3 m (R/u)^2",
-        "counting": "counting bound K^m - 1 <= m R/u",
-    }
-    return next(text for name, text in formulas.items() if getattr(limits, name) == limits.ceiling)
 
 
 def _separation(loss: Loss, rows: int, asked: int, tau: float, how: Construction, precision: Precision) -> Separation:

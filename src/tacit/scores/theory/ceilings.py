@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import ClassVar
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
@@ -77,6 +78,14 @@ class LabelsPerQuery:
     LabelsPerQuery(digits=10, counting=13, variance=12, isoperimetric=11)
     """
 
+    formulas: ClassVar[dict[str, str]] = {
+        "digits": "u K^(m-1) <= largest step",
+        "isoperimetric": "C(m, floor(m/2)) < R/u + 1/2",
+        "variance": "K^(2m) - 1 <= 3 m (R/u)^2",
+        "counting": "K^m - 1 <= m R/u",
+    }
+    """The inequality behind each number, to print beside it."""
+
     digits: float
     counting: float
     variance: float
@@ -93,6 +102,17 @@ class LabelsPerQuery:
         """
         known = (self.counting, self.variance, self.isoperimetric)
         return min(bound for bound in known if bound is not None)
+
+    @property
+    def binding(self) -> str:
+        """The name of the least ceiling, a key of ``formulas``.
+
+        Examples
+        --------
+        >>> LabelsPerQuery(digits=10, counting=13, variance=12, isoperimetric=11).binding
+        'isoperimetric'
+        """
+        return next(name for name in self.formulas if name != "digits" and getattr(self, name) == self.ceiling)
 
 
 def labels_per_query(loss: Loss, rows: int, *, tau: float, precision: Precision = FLOAT64) -> LabelsPerQuery:
@@ -156,6 +176,13 @@ class QueryBounds:
     >>> round(bounds.counting, 2), bounds.detecting
     (102.39, 204.8)
     """
+
+    formulas: ClassVar[dict[str, str]] = {
+        "counting": "N log2 K / log2(1 + N L)",
+        "entropy": "N log2 K / ((1/2) log2(2 pi e ((sqrt(N) L/2 + 1/2)^2 + 1/12)))",
+        "detecting": "2 N / log2 N",
+    }
+    """The formula of each number, to print beside it."""
 
     counting: float
     entropy: float
