@@ -11,20 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.loss import DiscreteGaussianLoss
-from tacit.privacy.noise.curve import (
-    discrete_gaussian_delta,
-    gaussian_scale,
-    least_float,
-    zcdp_epsilon,
-    zcdp_rho,
-)
+from tacit.privacy.noise.concentrated import zcdp_epsilon, zcdp_rho
+from tacit.privacy.noise.curve import discrete_gaussian_delta, gaussian_scale
 from tacit.privacy.noise.karney import propose_gaussian
 from tacit.privacy.noise.rejection import Shape, draw_accepted, exact_positive, representable_scale
+from tacit.privacy.noise.search import least_enough
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon, exact
 
 __all__ = ["DiscreteGaussian"]
 
-_DYADIC = 40  # bits of a scale found by a search
+_DYADIC = 48  # bits of a scale found by a search
+_SLACK = 1 + 2.0**-36  # so that a search for epsilon at this delta does not end above it
 _SMOOTH = 3.0  # from this scale on the sums over integers are the integrals, to a float's last digit
 
 
@@ -62,7 +59,10 @@ class DiscreteGaussian:
 
     @classmethod
     def for_privacy(cls, epsilon: float, *, delta: float, sensitivity: int = 1) -> DiscreteGaussian:
-        """Return the least noise, to 12 digits, that gives (epsilon, delta) to a query of this sensitivity.
+        """Return the least noise that gives (epsilon, delta) to a query of this integer sensitivity.
+
+        Below a scale of about half the sensitivity more noise is not always better, and the search may miss
+        a smaller scale that would do; what it returns always does.
 
         Examples
         --------
@@ -74,12 +74,10 @@ class DiscreteGaussian:
         D = check_count(sensitivity, name="sensitivity")
 
         def enough(scale: float) -> bool:
-            return cls(scale=_dyadic_up(scale)).delta_at(eps, sensitivity=D) <= target
+            return cls(scale=_dyadic_up(scale)).delta_at(eps, sensitivity=D) * _SLACK <= target
 
-        upper = 2 * gaussian_scale(eps, delta=target, sensitivity=D)
-        while not enough(upper):
-            upper *= 2
-        return cls(scale=_dyadic_up(least_float(enough, lower=0.0, upper=upper)))
+        start = gaussian_scale(eps, delta=target, sensitivity=D)
+        return cls(scale=_dyadic_up(least_enough(enough, start=start)))
 
     @classmethod
     def for_vector(cls, epsilon: float, *, delta: float, squared_sensitivity: Fraction | float) -> DiscreteGaussian:
@@ -199,7 +197,7 @@ def _support(s: float) -> NDArray[np.float64]:
 
 
 def _dyadic_up(scale: float) -> Fraction:
-    """The least fraction m / 2^j >= scale with m of 40 bits."""
+    """The least fraction m / 2^j >= scale with m of 48 bits."""
     power = Fraction(2) ** (_DYADIC - math.frexp(scale)[1])
     return math.ceil(Fraction(scale) * power) / power
 

@@ -1,0 +1,79 @@
+"""Zero-concentrated privacy, rho, and the (epsilon, delta) it implies: the way to price noise on vectors."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+from scipy.optimize import brentq
+
+from tacit.privacy.noise.search import PRECISE, as_delta, least_enough, neat_up
+from tacit.privacy.noise.tails import MARGIN, context, number
+from tacit.privacy.rounding import check_delta, check_epsilon, exact
+
+__all__ = ["zcdp_delta", "zcdp_epsilon", "zcdp_rho"]
+
+
+def zcdp_delta(rho: Fraction, *, epsilon: float) -> float:
+    """Return a delta that rho-zero-concentrated privacy implies at ``epsilon``, rounded up.
+
+    The least over orders a > 1 of e^((a-1)(a rho - epsilon)) / (a-1) (1 - 1/a)^a; every order's is valid, so the
+    search for the best one need not be exact.
+
+    References
+    ----------
+    Canonne, Kamath and Steinke (2020), Corollary 13; Bun and Steinke (2016).
+
+    Examples
+    --------
+    >>> f"{zcdp_delta(Fraction(1, 32), epsilon=1.0):.4e}"
+    '1.2253e-05'
+    """
+    eps = check_epsilon(epsilon, zero=True)
+    a = number(Fraction(_best_order(float(rho), eps)))
+    mp = context()
+    exponent = (a - 1) * (a * number(rho) - number(exact(eps))) + a * mp.log1p(-1 / a)
+    return as_delta(mp.exp(exponent) / (a - 1) * (1 + MARGIN))
+
+
+def zcdp_epsilon(rho: Fraction, *, delta: float) -> float:
+    """Return an epsilon that rho-zero-concentrated privacy implies at ``delta``, rounded up.
+
+    Examples
+    --------
+    >>> round(zcdp_epsilon(Fraction(1, 32), delta=1e-5), 9)
+    1.012286638
+    """
+    target = check_delta(delta, zero=False)
+
+    def enough(epsilon: float) -> bool:
+        return zcdp_delta(rho, epsilon=epsilon) <= target
+
+    start = float(rho) + 2 * math.sqrt(float(rho) * math.log(1 / target))
+    return 0.0 if enough(0.0) else neat_up(least_enough(enough, start=start))
+
+
+def zcdp_rho(epsilon: float, *, delta: float) -> float:
+    """Return the largest rho a search finds whose :func:`zcdp_delta` at ``epsilon`` is at most ``delta``.
+
+    Examples
+    --------
+    >>> rho = zcdp_rho(1.0, delta=1e-5)
+    >>> zcdp_delta(exact(rho), epsilon=1.0) <= 1e-5
+    True
+    """
+    eps, target = check_epsilon(epsilon), check_delta(delta, zero=False)
+
+    def enough(inverse: float) -> bool:
+        return zcdp_delta(1 / exact(inverse), epsilon=eps) <= target
+
+    inverse = least_enough(enough, start=4 * (math.log(1 / target) + eps) / eps**2)
+    return (1 - PRECISE) / inverse  # below 1 / inverse however either is rounded
+
+
+def _best_order(rho: float, epsilon: float) -> float:
+    def slope(order: float) -> float:
+        return (2 * order - 1) * rho - epsilon + math.log1p(-1 / order)
+
+    lower, upper = 1 + 1e-9, (epsilon + 1) / (2 * rho) + 2
+    return float(brentq(slope, lower, upper)) if slope(lower) < 0 < slope(upper) else upper

@@ -1,0 +1,61 @@
+"""Searches and conversions that end on the private side."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from decimal import ROUND_CEILING, Context, Decimal
+
+import mpmath
+
+__all__ = ["PRECISE", "as_delta", "least_enough", "neat_up"]
+
+PRECISE = 2.0**-50
+"""Relative width at which a search ends."""
+
+_NEAR = 1e-9
+
+
+def least_enough(enough: Callable[[float], bool], *, start: float) -> float:
+    """Return the least positive number that is enough, or one that is and lies just above it.
+
+    Examples
+    --------
+    >>> round(least_enough(lambda x: x * x >= 2, start=0.1), 12)
+    1.414213562373
+    """
+    upper = start
+    while not enough(upper):
+        upper *= 2
+    lower = upper / 2
+    while lower > 0 and enough(lower):
+        lower, upper = lower / 2, lower
+    while upper - lower > PRECISE * upper:
+        middle = (lower + upper) / 2
+        lower, upper = (lower, middle) if enough(middle) else (middle, upper)
+    return upper
+
+
+def neat_up(value: float) -> float:
+    """Return the number of six digits just above ``value`` where there is one, else ``value``.
+
+    Noise made for epsilon 1 then costs 1 and not 0.9999999999993; noise made for 1/3 costs no more than that.
+
+    Examples
+    --------
+    >>> neat_up(0.9999999999993), neat_up(0.3333333333332)
+    (1.0, 0.3333333333332)
+    """
+    neat = float(Context(prec=6, rounding=ROUND_CEILING).create_decimal(Decimal(repr(value))))
+    return neat if neat <= value * (1 + _NEAR) else value
+
+
+def as_delta(value: mpmath.mpf) -> float:
+    """Return a float in [0, 1] that is not below ``value``, nor is the decimal it prints, unless value > 1.
+
+    Examples
+    --------
+    >>> as_delta(mpmath.mpf("0.1")) >= 0.1, as_delta(mpmath.mpf(3))
+    (True, 1.0)
+    """
+    return min(1.0, math.nextafter(max(0.0, float(value)), math.inf))
