@@ -15,8 +15,9 @@ from tacit.privacy.guarantee import Guarantee, Unit, promise_from_json
 from tacit.privacy.ledger.account import Account
 from tacit.privacy.ledger.rows import Row, Rows
 from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, ENTRY, PART, VERSION
+from tacit.privacy.rounding import exact, round_up
 
-__all__ = ["Book", "guarantee_of", "now"]
+__all__ = ["Book", "account_row", "guarantee_of", "now"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,16 +27,13 @@ class Book:
     Examples
     --------
     >>> Book.__slots__[1:4]
-    ('id', 'name', 'unit')
+    ('id', 'name', 'budget')
     """
 
     rows: Rows
     id: int
     name: str
-    unit: Unit
-    group: int
-    epsilon: float
-    delta: float
+    budget: Guarantee
     parts: Mapping[str, Row]
 
     @classmethod
@@ -54,10 +52,12 @@ class Book:
             rows=rows,
             id=terms["id"],
             name=name,
-            unit=Unit(terms["unit"]),
-            group=terms["rows"],
-            epsilon=float(budget["epsilon"]),
-            delta=float(budget["delta"]),
+            budget=Guarantee(
+                unit=Unit(terms["unit"]),
+                rows=terms["rows"],
+                epsilon=float(budget["epsilon"]),
+                delta=float(budget["delta"]),
+            ),
             parts={part["name"]: part for part in parts},
         )
 
@@ -85,6 +85,14 @@ class Book:
             pure=None if row["pure"] is None else Fraction(row["pure"]),
             distribution=LossDistribution.from_bytes(row["lower"], row["masses"], row["infinity"]) if kept else None,
         )
+
+    def spent(self, account: Account) -> float:
+        """Return an account's epsilon at the budget's delta."""
+        return account.spent(delta=self.budget.delta)
+
+    def left(self, spent: float) -> float:
+        """Return what is left of the budget's epsilon, rounded down and never below 0."""
+        return 0.0 if spent >= self.budget.epsilon else -round_up(exact(spent) - exact(self.budget.epsilon))
 
     def put(self, part: str, account: Account) -> None:
         """Write what a part has spent."""
@@ -127,14 +135,14 @@ class Book:
             raise InvalidInput(f"version must be one of {self.name}'s {last} versions, got {number!r}")
         return last if number is None else number
 
-    def recount(self, part: str, *, delta: float) -> Account:
-        """Work out a part's account from the entries that nobody voided."""
+    def recount(self, part: str, *, delta: float | None = None) -> Account:
+        """Work out a part's account from the entries that nobody voided, at the budget's delta or another."""
         entries = self.entries()
         voided = {entry["voids"] for entry in entries}
         standing = (e for e in entries if e["guarantee"] is not None and e["number"] not in voided)
         return Account.of(
             (guarantee_of(entry["guarantee"]) for entry in standing if part in json.loads(entry["parts"])),
-            delta=delta,
+            delta=self.budget.delta if delta is None else delta,
         )
 
 
@@ -151,7 +159,7 @@ def account_row(data_set: int, part: int, account: Account) -> dict[str, object]
         "data_set": data_set,
         "part": part,
         "pure": None if account.pure is None else str(account.pure),
-        "lower": None if kept is None else kept.lower,
+        "lower": None if kept is None else int(kept.lower),
         "masses": None if kept is None else kept.to_bytes(),
         "infinity": None if kept is None else float(kept.infinity),
     }

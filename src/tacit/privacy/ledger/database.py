@@ -76,7 +76,9 @@ class Database:
             with self.engine.connect().execution_options(writing=writing) as connection, connection.begin():
                 yield connection
         except DBAPIError as error:
-            raise LedgerError(_sentence(self.where, error)) from error
+            raise LedgerError(_sentence(self.where, str(error.orig))) from error
+        except UnicodeDecodeError as error:  # sqlite3 quotes the damaged text in its message
+            raise LedgerError(_sentence(self.where, "malformed text")) from error
 
 
 def _url_of(location: str | Path) -> URL:
@@ -98,8 +100,12 @@ def _connect_sqlite(file: Path) -> sqlite3.Connection:
     """Open an existing file; BEGIN and COMMIT are ours, as the driver's own BEGIN takes no lock."""
     location = f"{file.as_uri()}?mode=rw"
     connection = sqlite3.connect(location, uri=True, timeout=PATIENCE, isolation_level=None)
-    for pragma in ("journal_mode=DELETE", "synchronous=FULL", "fullfsync=ON", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {pragma}").close()
+    try:
+        for pragma in ("journal_mode=DELETE", "synchronous=FULL", "fullfsync=ON", "foreign_keys=ON"):
+            connection.execute(f"PRAGMA {pragma}").close()
+    except BaseException:
+        connection.close()
+        raise
     return connection
 
 
@@ -114,8 +120,8 @@ def _begin_postgresql(connection: Connection) -> None:
         connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
 
 
-def _sentence(where: str, error: DBAPIError) -> str:
-    reason = str(error.orig).strip().partition("\n")[0]
+def _sentence(where: str, message: str) -> str:
+    reason = message.strip().partition("\n")[0]
     if "locked" in reason:
         return f"the ledger {where} was busy for {PATIENCE} s; try again when no other process writes to it"
     if "malformed" in reason or "not a database" in reason:

@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Connection, select, text
 
 from tacit.privacy.errors import LedgerError
-from tacit.privacy.guarantee import Promise, Unit
+from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.ledger import charging, registry
 from tacit.privacy.ledger.book import Book, now
 from tacit.privacy.ledger.database import Database
@@ -26,7 +26,6 @@ from tacit.privacy.ledger.sqlite_file import new_file, stamp, write_private
 from tacit.privacy.ledger.statement import statement
 from tacit.privacy.ledger.transfer import export, read_export
 from tacit.privacy.ledger.transfer import restore as restore_rows
-from tacit.privacy.rounding import check_delta, check_epsilon
 
 __all__ = ["Ledger"]
 
@@ -46,9 +45,9 @@ class Ledger:
     Examples
     --------
     >>> import tempfile
-    >>> from tacit.privacy import Guarantee, Unit
+    >>> from tacit.privacy import Unit
     >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-    >>> _ = ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=1.0)
+    >>> _ = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
     >>> print(ledger.charge("clicks", Guarantee(unit=Unit.LABEL, epsilon=0.75), purpose="first release"))
     charge clicks/1: spent epsilon 0.75, left 0.25
     >>> ledger.charge("clicks", Guarantee(unit=Unit.LABEL, epsilon=0.5), purpose="one too many")
@@ -128,17 +127,7 @@ class Ledger:
         with self._reading() as rows:
             return tuple(row["name"] for row in rows.find(DATA_SET))
 
-    def register(
-        self,
-        data: object,
-        *,
-        name: str,
-        unit: Unit,
-        epsilon: float,
-        delta: float = 0.0,
-        rows: int = 1,
-        parts: Sequence[Part] = (),
-    ) -> Statement:
+    def register(self, data: object, *, name: str, budget: Guarantee, parts: Sequence[Part] = ()) -> Statement:
         """Give data a name, a unit and a budget; data that are known, or extend known data, are refused.
 
         Parameters
@@ -146,23 +135,24 @@ class Ledger:
         data
             The private columns, in the order of their rows: a list, an array, a series, a table. Only their
             keyed fingerprint is kept.
-        unit, rows
-            What one change changes, and how many of them one person holds at most.
-        epsilon, delta
-            The budget of everything that is ever released from these data.
+        budget
+            What everything that is ever released from these data may cost together, for which unit, and how
+            many units one person holds at most (``rows``).
         parts
-            Parts that share no row and, with ``rows`` > 1, no person; default: none, all is one part.
-            Charges that name their parts compose in parallel over the others.
+            Parts that share no row and, with more than one row a person, no person; default: all is one part.
+            A charge that names its parts costs the others nothing.
 
         Examples
         --------
         >>> import tempfile
+        >>> from tacit.privacy import Unit
         >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
+        >>> budget = Guarantee(unit=Unit.LABEL, epsilon=3.0)
         >>> halves = [Part(name="train", rows=range(0, 3)), Part(name="test", rows=range(3, 4))]
-        >>> ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=3.0, parts=halves).left
+        >>> ledger.register([0, 1, 1, 0], name="clicks", budget=budget, parts=halves).left
         3.0
         """
-        terms = registry.Terms(name=name, unit=Unit(unit), rows=rows, epsilon=epsilon, delta=delta, parts=tuple(parts))
+        terms = registry.Terms(name=name, budget=budget, parts=tuple(parts))
         prints = self._fingerprints(data)
         with self._writing() as opened:
             registry.register(opened, prints, terms)
@@ -174,8 +164,9 @@ class Ledger:
         Examples
         --------
         >>> import tempfile
+        >>> from tacit.privacy import Unit
         >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=1.0)
+        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
         >>> found = ledger.identify([0, 1, 1, 0, 1, 1])
         >>> found.data_set, found.number, found.rows
         ('clicks', 2, 6)
@@ -221,9 +212,9 @@ class Ledger:
         Examples
         --------
         >>> import tempfile
-        >>> from tacit.privacy import Guarantee
+        >>> from tacit.privacy import Unit
         >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=1.0)
+        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
         >>> ledger.charge("clicks", Guarantee(unit=Unit.LABEL, epsilon=0.25), purpose="noised totals").left
         0.75
         """
@@ -238,9 +229,9 @@ class Ledger:
         Examples
         --------
         >>> import tempfile
-        >>> from tacit.privacy import Guarantee
+        >>> from tacit.privacy import Unit
         >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=1.0)
+        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
         >>> receipt = ledger.charge("clicks", Guarantee(unit=Unit.LABEL, epsilon=0.25), purpose="totals")
         >>> print(ledger.void(receipt.id, reason="the job failed before anything was written"))
         charge clicks/2: spent epsilon 0, left 1
@@ -252,20 +243,20 @@ class Ledger:
         with self._writing() as rows:
             return charging.void(Book.find(rows, name, lock=True), int(number), reason=reason)
 
-    def set_budget(self, name: str, *, epsilon: float, delta: float = 0.0) -> Statement:
-        """Give a data set another budget; one below what is spent is refused.
+    def set_budget(self, name: str, budget: Guarantee) -> Statement:
+        """Give a data set another budget in the same unit; one below what is spent is refused.
 
         Examples
         --------
         >>> import tempfile
+        >>> from tacit.privacy import Unit
         >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=1.0)
-        >>> ledger.set_budget("clicks", epsilon=2.0, delta=1e-6).left
+        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
+        >>> ledger.set_budget("clicks", Guarantee(unit=Unit.LABEL, epsilon=2.0, delta=1e-6)).left
         2.0
         """
-        epsilon, delta = check_epsilon(epsilon), check_delta(delta)
         with self._writing() as rows:
-            charging.set_budget(Book.find(rows, name, lock=True), epsilon=epsilon, delta=delta)
+            charging.set_budget(Book.find(rows, name, lock=True), budget)
             return statement(Book.find(rows, name))
 
     def statement(self, name: str) -> Statement:
@@ -274,8 +265,9 @@ class Ledger:
         Examples
         --------
         >>> import tempfile
+        >>> from tacit.privacy import Unit
         >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=1.0)
+        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
         >>> ledger.statement("clicks").spent
         0.0
         """
@@ -288,8 +280,9 @@ class Ledger:
         Examples
         --------
         >>> import tempfile
+        >>> from tacit.privacy import Unit
         >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-        >>> before = ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=1.0)
+        >>> before = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
         >>> ledger.rebuild("clicks") == before
         True
         """
@@ -311,9 +304,10 @@ class Ledger:
         Examples
         --------
         >>> import tempfile
+        >>> from tacit.privacy import Unit
         >>> folder = Path(tempfile.mkdtemp())
         >>> ledger = Ledger.create(folder / "ledger.db")
-        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", unit=Unit.LABEL, epsilon=1.0)
+        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
         >>> Ledger.create(folder / "copy.db", restore=ledger.export(folder / "backup.json")).data_sets
         ('clicks',)
         """

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee, Unit
+from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.rounding import format_up
 
 __all__ = ["ALL", "Entry", "Part", "PartSpend", "Receipt", "Statement", "Version", "check_text", "format_down"]
@@ -122,25 +122,21 @@ class Statement:
 
     Parameters
     ----------
-    unit, rows
-        What one change changes, and how many of them one person holds.
-    epsilon, delta
-        The budget.
+    budget
+        What all releases together may cost, and for which unit.
     spent, left
         The worst part's spend, at the budget's delta, and what is left of the budget's epsilon.
 
     Examples
     --------
-    >>> Statement(name="adult", unit=Unit.LABEL, rows=1, epsilon=3.0, delta=0.0, spent=1.0, left=2.0,
+    >>> from tacit.privacy import Unit
+    >>> Statement(name="adult", budget=Guarantee(unit=Unit.LABEL, epsilon=3.0), spent=1.0, left=2.0,
     ...           parts=(), versions=(), entries=()).to_json()["left"]
     2.0
     """
 
     name: str
-    unit: Unit
-    rows: int
-    epsilon: float
-    delta: float
+    budget: Guarantee
     spent: float
     left: float
     parts: tuple[PartSpend, ...]
@@ -152,16 +148,19 @@ class Statement:
 
         Examples
         --------
-        >>> Statement(name="adult", unit=Unit.LABEL, rows=1, epsilon=3.0, delta=0.0, spent=1.0, left=2.0,
-        ...           parts=(), versions=(), entries=()).to_json()["unit"]
-        'label'
+        >>> from tacit.privacy import Unit
+        >>> Statement(name="adult", budget=Guarantee(unit=Unit.LABEL, epsilon=3.0), spent=1.0, left=2.0,
+        ...           parts=(), versions=(), entries=()).to_json()["budget"]
+        {'unit': 'label', 'epsilon': 3.0, 'delta': 0.0, 'rows': 1}
         """
         return {
             "name": self.name,
-            "unit": str(self.unit),
-            "rows": self.rows,
-            "epsilon": self.epsilon,
-            "delta": self.delta,
+            "budget": {
+                "unit": str(self.budget.unit),
+                "epsilon": self.budget.epsilon,
+                "delta": self.budget.delta,
+                "rows": self.budget.rows,
+            },
             "spent": self.spent,
             "left": self.left,
             "parts": [

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from tacit.privacy.errors import InvalidInput, LedgerError
-from tacit.privacy.guarantee import Unit
+from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger.account import Account
 from tacit.privacy.ledger.book import account_row, now
 from tacit.privacy.ledger.records import ALL, Part, Version, check_text
 from tacit.privacy.ledger.rows import Row, Rows
 from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, LEDGER, PART, VERSION
-from tacit.privacy.rounding import check_count, check_delta, check_epsilon
 
-__all__ = ["Terms", "identify", "known_counts", "register"]
+__all__ = ["Terms", "add_budget", "identify", "known_counts", "register"]
 
 Prints = Mapping[int, bytes]
 
@@ -26,24 +25,19 @@ class Terms:
 
     Examples
     --------
-    >>> Terms(name="adult", unit=Unit.LABEL, rows=1, epsilon=-1.0, delta=0.0, parts=())
+    >>> from tacit.privacy import Unit
+    >>> Terms(name="", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0), parts=())
     Traceback (most recent call last):
     ...
-    tacit.privacy.errors.InvalidInput: epsilon must be a finite number > 0, got -1.0
+    tacit.privacy.errors.InvalidInput: name must be one line of text, got ''
     """
 
     name: str
-    unit: Unit
-    rows: int
-    epsilon: float
-    delta: float
+    budget: Guarantee
     parts: Sequence[Part]
 
     def __post_init__(self) -> None:
         check_text(self.name, name="name")
-        check_count(self.rows, name="rows")
-        check_epsilon(self.epsilon)
-        check_delta(self.delta)
         names = [part.name for part in self.parts]
         if len(set(names)) < len(names):
             raise InvalidInput(f"parts must have different names, got {', '.join(names)}")
@@ -82,11 +76,11 @@ def register(rows: Rows, prints: Prints, terms: Terms) -> None:
         raise LedgerError(f"the ledger has a data set {terms.name!r} already, with other data; choose another name")
     last = rows.last(DATA_SET)
     number = 1 if last is None else last["id"] + 1
-    rows.add(DATA_SET, id=number, name=terms.name, unit=str(terms.unit), rows=terms.rows, time=now())
-    add_budget(rows, number, epsilon=terms.epsilon, delta=terms.delta)
+    rows.add(DATA_SET, id=number, name=terms.name, unit=str(terms.budget.unit), rows=terms.budget.rows, time=now())
+    add_budget(rows, number, terms.budget)
     _add_version(rows, number, prints)
     for i, part in enumerate(terms.parts or [None], start=1):
-        _add_part(rows, number, i, part, delta=terms.delta)
+        _add_part(rows, number, i, part, delta=terms.budget.delta)
 
 
 def identify(rows: Rows, prints: Prints) -> Version:
@@ -100,16 +94,16 @@ def identify(rows: Rows, prints: Prints) -> Version:
     return Version(data_set=_name_of(rows, known), number=known["number"], rows=known["rows"], time=known["time"])
 
 
-def add_budget(rows: Rows, data_set: int, *, epsilon: float, delta: float, time: str | None = None) -> None:
+def add_budget(rows: Rows, data_set: int, budget: Guarantee) -> None:
     """Write the budget that counts from now on."""
     last = rows.last(BUDGET, BUDGET.c.data_set == data_set)
     rows.add(
         BUDGET,
         data_set=data_set,
         number=1 if last is None else last["number"] + 1,
-        epsilon=repr(float(epsilon)),
-        delta=repr(float(delta)),
-        time=time or now(),
+        epsilon=repr(budget.epsilon),
+        delta=repr(budget.delta),
+        time=now(),
     )
 
 
@@ -140,7 +134,7 @@ def _match(rows: Rows, prints: Prints) -> Row | None:
     versions = [version for version in rows.find(VERSION) if version["rows"] <= max(prints)]
     if any(version["rows"] not in prints for version in versions):
         raise LedgerError("another process registered data meanwhile; try again")
-    hits = [version for version in versions if prints[version["rows"]] == bytes(version["fingerprint"])]
+    hits = [version for version in versions if prints[version["rows"]] == version["fingerprint"]]
     return max(hits, key=lambda version: int(version["rows"]), default=None)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import struct
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,7 +63,7 @@ class Rows:
         return None if row is None else self._checked(table, dict(row))
 
     def _checked(self, table: Table, row: dict[str, Any]) -> Row:
-        found = bytes(row.pop("seal") or b"")
+        found = row.pop("seal")
         if not hmac.compare_digest(found, seal(self.secret, table.name, row)):
             raise LedgerError(
                 f"the ledger is damaged: a row of {table.name} does not match its seal; restore it from an export"
@@ -80,25 +79,5 @@ def seal(secret: bytes, table: str, values: Mapping[str, object]) -> bytes:
     >>> seal(b"key", "t", {"a": 1}) == seal(b"key", "t", {"a": 2})
     False
     """
-    mac = hmac.new(secret, _bytes(table), "sha256")
-    for name in sorted(values):
-        mac.update(_bytes(name) + _bytes(values[name]))
-    return mac.digest()
-
-
-def _bytes(value: object) -> bytes:
-    """Encode with a type mark and a length, so that no two rows share an encoding."""
-    match value:
-        case None:
-            mark, data = b"n", b""
-        case int():
-            mark, data = b"i", str(value).encode()
-        case float():
-            mark, data = b"f", struct.pack("<d", value)
-        case str():
-            mark, data = b"s", value.encode()
-        case bytes() | memoryview():
-            mark, data = b"b", bytes(value)
-        case _:
-            raise TypeError(f"a ledger's row holds no {type(value).__name__}")
-    return mark + len(data).to_bytes(8, "little") + data
+    row = ascii((table, sorted(values.items())))  # a literal in ASCII: no two rows share one
+    return hmac.digest(secret, row.encode("ascii"), "sha256")

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 
 from tacit.privacy.ledger.book import Book, guarantee_of
-from tacit.privacy.ledger.charging import left_of
 from tacit.privacy.ledger.records import Entry, PartSpend, Statement, Version
 from tacit.privacy.ledger.rows import Row
 from tacit.privacy.ledger.schema import VERSION
@@ -21,12 +20,9 @@ def statement(book: Book) -> Statement:
     versions = book.rows.find(VERSION, VERSION.c.data_set == book.id)
     return Statement(
         name=book.name,
-        unit=book.unit,
-        rows=book.group,
-        epsilon=book.epsilon,
-        delta=book.delta,
+        budget=book.budget,
         spent=spent,
-        left=left_of(book, spent),
+        left=book.left(spent),
         parts=parts,
         versions=tuple(
             Version(data_set=book.name, number=row["number"], rows=row["rows"], time=row["time"]) for row in versions
@@ -37,9 +33,9 @@ def statement(book: Book) -> Statement:
 
 def _part(book: Book, name: str) -> PartSpend:
     row = book.parts[name]
-    spent = book.account(name).spent(delta=book.delta)
+    spent = book.spent(book.account(name))
     lines = None if row["start"] is None else range(row["start"], row["stop"])
-    return PartSpend(name=name, rows=lines, spent=spent, left=left_of(book, spent))
+    return PartSpend(name=name, rows=lines, spent=spent, left=book.left(spent))
 
 
 def _entries(name: str, rows: Sequence[Row]) -> tuple[Entry, ...]:

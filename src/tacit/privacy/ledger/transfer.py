@@ -96,7 +96,7 @@ def _restore_data_set(rows: Rows, number: int, plain: Mapping[str, Any]) -> None
             rows.add(table, data_set=number, **_row(line))
     book = Book.find(rows, terms["name"])
     for part, row in book.parts.items():
-        account: Account = book.recount(part, delta=book.delta)
+        account: Account = book.recount(part)
         rows.add(ACCOUNT, **account_row(number, row["number"], account))
 
 

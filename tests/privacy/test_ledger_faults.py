@@ -1,0 +1,408 @@
+"""Kill the ledger anywhere, race it, damage its file: what was released stays on record.
+
+Each database sees more than 300 kills: at every statement boundary of every operation that writes.
+"""
+
+import itertools
+import os
+import signal
+import sqlite3
+import time
+
+import numpy as np
+import pytest
+from sqlalchemy import Engine, Pool, event
+
+from tacit.privacy import BudgetExceeded, Guarantee, LedgerError, Unit
+from tacit.privacy.ledger import Ledger, Part, registry
+from tacit.privacy.ledger.book import Book
+from tacit.privacy.ledger.database import Database
+from tacit.privacy.ledger.fingerprint import fingerprints
+from tacit.privacy.ledger.migrate import HEAD, REVISIONS, current_revision, migrate
+from tacit.privacy.ledger.registry import Terms
+from tacit.privacy.ledger.sqlite_file import APPLICATION_ID
+
+# pytest-xdist and Arrow keep threads; the children below use neither
+pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
+
+TENTH = Guarantee(unit=Unit.LABEL, epsilon=0.1)
+PLENTY = Guarantee(unit=Unit.LABEL, epsilon=1000.0, delta=1e-6)
+PARTS = [Part(name="train"), Part(name="test")]
+
+
+def kill_at(step, action):
+    """Return a function for a child that dies by kill -9 at the given boundary of ``action``."""
+
+    def child():
+        boundaries = itertools.count()
+
+        def boundary(*_arguments, **_named):
+            if next(boundaries) == step:
+                os.kill(os.getpid(), signal.SIGKILL)
+
+        for name in ("before_cursor_execute", "after_cursor_execute", "begin", "commit", "rollback"):
+            event.listen(Engine, name, boundary)
+        for name in ("connect", "checkin", "close"):
+            event.listen(Pool, name, boundary)
+        action()
+
+    return child
+
+
+def kill_everywhere(fork, make_action, check):
+    """Kill a fresh run of an action at its first boundary, its second, ... until one survives; count the kills."""
+    for step in itertools.count():
+        status = fork(kill_at(step, make_action()))
+        check()
+        if status == 0:
+            return step
+        assert status == -signal.SIGKILL, f"the child at boundary {step} failed instead of being killed"
+    raise AssertionError
+
+
+def check_books(ledger, *, released):
+    """The spend is never below what was released, and is what the entries say."""
+    entries = ledger.statement("adult").entries
+    standing = [entry for entry in entries if entry.guarantee is not None and entry.voided_by is None]
+    assert len(standing) >= released
+    with ledger._reading() as rows:
+        book = Book.find(rows, "adult")
+        for part in book.parts:
+            assert book.spent(book.account(part)) == pytest.approx(book.spent(book.recount(part)), rel=1e-9)
+    return len(standing)
+
+
+class Releases:
+    """A file with one byte a release; a release is made only after its charge returned."""
+
+    def __init__(self, path):
+        self.path = path
+        path.touch()
+
+    def make(self):
+        with self.path.open("ab") as file:
+            file.write(b"x")
+
+    def __len__(self):
+        return self.path.stat().st_size
+
+
+class TestKills:
+    def test_while_charging_and_correcting(self, ledger, location, fork, tmp_path):
+        ledger.register([0, 1], name="adult", budget=PLENTY, parts=PARTS)
+        releases = Releases(tmp_path / "releases")
+
+        def charge():
+            ledger.charge("adult", TENTH, purpose="a")
+            releases.make()
+            ledger.charge("adult", TENTH, parts=["test"], purpose="b")
+            releases.make()
+
+        def void():
+            wasted = ledger.charge("adult", TENTH, purpose="nothing is released for this one").id
+            return lambda: ledger.void(wasted, reason="nothing was released")
+
+        def check():
+            recorded.append(check_books(Ledger.open(location), released=len(releases)))
+
+        recorded = []
+        budgets = itertools.cycle([PLENTY, Guarantee(unit=Unit.LABEL, epsilon=2000.0)])
+        kills = [
+            kill_everywhere(fork, lambda: charge, check),
+            kill_everywhere(fork, void, check),
+            kill_everywhere(fork, lambda: lambda: ledger.set_budget("adult", next(budgets)), check),
+            kill_everywhere(fork, lambda: lambda: ledger.rebuild("adult"), check),
+        ]
+        assert all(kills)
+        assert sum(kills) >= 140
+        assert len(releases) < recorded[-1]  # control: some kills fell between a commit and its release
+
+    def test_while_registering(self, ledger, location, fork):
+        names = [f"set {number}" for number in range(10)]
+        # Arrow's threads do not survive a fork: the fingerprints are taken in this process
+        prints = {name: fingerprints([name], secret=ledger._secret, at=[1]) for name in names}
+
+        def register():
+            terms = Terms(name=names[0], budget=PLENTY, parts=PARTS)
+            with ledger._writing() as rows:
+                registry.register(rows, prints[names[0]], terms)
+
+        def check():
+            again = Ledger.open(location)
+            if names[0] in again.data_sets:
+                assert [part.spent for part in again.statement(names[0]).parts] == [0.0, 0.0]
+                names.pop(0)
+
+        assert kill_everywhere(fork, lambda: register, check) >= 30
+        assert len(ledger.data_sets) < 10
+
+    def test_while_creating_and_restoring(self, new_location, fork, tmp_path):
+        source = Ledger.create(tmp_path / "source.db")
+        source.register([0, 1], name="adult", budget=PLENTY)
+        source.charge("adult", TENTH, purpose="a")
+        export = source.export(tmp_path / "export.json")
+        places = [new_location()]
+
+        def check():
+            # either nothing is there, and the next run creates it in the same place, or all of it is
+            if not is_absent(places[-1]):
+                assert Ledger.open(places.pop()).statement("adult") == source.statement("adult")
+                places.append(new_location())
+
+        assert kill_everywhere(fork, lambda: lambda: Ledger.create(places[-1], restore=export), check) >= 80
+
+    def test_while_migrating(self, new_location, fork, monkeypatch):
+        places = []
+
+        def open_old_ledger():
+            if not places:
+                with monkeypatch.context() as patch:
+                    patch.setattr("tacit.privacy.ledger.ledger.migrate", lambda c: migrate(c, to="0001"))
+                    patch.setattr("tacit.privacy.ledger.ledger.HEAD", "0001")
+                    places.append(new_location())
+                    ledger = Ledger.create(places[0])
+                    ledger.register([0, 1], name="adult", budget=PLENTY)
+                    ledger.charge("adult", TENTH, purpose="a")
+            return lambda: Ledger.open(places[0])
+
+        def check():
+            with Database.at(places[0]).reading() as connection:
+                revision = current_revision(connection)
+            assert revision in REVISIONS
+            if revision == HEAD:
+                check_books(Ledger.open(places.pop()), released=1)
+
+        assert kill_everywhere(fork, open_old_ledger, check) >= 40
+
+    def test_at_random_moments(self, ledger, location, fork_all, tmp_path):
+        ledger.register([0, 1], name="adult", budget=PLENTY)
+        releases = Releases(tmp_path / "releases")
+        rng = np.random.default_rng(0)
+
+        def spend_for_ever():
+            while True:
+                ledger.charge("adult", TENTH, purpose="a")
+                releases.make()
+
+        for delay in rng.uniform(0.01, 0.1, 25):
+            child = os.fork()
+            if child == 0:
+                spend_for_ever()
+            time.sleep(delay)
+            os.kill(child, signal.SIGKILL)
+            os.waitpid(child, 0)
+            check_books(Ledger.open(location), released=len(releases))
+        assert len(releases) > 0
+
+
+def is_absent(location):
+    """True where there is no ledger; a damaged one is an error."""
+    try:
+        Ledger.open(location)
+    except LedgerError as error:
+        if "there is no ledger at" in str(error):
+            return True
+        raise
+    return False
+
+
+class TestRaces:
+    @pytest.mark.parametrize("delta", [0.0, 1e-6])
+    def test_eight_processes_never_overspend_and_lose_no_charge(self, ledger, location, fork_all, tmp_path, delta):
+        ledger.register([0, 1], name="adult", budget=Guarantee(unit=Unit.LABEL, epsilon=3.0, delta=delta), parts=PARTS)
+        accepted = [tmp_path / str(worker) for worker in range(8)]
+
+        def spend(file):
+            own = Ledger.open(location)
+            ids = []
+            for attempt in range(8):
+                try:
+                    ids.append(own.charge("adult", TENTH, parts=[PARTS[attempt % 2].name], purpose=file.name).id)
+                except BudgetExceeded:
+                    continue
+            file.write_text("\n".join(ids))
+
+        assert fork_all([lambda file=file: spend(file) for file in accepted]) == [0] * 8
+        ids = [line for file in accepted for line in file.read_text().split()]
+        statement = ledger.statement("adult")
+        assert sorted(ids) == sorted(entry.id for entry in statement.entries)
+        assert statement.spent <= 3.0
+        assert ledger.rebuild("adult").spent == pytest.approx(statement.spent, rel=1e-9)
+        if not delta:
+            assert len(ids) == 60  # 64 attempts, 30 fit each part
+            assert [part.spent for part in statement.parts] == [3.0, 3.0]
+
+    def test_control_looking_first_and_charging_later_overspends(self, ledger, location, fork_all):
+        ledger.register([0, 1], name="adult", budget=PLENTY)
+        looked, go = os.pipe(), os.pipe()
+
+        def careless():
+            own = Ledger.open(location)
+            fits = own.statement("adult").spent + 0.1 <= 0.1
+            os.write(looked[1], b"x")
+            os.read(go[0], 1)
+            if fits:
+                own.charge("adult", TENTH, purpose="a")
+
+        def starter():
+            for _ in range(8):
+                os.read(looked[0], 1)
+            os.write(go[1], b"x" * 8)
+
+        assert fork_all([starter, *[careless] * 8]) == [0] * 9
+        assert len(ledger.statement("adult").entries) == 8  # the limit of one was overrun by all who looked
+
+    def test_eight_processes_register_the_same_data_once(self, ledger, location, fork_all, tmp_path):
+        prints = ledger._fingerprints([0, 1])
+        winners = tmp_path / "winners"
+
+        def register():
+            name = f"set {os.getpid()}"
+            try:
+                with Ledger.open(location)._writing() as rows:
+                    registry.register(rows, prints, Terms(name=name, budget=PLENTY, parts=()))
+            except LedgerError:
+                return
+            with winners.open("a") as file:
+                file.write(f"{name}\n")
+
+        assert fork_all([register] * 8) == [0] * 8
+        assert tuple(winners.read_text().splitlines()) == ledger.data_sets
+        assert len(ledger.data_sets) == 1
+
+    def test_eight_processes_create_one_ledger(self, location, fork_all, tmp_path):
+        winners = tmp_path / "winners"
+
+        def create():
+            try:
+                Ledger.create(location)
+            except LedgerError:
+                return
+            with winners.open("a") as file:
+                file.write("x")
+
+        assert fork_all([create] * 8) == [0] * 8
+        assert winners.read_text() == "x"
+        assert Ledger.open(location).data_sets == ()
+
+
+@pytest.fixture
+def whole(sqlite_location):
+    """A ledger's file with something in every table."""
+    ledger = Ledger.create(sqlite_location)
+    ledger.register([0, 1], name="adult", budget=Guarantee(unit=Unit.LABEL, epsilon=3.0, delta=1e-6))
+    for _ in range(3):
+        ledger.charge("adult", TENTH, purpose="a release of which much could be said")
+    return sqlite_location
+
+
+def foreign(path, *pragmas):
+    connection = sqlite3.connect(path)
+    for pragma in pragmas:
+        connection.execute(f"PRAGMA {pragma}")
+    connection.execute("CREATE TABLE mine (x)")
+    connection.execute("INSERT INTO mine VALUES (1)")
+    connection.commit()
+    connection.close()
+    return path.read_bytes()
+
+
+class TestDamage:
+    @pytest.mark.parametrize("kind", ["empty", "text", "random", "folder", "foreign", "foreign wal", "impostor"])
+    def test_files_that_are_no_ledger_are_refused_and_left(self, tmp_path, kind):
+        path = tmp_path / "ledger.db"
+        match kind:
+            case "empty":
+                path.write_bytes(b"")
+            case "text":
+                path.write_text("not a ledger\n" * 100)
+            case "random":
+                path.write_bytes(np.random.default_rng(0).bytes(8192))
+            case "folder":
+                path.mkdir()
+            case "foreign":
+                foreign(path)
+            case "foreign wal":
+                foreign(path, "journal_mode=WAL")
+            case "impostor":
+                foreign(path, f"application_id={APPLICATION_ID}")
+        before = snapshot(tmp_path)
+        with pytest.raises(LedgerError, match=r"is not a ledger of tacit|cannot be read|there is no ledger at"):
+            Ledger.open(path)
+        with pytest.raises(LedgerError, match="exists already; it was left as it is"):
+            Ledger.create(path)
+        assert snapshot(tmp_path) == before
+
+    def test_truncated_files_are_refused_and_left(self, whole, tmp_path):
+        content = (tmp_path / "ledger.db").read_bytes()
+        path = tmp_path / "cut.db"
+        sizes = [1, 15, 16, 99, 100, 4095, 4096, 5000, len(content) // 2, len(content) - 4096, len(content) - 1]
+        for size in sizes:
+            path.write_bytes(content[:size])
+            before = snapshot(tmp_path)
+            with pytest.raises(LedgerError, match=r"not a ledger of tacit, or is damaged|is damaged"):
+                Ledger.open(path).statement("adult")
+            assert snapshot(tmp_path) == before
+        path.write_bytes(content)
+        assert Ledger.open(path).statement("adult").spent > 0  # control
+
+    def test_a_changed_byte_is_refused_or_changes_nothing(self, whole, tmp_path):
+        content = (tmp_path / "ledger.db").read_bytes()
+        truth = Ledger.open(whole).statement("adult")
+        path = tmp_path / "flipped.db"
+        rng = np.random.default_rng(0)
+        used = np.flatnonzero(np.frombuffer(content, np.uint8))
+        positions = [*range(0, 100, 7), *rng.choice(used, 250, replace=False), *rng.choice(len(content), 50)]
+        refused, by_seal = 0, 0
+        for position in positions:
+            damaged = bytearray(content)
+            damaged[position] ^= int(rng.integers(1, 256))
+            path.write_bytes(damaged)
+            before = snapshot(tmp_path)
+            try:
+                assert Ledger.open(path).statement("adult") == truth
+            except LedgerError as error:
+                refused += 1
+                by_seal += "does not match its seal" in str(error)
+            assert snapshot(tmp_path) == before
+        assert refused > 100
+        assert by_seal > 20  # what SQLite's own check does not see
+
+    def test_a_file_that_is_taken_away_is_missed(self, whole, tmp_path):
+        ledger = Ledger.open(whole)
+        (tmp_path / "ledger.db").rename(tmp_path / "elsewhere.db")
+        with pytest.raises(LedgerError, match="there is no ledger at"):
+            ledger.charge("adult", TENTH, purpose="a")
+        assert not (tmp_path / "ledger.db").exists()
+
+    def test_a_file_that_may_not_be_written_is_left(self, whole, tmp_path):
+        if os.geteuid() == 0:
+            pytest.skip("root may write everything")
+        ledger = Ledger.open(whole)
+        (tmp_path / "ledger.db").chmod(0o400)
+        with pytest.raises(LedgerError, match="could not be read or written"):
+            ledger.charge("adult", TENTH, purpose="a")
+
+    def test_only_the_owner_may_read_the_file(self, whole, tmp_path):
+        assert (tmp_path / "ledger.db").stat().st_mode & 0o777 == 0o600
+
+    def test_the_ledger_is_one_file(self, whole, tmp_path):
+        assert [file.name for file in tmp_path.iterdir()] == ["ledger.db"]
+
+    def test_a_busy_ledger_says_so(self, whole, monkeypatch):
+        monkeypatch.setattr("tacit.privacy.ledger.database.PATIENCE", 0.05)
+        other = sqlite3.connect(whole, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(LedgerError, match="was busy for"):
+            Ledger.open(whole).charge("adult", TENTH, purpose="a")
+        other.execute("ROLLBACK")
+        other.close()
+        assert Ledger.open(whole).charge("adult", TENTH, purpose="a").id == "adult/4"
+
+    def test_a_server_that_is_not_there_is_one_sentence(self, tmp_path):
+        with pytest.raises(LedgerError, match="could not be read or written"):
+            Ledger.open(f"postgresql://tacit@/postgres?host={tmp_path}")
+
+
+def snapshot(folder):
+    return {path.name: path.is_file() and path.read_bytes() for path in folder.iterdir()}
