@@ -125,8 +125,8 @@ def _check_ceilings(loss: Loss, rows: int, asked: int, tau: float, how: Construc
     if asked > limits.ceiling:
         raise InvalidInput(
             f"asked must be at most {limits.ceiling}: no prediction tells {asked} labels apart at tau = {tau:.6g}, "
-            f"by the {limits.binding} bound {limits.formulas[limits.binding]} with R = {loss.difference_range(precision=precision):.6g}, "
-            f"u = {unit_of(loss, rows, tau=tau):.6g}"
+            f"by the {limits.binding} bound {limits.formulas[limits.binding]} with "
+            f"R = {loss.difference_range(precision=precision):.6g}, u = {unit_of(loss, rows, tau=tau):.6g}"
         )
     if isinstance(how, Digits) and asked > limits.digits:
         raise InvalidInput(
