@@ -170,6 +170,23 @@ class PriorRandomizedResponse:
             start = stop
         return result
 
+    def likelihood(self, observed: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return P(observed | label = c) under each row's own prior, as column c.
+
+        Examples
+        --------
+        >>> mechanism = PriorRandomizedResponse(epsilon=1.0, prior=np.array([[0.5, 0.4, 0.1]]))
+        >>> mechanism.likelihood(np.array([1])).round(6)
+        array([[0.268941, 0.731059, 0.5     ]])
+        """
+        codes = check_codes(observed, classes=self.classes)
+        rows = np.broadcast_to(self.prior, (len(codes), self.classes))
+        parts, start = [], 0
+        for part in _parts(rows):
+            parts.append(_likelihood_part(codes[start : start + len(part)], part, self.epsilon))
+            start += len(part)
+        return np.concatenate(parts) if parts else np.empty((0, self.classes))
+
     def guarantee(self) -> Guarantee:
         """Return the promise for one label.
 
@@ -201,6 +218,16 @@ class PriorRandomizedResponse:
         place += inside & (k > 1) & (place >= own)
         drawn = np.argmax(rank == (place + 1)[:, None], axis=1)
         return np.where(kept, labels, drawn)
+
+
+def _likelihood_part(codes: NDArray[np.int64], prior: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
+    k, members = _top_members(prior, epsilon)
+    keep = np.exp(epsilon) / (np.exp(epsilon) + k - 1)
+    other = 1 / (np.exp(epsilon) + k - 1)
+    result = np.where(members, other[:, None], (1 / k)[:, None])
+    result[np.arange(len(codes)), codes] = keep
+    possible = members[np.arange(len(codes)), codes]
+    return np.where(possible[:, None], result, 0.0)
 
 
 def _parts(prior: NDArray[np.float64]) -> Iterator[NDArray[np.float64]]:

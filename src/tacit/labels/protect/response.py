@@ -107,6 +107,16 @@ class RandomizedResponse:
         kept = keep_coin(self.epsilon, outcomes=K).flip(len(labels), rng=rng)
         return switch(labels, np.flatnonzero(~kept), outcomes=K, rng=rng)
 
+    def likelihood(self, observed: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return P(observed | label = c) as column c.
+
+        Examples
+        --------
+        >>> RandomizedResponse(epsilon=1.0, classes=2).likelihood(np.array([1])).round(6)
+        array([[0.268941, 0.731059]])
+        """
+        return np.asarray(self.transition().T[check_codes(observed, classes=self._bound())])
+
     def posterior(self, prior: ArrayLike) -> NDArray[np.float64]:
         """Return P(label = j | output = i) as row i.
 

@@ -1,0 +1,31 @@
+"""Learn from randomized labels as much as they tell."""
+
+from tacit.labels.learn.classifier import LabelPrivateClassifier, RetrainingReport
+from tacit.labels.learn.correction import (
+    backward_loss,
+    forward_loss,
+    generalised_cross_entropy,
+    symmetric_cross_entropy,
+)
+from tacit.labels.learn.denoise import AsGiven, Denoise, Forward
+from tacit.labels.learn.retrain import Confidence, Consensus, Full, Retrain
+from tacit.labels.learn.validate import AccuracyEstimate, debiased_accuracy, debiased_scorer
+
+__all__ = [
+    "AccuracyEstimate",
+    "AsGiven",
+    "Confidence",
+    "Consensus",
+    "Denoise",
+    "Forward",
+    "Full",
+    "LabelPrivateClassifier",
+    "Retrain",
+    "RetrainingReport",
+    "backward_loss",
+    "debiased_accuracy",
+    "debiased_scorer",
+    "forward_loss",
+    "generalised_cross_entropy",
+    "symmetric_cross_entropy",
+]

@@ -1,0 +1,142 @@
+"""Any scikit-learn classifier on class codes 0..K-1, with hard or soft targets, even where a class is absent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.dummy import DummyClassifier
+from sklearn.model_selection import KFold
+from sklearn.utils import _safe_indexing
+from sklearn.utils.validation import has_fit_parameter
+
+__all__ = ["Model", "cross_fit", "fit_hard", "fit_soft"]
+
+_FAINT = 0.01  # a soft target below this is dropped: it would cost a row and move nothing
+
+Weights = NDArray[np.float64] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """A fitted classifier with one column of probabilities for each of K classes.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> model = fit_hard(LogisticRegression(), np.array([[0.0], [1.0]]), np.array([0, 2]), classes=3, rng=None)
+    >>> model.probabilities(np.array([[0.0]])).shape
+    (1, 3)
+    """
+
+    estimator: Any
+    classes: int
+
+    def probabilities(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401
+        """Return P(class | x); all on the prediction where the estimator has no probabilities.
+
+        Examples
+        --------
+        >>> Model(DummyClassifier(strategy="constant", constant=1).fit([[0]], [1]), 2).probabilities([[0]])
+        array([[0., 1.]])
+        """
+        result = np.zeros((len(X) if hasattr(X, "__len__") else X.shape[0], self.classes))
+        if hasattr(self.estimator, "predict_proba"):
+            result[:, self.estimator.classes_] = self.estimator.predict_proba(X)
+        else:
+            result[np.arange(len(result)), self.estimator.predict(X)] = 1.0
+        return result
+
+
+def fit_hard(
+    estimator: Any,  # noqa: ANN401
+    X: Any,  # noqa: ANN401
+    codes: NDArray[np.int64],
+    *,
+    classes: int,
+    sample_weight: Weights = None,
+    rng: np.random.Generator | None,
+) -> Model:
+    """Fit a fresh copy of ``estimator`` to class codes.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> fit_hard(LogisticRegression(), np.array([[0.0], [1.0]]), np.array([1, 1]), classes=2, rng=None).classes
+    2
+    """
+    if len(np.unique(codes)) == 1:  # randomization can leave one class of a small set
+        constant = DummyClassifier(strategy="constant", constant=int(codes[0]))
+        return Model(constant.fit(X, codes), classes)
+    fresh = _fresh(estimator, rng)
+    extra = {} if sample_weight is None else {"sample_weight": sample_weight}
+    return Model(fresh.fit(X, codes, **extra), classes)
+
+
+def fit_soft(
+    estimator: Any,  # noqa: ANN401
+    X: Any,  # noqa: ANN401
+    targets: NDArray[np.float64],
+    *,
+    sample_weight: Weights = None,
+    rng: np.random.Generator | None,
+) -> Model:
+    """Fit a fresh copy of ``estimator`` to a distribution over classes for each row.
+
+    A row stands once for each of its likely classes, weighted. An estimator without sample weights gets the
+    likeliest class instead.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> targets = np.array([[0.9, 0.1], [0.2, 0.8]])
+    >>> fit_soft(LogisticRegression(), np.array([[0.0], [1.0]]), targets, rng=None).classes
+    2
+    """
+    K = targets.shape[1]
+    if not has_fit_parameter(estimator, "sample_weight"):
+        return fit_hard(estimator, X, targets.argmax(axis=1), classes=K, rng=rng)
+    kept = np.where(targets >= min(_FAINT, 1 / (2 * K)), targets, 0.0)
+    rows, codes = np.nonzero(kept)
+    weights = (kept / kept.sum(axis=1, keepdims=True))[rows, codes]
+    if sample_weight is not None:
+        weights = weights * sample_weight[rows]
+    return fit_hard(estimator, _safe_indexing(X, rows), codes, classes=K, sample_weight=weights, rng=rng)
+
+
+def cross_fit(
+    estimator: Any,  # noqa: ANN401
+    X: Any,  # noqa: ANN401
+    targets: NDArray[np.float64],
+    *,
+    folds: int,
+    sample_weight: Weights = None,
+    rng: np.random.Generator,
+) -> NDArray[np.float64]:
+    """Return probabilities of every row from a model that did not see it; in-sample ones for one fold.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, targets = np.arange(8.0)[:, None], np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1]]
+    >>> cross_fit(LogisticRegression(), X, targets, folds=2, rng=np.random.default_rng(0)).shape
+    (8, 2)
+    """
+    if folds == 1 or len(targets) < 2 * folds:
+        return fit_soft(estimator, X, targets, sample_weight=sample_weight, rng=rng).probabilities(X)
+    result = np.empty_like(targets)
+    for seen, held_out in KFold(folds, shuffle=True, random_state=int(rng.integers(2**31))).split(targets):
+        weights = None if sample_weight is None else sample_weight[seen]
+        model = fit_soft(estimator, _safe_indexing(X, seen), targets[seen], sample_weight=weights, rng=rng)
+        result[held_out] = model.probabilities(_safe_indexing(X, held_out))
+    return result
+
+
+def _fresh(estimator: Any, rng: np.random.Generator | None) -> Any:  # noqa: ANN401
+    fresh = clone(estimator)
+    if rng is not None and "random_state" in fresh.get_params(deep=False) and fresh.random_state is None:
+        fresh.set_params(random_state=int(rng.integers(2**31)))
+    return fresh

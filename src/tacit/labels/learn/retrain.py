@@ -1,0 +1,116 @@
+"""Which rows to train on again, with which labels: retraining on predictions costs no privacy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["Confidence", "Consensus", "Full", "Retrain"]
+
+Rows = NDArray[np.int64]
+
+
+class Retrain(Protocol):
+    """Says which rows a model is retrained on; their labels are its own predictions.
+
+    Examples
+    --------
+    >>> chosen = Full().choose(np.array([[0.9, 0.1]]), given=np.array([1]))
+    >>> chosen
+    array([0])
+    """
+
+    def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> Rows:
+        """Return the rows to keep, from the model's probabilities and the given (noisy) labels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """All rows, with the predicted labels.
+
+    References
+    ----------
+    Das et al. (2024), Section 4.
+
+    Examples
+    --------
+    >>> Full().choose(np.eye(3), given=np.array([0, 0, 0]))
+    array([0, 1, 2])
+    """
+
+    def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> Rows:  # noqa: ARG002
+        """Return every row.
+
+        Examples
+        --------
+        >>> Full().choose(np.eye(2), given=np.array([1, 1]))
+        array([0, 1])
+        """
+        return np.arange(len(probabilities))
+
+
+@dataclass(frozen=True, slots=True)
+class Consensus:
+    """The rows whose predicted label is the given one: fewer, and far more often right.
+
+    Helps where the given labels are wrong more often than the first model; with nearly clean labels it only
+    throws rows away.
+
+    References
+    ----------
+    Das et al. (2024), Section 5.
+
+    Examples
+    --------
+    >>> Consensus().choose(np.eye(3), given=np.array([0, 0, 2]))
+    array([0, 2])
+    """
+
+    def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> Rows:
+        """Return the rows where prediction and given label agree.
+
+        Examples
+        --------
+        >>> Consensus().choose(np.eye(2), given=np.array([1, 1]))
+        array([1])
+        """
+        return np.flatnonzero(probabilities.argmax(axis=1) == given)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Confidence:
+    """The ``fraction`` of rows with the largest margin between the two likeliest classes.
+
+    References
+    ----------
+    Das et al. (2024), Appendix H.
+
+    Examples
+    --------
+    >>> Confidence(fraction=0.5).choose(np.array([[0.9, 0.1], [0.6, 0.4]]), given=np.array([1, 1]))
+    array([0])
+    """
+
+    fraction: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 < self.fraction <= 1:
+            raise InvalidInput(f"fraction must be in (0, 1], got {self.fraction!r}")
+
+    def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> Rows:  # noqa: ARG002
+        """Return the rows of largest margin, in their order.
+
+        Examples
+        --------
+        >>> Confidence(fraction=1.0).choose(np.array([[0.9, 0.1], [0.6, 0.4]]), given=np.array([1, 1]))
+        array([0, 1])
+        """
+        two = np.partition(probabilities, -2, axis=1)[:, -2:]
+        margin = two[:, 1] - two[:, 0]
+        count = max(1, round(self.fraction * len(margin)))
+        return np.sort(np.argsort(-margin, kind="stable")[:count])

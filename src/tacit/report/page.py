@@ -1,0 +1,25 @@
+"""One self-contained page from one audit result: draws, never computes."""
+
+from __future__ import annotations
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from tacit.audit import AuditResult
+from tacit.report.chart import draw_rates
+
+__all__ = ["render_page"]
+
+
+def render_page(result: AuditResult) -> str:
+    """Return the report as HTML that needs no network.
+
+    Examples
+    --------
+    >>> page = render_page(AuditResult(findings=(), version="0.1.0", date="2026-01-01", seed=0))
+    >>> page.startswith("<!doctype html>"), "http" in page.replace("http://www.w3.org", "")
+    (True, False)
+    """
+    environment = Environment(loader=PackageLoader("tacit.report"), autoescape=True, undefined=StrictUndefined)
+    environment.filters["percent"] = lambda share: f"{share:.1%}"
+    page = environment.get_template("page.html")
+    return page.render(result=result, chart=draw_rates(result.findings))
