@@ -507,10 +507,10 @@ class TestExport:
 
     def test_an_existing_file_is_kept(self, ledger, tmp_path):
         (tmp_path / "mine").write_text("precious")
-        with pytest.raises(LedgerError, match="mine exists already"):
+        with pytest.raises(InvalidInput, match="mine exists already"):
             ledger.export(tmp_path / "mine")
         assert (tmp_path / "mine").read_text() == "precious"
-        ledger.export(tmp_path / "mine", overwrite=True)
+        ledger.export(tmp_path / "mine", force=True)
         assert json.loads((tmp_path / "mine").read_text())["format"] == "tacit ledger 1"
         assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
 

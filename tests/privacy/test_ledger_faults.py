@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from sqlalchemy import Engine, Pool, event
 
-from tacit.privacy import BudgetExceeded, Guarantee, LedgerError, Unit
+from tacit.privacy import BudgetExceeded, Guarantee, LedgerError, TacitError, Unit
 from tacit.privacy.ledger import Ledger, Part, registry
 from tacit.privacy.ledger.book import Book
 from tacit.privacy.ledger.database import Database
@@ -276,7 +276,7 @@ class TestRaces:
         def create():
             try:
                 Ledger.create(location)
-            except LedgerError:
+            except TacitError:
                 return
             with winners.open("a") as file:
                 file.write("x")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import Any
 from sqlalchemy import Connection, select, text
 
 from tacit.privacy.errors import LedgerError
+from tacit.privacy.files import write_atomically
 from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.ledger import charging, registry
 from tacit.privacy.ledger.book import Book, now
@@ -22,7 +24,7 @@ from tacit.privacy.ledger.migrate import HEAD, REVISIONS, current_revision, migr
 from tacit.privacy.ledger.records import Part, Receipt, Statement, Version, check_text
 from tacit.privacy.ledger.rows import Rows
 from tacit.privacy.ledger.schema import DATA_SET, LEDGER
-from tacit.privacy.ledger.sqlite_file import new_file, stamp, write_private
+from tacit.privacy.ledger.sqlite_file import stamp
 from tacit.privacy.ledger.statement import statement
 from tacit.privacy.ledger.transfer import export, read_export
 from tacit.privacy.ledger.transfer import restore as restore_rows
@@ -49,7 +51,7 @@ class Ledger:
     >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
     >>> _ = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
     >>> print(ledger.charge("clicks", Guarantee(unit=Unit.LABEL, epsilon=0.75), purpose="first release"))
-    charge clicks/1: spent epsilon 0.75, left 0.25
+    entry clicks/1: spent epsilon 0.75, left 0.25
     >>> ledger.charge("clicks", Guarantee(unit=Unit.LABEL, epsilon=0.5), purpose="one too many")
     Traceback (most recent call last):
     ...
@@ -86,11 +88,13 @@ class Ledger:
         document = None if restore is None else read_export(restore)
         if database.file is None:
             _fill(database, document)
+        elif cls.exists(location):
+            raise LedgerError(f"{database.where} exists already; it was left as it is")
         else:
             # a ledger is made aside and takes its name when it is whole
-            with new_file(Path(database.where)) as draft:
-                stamp(draft)
-                _fill(Database.at(draft), document)
+            with write_atomically(database.file, mode=0o600) as draft:
+                stamp(Path(draft.name))
+                _fill(Database.at(Path(draft.name)), document)
         return cls.open(location)
 
     @classmethod
@@ -120,6 +124,26 @@ class Ledger:
                 migrate(connection)
         with database.reading() as connection:
             return cls(database, _secret(connection))
+
+    @classmethod
+    def exists(cls, location: str | Path) -> bool:
+        """Tell whether something is there that :meth:`create` would refuse and :meth:`open` may open.
+
+        Examples
+        --------
+        >>> Ledger.exists("no such file")
+        False
+        """
+        database = Database.at(location)
+        if database.file is not None:
+            return os.path.lexists(database.file)
+        with database.reading() as connection:
+            return current_revision(connection) is not None
+
+    @property
+    def location(self) -> str:
+        """Where the ledger is: its file, or its URL without the password."""
+        return self._database.where
 
     @property
     def data_sets(self) -> tuple[str, ...]:
@@ -234,7 +258,7 @@ class Ledger:
         >>> _ = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
         >>> receipt = ledger.charge("clicks", Guarantee(unit=Unit.LABEL, epsilon=0.25), purpose="totals")
         >>> print(ledger.void(receipt.id, reason="the job failed before anything was written"))
-        charge clicks/2: spent epsilon 0, left 1
+        entry clicks/2: spent epsilon 0, left 1
         """
         check_text(reason, name="reason")
         name, _, number = entry.rpartition("/")
@@ -290,13 +314,13 @@ class Ledger:
             charging.rebuild(Book.find(rows, name, lock=True))
             return statement(Book.find(rows, name))
 
-    def export(self, path: str | Path, *, secret: bool = True, overwrite: bool = False) -> Path:
+    def export(self, path: str | Path, *, secret: bool = True, force: bool = False) -> Path:
         """Write everything as JSON, readable by its owner only, whole or not at all.
 
         Parameters
         ----------
         path
-            Where to write; an existing file is refused unless ``overwrite``.
+            Where to write; an existing file is refused unless ``force``.
         secret
             With it the export is a backup (:meth:`create` restores it); without it, it may be shared:
             fingerprints cannot be guessed from it.
@@ -313,7 +337,8 @@ class Ledger:
         """
         with self._reading() as rows:
             document = export(rows, secret=secret)
-        write_private(Path(path), json.dumps(document, indent=1) + "\n", overwrite=overwrite)
+        with write_atomically(path, force=force, mode=0o600) as file:
+            file.write(f"{json.dumps(document, indent=1)}\n".encode())
         return Path(path)
 
     def _fingerprints(self, data: object) -> dict[int, bytes]:

@@ -100,12 +100,12 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """A charge that was accepted and written: now the release may be made.
+    """An entry that was accepted and written: after a charge, the release may be made.
 
     Examples
     --------
     >>> print(Receipt(id="adult/1", spent=1.0, left=2.0))
-    charge adult/1: spent epsilon 1, left 2
+    entry adult/1: spent epsilon 1, left 2
     """
 
     id: str
@@ -113,7 +113,7 @@ class Receipt:
     left: float
 
     def __str__(self) -> str:
-        return f"charge {self.id}: spent epsilon {format_up(self.spent)}, left {format_down(self.left)}"
+        return f"entry {self.id}: spent epsilon {format_up(self.spent)}, left {format_down(self.left)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,17 +1,13 @@
-"""The ledger as one SQLite file: known by its header before SQLite touches it, and made in one step."""
+"""The ledger as one SQLite file, known by its header before SQLite touches it."""
 
 from __future__ import annotations
 
-import os
-import secrets
 import sqlite3
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tacit.privacy.errors import LedgerError
 
-__all__ = ["APPLICATION_ID", "check_file", "new_file", "stamp", "write_private"]
+__all__ = ["APPLICATION_ID", "check_file", "stamp"]
 
 APPLICATION_ID = 0x7AC17
 """What PRAGMA application_id says in a ledger, so that another program's file is never taken for one."""
@@ -61,77 +57,3 @@ def stamp(path: Path) -> None:
     connection = sqlite3.connect(path)
     connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
     connection.close()
-
-
-@contextmanager
-def new_file(path: Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """Give a private, empty file to fill, which takes its name only when the block ends well.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp()) / "new"
-    >>> with new_file(target) as file:
-    ...     _ = file.write_text("all or nothing")
-    ...     target.exists()
-    False
-    >>> target.read_text()
-    'all or nothing'
-    """
-    if not overwrite and os.path.lexists(path):
-        raise _exists(path)
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
-    try:
-        os.close(os.open(draft, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-    except OSError as error:
-        raise LedgerError(f"{path} cannot be written: {error.strerror}") from error
-    try:
-        yield draft
-        _sync(draft)
-        _publish(draft, path, overwrite=overwrite)
-        _sync(path.parent)
-    finally:
-        with suppress(FileNotFoundError):
-            draft.unlink()
-
-
-def write_private(path: Path, text: str, *, overwrite: bool = False) -> None:
-    """Write a file that only its owner may read, whole or not at all.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp()) / "secret"
-    >>> write_private(target, "x")
-    >>> target.read_text()
-    'x'
-    """
-    with new_file(path, overwrite=overwrite) as draft:
-        draft.write_text(text, encoding="utf-8")
-
-
-def _publish(draft: Path, path: Path, *, overwrite: bool) -> None:
-    if overwrite:
-        os.replace(draft, path)
-        return
-    try:
-        os.link(draft, path)  # unlike a rename, never takes the place of a file that appeared meanwhile
-    except FileExistsError:
-        raise _exists(path) from None
-    except OSError:  # a file system without hard links
-        if os.path.lexists(path):
-            raise _exists(path) from None
-        os.rename(draft, path)
-
-
-def _sync(path: Path) -> None:
-    with suppress(OSError):  # Windows opens no folders
-        handle = os.open(path, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
-def _exists(path: Path) -> LedgerError:
-    return LedgerError(f"{path} exists already; it was left as it is")

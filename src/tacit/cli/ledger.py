@@ -1,0 +1,313 @@
+"""``tacit ledger``: what each data set may spend and has spent."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, cast
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from tacit.privacy.guarantee import Guarantee
+    from tacit.privacy.ledger import Ledger, Part, Statement
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="What each data set may spend and has spent: charged before a release exists, never overspent.",
+)
+
+Where = Annotated[
+    str,
+    typer.Option(
+        "--ledger",
+        envvar="TACIT_LEDGER",
+        metavar="FILE_OR_URL",
+        help="A SQLite file, or postgresql://USER@HOST/DATABASE.",
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+UnitName = Annotated[str | None, typer.Option(metavar="UNIT", help="What one change changes: label, record or bag.")]
+Epsilon = Annotated[float | None, typer.Option(help="Epsilon, read as the decimal you type.")]
+Delta = Annotated[float, typer.Option(help="Delta; 0 is pure differential privacy.")]
+PersonRows = Annotated[
+    int, typer.Option("--rows", help="How many rows one person holds; the epsilon is for all of them.")
+]
+
+HERE = "ledger.db"
+
+
+@app.command()
+def create(
+    name: Annotated[
+        str | None, typer.Argument(help="A name for the data set; without it only the ledger is made.")
+    ] = None,
+    data: Annotated[
+        Path | None, typer.Option(help="The private data: CSV, Parquet or Arrow. Only a keyed fingerprint is kept.")
+    ] = None,
+    column: Annotated[
+        list[str] | None, typer.Option(help="A column that the budget is for; repeatable. Default: all columns.")
+    ] = None,
+    unit: UnitName = None,
+    epsilon: Epsilon = None,
+    delta: Delta = 0.0,
+    rows: PersonRows = 1,
+    part: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME[:START:STOP]",
+            help="A part that shares no row with the others, with its rows if it is a run of them; repeatable.",
+        ),
+    ] = None,
+    restore: Annotated[
+        Path | None, typer.Option(help="Make the ledger from an export, with its secret, data sets and charges.")
+    ] = None,
+    ledger: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Make a ledger, and give a data set its budget.
+
+    The ledger is made if there is none; an existing one is added to.
+
+    Example: tacit ledger create adult --data adult.csv --column income --unit label --epsilon 3 --delta 1e-6
+    """
+    from tacit.privacy.errors import InvalidInput
+
+    given = [name, data, unit, epsilon]
+    if any(given) and None in given:
+        raise InvalidInput("a data set must have NAME, --data, --unit and --epsilon; for an empty ledger give none")
+    statement = None
+    if name is None or data is None or unit is None or epsilon is None:
+        book, made = _open_or_create(ledger, restore=restore, must_create=True)
+    else:
+        budget, parts = _guarantee(unit, epsilon, delta, rows), [_part(text) for text in part or []]
+        columns = _columns(data, column)
+        book, made = _open_or_create(ledger, restore=restore, must_create=False)
+        statement = book.register(columns, name=name, budget=budget, parts=parts)
+    if as_json:
+        _print_json({"ledger": book.location, "created": made, "data_set": statement and _without_entries(statement)})
+        return
+    if made:
+        typer.echo(f"The ledger {book.location} was created{f' from {restore}' if restore else ''}; it holds a secret.")
+    if statement:
+        typer.echo(f"{name} may spend {statement.budget}.")
+
+
+@app.command()
+def budget(
+    name: Annotated[str, typer.Argument(help="The data set.")],
+    epsilon: Annotated[float | None, typer.Option(help="A new epsilon; not below what is spent.")] = None,
+    delta: Annotated[float | None, typer.Option(help="A new delta. Default: as it was.")] = None,
+    ledger: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Show a data set's budget, or change it.
+
+    Example: tacit ledger budget adult --epsilon 4
+    """
+    book = _open(ledger)
+    statement = book.statement(name)
+    if epsilon is not None or delta is not None:
+        now = statement.budget
+        epsilon, delta = (old if new is None else new for old, new in ((now.epsilon, epsilon), (now.delta, delta)))
+        statement = book.set_budget(name, replace(now, epsilon=epsilon, delta=delta))
+    if as_json:
+        _print_json(_without_entries(statement))
+    else:
+        typer.echo(_summary(statement))
+
+
+@app.command()
+def charge(
+    name: Annotated[str | None, typer.Argument(help="The data set.")] = None,
+    unit: UnitName = None,
+    epsilon: Epsilon = None,
+    delta: Delta = 0.0,
+    rows: PersonRows = 1,
+    part: Annotated[
+        list[str] | None, typer.Option(help="A part that the release is made from; repeatable. Default: all parts.")
+    ] = None,
+    purpose: Annotated[
+        str | None, typer.Option(help="One line for the record: the mechanism, and what it is for.")
+    ] = None,
+    void: Annotated[
+        str | None, typer.Option(metavar="ID", help="Instead: void an earlier charge whose release was never made.")
+    ] = None,
+    reason: Annotated[str | None, typer.Option(help="With --void: why.")] = None,
+    ledger: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Charge a data set before something is released from it, or void such a charge.
+
+    A charge that would overspend is refused, changes nothing, and the command exits with 2.
+
+    Example: tacit ledger charge adult --unit label --epsilon 1 --purpose "randomized response on income"
+
+    Example: tacit ledger charge --void adult/1 --reason "the job failed before anything was written"
+    """
+    from tacit.privacy.errors import InvalidInput
+
+    if void is not None:
+        if name is not None or epsilon is not None or reason is None:
+            raise InvalidInput("--void must stand with --reason, without a data set and without --epsilon")
+        receipt = _open(ledger).void(void, reason=reason)
+    else:
+        if name is None or unit is None or epsilon is None or purpose is None or reason is not None:
+            raise InvalidInput("a charge must say NAME, --unit, --epsilon and --purpose; --reason is for --void")
+        guarantee = _guarantee(unit, epsilon, delta, rows)
+        receipt = _open(ledger).charge(name, guarantee, parts=part or None, purpose=purpose)
+    if as_json:
+        _print_json(asdict(receipt))
+    else:
+        typer.echo(f"{receipt}")
+
+
+@app.command()
+def show(
+    name: Annotated[str | None, typer.Argument(help="One data set. Default: all.")] = None,
+    ledger: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Show what is spent and left, each data set and part, and every charge.
+
+    Example: tacit ledger show adult --json
+    """
+    book = _open(ledger)
+    statements = [book.statement(one) for one in ([name] if name else book.data_sets)]
+    if as_json:
+        _print_json({"ledger": book.location, "data_sets": [statement.to_json() for statement in statements]})
+        return
+    if not statements:
+        typer.echo(f"The ledger {book.location} has no data sets yet.")
+    for statement in statements:
+        typer.echo(_summary(statement))
+        _print_tables(statement)
+
+
+@app.command()
+def export(
+    path: Annotated[Path, typer.Argument(help="The file to write: JSON that only its owner may read.")],
+    secret: Annotated[
+        bool, typer.Option(help="With the secret it is a backup; without it, it can be shared but not restored.")
+    ] = True,
+    force: Annotated[bool, typer.Option("--force", help="Replace an existing file.")] = False,
+    ledger: Where = HERE,
+    as_json: AsJson = False,
+) -> None:
+    """Write everything in the ledger to a file.
+
+    Example: tacit ledger export backup.json
+
+    Example: tacit ledger export for-the-auditor.json --no-secret
+    """
+    book = _open(ledger)
+    book.export(path, secret=secret, force=force)
+    if as_json:
+        _print_json({"path": str(path), "secret": secret, "data_sets": list(book.data_sets)})
+        return
+    what = "A backup with the secret: keep it like the ledger" if secret else "Without the secret: it may be shared"
+    typer.echo(f"{what}: {path}")
+
+
+def _guarantee(unit: str, epsilon: float, delta: float, rows: int) -> Guarantee:
+    from tacit.privacy.guarantee import Guarantee, Unit
+
+    return Guarantee(unit=cast(Unit, unit), epsilon=epsilon, delta=delta, rows=rows)
+
+
+def _part(text: str) -> Part:
+    from tacit.privacy.errors import InvalidInput
+    from tacit.privacy.ledger import Part
+
+    name, *limits = text.split(":")
+    if not limits:
+        return Part(name=name)
+    if len(limits) != 2 or not all(limit.isdecimal() for limit in limits):
+        raise InvalidInput(f"--part must be NAME or NAME:START:STOP with two row numbers, got {text!r}")
+    return Part(name=name, rows=range(int(limits[0]), int(limits[1])))
+
+
+def _columns(path: Path, names: list[str] | None) -> object:
+    from tacit.data import load_table
+    from tacit.privacy.errors import InvalidInput
+
+    table = load_table(path)
+    unknown = [name for name in names or [] if name not in table.columns]
+    if unknown:
+        raise InvalidInput(f"--column must be one of {', '.join(table.columns)}, got {', '.join(unknown)}")
+    return table.select(*names) if names else table
+
+
+def _open(location: str) -> Ledger:
+    from tacit.privacy.ledger import Ledger
+
+    return Ledger.open(location)
+
+
+def _open_or_create(location: str, *, restore: Path | None, must_create: bool) -> tuple[Ledger, bool]:
+    from tacit.privacy.ledger import Ledger
+
+    if must_create or restore is not None or not Ledger.exists(location):
+        return Ledger.create(location, restore=restore), True
+    return Ledger.open(location), False
+
+
+def _without_entries(statement: Statement) -> dict[str, Any]:
+    return {name: value for name, value in statement.to_json().items() if name != "entries"}
+
+
+def _summary(statement: Statement) -> str:
+    from tacit.privacy.ledger.records import format_down
+    from tacit.privacy.rounding import format_up
+
+    spent, left = format_up(statement.spent), format_down(statement.left)
+    return f"{statement.name}: spent epsilon {spent}, left {left}; the budget is {statement.budget}."
+
+
+def _print_tables(statement: Statement) -> None:
+    from rich.console import Console
+
+    from tacit.privacy.ledger.records import ALL
+
+    console = Console(markup=False, highlight=False)
+    if [part.name for part in statement.parts] != [ALL]:
+        console.print(_parts_table(statement))
+    if statement.entries:
+        console.print(_entries_table(statement))
+
+
+def _parts_table(statement: Statement) -> Table:
+    from rich.table import Table
+
+    from tacit.privacy.ledger.records import format_down
+    from tacit.privacy.rounding import format_up
+
+    table = Table("part", "rows", "spent", "left")
+    for part in statement.parts:
+        rows = f"{part.rows.start} to {part.rows.stop}" if part.rows else ""
+        table.add_row(part.name, rows, format_up(part.spent), format_down(part.left))
+    return table
+
+
+def _entries_table(statement: Statement) -> Table:
+    from rich.table import Table
+
+    table = Table("id", "day (UTC)", "rows", "parts", "charge", "purpose")
+    rows = {version.number: str(version.rows) for version in statement.versions}
+    for entry in statement.entries:
+        charge = f"voids {entry.voids}" if entry.voids else str(entry.guarantee)
+        if entry.voided_by:
+            charge += f" (voided by {entry.voided_by})"
+        table.add_row(entry.id, entry.time[:10], rows[entry.version], ", ".join(entry.parts), charge, entry.purpose)
+    for column in table.columns[:2]:
+        column.no_wrap = True
+    return table
+
+
+def _print_json(document: object) -> None:
+    typer.echo(json.dumps(document, indent=1))

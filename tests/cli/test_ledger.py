@@ -1,0 +1,186 @@
+"""``tacit ledger``: what it prints, as text and as JSON, and what it refuses."""
+
+import json
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from tacit.cli.ledger import app
+from tacit.privacy import BudgetExceeded, InvalidInput, LedgerError, UnitMismatch
+
+CREATE = "create adult --data adult.csv --column income --unit label --epsilon 3 --delta 1e-6"
+CHARGE = ["charge", "adult", "--unit", "label", "--purpose", "randomized response"]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Run ``tacit ledger`` in a folder with a table; an error that is meant for the user is raised."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TACIT_LEDGER", raising=False)
+    (tmp_path / "adult.csv").write_text("age,income\n39,0\n50,1\n38,0\n53,1\n28,0\n")
+
+    def run(arguments, **environment):
+        arguments = arguments.split() if isinstance(arguments, str) else arguments
+        result = CliRunner().invoke(app, arguments, env=environment)
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    return run
+
+
+@pytest.fixture
+def run_json(run):
+    return lambda arguments, **environment: json.loads(run([*_split(arguments), "--json"], **environment))
+
+
+def _split(arguments):
+    return arguments.split() if isinstance(arguments, str) else arguments
+
+
+def test_create_charge_show(run):
+    assert run(CREATE) == (
+        "The ledger ledger.db was created; it holds a secret.\nadult may spend epsilon 3, delta 1e-6 for one label.\n"
+    )
+    assert run([*CHARGE, "--epsilon", "1"]) == "entry adult/1: spent epsilon 1, left 2\n"
+    shown = run("show")
+    assert shown.startswith("adult: spent epsilon 1, left 2; the budget is epsilon 3, delta 1e-6 for one label.\n")
+    for word in ("adult/1", "epsilon 1", "randomized"):
+        assert word in shown
+
+
+def test_the_same_as_json(run_json):
+    created = run_json(CREATE)
+    assert (created["ledger"], created["created"], created["data_set"]["left"]) == ("ledger.db", True, 3.0)
+    receipt = run_json([*CHARGE, "--epsilon", "1"])
+    assert receipt == {"id": "adult/1", "spent": pytest.approx(1, rel=1e-5), "left": pytest.approx(2, rel=1e-5)}
+    (shown,) = run_json("show adult")["data_sets"]
+    assert shown["entries"][0]["purpose"] == "randomized response"
+    assert run_json("show")["data_sets"] == [shown]
+    assert run_json("budget adult")["budget"] == {"unit": "label", "epsilon": 3.0, "delta": 1e-06, "rows": 1}
+    assert run_json("export out.json") == {"path": "out.json", "secret": True, "data_sets": ["adult"]}
+
+
+def test_a_ledger_alone(run, run_json):
+    assert run("create") == "The ledger ledger.db was created; it holds a secret.\n"
+    assert run("show") == "The ledger ledger.db has no data sets yet.\n"
+    assert run_json("show") == {"ledger": "ledger.db", "data_sets": []}
+    with pytest.raises(LedgerError, match=r"ledger\.db exists already"):
+        run("create")
+    assert run(CREATE).startswith("adult may spend")  # an existing ledger is added to
+
+
+def test_the_ledger_may_be_named_by_option_and_environment(run, tmp_path):
+    run("create --ledger one.db")
+    run("create", TACIT_LEDGER=f"sqlite:///{tmp_path}/two.db")
+    assert sorted(path.name for path in tmp_path.glob("*.db")) == ["one.db", "two.db"]
+    assert "no data sets" in run("show", TACIT_LEDGER="two.db")
+    with pytest.raises(LedgerError, match=r"there is no ledger at ledger\.db; make one with `tacit ledger create`"):
+        run("show")
+
+
+def test_parts(run, run_json):
+    run(f"{CREATE} --part train:0:3 --part test:3:5")
+    run([*CHARGE, "--epsilon", "1", "--part", "test"])
+    parts = run_json("show")["data_sets"][0]["parts"]
+    assert [(part["name"], part["rows"]) for part in parts] == [("train", [0, 3]), ("test", [3, 5])]
+    assert [part["spent"] for part in parts] == pytest.approx([0.0, 1.0], rel=1e-5)
+    assert re.search(r"train\W+0 to 3\W+0\W+3\W", run("show"))
+
+
+def test_void(run, run_json):
+    run(CREATE)
+    run([*CHARGE, "--epsilon", "1"])
+    voided = run(["charge", "--void", "adult/1", "--reason", "the job failed"])
+    assert voided == "entry adult/2: spent epsilon 0, left 3\n"
+    first, second = run_json("show")["data_sets"][0]["entries"]
+    assert (first["voided_by"], second["voids"], second["purpose"]) == ("adult/2", "adult/1", "the job failed")
+    assert "voided by" in run("show")
+
+
+def test_budget_shows_and_changes(run, run_json):
+    run(CREATE)
+    run([*CHARGE, "--epsilon", "1"])
+    assert run("budget adult").startswith("adult: spent epsilon 1, left 2;")
+    assert run_json("budget adult --epsilon 4")["budget"]["delta"] == 1e-6
+    assert run_json("budget adult --delta 0")["budget"]["epsilon"] == 4.0
+    with pytest.raises(BudgetExceeded, match=r"cannot be lowered to 0\.5"):
+        run("budget adult --epsilon 0.5")
+
+
+def test_export_and_restore(run, run_json, tmp_path):
+    run(CREATE)
+    run([*CHARGE, "--epsilon", "1"])
+    assert run("export backup.json") == "A backup with the secret: keep it like the ledger: backup.json\n"
+    with pytest.raises(InvalidInput, match=r"backup\.json exists already"):
+        run("export backup.json")
+    run("export backup.json --force")
+    assert run("create --ledger copy.db --restore backup.json") == (
+        "The ledger copy.db was created from backup.json; it holds a secret.\n"
+    )
+    assert run_json("show --ledger copy.db")["data_sets"] == run_json("show")["data_sets"]
+    assert run("export shared.json --no-secret").startswith("Without the secret")
+    assert json.loads((tmp_path / "shared.json").read_text())["secret"] is None
+    with pytest.raises(LedgerError, match=r"exists already"):
+        run("create --restore backup.json")
+
+
+def test_rows_of_one_person(run):
+    run(f"{CREATE} --rows 2")
+    with pytest.raises(UnitMismatch, match="persons of 2 rows"):
+        run([*CHARGE, "--epsilon", "1"])
+    assert run([*CHARGE, "--epsilon", "1", "--rows", "2"]).startswith("entry adult/1")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "sentence"),
+    [
+        ("create other --data adult.csv --column salary --unit label --epsilon 1", InvalidInput, "one of age, income"),
+        ("create other --data nowhere.csv --unit label --epsilon 1", InvalidInput, "nowhere.csv does not exist"),
+        ("create other --data adult.csv --unit row --epsilon 1", InvalidInput, "unit must be one of"),
+        ("create other --data adult.csv --unit label --epsilon -1", InvalidInput, "epsilon must be"),
+        ("create other --data adult.csv --unit label", InvalidInput, "must have NAME, --data, --unit and --epsilon"),
+        ("create --data adult.csv", InvalidInput, "must have NAME, --data, --unit and --epsilon"),
+        ("create other --data adult.csv --unit label --epsilon 1 --part a:1", InvalidInput, "--part must be"),
+        ("create other --data adult.csv --unit label --epsilon 1 --part a:1:x", InvalidInput, "--part must be"),
+        ("create other --data adult.csv --unit label --epsilon 1 --part a:0:9", InvalidInput, "within the data's 5"),
+        ("create other --data adult.csv --column income --unit label --epsilon 1", LedgerError, "known to the ledger"),
+        ("charge adult --unit label --epsilon 4 --purpose x", BudgetExceeded, "nothing was charged"),
+        ("charge adult --unit record --epsilon 1 --purpose x", UnitMismatch, "kept for one label"),
+        ("charge adult --unit label --epsilon 1", InvalidInput, "must say NAME, --unit, --epsilon and --purpose"),
+        ("charge adult --unit label --epsilon 1 --purpose x --reason y", InvalidInput, "--reason is for --void"),
+        ("charge adult --unit label --epsilon 1 --purpose x --part train", InvalidInput, "got train"),
+        ("charge nobody --unit label --epsilon 1 --purpose x", LedgerError, "knows no data set 'nobody'"),
+        ("charge --void adult/1", InvalidInput, "--void must stand with --reason"),
+        ("charge adult --void adult/1 --reason x", InvalidInput, "--void must stand with --reason"),
+        ("charge --void adult/1 --reason x", LedgerError, "has no charge adult/1"),
+        ("budget nobody", LedgerError, "knows no data set"),
+        ("show nobody", LedgerError, "knows no data set"),
+        ("show --ledger adult.csv", LedgerError, "adult.csv is not a ledger"),
+        ("show --ledger mysql://host/x", InvalidInput, "must be a file or a postgresql"),
+        ("create --ledger new.db --restore adult.csv", LedgerError, "not an export"),
+    ],
+)
+def test_what_is_refused_is_one_sentence(run, arguments, error, sentence):
+    run(CREATE)
+    before = run("show")
+    with pytest.raises(error, match=re.escape(sentence)) as caught:
+        run(arguments)
+    assert "\n" not in str(caught.value)
+    assert run("show") == before
+
+
+def test_a_refused_data_set_makes_no_ledger(run, tmp_path):
+    with pytest.raises(InvalidInput):
+        run("create adult --data nowhere.csv --unit label --epsilon 1")
+    assert not (tmp_path / "ledger.db").exists()
+
+
+def test_every_option_has_a_help_text():
+    from typer.main import get_command
+
+    for command in get_command(app).commands.values():
+        assert "Example: tacit ledger" in command.help
+        assert all(option.help for option in command.params)
