@@ -1,3 +1,4 @@
+import pickle
 from bisect import bisect_right
 from fractions import Fraction
 from itertools import accumulate
@@ -187,3 +188,9 @@ def test_the_same_seed_gives_the_same_draws():
     choice = keep_or_switch(1.0, outcomes=4)
     one, two = (choice.draw(1000, rng=np.random.default_rng(5)) for _ in range(2))
     assert (one == two).all()
+
+
+def test_a_choice_survives_pickling():
+    choice = pickle.loads(pickle.dumps(keep_or_switch(1.0, outcomes=4)))
+    assert choice == keep_or_switch(1.0, outcomes=4)
+    assert choice.draw(3, rng=np.random.default_rng(0)).shape == (3,)

@@ -29,7 +29,7 @@ def test_delta_is_the_least_over_orders(rho, epsilon):
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
 def test_conversion_is_never_below_the_exact_curve(scale, epsilon):
     noise = DiscreteGaussian(scale=scale)
-    assert zcdp_delta(noise.rho(), epsilon=epsilon) >= noise.delta_at(epsilon)
+    assert zcdp_delta(noise.rho(squared_sensitivity=1), epsilon=epsilon) >= noise.delta_at(epsilon, sensitivity=1)
 
 
 @pytest.mark.parametrize("rho", [Fraction(1, 1000), Fraction(1, 32), Fraction(2)])

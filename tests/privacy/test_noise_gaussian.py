@@ -34,14 +34,14 @@ def test_calibration_is_on_the_private_side_and_tight(epsilon, log_delta, sensit
 def test_no_smaller_scale_would_do(epsilon, delta):
     noise = DiscreteGaussian.for_privacy(epsilon, delta=delta)
     for share in range(5, 1000, 5):
-        assert DiscreteGaussian(scale=noise.scale * Fraction(share, 1000)).delta_at(epsilon) > delta
+        assert DiscreteGaussian(scale=noise.scale * Fraction(share, 1000)).delta_at(epsilon, sensitivity=1) > delta
 
 
 def test_more_noise_is_not_always_better_at_tiny_scales():
-    deltas = [DiscreteGaussian(scale=scale).delta_at(12.0) for scale in (0.3539, 0.4, 0.46)]
+    deltas = [DiscreteGaussian(scale=scale).delta_at(12.0, sensitivity=1) for scale in (0.3539, 0.4, 0.46)]
     assert deltas[0] < 1e-6 < deltas[1]
     assert deltas[2] < 1e-6
-    assert DiscreteGaussian.for_privacy(12.0, delta=1e-6).delta_at(12.0) <= 1e-6
+    assert DiscreteGaussian.for_privacy(12.0, delta=1e-6).delta_at(12.0, sensitivity=1) <= 1e-6
 
 
 def test_large_sensitivities_need_the_continuous_scale():
@@ -51,18 +51,18 @@ def test_large_sensitivities_need_the_continuous_scale():
 
 def test_noise_made_for_epsilon_costs_epsilon():
     noise = DiscreteGaussian.for_privacy(1.0, delta=1e-5)
-    guarantee = noise.guarantee(unit=Unit.LABEL, delta=1e-5)
+    guarantee = noise.guarantee(sensitivity=1, unit=Unit.LABEL, delta=1e-5)
     assert (guarantee.epsilon, guarantee.delta) == (1.0, 1e-5)
-    assert noise.guarantee(unit=Unit.LABEL, delta=1e-6).epsilon > 1
+    assert noise.guarantee(sensitivity=1, unit=Unit.LABEL, delta=1e-6).epsilon > 1
 
 
 def test_a_guarantee_needs_a_delta():
     with pytest.raises(InvalidInput, match=r"delta must be in \(0, 1\)"):
-        DiscreteGaussian(scale=4).guarantee(unit=Unit.LABEL, delta=0.0)
+        DiscreteGaussian(scale=4).guarantee(sensitivity=1, unit=Unit.LABEL, delta=0.0)
 
 
 def test_vectors_by_zero_concentration():
-    assert DiscreteGaussian(scale=Fraction(4)).rho() == Fraction(1, 32)
+    assert DiscreteGaussian(scale=Fraction(4)).rho(squared_sensitivity=1) == Fraction(1, 32)
     noise = DiscreteGaussian.for_vector(1.0, delta=1e-5, squared_sensitivity=6)
     guarantee = noise.guarantee_vector(squared_sensitivity=6, unit=Unit.LABEL, delta=1e-5)
     assert guarantee.epsilon == 1.0

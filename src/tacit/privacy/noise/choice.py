@@ -60,7 +60,10 @@ class Choice:
         if self.bits < 64 or self.bits % 64:
             raise InvalidInput(f"bits must be a multiple of 64, got {self.bits!r}")
         if any(weight < 0 for weight in self.weights) or not 0 < sum(self.weights) <= 1 << self.bits:
-            raise InvalidInput(f"weights must be whole numbers >= 0 with a sum in 1..2^{self.bits}, got {self.weights}")
+            raise InvalidInput(
+                f"weights must be whole numbers >= 0 with a sum in 1..2^{self.bits}, got {len(self.weights)} weights "
+                f"with least {min(self.weights, default=None)} and sum {sum(self.weights)}"
+            )
         sums = list(accumulate(self.weights))
         object.__setattr__(self, "_sums", _as_bytes([s for s in sums if s < 1 << self.bits], self.bits))
         object.__setattr__(self, "_first", _decided_by_first_digit(sums, self.bits))
@@ -99,11 +102,11 @@ class Choice:
         """
         digits = uniform_digits(size, rng=rng)
         drawn = self._first.take(digits)
-        open_ = np.flatnonzero(drawn < 0)
-        while open_.size:
-            drawn[open_] = self._settle(digits[open_], rng)
-            open_ = open_[drawn[open_] == len(self.weights)]
-            digits[open_] = uniform_digits(open_.size, rng=rng)  # beyond the sum of the weights: draw again
+        undecided = np.flatnonzero(drawn < 0)
+        while undecided.size:
+            drawn[undecided] = self._settle(digits[undecided], rng)
+            undecided = undecided[drawn[undecided] == len(self.weights)]
+            digits[undecided] = uniform_digits(undecided.size, rng=rng)  # beyond the sum of the weights: draw again
         return drawn.astype(np.int64)
 
     def _settle(self, first: NDArray[np.uint16], rng: np.random.Generator) -> NDArray[np.int32]:

@@ -14,7 +14,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise.digits import BASE_BITS, Rows, below
 from tacit.privacy.noise.enclosure import exp_bounds
 
-__all__ = ["MOST_HEADS", "Coin", "ExpCoin", "flip_each", "flip_exp"]
+__all__ = ["MOST_HEADS", "Coin", "ExpCoin", "exp_digit", "flip_each", "flip_exp"]
 
 MOST_HEADS = 512
 """A longer run of heads would leave int64 in the samplers and raises: at rate 1/2 it has probability e^-256."""

@@ -17,7 +17,7 @@ __all__ = ["discrete_gaussian_delta", "discrete_gaussian_epsilon", "gaussian_sca
 
 
 @lru_cache(maxsize=4096)
-def discrete_gaussian_delta(scale: Fraction, *, epsilon: float, sensitivity: int = 1) -> float:
+def discrete_gaussian_delta(scale: Fraction, *, epsilon: float, sensitivity: int) -> float:
     """Return the least delta of discrete Gaussian noise at ``epsilon``, rounded up.
 
     delta = P(Y > epsilon s^2/D - D/2) - e^epsilon P(Y > epsilon s^2/D + D/2), Y the noise, s its scale, D the
@@ -29,7 +29,7 @@ def discrete_gaussian_delta(scale: Fraction, *, epsilon: float, sensitivity: int
 
     Examples
     --------
-    >>> f"{discrete_gaussian_delta(Fraction(4), epsilon=1.0):.6e}"
+    >>> f"{discrete_gaussian_delta(Fraction(4), epsilon=1.0, sensitivity=1):.6e}"
     '3.055455e-06'
     """
     eps, D = exact(check_epsilon(epsilon, zero=True)), check_count(sensitivity, name="sensitivity")
@@ -42,12 +42,12 @@ def discrete_gaussian_delta(scale: Fraction, *, epsilon: float, sensitivity: int
 
 
 @lru_cache(maxsize=1024)
-def discrete_gaussian_epsilon(scale: Fraction, *, delta: float, sensitivity: int = 1) -> float:
+def discrete_gaussian_epsilon(scale: Fraction, *, delta: float, sensitivity: int) -> float:
     """Return the least epsilon of discrete Gaussian noise at ``delta``, rounded up.
 
     Examples
     --------
-    >>> discrete_gaussian_epsilon(Fraction(4), delta=3.05545465e-6)
+    >>> discrete_gaussian_epsilon(Fraction(4), delta=3.05545465e-6, sensitivity=1)
     1.0
     """
     target = check_delta(delta, zero=False)

@@ -37,7 +37,7 @@ class DiscreteGaussian:
     ----------
     scale
         A rational > 0, at most 2^52; a float is read as the decimal it prints. Where its numerator or denominator
-        exceeds 2^52 it is rounded up, towards more noise.
+        exceeds 2^52 it is rounded up, and the price is that of the scale used.
 
     References
     ----------
@@ -67,7 +67,8 @@ class DiscreteGaussian:
         Examples
         --------
         >>> noise = DiscreteGaussian.for_privacy(1.0, delta=1e-5)
-        >>> noise.delta_at(1.0) <= 1e-5 < DiscreteGaussian(scale=noise.scale * Fraction(999, 1000)).delta_at(1.0)
+        >>> less = DiscreteGaussian(scale=noise.scale * Fraction(999, 1000))
+        >>> noise.delta_at(1.0, sensitivity=1) <= 1e-5 < less.delta_at(1.0, sensitivity=1)
         True
         """
         eps, target = check_epsilon(epsilon), check_delta(delta, zero=False)
@@ -131,17 +132,17 @@ class DiscreteGaussian:
 
         return draw_accepted(size, propose=propose, chance=0.45, rng=rng)
 
-    def delta_at(self, epsilon: float, *, sensitivity: int = 1) -> float:
+    def delta_at(self, epsilon: float, *, sensitivity: int) -> float:
         """Return the least delta at ``epsilon``, rounded up.
 
         Examples
         --------
-        >>> round(DiscreteGaussian(scale=Fraction(1)).delta_at(1.0), 6)
+        >>> round(DiscreteGaussian(scale=Fraction(1)).delta_at(1.0, sensitivity=1), 6)
         0.141351
         """
         return discrete_gaussian_delta(self.scale, epsilon=epsilon, sensitivity=sensitivity)
 
-    def rho(self, *, squared_sensitivity: Fraction | float = 1) -> Fraction:
+    def rho(self, *, squared_sensitivity: Fraction | float) -> Fraction:
         """Return the zero-concentrated privacy of a vector with this noise: squared_sensitivity / 2 scale^2.
 
         Examples
@@ -151,7 +152,7 @@ class DiscreteGaussian:
         """
         return exact_positive(squared_sensitivity, name="squared_sensitivity") / (2 * self.scale**2)
 
-    def loss(self, *, sensitivity: int = 1) -> DiscreteGaussianLoss:
+    def loss(self, *, sensitivity: int) -> DiscreteGaussianLoss:
         """Return what the noise gives away on one integer of this sensitivity.
 
         Examples
@@ -161,13 +162,13 @@ class DiscreteGaussian:
         """
         return DiscreteGaussianLoss(scale=self.scale, sensitivity=check_count(sensitivity, name="sensitivity"))
 
-    def guarantee(self, *, sensitivity: int = 1, unit: Unit, delta: float) -> Guarantee:
+    def guarantee(self, *, sensitivity: int, unit: Unit, delta: float) -> Guarantee:
         """Return the promise to one ``unit``, which moves one integer by at most ``sensitivity``.
 
         Examples
         --------
         >>> noise = DiscreteGaussian.for_privacy(1.0, delta=1e-5)
-        >>> print(noise.guarantee(unit=Unit.LABEL, delta=1e-5))
+        >>> print(noise.guarantee(sensitivity=1, unit=Unit.LABEL, delta=1e-5))
         epsilon 1, delta 1e-5 for one label
         """
         target = check_delta(delta, zero=False)

@@ -95,7 +95,7 @@ class DiscreteLaplace:
         chance = (1 - math.exp(-1)) / (1 + zero)
         return draw_accepted(size, propose=self._propose, chance=chance, rng=rng)
 
-    def loss(self, *, sensitivity: int = 1) -> DiscreteLaplaceLoss:
+    def loss(self, *, sensitivity: int) -> DiscreteLaplaceLoss:
         """Return what the noise gives away on a query of this sensitivity.
 
         Examples
@@ -105,12 +105,12 @@ class DiscreteLaplace:
         """
         return DiscreteLaplaceLoss(scale=self.scale, sensitivity=check_count(sensitivity, name="sensitivity"))
 
-    def guarantee(self, *, sensitivity: int = 1, unit: Unit, delta: float = 0.0) -> Guarantee:
+    def guarantee(self, *, sensitivity: int, unit: Unit, delta: float = 0.0) -> Guarantee:
         """Return the promise to one ``unit``, which moves the query by at most ``sensitivity``.
 
         Examples
         --------
-        >>> print(DiscreteLaplace.for_epsilon(0.1).guarantee(unit=Unit.LABEL))
+        >>> print(DiscreteLaplace.for_epsilon(0.1).guarantee(sensitivity=1, unit=Unit.LABEL))
         epsilon 0.1 for one label
         """
         return Guarantee.from_loss(self.loss(sensitivity=sensitivity), unit=unit, delta=delta)
