@@ -1,2 +1,79 @@
-"""Attack: every label from a few scores."""
+"""Attack: every label from a few scores, and how many scores that takes."""
+
 from tacit.scores.attack.answers import Answers, Bounded, Exact, GaussianNoise, LaplaceNoise, RandomNoise, Rounded
+from tacit.scores.attack.baselines import boosted_labels, exhaustive_labels, random_prediction_labels
+from tacit.scores.attack.calibrated import CalibratedDesign, Shifted
+from tacit.scores.attack.channel import Channel
+from tacit.scores.attack.design import Design
+from tacit.scores.attack.digits import DigitDesign
+from tacit.scores.attack.errors import AttackStopped, InconsistentAnswer, OracleError
+from tacit.scores.attack.http import AsCsv, AsJson, HttpOracle
+from tacit.scores.attack.infer import Oracle, Progress, infer_labels
+from tacit.scores.attack.joint import JointDesign
+from tacit.scores.attack.metrics import (
+    AUC,
+    F1,
+    AbsoluteError,
+    Accuracy,
+    CountDesign,
+    Metric,
+    RankDesign,
+    RootMeanSquaredError,
+)
+from tacit.scores.attack.one_score import labels_from_one_score, precision_for
+from tacit.scores.attack.outcome import Outcome
+from tacit.scores.attack.plan import Ceilings, Plan, plan
+from tacit.scores.attack.prior import PriorDesign, prior_design
+from tacit.scores.attack.repeated import HadamardDesign, RepeatedDesign
+from tacit.scores.attack.weighing import DetectingMatrix, detecting_matrix
+from tacit.scores.attack.weights import conway_guy_weights, power_weights
+
+__all__ = [
+    "AUC",
+    "F1",
+    "AbsoluteError",
+    "Accuracy",
+    "Answers",
+    "AsCsv",
+    "AsJson",
+    "AttackStopped",
+    "Bounded",
+    "CalibratedDesign",
+    "Ceilings",
+    "Channel",
+    "CountDesign",
+    "Design",
+    "DetectingMatrix",
+    "DigitDesign",
+    "Exact",
+    "GaussianNoise",
+    "HadamardDesign",
+    "HttpOracle",
+    "InconsistentAnswer",
+    "JointDesign",
+    "LaplaceNoise",
+    "Metric",
+    "Oracle",
+    "OracleError",
+    "Outcome",
+    "Plan",
+    "PriorDesign",
+    "Progress",
+    "RandomNoise",
+    "RankDesign",
+    "RepeatedDesign",
+    "RootMeanSquaredError",
+    "Rounded",
+    "Shifted",
+    "boosted_labels",
+    "conway_guy_weights",
+    "detecting_matrix",
+    "exhaustive_labels",
+    "infer_labels",
+    "labels_from_one_score",
+    "plan",
+    "power_weights",
+    "precision_for",
+    "prior_design",
+    "random_prediction_labels",
+]

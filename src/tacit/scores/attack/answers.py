@@ -167,13 +167,23 @@ class RandomNoise(ABC):
         """
 
     @abstractmethod
+    def capacity(self, variance: float) -> float:
+        """Return the bits that an answer can carry about a score of this variance.
+
+        Examples
+        --------
+        >>> GaussianNoise(scale=1.0).capacity(3.0)
+        1.0
+        """
+
+    @abstractmethod
     def repeats(self, bound: float, *, failure: float) -> int:
         """Return the least number of repeats whose tail beyond ``bound`` is at most ``failure``.
 
         Examples
         --------
         >>> LaplaceNoise(scale=1.0).repeats(0.5, failure=0.01)
-        46
+        88
         """
 
 
@@ -196,6 +206,16 @@ class GaussianNoise(RandomNoise):
         0.05
         """
         return float(erfc(bound * math.sqrt(repeats / 2) / self.scale))
+
+    def capacity(self, variance: float) -> float:
+        """Return (1/2) log2(1 + variance/scale^2).
+
+        Examples
+        --------
+        >>> GaussianNoise(scale=2.0).capacity(12.0)
+        1.0
+        """
+        return 0.5 * math.log2(1 + variance / self.scale**2)
 
     def repeats(self, bound: float, *, failure: float) -> int:
         """Return ceil(2 (scale erfcinv(failure) / bound)^2).
@@ -230,6 +250,17 @@ class LaplaceNoise(RandomNoise):
         """
         x = bound / self.scale
         return math.exp(-x) if repeats == 1 else min(1.0, 2 * math.exp(-repeats * _laplace_rate(x)))
+
+    def capacity(self, variance: float) -> float:
+        """Return the bound (1/2) log2(2 pi e (variance + 2 scale^2)) - log2(2 e scale).
+
+        Examples
+        --------
+        >>> 0 < LaplaceNoise(scale=1.0).capacity(0.0) < 0.11
+        True
+        """
+        spread = 0.5 * math.log2(2 * math.pi * math.e * (variance + 2 * self.scale**2))
+        return spread - math.log2(2 * math.e * self.scale)
 
     def repeats(self, bound: float, *, failure: float) -> int:
         """Return 1 where one answer is enough, else ceil(ln(2/failure) / I(bound/scale)).

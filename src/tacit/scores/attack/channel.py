@@ -92,10 +92,16 @@ class Channel:
         reach = self.loss.difference_range(precision=self.precision)
         return reach if math.isfinite(reach) else _UNLIMITED * (1 + self.neutral_loss * unknown)
 
-    def unit(self, *, unknown: int, joint: bool = False) -> float:
+    def unit(self, *, unknown: int, asked: float | None = None) -> float:
         """Return u = twice the error of a total while ``unknown`` rows are not known: sums must differ by it.
 
-        Digits add up to less than twice the largest difference; with ``joint`` every row may cost the most.
+        Parameters
+        ----------
+        unknown
+            Rows that are not known yet; each costs the neutral loss.
+        asked
+            The most that asked rows may cost beyond; default: twice the largest difference, which digits
+            stay below.
 
         Examples
         --------
@@ -106,8 +112,8 @@ class Channel:
         0.02
         """
         reach = self.reach(unknown=unknown)
-        asked = reach * unknown if joint else 2 * reach
-        largest = (self.neutral_loss * unknown + asked) / self._terms
+        beyond = 2 * reach if asked is None else asked
+        largest = (self.neutral_loss * unknown + beyond) / self._terms
         if not self.root:
             return 2 * self._terms * self.answers.error(largest=largest)
         # Of a row of squared error none costs more than the reach, so neither does the mean.
@@ -155,7 +161,7 @@ def largest_step(loss: Loss, digits: tuple[int, ...], *, reach: float, precision
     >>> largest_step(SquaredError(), (0, 1), reach=1.0)
     1.0
     >>> round(largest_step(SquaredError(classes=3), (0, 1, 1), reach=2.0), 6)
-    1.0
+    2.0
     """
     top = reach / max(digits)
     if math.isinf(loss.difference_range(precision=precision)):

@@ -18,10 +18,10 @@ from tacit.scores.attack.steps import Labels, Query, Steps
 from tacit.scores.attack.weighing import DetectingMatrix, detecting_matrix
 from tacit.scores.losses.precision import Numbers
 
-__all__ = ["JointDesign", "WeighingScale", "weighing_scale"]
+__all__ = ["JointDesign", "WeighingScale", "cheapest_radices", "full_scale", "weighing_scale"]
 
-_MARGIN = 1.02  # differences are multiples of u up to rounding of the predictions: this leaves room for it
-_DEVIATION = 0.005  # of u, over all rows
+_MARGIN = 1.0025  # differences are multiples of u up to rounding of the predictions: this leaves room for it
+_DEVIATION = 0.001  # of u, over all rows
 _MOST_RADIX = 8
 
 
@@ -76,11 +76,26 @@ class WeighingScale:
         >>> scale.total(round(channel.score(p, np.array([1, 0, 1])), 3), p)
         -2
         """
+        return round(self.excess(answer, predictions) / self.unit)
+
+    def excess(self, answer: float, predictions: Numbers) -> float:
+        """Return what the rows cost beyond digit 0 for each: the unit times the weighted sum of digits.
+
+        Examples
+        --------
+        >>> from tacit.scores.attack import Rounded
+        >>> from tacit.scores.losses import SquaredError
+        >>> channel = Channel(loss=SquaredError(), rows=3, answers=Rounded(decimals=3))
+        >>> scale = weighing_scale(channel, digits=(0, 1))
+        >>> p = scale.predictions(np.array([0]), np.array([5]))
+        >>> round(scale.excess(channel.score(p, np.array([1, 0, 1])), p) / scale.unit, 9)
+        5.0
+        """
         table = self.channel.loss.row_losses(predictions, precision=self.channel.precision)
         base = table[:, self.digits.index(0)].tolist()
         total = self.channel.total(answer)
         high = float(total)
-        return round(math.fsum([high, float(total - Fraction(high)), *(-x for x in base)]) / self.unit)
+        return math.fsum([high, float(total - Fraction(high)), *(-x for x in base)])
 
 
 @lru_cache(maxsize=256)
@@ -101,8 +116,8 @@ def weighing_scale(channel: Channel, *, digits: tuple[int, ...]) -> WeighingScal
     ...
     tacit.privacy.errors.InvalidInput: answers must tell one row's label: under Rounded(decimals=3, ...) ...
     """
-    unit = channel.unit(unknown=channel.rows, joint=True) * _MARGIN
     reach = channel.reach(unknown=channel.rows)
+    unit = channel.unit(unknown=channel.rows, asked=reach * channel.rows) * _MARGIN
     top = max(digits)
     turned = tuple(top - digit for digit in digits)
     up = largest_step(channel.loss, digits, reach=reach, precision=channel.precision)
@@ -115,6 +130,23 @@ def weighing_scale(channel: Channel, *, digits: tuple[int, ...]) -> WeighingScal
         )
     low = min(high, int(_faithful(channel, turned, down, unit) / unit))
     return WeighingScale(channel=channel, digits=digits, unit=unit, low=low, high=high)
+
+
+def full_scale(channel: Channel, *, digits: tuple[int, ...]) -> WeighingScale:
+    """Return the scale whose unit is the largest difference that a row can have in either direction.
+
+    Examples
+    --------
+    >>> from tacit.scores.attack import Exact
+    >>> from tacit.scores.losses import SquaredError
+    >>> round(full_scale(Channel(loss=SquaredError(), rows=3, answers=Exact()), digits=(0, 1)).unit, 9)
+    1.0
+    """
+    top = max(digits)
+    reach = channel.reach(unknown=channel.rows)
+    both = (digits, tuple(top - digit for digit in digits))
+    unit = min(largest_step(channel.loss, way, reach=reach, precision=channel.precision) for way in both)
+    return WeighingScale(channel=channel, digits=digits, unit=unit * (1 - 1e-12), low=1, high=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, softmax
+from scipy.special import softmax
 
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.files import write_atomically
@@ -50,8 +50,9 @@ class MutatorNetwork:
     ----------
     layers
         The linear layers, with ReLU between them.
-    columns
-        Numbers in a prediction row: 1 (class 1's probability, by a sigmoid) or K (a softmax).
+    classes
+        Numbers in a prediction row, by a softmax. For two classes the paper has one number by a sigmoid; a softmax of
+        two is the same, and keeps small probabilities where a runtime's sigmoid loses them (onnxruntime's does).
     rows
         How many rows are one input; None for a network that works row by row.
 
@@ -64,12 +65,12 @@ class MutatorNetwork:
     >>> rng = np.random.default_rng(0)
     >>> features = rng.normal(size=(5, 3))
     >>> network = MutatorNetwork.for_rows(features, [0.5, 0.1, 0.5, 0.5, 0.9], rng=rng)
-    >>> network.predict(features[::-1])
+    >>> network.predict(features[::-1])[:, 1]
     array([0.9, 0.5, 0.5, 0.1, 0.5])
     """
 
     layers: tuple[Layer, ...]
-    columns: int
+    classes: int
     rows: int | None
 
     @classmethod
@@ -110,7 +111,7 @@ class MutatorNetwork:
         --------
         >>> rng = np.random.default_rng(0)
         >>> network = MutatorNetwork.for_whole_set([0.1, 0.5, 0.9], features=2, rng=rng)
-        >>> network.predict(rng.normal(size=(3, 2)))
+        >>> network.predict(rng.normal(size=(3, 2)))[:, 1]
         array([0.1, 0.5, 0.9])
         """
         logits = _logits(predictions, dtype=dtype)
@@ -120,7 +121,7 @@ class MutatorNetwork:
         dead = Layer(weights=-np.abs(_draw((width, width), rng)), bias=-np.abs(_draw((width,), rng)))
         last = Layer(weights=_draw((width, logits.size), rng), bias=logits.ravel())
         layers = _cast((ordinary, dead, last), dtype)
-        return cls(layers=layers, columns=logits.shape[1], rows=len(logits))
+        return cls(layers=layers, classes=logits.shape[1], rows=len(logits))
 
     @classmethod
     def for_rows(
@@ -184,7 +185,7 @@ class MutatorNetwork:
         >>> features = rng.normal(size=(50, 3))
         >>> hashed = RowHash.of(features, rng=rng)
         >>> queries = rng.uniform(size=(2, 50))
-        >>> np.allclose([MutatorNetwork.for_hash(hashed, q).predict(features) for q in queries], queries)
+        >>> np.allclose([MutatorNetwork.for_hash(hashed, q).predict(features)[:, 1] for q in queries], queries)
         True
         """
         dtype = hashed.weights.dtype.type
@@ -195,7 +196,7 @@ class MutatorNetwork:
         first = Layer(weights=hashed.weights, bias=hashed.bias)
         select = Layer(weights=-hashed.strengths(asked), bias=np.ones(len(asked)))
         last = Layer(weights=logits[asked], bias=np.zeros(logits.shape[1]))
-        return cls(layers=_cast((first, select, last), dtype), columns=logits.shape[1], rows=None)
+        return cls(layers=_cast((first, select, last), dtype), classes=logits.shape[1], rows=None)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -210,13 +211,14 @@ class MutatorNetwork:
         return self.layers[0].weights.dtype
 
     def predict(self, features: ArrayLike) -> Floats:
-        """Return the network's predictions: (rows,) for one column, else (rows, classes).
+        """Return the network's predictions, (rows, classes).
 
         Examples
         --------
         >>> network = MutatorNetwork.for_whole_set([0.25, 0.5], features=3, rng=np.random.default_rng(0))
         >>> network.predict(np.zeros((2, 3)))
-        array([0.25, 0.5 ])
+        array([[0.75, 0.25],
+               [0.5 , 0.5 ]])
         """
         values = feature_table(features, dtype=self.dtype.type)
         if self.rows is not None:
@@ -227,8 +229,8 @@ class MutatorNetwork:
             )
         for layer in self.layers[:-1]:
             values = np.maximum(values @ layer.weights + layer.bias, 0)
-        values = (values @ self.layers[-1].weights + self.layers[-1].bias).reshape(-1, self.columns)
-        return np.asarray(expit(values[:, 0]) if self.columns == 1 else softmax(values, axis=1))
+        logits = values @ self.layers[-1].weights + self.layers[-1].bias
+        return np.asarray(softmax(logits.reshape(-1, self.classes), axis=1))
 
     def to_torch(self) -> torch.nn.Module:
         """Return the network as a ``torch.nn.Sequential`` in evaluation mode.
@@ -238,8 +240,8 @@ class MutatorNetwork:
         >>> network = MutatorNetwork.for_rows([[0.0], [1.0]], [0.5, 0.25], rng=np.random.default_rng(0), width=2)
         >>> import torch
         >>> network.to_torch()(torch.tensor([[1.0], [0.0]], dtype=torch.float64)).detach().numpy().round(6)
-        array([[0.25],
-               [0.5 ]])
+        array([[0.75, 0.25],
+               [0.5 , 0.5 ]])
         """
         library = _extra("torch")
         nn = library.nn
@@ -252,13 +254,12 @@ class MutatorNetwork:
             parts += [linear, nn.ReLU()]
         parts.pop()
         if self.rows is not None:
-            parts.append(nn.Unflatten(0, (self.rows, self.columns)))
-        parts.append(nn.Sigmoid() if self.columns == 1 else nn.Softmax(dim=-1))
-        module: torch.nn.Module = nn.Sequential(*parts).eval()
+            parts.append(nn.Unflatten(0, (self.rows, self.classes)))
+        module: torch.nn.Module = nn.Sequential(*parts, nn.Softmax(dim=-1)).eval()
         return module
 
     def to_onnx(self) -> bytes:
-        """Return the network as a serialised ONNX model: Gemm, Relu, and Sigmoid or Softmax.
+        """Return the network as a serialised ONNX model: Gemm, Relu and Softmax.
 
         The whole-set form has a Reshape at each end, and its first axis is fixed to the number of rows.
 
@@ -267,7 +268,7 @@ class MutatorNetwork:
         >>> network = MutatorNetwork.for_rows([[0.0], [1.0]], [0.5, 0.25], rng=np.random.default_rng(0), width=2)
         >>> import onnx
         >>> [node.op_type for node in onnx.load_from_string(network.to_onnx()).graph.node]
-        ['Gemm', 'Relu', 'Gemm', 'Relu', 'Gemm', 'Sigmoid']
+        ['Gemm', 'Relu', 'Gemm', 'Relu', 'Gemm', 'Softmax']
         """
         return _onnx_bytes(self)
 
@@ -289,16 +290,20 @@ class MutatorNetwork:
 
 
 def _logits(predictions: ArrayLike, *, dtype: type[np.floating[Any]]) -> Floats:
-    """Return (rows, columns) logits, 0 for 1/K; a probability of 0 becomes a logit whose exponential underflows."""
+    """Return (rows, classes) logits, 0 for 1/K; a probability of 0 becomes a logit whose exponential underflows."""
     p = np.asarray(predictions, dtype=np.float64)
     if p.ndim not in (1, 2) or p.size == 0 or not ((p >= 0) & (p <= 1)).all():
         raise InvalidInput(f"predictions must be probabilities, (rows,) or (rows, classes), got shape {p.shape}")
     if p.ndim == 2 and (p.shape[1] < 2 or np.abs(p.sum(axis=1) - 1).max() > 1e-6):
         raise InvalidInput("predictions must have two columns at least, and rows that sum to 1")
     with np.errstate(divide="ignore"):
-        logits = (np.log(p) - np.log1p(-p))[:, None] if p.ndim == 1 else np.log(p / p.max(axis=1, keepdims=True))
+        if p.ndim == 1:
+            logit = np.log(p) - np.log1p(-p)
+            logits = np.stack([np.minimum(-logit, 0), np.minimum(logit, 0)], axis=1)
+        else:
+            logits = np.log(p / p.max(axis=1, keepdims=True))
     least = float(np.log(np.finfo(dtype).smallest_subnormal)) - 20
-    return np.asarray(np.clip(logits, least, -least))
+    return np.asarray(np.maximum(logits, least))
 
 
 def _by_distinct_row(logits: Floats, place: NDArray[np.intp]) -> Floats:
@@ -355,8 +360,8 @@ def _onnx_bytes(network: MutatorNetwork) -> bytes:
     nodes.pop()
     value = nodes[-1].output[0]
     if network.rows is not None:
-        add("Reshape", np.array([network.rows, network.columns]))
-    add("Sigmoid") if network.columns == 1 else add("Softmax", axis=-1)
+        add("Reshape", np.array([network.rows, network.classes]))
+    add("Softmax", axis=-1)
     kind = helper.np_dtype_to_tensor_dtype(network.dtype)
     batch: int | str = "batch" if network.rows is None else network.rows
     inputs = len(network.layers[0].weights) // (network.rows or 1)
@@ -364,7 +369,7 @@ def _onnx_bytes(network: MutatorNetwork) -> bytes:
         nodes,
         "model",
         [helper.make_tensor_value_info("features", kind, [batch, inputs])],
-        [helper.make_tensor_value_info(value, kind, [batch, network.columns])],
+        [helper.make_tensor_value_info(value, kind, [batch, network.classes])],
         weights,
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)

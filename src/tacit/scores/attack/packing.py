@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -81,9 +81,7 @@ class PackedQuery:
         predictions[rows] = loss.prediction_for(steps[:, None] * digits, precision=precision)
         return predictions
 
-    def read(
-        self, answer: float, predictions: Numbers, *, channel: Channel, known: NDArray[np.int64]
-    ) -> list[int]:
+    def read(self, answer: float, predictions: Numbers, *, channel: Channel, known: NDArray[np.int64]) -> list[int]:
         """Return each item's sum of digits, or raise if no labels give this answer.
 
         What the host's summation rounds away is the same for all labels, up to little: a first reading is
@@ -161,7 +159,32 @@ def pack(items: Iterable[Item], *, channel: Channel, unknown: int) -> PackedQuer
     >>> len(pack(items, channel=channel, unknown=2201).items)
     11
     """
-    unit = channel.unit(unknown=unknown)
+    asked: float | None = None
+    offered = _Offered(items)
+    while True:
+        query = _fill(iter(offered), channel, unknown, asked)
+        most = math.fsum(_most(item) * step for item, step in zip(query.items, query.steps, strict=True))
+        if most <= (asked or 2 * channel.reach(unknown=unknown)):
+            return query
+        asked = 1.1 * most  # counts of many rows cost more than digits do: reckon with their rounding
+
+
+class _Offered:
+    """Items that may be looked at again, taken from their source only once."""
+
+    def __init__(self, items: Iterable[Item]) -> None:
+        self.source = iter(items)
+        self.seen: list[Item] = []
+
+    def __iter__(self) -> Iterator[Item]:
+        yield from self.seen
+        for item in self.source:
+            self.seen.append(item)
+            yield item
+
+
+def _fill(items: Iterator[Item], channel: Channel, unknown: int, asked: float | None) -> PackedQuery:
+    unit = channel.unit(unknown=unknown, asked=asked)
     reach = channel.reach(unknown=unknown)
     taken: list[Item] = []
     limits: list[float] = []
@@ -179,6 +202,10 @@ def pack(items: Iterable[Item], *, channel: Channel, unknown: int) -> PackedQuer
             break
     stretch = min((limit / step for limit, step in zip(limits, steps, strict=True)), default=1.0) * _SLACK
     return PackedQuery(items=tuple(taken), steps=tuple(s * stretch for s in steps), unit=unit * stretch)
+
+
+def _most(item: Item) -> int:
+    return item.low + item.radix - 1
 
 
 @lru_cache(maxsize=4096)
@@ -220,7 +247,7 @@ def certain_predictions(channel: Channel, labels: NDArray[np.int64]) -> Numbers:
     --------
     >>> from tacit.scores.attack import Exact
     >>> from tacit.scores.losses import SquaredError
-    >>> certain_predictions(Channel(loss=SquaredError(), rows=2, answers=Exact()), np.array([1, 0]))
+    >>> certain_predictions(Channel(loss=SquaredError(), rows=2, answers=Exact()), np.array([1, 0])).round(9)
     array([1., 0.])
     """
     classes = channel.loss.classes
@@ -239,16 +266,15 @@ def _fitting(item: Item, step: float, channel: Channel, reach: float) -> Item | 
         return None
     classes = len(item.digits[0])
     for radix in range(item.radix - 1, 1, -1):
-        part = row_item(
-            item.rows[0], candidates=item.candidates, classes=classes, groups=radix, size=item.size
-        )
+        part = row_item(item.rows[0], candidates=item.candidates, classes=classes, groups=radix, size=item.size)
         if step <= _limit(part, channel, reach):
             return part
     return None
 
 
 def _limit(item: Item, channel: Channel, reach: float) -> float:
-    return largest_step(channel.loss, item.digits[0], reach=reach, precision=channel.precision)
+    limit = largest_step(channel.loss, item.digits[0], reach=reach, precision=channel.precision)
+    return limit if len(item.rows) == 1 else min(limit, reach / _most(item))
 
 
 def _realised(table: Numbers, item: Item) -> float:

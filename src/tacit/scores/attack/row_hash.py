@@ -105,7 +105,7 @@ class RowHash:
         X, place = np.unique(given, axis=0, return_inverse=True)
         place = place.reshape(-1)
         wanted = np.zeros(len(X), dtype=bool)
-        wanted[place if asked is None else place[np.asarray(asked, dtype=bool)]] = True
+        wanted[place[_mask(asked, rows=len(given))]] = True
         units = _enough_units(X, np.flatnonzero(wanted), count=check_count(width, name="width"), rng=rng)
         return cls(
             weights=np.stack([unit.weights for unit in units], axis=1).astype(dtype),
@@ -144,6 +144,13 @@ def feature_table(rows: ArrayLike, *, dtype: type[np.floating[Any]]) -> Floats:
             f"rows must be a table of finite numbers with at least one row and one column, got shape {given.shape}"
         )
     return given
+
+
+def _mask(asked: ArrayLike | None, *, rows: int) -> NDArray[np.bool_]:
+    mask = np.ones(rows, dtype=bool) if asked is None else np.asarray(asked, dtype=bool)
+    if mask.shape != (rows,):
+        raise InvalidInput(f"predictions and asked must be one for each of the {rows} rows, got {len(mask)}")
+    return mask
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

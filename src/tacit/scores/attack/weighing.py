@@ -132,11 +132,11 @@ class DetectingMatrix:
     def _labels_of(self, total: int, size: int) -> Entries:
         if self.radix > 2:
             count = len(_coefficients(size, self._range))
-            return digits_of([total], count=count, radix=self.radix)[0]
+            return digits_of([total], count=count, radix=self.radix).reshape(-1)
         heavy = _heavy(size, self._range)
         heavy_total, light_total = divmod(total, 1 << size)
-        bits = (subset_of([heavy_total], weights=heavy)[0], digits_of([light_total], count=size)[0])
-        return np.concatenate(bits)
+        bits = (subset_of([heavy_total], weights=heavy), digits_of([light_total], count=size))
+        return np.concatenate(bits, axis=None)
 
     def _sets(self) -> Iterator[tuple[int, slice]]:
         start = 0
@@ -157,7 +157,8 @@ class DetectingMatrix:
         plus = np.minimum(coefficients, np.int64(self.high) << halves)
         share = np.where(signs > 0, plus, coefficients - plus)
         # Of ranks 2 r and 2 r + 1 one point has positive sign and one negative.
-        return signs * ((share >> halves) + (ranks // 2 < (share & ((1 << halves) - 1))))
+        entries: Entries = signs * ((share >> halves) + (ranks // 2 < (share & ((1 << halves) - 1))))
+        return entries
 
 
 def detecting_matrix(labels: int, *, low: float, high: float, radix: int = 2) -> DetectingMatrix:
@@ -210,8 +211,8 @@ def _columns(queries: int, entries: tuple[int, int, int]) -> tuple[Entries, Entr
 
 
 def _signs(points: Entries, sets: Entries) -> Entries:
-    parity = np.bitwise_count(points ^ sets).astype(np.int64) & 1
-    return 1 - 2 * parity
+    signs: Entries = 1 - 2 * (np.bitwise_count(points ^ sets).astype(np.int64) & 1)
+    return signs
 
 
 def _rank(points: Entries, sets: Entries) -> tuple[Entries, Entries]:

@@ -31,10 +31,10 @@ class CountDesign(Design):
     --------
     >>> from tacit.scores.attack import Exact
     >>> CountDesign(metric=F1(), rows=100, answers=Exact()).queries
-    38
+    41
     """
 
-    metric: F1 | Accuracy
+    metric: _CountMetric
     rows: int
     answers: Answers
 
@@ -91,7 +91,7 @@ class _CountMetric(Metric):
         --------
         >>> from tacit.scores.attack import Exact, Accuracy
         >>> next(Accuracy().designs(rows=100, answers=Exact())).queries
-        38
+        41
         """
         yield CountDesign(metric=self, rows=rows, answers=answers)
 

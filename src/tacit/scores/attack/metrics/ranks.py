@@ -100,7 +100,7 @@ class RankDesign(Design):
     >>> from tacit.scores.attack import Exact
     >>> design = RankDesign(rows=2201, answers=Exact())
     >>> design.queries, design.expected
-    (250, False)
+    (228, False)
     """
 
     rows: int
@@ -174,7 +174,7 @@ class RankDesign(Design):
         """Ask for single rows, by the sign of AUC - 1/2, until the known rows of one class tell its size."""
         error = self.answers.error(largest=1.0)
         for row in rows:
-            answer = yield Query(_on_top(self.rows, [row]), labels.copy())
+            answer = yield Query(_on_top(self.rows, np.array([row])), labels.copy())
             away = abs(answer - 0.5)
             if away <= error:
                 raise InconsistentAnswer
@@ -210,7 +210,7 @@ def _length(rows: int, known: int, gap: int) -> int:
         length += 1
 
 
-def _on_top(rows: int, chosen: ArrayLike) -> Numbers:
+def _on_top(rows: int, chosen: Labels) -> Numbers:
     scores = np.zeros(rows)
     scores[chosen] = 1.0
     return scores

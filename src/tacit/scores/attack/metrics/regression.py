@@ -108,7 +108,7 @@ class RootMeanSquaredError(Metric):
         --------
         >>> from tacit.scores.attack import Bounded
         >>> round(RootMeanSquaredError().largest_weight(rows=100, answers=Bounded(tau=1e-4)), 3)
-        49.998
+        49.995
         """
         return 1.0 / (2 * rows * answers.error(largest=0.5) * (1 + answers.error(largest=0.5)))
 
