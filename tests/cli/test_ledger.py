@@ -2,6 +2,8 @@
 
 import json
 import re
+import shlex
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -176,6 +178,25 @@ def test_a_refused_data_set_makes_no_ledger(run, tmp_path):
     with pytest.raises(InvalidInput):
         run("create adult --data nowhere.csv --unit label --epsilon 1")
     assert not (tmp_path / "ledger.db").exists()
+
+
+def test_the_documented_commands_print_what_the_page_says(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    page = (Path(__file__).parents[2] / "docs" / "ledger.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```console\n(.*?)```", page, flags=re.DOTALL)
+    steps = [step for block in blocks for step in re.split(r"^\$ tacit ledger ", block, flags=re.MULTILINE)[1:]]
+    assert len(steps) == 9
+    for step in steps:
+        command, _, expected = step.partition("\n")
+        try:
+            printed = run(shlex.split(command))
+        except BudgetExceeded as error:
+            printed = f"{error}\n"
+        assert without_days(printed) == without_days(expected)
+
+
+def without_days(text):
+    return re.sub(r"\d{4}-\d\d-\d\d", "a day", text)
 
 
 def test_every_option_has_a_help_text():
