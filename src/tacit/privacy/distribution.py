@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.signal import fftconvolve
 
 __all__ = ["INTERVAL", "LossDistribution"]
 
@@ -191,6 +190,8 @@ def _convolve(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[n
         return result, 0.0
     if len(a) * len(b) <= _DIRECT:
         return np.convolve(a, b), 0.0
+    from scipy.signal import fftconvolve  # half a second of import that short distributions do not need
+
     size = len(a) + len(b) - 1
     # |error| of each entry <= 6 u log2(n) |a|_2 |b|_2 (Higham 2002, Theorem 24.2, forward and back)
     error = 6 * 2.0**-53 * math.log2(2 * size) * float(np.linalg.norm(a) * np.linalg.norm(b))
