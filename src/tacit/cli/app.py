@@ -17,7 +17,11 @@ from tacit import __version__
 
 __all__ = ["AREAS", "app", "load_area", "main"]
 
-AREAS: dict[str, str] = {}
+AREAS = {
+    "audit": "Measure what each surface gives away, and write one page.",
+    "ledger": "What data sets may spend and have spent, over all surfaces.",
+    "scores": "How many submissions until the labels are public.",
+}
 """Name and one sentence of each area; ``tacit.cli.<name>`` holds its ``app``."""
 
 _COMPLETION = ("install_completion", "show_completion")  # typer gives them to every app; they only work on the root
