@@ -4,8 +4,10 @@ import itertools
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from glob import glob
 from pathlib import Path
@@ -15,6 +17,7 @@ import pytest
 
 from tacit.privacy.ledger import Ledger
 
+PATIENCE = 120
 _NUMBERS = itertools.count()
 
 
@@ -135,4 +138,12 @@ def start(function: Callable[[], None]) -> int:
 
 
 def wait(child: int) -> int:
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        ended, status = os.waitpid(child, os.WNOHANG)
+        if ended:
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(0.002)
+    os.kill(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    raise AssertionError(f"a child did not end within {PATIENCE} s")

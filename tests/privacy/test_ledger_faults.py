@@ -156,13 +156,8 @@ class TestKills:
 
         def open_old_ledger():
             if not places:
-                with monkeypatch.context() as patch:
-                    patch.setattr("tacit.privacy.ledger.ledger.migrate", lambda c: migrate(c, to="0001"))
-                    patch.setattr("tacit.privacy.ledger.ledger.HEAD", "0001")
-                    places.append(new_location())
-                    ledger = Ledger.create(places[0])
-                    ledger.register([0, 1], name="adult", budget=PLENTY)
-                    ledger.charge("adult", TENTH, purpose="a")
+                places.append(new_location())
+                create_old_ledger(places[0], monkeypatch)
             return lambda: Ledger.open(places[0])
 
         def check():
@@ -193,6 +188,15 @@ class TestKills:
             os.waitpid(child, 0)
             check_books(Ledger.open(location), released=len(releases))
         assert len(releases) > 0
+
+
+def create_old_ledger(location, monkeypatch):
+    with monkeypatch.context() as patch:
+        patch.setattr("tacit.privacy.ledger.ledger.migrate", lambda connection: migrate(connection, to="0001"))
+        patch.setattr("tacit.privacy.ledger.ledger.HEAD", "0001")
+        ledger = Ledger.create(location)
+        ledger.register([0, 1], name="adult", budget=PLENTY)
+        ledger.charge("adult", TENTH, purpose="a")
 
 
 def is_absent(location):
@@ -284,6 +288,26 @@ class TestRaces:
         assert fork_all([create] * 8) == [0] * 8
         assert winners.read_text() == "x"
         assert Ledger.open(location).data_sets == ()
+
+    def test_eight_processes_migrate_once(self, location, fork_all, monkeypatch):
+        create_old_ledger(location, monkeypatch)
+        assert fork_all([lambda: Ledger.open(location)] * 8) == [0] * 8
+        check_books(Ledger.open(location), released=1)
+
+    def test_a_statement_shows_one_moment(self, ledger, location, fork_all):
+        """While others charge, the spend that is read belongs to the entries that are read."""
+        ledger.register([0, 1], name="adult", budget=Guarantee(unit=Unit.LABEL, epsilon=100.0))
+
+        def charge():
+            for _ in range(10):
+                ledger.charge("adult", TENTH, purpose="a")
+
+        def read():
+            for _ in range(20):
+                statement = ledger.statement("adult")
+                assert statement.spent == pytest.approx(0.1 * len(statement.entries))
+
+        assert fork_all([charge, charge, read, read]) == [0] * 4
 
 
 @pytest.fixture

@@ -118,6 +118,8 @@ def _begin_postgresql(connection: Connection) -> None:
     if connection.get_execution_options().get("writing"):
         # a server may have it off, and then forgets the last commits when its machine stops
         connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+    else:
+        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
 
 
 def _sentence(where: str, message: str) -> str:

@@ -24,7 +24,7 @@ from tacit.privacy.ledger.migrate import HEAD, REVISIONS, current_revision, migr
 from tacit.privacy.ledger.records import Part, Receipt, Statement, Version, check_text
 from tacit.privacy.ledger.rows import Rows
 from tacit.privacy.ledger.schema import DATA_SET, LEDGER
-from tacit.privacy.ledger.sqlite_file import stamp
+from tacit.privacy.ledger.sqlite_file import APPLICATION_ID, stamp
 from tacit.privacy.ledger.statement import statement
 from tacit.privacy.ledger.transfer import export, read_export
 from tacit.privacy.ledger.transfer import restore as restore_rows
@@ -121,6 +121,7 @@ class Ledger:
             )
         if revision != HEAD:
             with database.writing() as connection:
+                _lock_schema(database, connection)
                 migrate(connection)
         with database.reading() as connection:
             return cls(database, _secret(connection))
@@ -361,16 +362,20 @@ def _fill(database: Database, document: Mapping[str, Any] | None) -> None:
     """Make the tables and the secret, or those of an export, in one transaction."""
     secret = secrets.token_bytes(32) if document is None else bytes.fromhex(document["secret"])
     with database.writing() as connection:
-        if database.file is None:
-            # two processes that create at once: the second waits, and then finds a ledger
-            connection.execute(text("SELECT pg_advisory_xact_lock(502807)"))
-            if current_revision(connection) is not None:
-                raise LedgerError(f"there is a ledger at {database.where} already; it was left as it is")
+        _lock_schema(database, connection)
+        if current_revision(connection) is not None:
+            raise LedgerError(f"there is a ledger at {database.where} already; it was left as it is")
         migrate(connection)
         rows = Rows(connection, secret)
         rows.add(LEDGER, id=1, secret=secret, time=now() if document is None else document["time"])
         if document is not None:
             restore_rows(rows, document)
+
+
+def _lock_schema(database: Database, connection: Connection) -> None:
+    """Let one process at a time change the schema; SQLite's writing transactions do so anyway."""
+    if database.file is None:
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({APPLICATION_ID})"))
 
 
 def _check_sound(database: Database, connection: Connection) -> None:
