@@ -88,3 +88,19 @@ def test_dp_accounting_event_ignores_count_and_ours_does_not():
         epsilons.append(accountant.get_epsilon(1e-9))
     assert epsilons[0] == pytest.approx(epsilons[1])
     assert ComposedLoss(parts=(PureLoss(epsilon=1.0),) * 10).distribution().epsilon_at(1e-9) > 9
+
+
+@pytest.mark.parametrize(("scale", "sensitivity"), [(4, 1), (300, 70), (40_000, 10_000), (2**40, 2**38)])
+def test_large_discrete_gaussians_cost_as_the_continuous_one(scale, sensitivity):
+    """Outcomes are taken together where their losses hardly differ; the cost must not fall, nor rise by much."""
+    ours = DiscreteGaussianLoss(scale=Fraction(scale), sensitivity=sensitivity)
+    exactly = ours.epsilon_at(1e-6)
+    assert exactly <= ours.distribution().epsilon_at(1e-6) <= exactly + 1e-4
+    continuous = GaussianLoss(scale=scale / sensitivity, sensitivity=1.0).distribution().power(50)
+    assert ours.distribution().power(50).epsilon_at(1e-6) == pytest.approx(continuous.epsilon_at(1e-6), rel=1e-4)
+
+
+def test_large_discrete_laplace_is_still_pure():
+    loss = DiscreteLaplaceLoss(scale=Fraction(2**30), sensitivity=2**31)
+    assert loss.pure_epsilon == 2.0
+    assert 2.0 - 1e-6 < loss.distribution().epsilon_at(1e-9) <= 2.0

@@ -10,7 +10,7 @@ from tacit.privacy.errors import (
     TacitError,
     UnitMismatch,
 )
-from tacit.privacy.guarantee import Guarantee, NoGuarantee, Promise, Unit, epsilon_of
+from tacit.privacy.guarantee import Guarantee, NoGuarantee, Promise, Unit
 from tacit.privacy.loss import (
     ApproximateLoss,
     ComposedLoss,
@@ -44,7 +44,6 @@ __all__ = [
     "UnitMismatch",
     "compose",
     "compose_parallel",
-    "epsilon_of",
     "open_release_writer",
     "read_release",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from tacit.privacy.errors import InvalidInput, UnitMismatch
-from tacit.privacy.guarantee import Guarantee, epsilon_of
+from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.loss import ComposedLoss
 from tacit.privacy.rounding import check_delta
 
@@ -49,7 +49,7 @@ def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None) -> G
     assumptions = tuple(dict.fromkeys(a for part in parts for a in part.assumptions))
     return Guarantee(
         unit=first.unit,
-        epsilon=_finite(epsilon_of(loss, delta=target), target),
+        epsilon=_finite(loss.epsilon_at(target), target),
         delta=target,
         rows=first.rows,
         loss=loss,

@@ -65,7 +65,8 @@ class LossDistribution:
         share = np.expm1(-np.clip(loss - below * INTERVAL, 0, INTERVAL)) / math.expm1(-INTERVAL)
         lower = int(below.min(initial=0)) if len(below) else 0
         size = int(below.max(initial=lower)) - lower + 2
-        grid = np.bincount(below - lower, weights=mass * (1 - share), minlength=size)
+        grid = np.zeros(size)
+        grid += np.bincount(below - lower, weights=mass * (1 - share), minlength=size)
         grid += np.bincount(below - lower + 1, weights=mass * share, minlength=size)
         return cls(lower, grid, infinity)._trim()
 
@@ -159,7 +160,7 @@ class LossDistribution:
         return cls(lower, np.frombuffer(masses, dtype="<f8").astype(np.float64), infinity)
 
     def _losses(self) -> NDArray[np.float64]:
-        return (self.lower + np.arange(len(self.masses))) * INTERVAL
+        return np.asarray((self.lower + np.arange(len(self.masses))) * INTERVAL, dtype=np.float64)
 
     def _trim(self) -> LossDistribution:
         """Cut the tails: what is cut above becomes infinite, what is cut below is lifted."""

@@ -13,16 +13,14 @@ import mpmath
 from tacit.privacy.errors import InvalidInput, UnitMismatch
 from tacit.privacy.loss import (
     ApproximateLoss,
-    DiscreteGaussianLoss,
     PrivacyLoss,
     PureLoss,
-    distribution_of,
     loss_from_json,
     loss_to_json,
 )
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon, exact, format_up, round_up
 
-__all__ = ["Guarantee", "NoGuarantee", "Promise", "Unit", "epsilon_of", "promise_from_json"]
+__all__ = ["Guarantee", "NoGuarantee", "Promise", "Unit", "promise_from_json"]
 
 
 class Unit(StrEnum):
@@ -79,10 +77,11 @@ class Guarantee:
         object.__setattr__(self, "delta", check_delta(self.delta))
         object.__setattr__(self, "rows", check_count(self.rows, name="rows"))
         object.__setattr__(self, "assumptions", tuple(self.assumptions))
-        if self.loss is not None and epsilon_of(self.loss, delta=self.delta) > self.epsilon:
+        least = 0.0 if self.loss is None else self.loss.epsilon_at(self.delta)
+        if least > self.epsilon:
             raise InvalidInput(
-                f"epsilon must be at least {epsilon_of(self.loss, delta=self.delta)!r}, what the mechanism's "
-                f"privacy loss costs at delta {self.delta!r}, got {self.epsilon!r}"
+                f"epsilon must be at least {least!r}, what the mechanism's privacy loss costs at delta "
+                f"{self.delta!r}, got {self.epsilon!r}"
             )
 
     @classmethod
@@ -99,7 +98,7 @@ class Guarantee:
         >>> Guarantee.from_loss(loss, unit=Unit.LABEL).epsilon
         0.5
         """
-        epsilon = epsilon_of(loss, delta=check_delta(delta))
+        epsilon = loss.epsilon_at(check_delta(delta))
         if not math.isfinite(epsilon):
             raise InvalidInput(f"delta must be larger than {delta!r}: at that delta this mechanism has no epsilon")
         return cls(unit=unit, epsilon=epsilon, delta=delta, loss=loss, assumptions=assumptions)
@@ -237,22 +236,6 @@ def promise_from_json(document: Mapping[str, Any]) -> Promise:
         loss=None if loss is None else loss_from_json(loss),
         assumptions=tuple(document.get("assumptions", ())),
     )
-
-
-def epsilon_of(loss: PrivacyLoss, *, delta: float) -> float:
-    """Return what a loss costs at ``delta``, rounded up: the lesser of its pure epsilon and its distribution's.
-
-    Examples
-    --------
-    >>> epsilon_of(PureLoss(epsilon=1.0), delta=0.0)
-    1.0
-    """
-    pure = loss.pure_epsilon
-    if delta == 0:
-        return pure
-    if isinstance(loss, DiscreteGaussianLoss):
-        return loss.epsilon_at(delta)
-    return min(pure, distribution_of(loss).epsilon_at(delta))
 
 
 def _unit(unit: str) -> Unit:

@@ -44,6 +44,8 @@ class PrivacyLoss(Protocol):
 
     kind: ClassVar[str]
 
+    def __hash__(self) -> int: ...
+
     @property
     def pure_epsilon(self) -> float:
         """The least epsilon at delta 0, or infinity."""
