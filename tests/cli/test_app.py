@@ -69,7 +69,7 @@ def test_a_command_that_works_exits_with_0(run):
 
 def test_a_mistake_of_the_user_is_one_sentence_and_exit_code_2(run):
     error = InvalidInput("epsilon must be > 0,\n got -1.0")
-    assert run(fail_with(error)) == (2, "", "error: epsilon must be > 0, got -1.0\n")
+    assert run(fail_with(error)) == (2, "", "epsilon must be > 0, got -1.0\n")
 
 
 def test_a_refused_charge_exits_with_2(run):
@@ -81,13 +81,13 @@ def test_a_refused_charge_exits_with_2(run):
 def test_a_file_that_cannot_be_opened_is_named(run, tmp_path):
     code, out, err = run(lambda: open(tmp_path / "absent.csv").close())
     assert (code, out) == (2, "")
-    assert err == f"error: {tmp_path / 'absent.csv'}: No such file or directory\n"
+    assert err == f"{tmp_path / 'absent.csv'}: No such file or directory\n"
 
 
 def test_an_unexpected_error_asks_to_be_reported(run):
     code, out, err = run(fail_with(RuntimeError("boom")))
     assert (code, out) == (1, "")
-    assert err.startswith("error: unexpected RuntimeError: boom; please report it")
+    assert err.startswith("unexpected RuntimeError: boom; please report it")
     assert err.count("\n") == 1
 
 
@@ -96,7 +96,7 @@ def test_the_traceback_is_shown_on_demand(run, monkeypatch):
     code, _, err = run(fail_with(InvalidInput("no")))
     assert code == 2
     assert "Traceback (most recent call last)" in err
-    assert err.endswith("error: no\n")
+    assert err.endswith("\nno\n")
 
 
 def test_an_unknown_command_is_a_usage_error(capsys):

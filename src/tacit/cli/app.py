@@ -88,8 +88,8 @@ def _root(
 ) -> None:
     """Learn from labels you are not allowed to see, and measure what every release gives away.
 
-    Results go to standard output, progress and errors to standard error. Exit codes: 0 done, 1 a check
-    failed, 2 bad input or a refused release, 130 interrupted.
+    Results go to standard output, progress and errors to standard error. Exit codes: 0 done, 1 an unexpected
+    error, 2 bad input or a refused release, 130 interrupted.
     """
 
 
@@ -129,12 +129,11 @@ def _explain(error: Exception) -> int:
     if os.environ.get("TACIT_TRACEBACK"):
         traceback.print_exception(error)
     if isinstance(error, TacitError):
-        return _say(f"error: {error}", code=2)
+        return _say(str(error), code=2)
     if isinstance(error, OSError) and error.filename is not None:
-        return _say(f"error: {error.filename}: {error.strerror}", code=2)
+        return _say(f"{error.filename}: {error.strerror}", code=2)
     return _say(
-        f"error: unexpected {type(error).__name__}: {error}; please report it with the traceback that "
-        "TACIT_TRACEBACK=1 shows",
+        f"unexpected {type(error).__name__}: {error}; please report it with the traceback that TACIT_TRACEBACK=1 shows",
         code=1,
     )
 
