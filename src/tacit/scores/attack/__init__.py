@@ -25,12 +25,14 @@ from tacit.scores.attack.outcome import Outcome
 from tacit.scores.attack.plan import Ceilings, Plan, plan
 from tacit.scores.attack.prior import PriorDesign, prior_design
 from tacit.scores.attack.repeated import HadamardDesign, RepeatedDesign
+from tacit.scores.attack.scorers import SCORERS, Scorer, find_scorer, hidden
 from tacit.scores.attack.weighing import DetectingMatrix, detecting_matrix
 from tacit.scores.attack.weights import conway_guy_weights, power_weights
 
 __all__ = [
     "AUC",
     "F1",
+    "SCORERS",
     "AbsoluteError",
     "Accuracy",
     "Answers",
@@ -64,11 +66,14 @@ __all__ = [
     "RepeatedDesign",
     "RootMeanSquaredError",
     "Rounded",
+    "Scorer",
     "Shifted",
     "boosted_labels",
     "conway_guy_weights",
     "detecting_matrix",
     "exhaustive_labels",
+    "find_scorer",
+    "hidden",
     "infer_labels",
     "labels_from_one_score",
     "plan",

@@ -36,7 +36,7 @@ class WeighingScale:
     >>> channel = Channel(loss=sklearn_log_loss(), rows=2201, answers=Rounded(decimals=5))
     >>> scale = weighing_scale(channel, digits=(0, 1))
     >>> round(scale.unit, 5), scale.high
-    (0.02245, 1605)
+    (0.02207, 1633)
     """
 
     channel: Channel
@@ -54,8 +54,8 @@ class WeighingScale:
         >>> from tacit.scores.losses import SquaredError
         >>> channel = Channel(loss=SquaredError(), rows=3, answers=Rounded(decimals=1))
         >>> scale = weighing_scale(channel, digits=(0, 1))
-        >>> scale.predictions(np.array([2]), np.array([1])).round(3)
-        array([0.5  , 0.5  , 0.347])
+        >>> scale.predictions(np.array([2]), np.array([1])).round(2)
+        array([0.5 , 0.5 , 0.35])
         """
         loss, precision = self.channel.loss, self.channel.precision
         predictions = loss.neutral(self.channel.rows, precision=precision)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,14 @@ from tacit.scores.theory import queries_for
 __all__ = ["Ceilings", "Plan", "plan"]
 
 _FINE = 2.0**30
+_FORMULAS = {
+    "counting": "log2(1 + N L) / log2 K",
+    "entropy": "(1/2) log2(2 pi e ((sqrt(N) L/2 + 1/2)^2 + 1/12)) / log2 K",
+}
+_NOISE_FORMULAS = {
+    "counting": "infinite",
+    "entropy": "((1/2) log2(2 pi e (N (R/(2 N))^2 + variance of the noise)) - entropy of the noise) / log2 K",
+}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,12 +41,12 @@ class Ceilings:
     Parameters
     ----------
     counting
-        log2(1 + N L) / log2 K: an answer takes at most 1 + N L values. Holds for every attack.
+        An answer takes at most 1 + N L values. Holds for every attack; infinite under random noise.
     entropy
-        (1/2) log2(2 pi e (V + 1/12)) / log2 K with V = (sqrt(N) L/2 + 1/2)^2: no answer of variance V has more
-        entropy. Under random noise of variance S and entropy h instead
-        ((1/2) log2(2 pi e (V + S)) - h) / log2 K, V the score's variance: what a channel with this noise carries.
-        Holds for queries fixed beforehand and labels all equally likely.
+        No answer of this variance has more entropy; under random noise, no channel carries more. Holds for
+        queries fixed beforehand and labels all equally likely.
+    formulas
+        The formula of each, to print beside it.
 
     Examples
     --------
@@ -51,6 +59,7 @@ class Ceilings:
 
     counting: float
     entropy: float
+    formulas: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,8 +159,8 @@ class Plan:
             "depends_on_labels": self.design.expected,
             "failure_probability": self.design.failure,
             "ceiling_labels_per_query": self.ceilings.entropy,
-            "ceiling": "entropy: (1/2) log2(2 pi e (V + 1/12)) / log2 K, V = (sqrt(N) L/2 + 1/2)^2",
-            "ceiling_by_counting": self.ceilings.counting,
+            "ceiling": f"entropy: {self.ceilings.formulas['entropy']}",
+            "ceiling_by_counting": self.ceilings.counting if math.isfinite(self.ceilings.counting) else None,
         }
 
 
@@ -258,9 +267,9 @@ def _is_fine(channel: Channel) -> bool:
 def _ceilings(metric: Loss | Metric, rows: int, answers: Answers | RandomNoise) -> Ceilings:
     if isinstance(answers, RandomNoise):
         bits = answers.capacity(rows * (_one_label(metric, rows, answers.scale) / 2) ** 2)
-        return Ceilings(counting=math.inf, entropy=bits / math.log2(metric.classes))
+        return Ceilings(counting=math.inf, entropy=bits / math.log2(metric.classes), formulas=_NOISE_FORMULAS)
     bounds = queries_for(rows, largest_weight=_largest_weight(metric, rows, answers), classes=metric.classes)
-    return Ceilings(counting=rows / bounds.counting, entropy=rows / bounds.entropy)
+    return Ceilings(counting=rows / bounds.counting, entropy=rows / bounds.entropy, formulas=_FORMULAS)
 
 
 def _largest_weight(metric: Loss | Metric, rows: int, answers: Answers) -> float:

