@@ -18,16 +18,35 @@ __all__ = ["AccuracyBounds", "bound_accuracy", "bound_point_accuracy", "hoeffdin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccuracyBounds:
-    """A probability of being right, from below and from above; 0 or 1 where a bound says nothing.
+    """A probability of being right, from below and from above.
+
+    Held as error probabilities, which can be far smaller than what 1 minus them resolves.
+
+    Parameters
+    ----------
+    least_error
+        The error is at least this.
+    largest_error
+        The error is at most this; above 1 it says nothing.
 
     Examples
     --------
-    >>> print(AccuracyBounds(low=0.25, high=0.95))
+    >>> print(AccuracyBounds(least_error=0.05, largest_error=0.75))
     0.2500 to 0.9500
     """
 
-    low: float
-    high: float
+    least_error: float
+    largest_error: float
+
+    @property
+    def low(self) -> float:
+        """The accuracy is at least this."""
+        return max(0.0, 1 - self.largest_error)
+
+    @property
+    def high(self) -> float:
+        """The accuracy is at most this."""
+        return 1 - self.least_error
 
     def __str__(self) -> str:
         return f"{self.low:.4f} to {self.high:.4f}"
@@ -87,7 +106,7 @@ def bound_point_accuracy(point: ArrayLike, *, mixture: MarginMixture, rows: int,
     n, keep = _check(mixture, rows, constant), 1 - 2 * mixture.flip
     wrong = math.exp(-5 * (1 + math.sqrt(n) * keep) ** 2 * r**2) / (2 * math.sqrt(2 * math.pi))
     missed = math.exp(-n * keep**2 * r**2 / 8) / 2 + math.e * math.exp(-constant * n * keep**2)
-    return AccuracyBounds(low=max(0.0, 1 - missed), high=1 - wrong)
+    return AccuracyBounds(least_error=wrong, largest_error=missed)
 
 
 def bound_accuracy(mixture: MarginMixture, *, rows: int, constant: float) -> AccuracyBounds:
@@ -122,7 +141,7 @@ def bound_accuracy(mixture: MarginMixture, *, rows: int, constant: float) -> Acc
     wrong = math.exp(-reach) * (1 - math.exp(-d / 16)) / (4 * math.sqrt(2 * math.pi))
     missed = math.exp(-n * keep**2 * gamma**4 / (16 * largest**2 * d)) / 2
     missed += math.exp(-d / 8) + math.e * math.exp(-constant * n * keep**2)
-    return AccuracyBounds(low=max(0.0, 1 - missed), high=1 - wrong)
+    return AccuracyBounds(least_error=wrong, largest_error=missed)
 
 
 def rows_needed(mixture: MarginMixture, *, error: float, constant: float) -> int:
