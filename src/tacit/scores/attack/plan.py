@@ -227,11 +227,12 @@ def plan(
 def _fewest(options: Iterator[Design], *, metric: Loss | Metric, rows: int, answers: Answers | RandomNoise) -> Design:
     """Return the design with the fewest queries of those that can tell labels apart at all."""
     best: Design | None = None
+    least = math.inf
     refusal = InvalidInput(f"answers must tell one row's label: {answers} hides it under {metric}, {rows} rows")
     for option in options:
         try:
-            if best is None or option.queries < best.queries:
-                best = option
+            if (queries := option.queries) < least:
+                best, least = option, queries
         except InvalidInput as error:
             refusal = error
     if best is None:
