@@ -1,5 +1,24 @@
 """One randomized label a row: protect it, learn from it, attack it."""
 
+from tacit.labels.learn import (
+    AccuracyEstimate,
+    AsGiven,
+    Confidence,
+    Consensus,
+    Denoise,
+    Forward,
+    Full,
+    LabelPrivateClassifier,
+    LabelPrivateRegressor,
+    Retrain,
+    RetrainingReport,
+    backward_loss,
+    debiased_accuracy,
+    debiased_scorer,
+    forward_loss,
+    generalised_cross_entropy,
+    symmetric_cross_entropy,
+)
 from tacit.labels.protect.bins import RandomizedResponseOnBins
 from tacit.labels.protect.coding import Classes
 from tacit.labels.protect.finite import FiniteMechanism
@@ -10,14 +29,31 @@ from tacit.labels.protect.response import RandomizedResponse
 from tacit.labels.protect.unbiased import OptimalUnbiased
 
 __all__ = [
+    "AccuracyEstimate",
+    "AsGiven",
     "Classes",
+    "Confidence",
+    "Consensus",
+    "Denoise",
     "FiniteMechanism",
+    "Forward",
+    "Full",
+    "LabelPrivateClassifier",
+    "LabelPrivateRegressor",
     "LaplaceOneHot",
     "MissingLabels",
     "OptimalUnbiased",
     "PriorRandomizedResponse",
     "RandomizedResponse",
     "RandomizedResponseOnBins",
+    "Retrain",
+    "RetrainingReport",
+    "backward_loss",
     "best_top_k",
+    "debiased_accuracy",
+    "debiased_scorer",
+    "forward_loss",
+    "generalised_cross_entropy",
     "release_labels",
+    "symmetric_cross_entropy",
 ]

@@ -8,6 +8,7 @@ from tacit.labels.learn.correction import (
     symmetric_cross_entropy,
 )
 from tacit.labels.learn.denoise import AsGiven, Denoise, Forward
+from tacit.labels.learn.regressor import LabelPrivateRegressor
 from tacit.labels.learn.retrain import Confidence, Consensus, Full, Retrain
 from tacit.labels.learn.validate import AccuracyEstimate, debiased_accuracy, debiased_scorer
 
@@ -20,6 +21,7 @@ __all__ = [
     "Forward",
     "Full",
     "LabelPrivateClassifier",
+    "LabelPrivateRegressor",
     "Retrain",
     "RetrainingReport",
     "backward_loss",

@@ -145,7 +145,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         >>> LabelPrivateClassifier(random_state=0).fit(X, y).classes_
         array([0, 1])
         """
-        rng = _generator(self.random_state)
+        rng = generator_from(self.random_state)
         check_count(self.rounds, name="rounds", least=0)
         features: NDArray[Any]
         if isinstance(y, Release):
@@ -265,7 +265,14 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         return Forward() if self.denoise is None else self.denoise
 
 
-def _generator(random_state: Any) -> np.random.Generator:  # noqa: ANN401
+def generator_from(random_state: Any) -> np.random.Generator:  # noqa: ANN401
+    """Return the operating system's generator for None, a seeded one for anything else.
+
+    Examples
+    --------
+    >>> is_seeded(generator_from(None)), is_seeded(generator_from(0))
+    (False, True)
+    """
     if random_state is None:
         return system_rng()
     if isinstance(random_state, np.random.Generator):

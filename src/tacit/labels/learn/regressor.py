@@ -1,0 +1,157 @@
+"""Train any scikit-learn regressor from numbers that were randomized before it saw them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
+from sklearn.linear_model import Ridge
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from tacit.labels.learn.classifier import generator_from
+from tacit.labels.protect.unbiased import OptimalUnbiased
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.noise import is_seeded
+from tacit.privacy.release import Release
+from tacit.privacy.rounding import check_count, check_epsilon
+
+__all__ = ["LabelPrivateRegressor"]
+
+
+class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
+    """Randomize the numbers once, in ``fit``, without bias, then train ``estimator`` on what was released.
+
+    A label is clipped to ``bounds``, rounded at random to one of two neighbouring levels so that its expectation
+    stays, and replaced by the best unbiased epsilon-DP randomizer on the levels. A squared-error learner then has
+    the same minimiser as on the clipped labels.
+
+    Unit: one row's label. Not protected: the features, the number of rows, and, where ``bounds`` is None, the
+    least and the largest label.
+
+    Parameters
+    ----------
+    estimator
+        A scikit-learn regressor; default ridge regression.
+    epsilon
+        > 0.
+    bounds
+        Public (least, largest) label; None declares those of y public.
+    levels
+        Number of equally spaced values that labels are rounded to.
+    prior
+        Public probabilities of the levels that the randomizer is best for; None: all equal.
+    ledger, dataset
+        Where to charge the guarantee, before anything is released.
+    random_state
+        None draws from the operating system: a real release. Anything else makes the release seeded.
+
+    Attributes
+    ----------
+    release_, guarantee_
+        What left, and what is promised about it.
+
+    References
+    ----------
+    Badanidiyuru et al. (2023); Ghazi et al. (2022).
+
+    Examples
+    --------
+    >>> X = np.linspace(0, 1, 2000)[:, None]
+    >>> model = LabelPrivateRegressor(epsilon=3.0, bounds=(0.0, 2.0), random_state=0).fit(X, 2 * X[:, 0])
+    >>> bool(abs(model.predict([[0.5]])[0] - 1.0) < 0.1), print(model.guarantee_)
+    epsilon 3 for one label
+    (True, None)
+    """
+
+    def __init__(
+        self,
+        estimator: Any = None,  # noqa: ANN401
+        *,
+        epsilon: float = 1.0,
+        bounds: tuple[float, float] | None = None,
+        levels: int = 5,
+        prior: Any = None,  # noqa: ANN401
+        ledger: Any = None,  # noqa: ANN401
+        dataset: str | None = None,
+        random_state: Any = None,  # noqa: ANN401
+    ) -> None:
+        self.estimator = estimator
+        self.epsilon = epsilon
+        self.bounds = bounds
+        self.levels = levels
+        self.prior = prior
+        self.ledger = ledger
+        self.dataset = dataset
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LabelPrivateRegressor:
+        """Randomize ``y`` and train.
+
+        Examples
+        --------
+        >>> X = np.arange(20.0)[:, None]
+        >>> LabelPrivateRegressor(random_state=0).fit(X, X[:, 0]).n_features_in_
+        1
+        """
+        rng = generator_from(self.random_state)
+        features, labels = validate_data(self, X, y, y_numeric=True)
+        mechanism, guarantee = self._mechanism(labels)
+        if self.ledger is not None:
+            self.ledger.charge(self.dataset, guarantee, purpose=f"labels for {type(self._base()).__name__}")
+        released = mechanism.randomize(_round_at_random(labels, mechanism.values, rng), rng=rng)
+        self.release_ = Release(
+            value=pa.table({"label": released}),
+            guarantee=guarantee,
+            surface="labels",
+            mechanism={"name": mechanism.name, "epsilon": mechanism.epsilon, "values": mechanism.values.tolist()},
+            seeded=is_seeded(rng),
+        )
+        self.guarantee_ = guarantee
+        extra = {} if sample_weight is None else {"sample_weight": _check_sample_weight(sample_weight, features)}
+        self._model = clone(self._base()).fit(features, released, **extra)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the fitted estimator's prediction of each row.
+
+        Examples
+        --------
+        >>> X = np.arange(20.0)[:, None]
+        >>> LabelPrivateRegressor(random_state=0).fit(X, X[:, 0]).predict(X).shape
+        (20,)
+        """
+        check_is_fitted(self)
+        return np.asarray(self._model.predict(validate_data(self, X, reset=False)))
+
+    def _mechanism(self, labels: NDArray[np.float64]) -> tuple[OptimalUnbiased, Guarantee]:
+        if self.bounds is None and labels.min() == labels.max():
+            raise InvalidInput("labels must take at least two values, got one sample or equal ones; declare bounds")
+        low, high = (labels.min(), labels.max()) if self.bounds is None else self.bounds
+        if not (np.isfinite([low, high]).all() and low < high):
+            raise InvalidInput(f"bounds must be two finite numbers, the first below the second, got ({low}, {high})")
+        levels = check_count(self.levels, name="levels", least=2)
+        prior = np.full(levels, 1 / levels) if self.prior is None else self.prior
+        values = np.linspace(float(low), float(high), levels)
+        mechanism = OptimalUnbiased(epsilon=check_epsilon(self.epsilon), values=values, prior=prior)
+        promise = mechanism.guarantee()
+        more = () if self.bounds is not None else ("the least and the largest label are public",)
+        return mechanism, Guarantee(
+            unit=promise.unit, epsilon=promise.epsilon, assumptions=(*promise.assumptions, *more)
+        )
+
+    def _base(self) -> Any:  # noqa: ANN401
+        return Ridge() if self.estimator is None else self.estimator
+
+
+def _round_at_random(
+    labels: NDArray[np.float64], values: NDArray[np.float64], rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """One of the two neighbouring values, with the label as expectation."""
+    clipped = np.clip(labels, values[0], values[-1])
+    below = np.clip(np.searchsorted(values, clipped, side="right") - 1, 0, len(values) - 2)
+    share = (clipped - values[below]) / (values[below + 1] - values[below])
+    return values[below + (rng.random(len(labels)) < share)]
