@@ -46,7 +46,7 @@ bench: $(READY) ## run every benchmark: a table on the terminal, JSON in benchma
 	$(BIN)/python -m benchmarks
 
 constraints: ## pin what is installed now
-	$(BIN)/python -m pip freeze --exclude-editable > constraints.txt
+	$(BIN)/python -m pip freeze --exclude-editable | sed 's/+cpu//' > constraints.txt
 
 wheel: $(READY) ## build the wheel into dist/
 	$(BIN)/python -m build --wheel
