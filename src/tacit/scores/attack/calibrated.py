@@ -54,7 +54,9 @@ class Shifted(Answers):
 
         Examples
         --------
-        See :class:`Shifted`.
+        >>> from tacit.scores.attack import Bounded
+        >>> round(Shifted(inner=Bounded(tau=0.25)).error(largest=1.0), 6)
+        0.5
         """
         return 2 * self.inner.error(largest=largest + self.largest)
 
@@ -80,30 +82,24 @@ class CalibratedDesign(Design):
 
     @property
     def calibration(self) -> int:
-        """Queries before the labels.
-
-        Examples
-        --------
-        See :class:`CalibratedDesign`.
-        """
+        """Queries before the labels."""
         return 3 if self._answers.either_sign else 1
 
     @property
     def queries(self) -> int:
-        """Queries to every label.
-
-        Examples
-        --------
-        See :class:`CalibratedDesign`.
-        """
+        """Queries to every label."""
         return self.calibration + self.inner.queries
 
     def steps(self, *, order: Labels | None = None) -> Steps:
-        """Return the queries.
+        """Return the queries, neutral rows first.
 
         Examples
         --------
-        See :class:`CalibratedDesign`.
+        >>> from tacit.scores.attack import Rounded, plan
+        >>> from tacit.scores.losses import sklearn_log_loss
+        >>> shifted = Shifted(inner=Rounded(decimals=5))
+        >>> next(plan(sklearn_log_loss(), rows=3, answers=shifted).steps()).predictions
+        array([0.5, 0.5, 0.5])
         """
         unknown = np.full(self.channel.rows, -1, dtype=np.int64)
         neutral = self.channel.loss.neutral(self.channel.rows, precision=self.channel.precision)

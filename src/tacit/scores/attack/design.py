@@ -28,12 +28,7 @@ class Design(ABC):
     @property
     @abstractmethod
     def queries(self) -> int:
-        """Queries to every label: a promise, unless :attr:`expected` says otherwise.
-
-        Examples
-        --------
-        See :class:`Design`.
-        """
+        """Queries to every label: a promise, unless :attr:`expected` says otherwise."""
 
     @property
     def expected(self) -> bool:

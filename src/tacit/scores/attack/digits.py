@@ -46,22 +46,12 @@ class DigitDesign(Design):
 
     @property
     def queries(self) -> int:
-        """Queries to every label.
-
-        Examples
-        --------
-        See :class:`DigitDesign`.
-        """
+        """Queries to every label."""
         return len(self.lengths)
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """The number of labels that each query completes.
-
-        Examples
-        --------
-        See :class:`DigitDesign`.
-        """
+        """The number of labels that each query completes."""
         return _lengths(self.channel, self.settle)
 
     def steps(self, *, order: Labels | None = None) -> Steps:

@@ -41,7 +41,9 @@ class Body(ABC):
 
         Examples
         --------
-        See :class:`Body`.
+        >>> import numpy as np
+        >>> AsJson().encode(np.array([0.1 + 0.2]))
+        b'{"predictions": [0.30000000000000004]}'
         """
 
 
@@ -64,7 +66,9 @@ class AsJson(Body):
 
         Examples
         --------
-        See :class:`AsJson`.
+        >>> import numpy as np
+        >>> AsJson().encode(np.array([1.0]))
+        b'{"predictions": [1.0]}'
         """
         return json.dumps({self.field: predictions.tolist()}).encode()
 
@@ -90,7 +94,9 @@ class AsCsv(Body):
 
         Examples
         --------
-        See :class:`AsCsv`.
+        >>> import numpy as np
+        >>> AsCsv().encode(np.array([[0.25, 0.75]]))
+        b'id,class_0,class_1\\n0,0.25,0.75\\n'
         """
         wide = predictions.ndim == 2
         names = [f"class_{k}" for k in range(predictions.shape[1])] if wide else ["prediction"]

@@ -166,12 +166,7 @@ class JointDesign(Design):
 
     @property
     def queries(self) -> int:
-        """Queries to every label.
-
-        Examples
-        --------
-        See :class:`JointDesign`.
-        """
+        """Queries to every label."""
         return sum(matrix.queries for scale, radix in self._passes() for matrix in self._matrices(scale, radix))
 
     def steps(self, *, order: Labels | None = None) -> Steps:

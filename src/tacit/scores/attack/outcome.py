@@ -43,22 +43,12 @@ class Outcome:
 
     @property
     def recovered(self) -> int:
-        """Number of labels known.
-
-        Examples
-        --------
-        See :class:`Outcome`.
-        """
+        """Number of labels known."""
         return int(np.count_nonzero(self.labels >= 0))
 
     @property
     def left(self) -> int:
-        """Number of labels not known.
-
-        Examples
-        --------
-        See :class:`Outcome`.
-        """
+        """Number of labels not known."""
         return len(self.labels) - self.recovered
 
     def leak(self, truth: ArrayLike, *, baseline: float | ArrayLike | None = None) -> Leak:

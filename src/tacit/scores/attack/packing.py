@@ -86,10 +86,6 @@ class PackedQuery:
 
         What the host's summation rounds away is the same for all labels, up to little: a first reading is
         scored as the host would, and the difference is read again until nothing changes.
-
-        Examples
-        --------
-        See :class:`PackedQuery`.
         """
         table = channel.loss.row_losses(predictions, precision=channel.precision)
         labels = np.where(known >= 0, known, 0)

@@ -99,12 +99,7 @@ class Plan:
 
     @property
     def queries(self) -> int:
-        """Queries to every label.
-
-        Examples
-        --------
-        See :class:`Plan`.
-        """
+        """Queries to every label."""
         return self.design.queries
 
     @property
@@ -121,12 +116,7 @@ class Plan:
 
     @property
     def days(self) -> int | None:
-        """Days to every label under the daily limit, none if there is no limit.
-
-        Examples
-        --------
-        See :class:`Plan`.
-        """
+        """Days to every label under the daily limit, none if there is no limit."""
         return None if self.limit_per_day is None else -(-self.queries // self.limit_per_day)
 
     def steps(self, *, order: Labels | None = None) -> Steps:

@@ -81,12 +81,7 @@ class PriorDesign(Design):
 
     @property
     def queries(self) -> int:
-        """Expected queries: bits over what an answer holds while half of the rows are known.
-
-        Examples
-        --------
-        See :class:`PriorDesign`.
-        """
+        """Expected queries: bits over what an answer holds while half of the rows are known."""
         unknown = (self.channel.rows + 1) // 2
         held = 1 + math.floor(math.log2(self.channel.reach(unknown=unknown) / self.channel.unit(unknown=unknown)))
         return math.ceil(self.bits / held)

@@ -50,30 +50,24 @@ class RepeatedDesign(Design):
 
     @property
     def queries(self) -> int:
-        """Queries to every label.
-
-        Examples
-        --------
-        See :class:`RepeatedDesign`.
-        """
+        """Queries to every label."""
         return self.inner.queries * self.repeats
 
     @property
     def expected(self) -> bool:
-        """As the inner design.
-
-        Examples
-        --------
-        See :class:`RepeatedDesign`.
-        """
+        """As the inner design."""
         return self.inner.expected
 
     def steps(self, *, order: Labels | None = None) -> Steps:
-        """Return the queries.
+        """Return the queries, each as often as it is repeated.
 
         Examples
         --------
-        See :class:`RepeatedDesign`.
+        >>> from tacit.scores.attack import Accuracy, Exact
+        >>> inner = next(Accuracy().designs(rows=3, answers=Exact()))
+        >>> steps = RepeatedDesign(inner=inner, repeats=2).steps()
+        >>> next(steps).predictions, steps.send(0.6).predictions
+        (array([0, 0, 0]), array([0, 0, 0]))
         """
         inner = self.inner.steps(order=order)
         query = next(inner)
@@ -116,12 +110,7 @@ class HadamardDesign(Design):
 
     @property
     def queries(self) -> int:
-        """Sweeps times the order of the matrix, for each binary digit of the labels.
-
-        Examples
-        --------
-        See :class:`HadamardDesign`.
-        """
+        """Sweeps times the order of the matrix, for each binary digit of the labels."""
         return self._order * sum(self._sweeps(scale) for scale in self._scales())
 
     @property

@@ -35,7 +35,9 @@ class Metric(ABC):
 
         Examples
         --------
-        See :class:`Metric`.
+        >>> from tacit.scores.attack import AUC
+        >>> AUC().score([0.1, 0.9], [0, 1])
+        1.0
         """
 
     @abstractmethod

@@ -44,12 +44,7 @@ class CountDesign(Design):
 
     @property
     def queries(self) -> int:
-        """One query for the number of zeros or ones, then the matrix; for more classes one a class.
-
-        Examples
-        --------
-        See :class:`CountDesign`.
-        """
+        """One query for the number of zeros or ones, then the matrix; for more classes one a class."""
         classes = self.metric.classes
         later = [(self.rows * (classes - label) // classes, 2) for label in range(2, classes - 1)]
         passes = [(self.rows, min(3, classes)), *later]
@@ -144,7 +139,13 @@ class _CountMetric(Metric):
 
     @abstractmethod
     def steps(self, rows: Labels) -> Steps:
-        """Return the queries."""
+        """Return the queries, asking for ``rows`` in their order.
+
+        Examples
+        --------
+        >>> next(Accuracy().steps(np.arange(2))).predictions
+        array([0, 0])
+        """
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,7 +166,8 @@ class F1(_CountMetric):
 
         Examples
         --------
-        See :class:`F1`.
+        >>> F1().score([0, 0], [1, 1])
+        0.0
         """
         return float(f1_score(labels, predictions, zero_division=0.0))
 
@@ -215,7 +217,8 @@ class Accuracy(_CountMetric):
 
         Examples
         --------
-        See :class:`Accuracy`.
+        >>> Accuracy().score([0, 1], [0, 1])
+        1.0
         """
         return float(accuracy_score(labels, predictions))
 

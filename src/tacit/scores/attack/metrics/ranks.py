@@ -50,7 +50,8 @@ class AUC(Metric):
 
         Examples
         --------
-        See :class:`AUC`.
+        >>> AUC().score([1.0, 1.0], [0, 1])
+        0.5
         """
         return float(roc_auc_score(labels, predictions))
 
@@ -117,12 +118,7 @@ class RankDesign(Design):
 
     @property
     def queries(self) -> int:
-        """Queries to every label; with blurred answers for classes of equal size.
-
-        Examples
-        --------
-        See :class:`RankDesign`.
-        """
+        """Queries to every label; with blurred answers for classes of equal size."""
         known = count = 1
         if self.expected:
             known = min(self.rows, 2 * math.ceil(self._needed(self.rows / 2)))

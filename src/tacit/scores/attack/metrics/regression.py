@@ -72,7 +72,8 @@ class RootMeanSquaredError(Metric):
 
         Examples
         --------
-        See :class:`RootMeanSquaredError`.
+        >>> RootMeanSquaredError().score([0.5, 0.5], [1, 0])
+        0.5
         """
         return float(root_mean_squared_error(labels, predictions))
 
