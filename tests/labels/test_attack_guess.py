@@ -1,0 +1,343 @@
+"""The best guess of each label: closed forms, the ceiling of the promise, features, and what is refused."""
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from scipy.special import expit, softmax
+from scipy.stats import binomtest
+from sklearn.linear_model import LogisticRegression
+from sklearn.svm import LinearSVC
+
+from tacit.labels import (
+    LaplaceOneHot,
+    MissingLabels,
+    OptimalUnbiased,
+    PriorRandomizedResponse,
+    RandomizedResponse,
+    RandomizedResponseOnBins,
+    release_labels,
+)
+from tacit.labels.attack import bayes_guess, guess_labels, guess_labels_with_features, read_evidence
+from tacit.labels.attack.guess import unfold
+from tacit.leak import (
+    ABSTAIN,
+    additive_advantage,
+    advantage_limit,
+    bayes_accuracy,
+    largest_accuracy,
+    largest_advantage,
+)
+from tacit.privacy import Guarantee, InvalidInput, NoGuarantee, Release, Unit
+
+SURE, Z = 1e-6, 4.9
+ROWS = 40_000
+
+
+def draw_labels(prior, rng, rows=ROWS):
+    """One label a row, from one prior for all or one a row."""
+    cumulative = np.broadcast_to(np.cumsum(prior, axis=-1), (rows, np.shape(prior)[-1]))
+    return np.minimum((rng.random((rows, 1)) > cumulative).sum(axis=1), cumulative.shape[1] - 1)
+
+
+def released(labels, mechanism, classes, rng):
+    return release_labels(labels, mechanism=mechanism, classes=range(classes), rng=rng)
+
+
+def table_release(column, header, *, epsilon=1.0):
+    promise = Guarantee(unit=Unit.LABEL, epsilon=epsilon)
+    value = pa.table({"label": column})
+    return Release(value=value, guarantee=promise, surface="labels", mechanism=header, seeded=True)
+
+
+def laplace_release(labels, mechanism, classes, rng):
+    rows = mechanism.bind(classes).perturb(labels, rng=rng)
+    header = {"name": mechanism.name, "epsilon": mechanism.epsilon, "classes": list(range(classes))}
+    return table_release(pa.array(rows.tolist()), header, epsilon=mechanism.epsilon)
+
+
+@pytest.mark.parametrize(("classes", "epsilon"), [(2, 1.0), (3, 0.5), (10, 1.0), (10, 3.0)])
+def test_uniform_prior_is_exact(classes, epsilon):
+    rng = np.random.default_rng(0)
+    labels = draw_labels(np.full(classes, 1 / classes), rng)
+    rr = RandomizedResponse(epsilon=epsilon, classes=classes)
+    release = released(labels, rr, classes, rng)
+    attack = guess_labels(release, prior=np.full(classes, 1 / classes))
+    assert attack.labels.to_pylist() == release.value["label"].to_pylist(), "the best guess is what was released"
+    keep = rr.transition()[0, 0]
+    leak = attack.leak(labels, baseline=1 / classes)
+    assert binomtest(leak.right, leak.trials, keep).pvalue > SURE
+    assert binomtest(leak.right, leak.trials, keep + 0.02).pvalue < SURE, "control: a mechanism that keeps more"
+    assert attack.confidence == pytest.approx(np.full(ROWS, keep))
+    assert attack.ceiling == pytest.approx(largest_advantage(np.full(classes, 1 / classes), epsilon=epsilon))
+    assert leak.advantage == pytest.approx(keep - 1 / classes, abs=Z * math.sqrt(0.25 / ROWS))
+
+
+@pytest.mark.parametrize(("prior", "advantage"), [(0.5, 0.231059), (0.6, 0.131059), (0.8, 0.0)])
+def test_two_classes_with_a_prior(prior, advantage):
+    rng = np.random.default_rng(1)
+    labels = draw_labels([prior, 1 - prior], rng)
+    attack = guess_labels(released(labels, RandomizedResponse(epsilon=1.0), 2, rng), prior=[prior, 1 - prior])
+    leak = attack.leak(labels)
+    assert attack.ceiling == pytest.approx(advantage, abs=5e-7)
+    assert leak.advantage == pytest.approx(advantage, abs=Z * math.sqrt(1 / ROWS))
+    assert leak.bound is None, "a rival proves nothing about epsilon"
+
+
+def test_a_prior_for_each_row():
+    rng = np.random.default_rng(2)
+    share = rng.random(ROWS)
+    prior = np.stack([share, 1 - share], axis=1)
+    labels = draw_labels(prior, rng)
+    attack = guess_labels(released(labels, RandomizedResponse(epsilon=1.0), 2, rng), prior=prior)
+    leak = attack.leak(labels)
+    assert attack.ceiling == pytest.approx(0.053388, abs=0.002)
+    assert leak.advantage == pytest.approx(0.053388, abs=Z * math.sqrt(1 / ROWS))
+    blind = guess_labels(released(labels, RandomizedResponse(epsilon=1.0), 2, rng), prior=[0.5, 0.5]).leak(labels)
+    assert leak.rate > blind.rate + 0.05, "control: the prior is used"
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 1.0, 2.5])
+@pytest.mark.parametrize("classes", [2, 3, 10])
+@pytest.mark.parametrize("kind", ["plain", "prior", "laplace"])
+def test_the_advantage_is_never_above_the_ceiling(kind, classes, epsilon):
+    rng = np.random.default_rng(3)
+    prior = rng.dirichlet(np.full(classes, 0.7))
+    labels = draw_labels(prior, rng, rows=20_000)
+    if kind == "laplace":
+        release = laplace_release(labels, LaplaceOneHot(epsilon=epsilon), classes, rng)
+        attack = guess_labels(release, prior=prior)
+    else:
+        mechanism = (
+            RandomizedResponse(epsilon=epsilon)
+            if kind == "plain"
+            else PriorRandomizedResponse(epsilon=epsilon, prior=prior)
+        )
+        attack = guess_labels(released(labels, mechanism, classes, rng), prior=prior, mechanism=mechanism.bind(classes))
+    leak = attack.leak(labels)
+    error = Z * math.sqrt(1 / len(labels))
+    assert leak.advantage <= attack.ceiling + error
+    assert attack.ceiling <= advantage_limit(epsilon=epsilon, classes=classes) + 1e-12
+    assert attack.ceiling <= math.tanh(epsilon / 4) + 1e-12
+    if kind == "prior":
+        assert leak.rate == pytest.approx(largest_accuracy(prior, epsilon=epsilon), abs=error), "the ceiling is reached"
+    elif kind == "plain":
+        channel = mechanism.bind(classes).transition()
+        assert leak.rate == pytest.approx(bayes_accuracy(channel, prior), abs=error)
+        assert leak.advantage == pytest.approx(additive_advantage(channel, prior), abs=error)
+
+
+def test_control_a_mechanism_that_keeps_too_much_is_above_the_ceiling():
+    rng = np.random.default_rng(4)
+    labels = rng.integers(0, 3, 20_000)
+    kept = RandomizedResponse(epsilon=2.0, classes=3).randomize(labels, rng=rng)
+    release = table_release(kept, {"name": "randomized_response", "epsilon": 1.0, "classes": [0, 1, 2]})
+    attack = guess_labels(release, prior=np.full(3, 1 / 3))
+    leak = attack.leak(labels, baseline=1 / 3)
+    assert leak.advantage > attack.ceiling + Z * math.sqrt(1 / 20_000)
+    assert leak.exceeds(release.guarantee)
+
+
+def test_laplace_rates():
+    rng, rates = np.random.default_rng(5), {2: 0.620918, 10: 0.163666}
+    for classes, rate in rates.items():
+        labels = rng.integers(0, classes, ROWS)
+        leak = guess_labels(
+            laplace_release(labels, LaplaceOneHot(epsilon=1.0), classes, rng), prior=np.full(classes, 1 / classes)
+        ).leak(labels)
+        assert binomtest(leak.right, leak.trials, rate).pvalue > SURE
+        assert binomtest(leak.right, leak.trials, rate + 0.02).pvalue < SURE, "control"
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_the_proved_epsilon_is_above_the_promise_in_few_runs(classes):
+    runs, above, caught = 500, 0, 0
+    rng, rr = np.random.default_rng(6), RandomizedResponse(epsilon=1.0, classes=classes)
+    header = {"name": rr.name, "epsilon": 1.0, "classes": list(range(classes))}
+    for _ in range(runs):
+        labels = rng.integers(0, classes, 300)
+        honest, leaky = (
+            table_release(RandomizedResponse(epsilon=e, classes=classes).randomize(labels, rng=rng), header)
+            for e in (1.0, 2.0)
+        )
+        prior = np.full(classes, 1 / classes)
+        above += guess_labels(honest, prior=prior).leak(labels, baseline=1 / classes).exceeds(honest.guarantee)
+        caught += guess_labels(leaky, prior=prior).leak(labels, baseline=1 / classes).exceeds(leaky.guarantee)
+    assert above / runs <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / runs)
+    assert above > 0, "and the bound is not idle"
+    assert caught / runs > 0.9, "control: labels kept too often are caught"
+
+
+def test_the_release_alone_tells_the_class_shares():
+    rng = np.random.default_rng(7)
+    labels = draw_labels([0.9, 0.1], rng)
+    release = released(labels, RandomizedResponse(epsilon=1.0), 2, rng)
+    attack = guess_labels(release)
+    assert attack.prior[0] == pytest.approx([0.9, 0.1], abs=0.03)
+    assert attack.leak(labels).rate == pytest.approx(0.9, abs=0.01), "73% by trusting each released label"
+    rare = guess_labels(released(np.zeros(2000, int), RandomizedResponse(epsilon=1.0), 3, rng)).prior
+    assert rare.min() >= 0
+    assert rare.sum() == pytest.approx(1)
+
+
+def features_and_labels(rng, rows=6000):
+    X = rng.normal(size=(rows, 4))
+    logits = np.stack([np.zeros(rows), 2 * X[:, 0], 2 * X[:, 1] - 1], axis=1)
+    P = softmax(logits, axis=1)
+    return X, P, draw_labels(P, rng, rows)
+
+
+def test_release_and_features_together():
+    rng = np.random.default_rng(8)
+    X, P, labels = features_and_labels(rng)
+    rr = RandomizedResponse(epsilon=1.0, classes=3)
+    release = released(labels, rr, 3, rng)
+    error = Z * math.sqrt(1 / len(labels))
+    oracle = guess_labels(release, prior=P)
+    assert oracle.leak(labels).advantage == pytest.approx(additive_advantage(rr.transition(), P), abs=error)
+    assert oracle.leak(labels).advantage <= oracle.ceiling + error
+    fitted = guess_labels_with_features(release, X, model=LogisticRegression(), rng=rng)
+    alone, both = guess_labels(release).leak(labels), fitted.leak(labels)
+    assert both.rate > alone.rate + 0.05
+    assert both.rate > both.baseline + 0.02, "control: the released label of the row is used"
+    assert both.rate == pytest.approx(oracle.leak(labels).rate, abs=0.02), "as good as knowing p(y|x)"
+    assert both.advantage <= fitted.ceiling + error
+    assert fitted.prior.shape == (len(labels), 3)
+
+
+def test_the_model_sees_no_label_of_the_row_it_predicts():
+    """With features that tell nothing, a model that remembers would repeat the released label in the prior."""
+    from sklearn.neighbors import KNeighborsClassifier
+
+    rng = np.random.default_rng(9)
+    X, labels = rng.normal(size=(3000, 3)), rng.integers(0, 2, 3000)
+    release = released(labels, RandomizedResponse(epsilon=1.0), 2, rng)
+    attack = guess_labels_with_features(release, X, model=KNeighborsClassifier(1), rng=rng)
+    given = np.asarray(release.value["label"])
+    assert abs(np.mean(attack.rival == given) - 0.5) < Z * math.sqrt(0.25 / 3000)
+
+
+def test_labels_of_any_type_and_missing_ones():
+    rng = np.random.default_rng(10)
+    labels = ["no", "yes", None, "yes"] * 500
+    release = release_labels(
+        labels, mechanism=RandomizedResponse(epsilon=3.0), classes=["no", "yes"], missing=MissingLabels.PUBLIC, rng=rng
+    )
+    attack = guess_labels(release)
+    assert list(attack.guesses[2::4]) == [ABSTAIN] * 500
+    assert attack.labels.to_pylist()[2] is None
+    leak = attack.leak(labels)
+    assert leak.trials == 1500
+    assert leak.rate > 0.9
+    X = np.array([[label == "yes"] for label in labels], dtype=float)
+    both = guess_labels_with_features(release, X, model=LogisticRegression(), rng=rng).leak(labels)
+    assert both.rate > 0.995
+    with pytest.raises(InvalidInput, match="must not be missing"):
+        attack.leak([None, *labels[1:]])
+
+
+def test_numbers():
+    rng = np.random.default_rng(11)
+    values, prior = np.arange(5.0), np.array([0.4, 0.3, 0.15, 0.1, 0.05])
+    labels = values[draw_labels(prior, rng)]
+    bins = RandomizedResponseOnBins(epsilon=2.0, values=values, prior=prior)
+    header = {"name": bins.name, "epsilon": 2.0, "values": values.tolist(), "prior": prior.tolist()}
+    release = table_release(bins.randomize(labels, rng=rng), header, epsilon=2.0)
+    attack = guess_labels(release)
+    channel = np.array(bins.exact_transition(), dtype=float)
+    assert attack.leak(labels).rate == pytest.approx(bayes_accuracy(channel, prior), abs=Z * math.sqrt(0.25 / ROWS))
+    assert attack.leak(labels).advantage <= attack.ceiling + Z * math.sqrt(1 / ROWS)
+    unbiased = OptimalUnbiased(epsilon=1.0, values=np.array([0.0, 1.0]), prior=[0.5, 0.5])
+    ones = rng.integers(0, 2, 2000).astype(float)
+    release = table_release(unbiased.randomize(ones, rng=rng), {"name": unbiased.name, "epsilon": 1.0})
+    assert guess_labels(release, mechanism=unbiased).leak(ones).rate == pytest.approx(expit(1.0), abs=0.06)
+    with pytest.raises(InvalidInput, match="mechanism must be given"):
+        guess_labels(release)
+
+
+def test_a_prior_for_each_row_in_the_mechanism():
+    rng = np.random.default_rng(12)
+    prior = rng.dirichlet(np.ones(4), 5000)
+    labels = draw_labels(prior, rng, 5000)
+    mechanism = PriorRandomizedResponse(epsilon=1.0, prior=prior)
+    release = table_release(
+        mechanism.randomize(labels, rng=rng), {"name": mechanism.name, "epsilon": 1.0, "classes": [0, 1, 2, 3]}
+    )
+    attack = guess_labels(release, mechanism=mechanism)
+    assert attack.leak(labels).rate == pytest.approx(
+        largest_accuracy(prior, epsilon=1.0), abs=Z * math.sqrt(0.25 / 5000)
+    )
+    with pytest.raises(InvalidInput, match="mechanism must be given"):
+        guess_labels(release)
+    short = PriorRandomizedResponse(epsilon=1.0, prior=prior[:10])
+    with pytest.raises(InvalidInput, match="a prior for each of 5000 rows"):
+        guess_labels(release, mechanism=short)
+    shared = table_release([0, 1], {"name": mechanism.name, "epsilon": 1.0, "classes": [0, 1], "prior": [0.6, 0.4]})
+    assert read_evidence(shared).prior.tolist() == [[0.6, 0.4]]
+
+
+def test_bayes_guess_by_enumeration():
+    rng = np.random.default_rng(13)
+    likelihood, prior = rng.random((500, 6)), rng.dirichlet(np.ones(6), 500)
+    guesses, confidence = bayes_guess(likelihood, prior=prior)
+    for i in range(500):
+        posterior = [prior[i, y] * likelihood[i, y] for y in range(6)]
+        assert guesses[i] == posterior.index(max(posterior))
+        assert confidence[i] == pytest.approx(max(posterior) / sum(posterior))
+    ruled_out, _ = bayes_guess([[0.0, 0.3]], prior=[1.0, 0.0])
+    assert ruled_out[0] == 1, "what the prior holds impossible and the release proves"
+
+
+def test_unfolding_takes_the_channel_off():
+    rng = np.random.default_rng(15)
+    p, T = rng.dirichlet(np.ones(4), 200), RandomizedResponse(epsilon=2.0, classes=4).transition()
+    assert unfold(p @ T, transition=T, start=np.full((1, 4), 0.25)) == pytest.approx(p, abs=0.02)
+    assert np.abs(p @ T - p).max() > 0.1, "control: without it"
+    # two labels with one output: only the start tells them apart
+    merged = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    found = unfold(np.array([[0.6, 0.4]]), transition=merged, start=np.array([[0.3, 0.1, 0.6]]))
+    assert found[0] == pytest.approx([0.45, 0.15, 0.4])
+
+
+def test_without_a_guarantee_everything_may_leak():
+    release = Release(
+        value=pa.table({"label": [0, 1]}),
+        guarantee=NoGuarantee(reason="exact"),
+        surface="labels",
+        mechanism={"name": "randomized_response", "epsilon": 1.0, "classes": [0, 1]},
+        seeded=True,
+    )
+    assert guess_labels(release, prior=[0.7, 0.3]).ceiling == pytest.approx(0.3)
+
+
+def test_bad_input_is_refused():
+    rng = np.random.default_rng(14)
+    labels = np.arange(60) % 3
+    release = released(labels, RandomizedResponse(epsilon=1.0), 3, rng)
+    X = rng.normal(size=(60, 2))
+    staged = table_release(labels, {**release.mechanism, "stages": 2})
+    nothing = table_release(pa.array([None, None], pa.int64()), release.mechanism)
+    elsewhere = Release(value={}, guarantee=release.guarantee, surface="bags", mechanism={"name": "x"}, seeded=True)
+    one_hot = laplace_release(labels, LaplaceOneHot(epsilon=1.0), 3, rng)
+    header, model = {"name": "randomized_response"}, LogisticRegression()
+    cases = {
+        "release must be a table of labels": lambda: guess_labels(elsewhere),
+        "mechanism must be given": lambda: guess_labels(staged),
+        "at least one label": lambda: guess_labels(nothing),
+        "must say the epsilon": lambda: guess_labels(table_release(labels, {**header, "classes": [0, 1, 2]})),
+        "must say the classes": lambda: guess_labels(table_release(labels, {**header, "epsilon": 1.0})),
+        "one entry for each of 3 classes": lambda: guess_labels(release, prior=[0.5, 0.5]),
+        "sum to 1": lambda: guess_labels(release, prior=[0.5, 0.4, 0.4]),
+        "one row, or one for each": lambda: guess_labels(release, prior=np.full((7, 3), 1 / 3)),
+        "truth must have one label": lambda: guess_labels(release).leak(labels[:10]),
+        "labels must be among": lambda: guess_labels(release).leak(labels + 1),
+        "features must have 60 rows": lambda: guess_labels_with_features(release, X[:5], model=model, rng=rng),
+        "with predict_proba": lambda: guess_labels_with_features(release, X, model=LinearSVC(), rng=rng),
+        "folds must be": lambda: guess_labels_with_features(release, X, model=model, folds=1, rng=rng),
+        "one channel for all rows": lambda: guess_labels_with_features(one_hot, X, model=model, rng=rng),
+        "likelihood must be": lambda: bayes_guess([[-1.0, 1.0]], prior=[0.5, 0.5]),
+    }
+    for message, call in cases.items():
+        with pytest.raises(InvalidInput, match=message):
+            call()
