@@ -53,3 +53,11 @@ def test_the_worst_has_the_largest_advantage():
     assert run.worst is large
     with pytest.raises(InvalidInput, match="an audit must say its findings"):
         AuditResult.from_json({})
+
+
+def test_randomized_labels_keep_their_promise_and_their_use():
+    findings = run_audit(only=["labels"], seed=0).findings
+    assert [finding.promise.epsilon for finding in findings] == [0.5, 1.0, 3.0]
+    assert not any(finding.broken for finding in findings)
+    advantages = [finding.leak.advantage for finding in findings]
+    assert advantages[0] < 0.1 < advantages[2]  # tanh(.25)/2 = .12 is the most at epsilon 0.5
