@@ -26,7 +26,11 @@ Metric = Annotated[str, typer.Option(help=f"What the host shows: {_METRICS}.")]
 Decimals = Annotated[int | None, typer.Option(help="The host rounds scores to this many decimals.")]
 Noise = Annotated[float | None, typer.Option(metavar="TAU", help="The host adds noise of at most TAU to scores.")]
 DesignName = Annotated[
-    str, typer.Option(help="best, or for losses digits (a few rows a query) or joint (all rows at once).")
+    str,
+    typer.Option(
+        help="best, or for losses digits (a few rows a query), joint (all rows at once), or for two classes crowded "
+        "(joint, and what stays ambiguous is asked for: fewer queries, how many depends on the labels)."
+    ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
@@ -148,9 +152,14 @@ def _answers(decimals: int | None, noise: float | None) -> Answers:
 
 def _design(name: str) -> Callable[..., Design] | None:
     from tacit.privacy.errors import InvalidInput
-    from tacit.scores.attack import DigitDesign, JointDesign
+    from tacit.scores.attack import CrowdedDesign, DigitDesign, JointDesign
 
-    known: dict[str, Callable[..., Design] | None] = {"best": None, "digits": DigitDesign, "joint": JointDesign}
+    known: dict[str, Callable[..., Design] | None] = {
+        "best": None,
+        "digits": DigitDesign,
+        "joint": JointDesign,
+        "crowded": CrowdedDesign,
+    }
     if name not in known:
         raise InvalidInput(f"design must be one of {', '.join(known)}, got {name!r}")
     return known[name]

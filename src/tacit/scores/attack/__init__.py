@@ -4,6 +4,7 @@ from tacit.scores.attack.answers import Answers, Bounded, Exact, GaussianNoise, 
 from tacit.scores.attack.baselines import boosted_labels, exhaustive_labels, random_prediction_labels
 from tacit.scores.attack.calibrated import CalibratedDesign, Shifted
 from tacit.scores.attack.channel import Channel
+from tacit.scores.attack.crowded import CrowdedDesign
 from tacit.scores.attack.design import Design
 from tacit.scores.attack.digits import DigitDesign
 from tacit.scores.attack.errors import AttackStopped, InconsistentAnswer, OracleError
@@ -26,6 +27,7 @@ from tacit.scores.attack.plan import Ceilings, Plan, plan
 from tacit.scores.attack.prior import PriorDesign, prior_design
 from tacit.scores.attack.repeated import HadamardDesign, RepeatedDesign
 from tacit.scores.attack.scorers import SCORERS, Scorer, find_scorer, hidden
+from tacit.scores.attack.two_columns import TwoColumnLogLoss
 from tacit.scores.attack.weighing import DetectingMatrix, detecting_matrix
 from tacit.scores.attack.weights import conway_guy_weights, power_weights
 
@@ -44,6 +46,7 @@ __all__ = [
     "Ceilings",
     "Channel",
     "CountDesign",
+    "CrowdedDesign",
     "Design",
     "DetectingMatrix",
     "DigitDesign",
@@ -68,6 +71,7 @@ __all__ = [
     "Rounded",
     "Scorer",
     "Shifted",
+    "TwoColumnLogLoss",
     "boosted_labels",
     "conway_guy_weights",
     "detecting_matrix",

@@ -95,8 +95,8 @@ class AsCsv(Body):
         Examples
         --------
         >>> import numpy as np
-        >>> AsCsv().encode(np.array([[0.25, 0.75]]))
-        b'id,class_0,class_1\\n0,0.25,0.75\\n'
+        >>> AsCsv().encode(np.array([[0.25, 0.75]])).splitlines()[1]
+        b'0,0.25,0.75'
         """
         wide = predictions.ndim == 2
         names = [f"class_{k}" for k in range(predictions.shape[1])] if wide else ["prediction"]

@@ -18,7 +18,7 @@ from tacit.scores.attack.steps import Labels, Query, Steps
 from tacit.scores.attack.weighing import DetectingMatrix, detecting_matrix
 from tacit.scores.losses.precision import Numbers
 
-__all__ = ["JointDesign", "WeighingScale", "cheapest_radices", "full_scale", "weighing_scale"]
+__all__ = ["JointDesign", "WeighingScale", "cheapest_radices", "full_scale", "weigh", "weighing_scale"]
 
 _MARGIN = 1.0025  # differences are multiples of u up to rounding of the predictions: this leaves room for it
 _DEVIATION = 0.001  # of u, over all rows
@@ -188,7 +188,7 @@ class JointDesign(Design):
             start = 0
             for matrix in self._matrices(scale, radix):
                 block = rows[start : start + matrix.labels]
-                digits = yield from _weigh(scale, matrix, block, known)
+                digits = yield from weigh(scale, matrix, block, known)
                 found[block] += stride * digits
                 start += matrix.labels
                 if stride * radix >= self.channel.loss.classes:
@@ -257,7 +257,18 @@ def _matrices(scale: WeighingScale, radix: int) -> Iterator[DetectingMatrix]:
         left -= matrix.labels
 
 
-def _weigh(scale: WeighingScale, matrix: DetectingMatrix, rows: Labels, known: Labels) -> Steps:
+def weigh(scale: WeighingScale, matrix: DetectingMatrix, rows: Labels, known: Labels) -> Steps:
+    """Ask for rows with a detecting matrix and return their digits.
+
+    Examples
+    --------
+    >>> from tacit.scores.attack import Rounded
+    >>> from tacit.scores.losses import SquaredError
+    >>> channel = Channel(loss=SquaredError(), rows=3, answers=Rounded(decimals=3))
+    >>> scale, matrix = weighing_scale(channel, digits=(0, 1)), detecting_matrix(3, low=1, high=1)
+    >>> next(weigh(scale, matrix, np.arange(3), np.full(3, -1))).predictions.shape
+    (3,)
+    """
     totals = []
     for x in range(matrix.queries):
         predictions = scale.predictions(rows, matrix.weights(x))

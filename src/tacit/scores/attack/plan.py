@@ -176,8 +176,8 @@ def plan(
     limit_per_day
         Queries a day, if the host limits them.
     design
-        For losses: the class of design to use, such as :class:`DigitDesign`; default: the one with the fewest
-        queries.
+        For losses: the class of design to use; default: :class:`DigitDesign` or :class:`JointDesign`, whichever
+        promises fewer queries. :class:`CrowdedDesign` promises nothing, and takes fewer still.
 
     Returns
     -------
