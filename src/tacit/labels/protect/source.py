@@ -1,0 +1,224 @@
+"""Where the rows of a table come from: read in batches, counted and released in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import duckdb
+import ibis
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tacit.data.csv_file import fault
+from tacit.labels.protect.coding import Classes, as_column
+from tacit.labels.protect.column import Coding, LabelColumn, Values, count_labels, release_column
+from tacit.labels.protect.release import MissingLabels
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["LABEL", "Source", "TableSource", "find_classes", "find_values"]
+
+LABEL = "label"
+"""The name of the released column, whatever the private one is called."""
+
+_MOST_CLASSES = 1000
+_BATCH_ROWS = 1 << 16
+
+
+@runtime_checkable
+class Source(Protocol):
+    """A table that is read in batches, by this process or by the workers of a cluster."""
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+
+    @property
+    def distributed(self) -> bool:
+        """Whether workers randomize, each with its own entropy, in an order that may be another the next time."""
+
+    def distinct(self, label: str, *, most: int) -> pa.Array:
+        """Return the different labels, or ``most`` + 1 of them if there are more than ``most``."""
+
+    def count(self, label: str, *, coding: Coding) -> NDArray[np.int64]:
+        """Return how many rows each class has, and last how many have no label."""
+
+    def read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Return the rows of some columns, in order."""
+
+    def release(
+        self, label: str, *, keep: Sequence[str], column: LabelColumn, missing: MissingLabels, rng: np.random.Generator
+    ) -> Iterator[pa.RecordBatch]:
+        """Return the kept columns and, last, the released labels; each label is randomized once."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class TableSource:
+    """The rows of an Ibis table, streamed: never more than a few batches in memory.
+
+    Parameters
+    ----------
+    table
+        What ``tacit.data.load_table`` returned.
+    batch_rows
+        The most rows at a time.
+
+    Examples
+    --------
+    >>> from tacit.data import load_table
+    >>> source = TableSource(table=load_table(pa.table({"x": [1, 2, 3], "y": ["a", "b", "a"]})), batch_rows=2)
+    >>> [batch.num_rows for batch in source.read(["x"])]
+    [2, 1]
+    """
+
+    table: ibis.Table
+    batch_rows: int = _BATCH_ROWS
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.table.columns)
+
+    @property
+    def distributed(self) -> bool:
+        """False: one process reads, and a file keeps its rows in order."""
+        return False
+
+    def distinct(self, label: str, *, most: int) -> pa.Array:
+        """Return the different labels, or ``most`` + 1 of them if there are more than ``most``.
+
+        Examples
+        --------
+        >>> from tacit.data import load_table
+        >>> source = TableSource(table=load_table(pa.table({"y": ["a", "b", "a", None]})))
+        >>> sorted(source.distinct("y", most=10).drop_null().to_pylist())
+        ['a', 'b']
+        """
+        try:
+            found = self.table.select(label).distinct().limit(most + 1).to_pyarrow()
+        except duckdb.Error as error:
+            raise _unreadable(error) from None
+        return as_column(found[label])
+
+    def count(self, label: str, *, coding: Coding) -> NDArray[np.int64]:
+        """Return how many rows each class has, and last how many have no label.
+
+        Examples
+        --------
+        >>> from tacit.data import load_table
+        >>> source = TableSource(table=load_table(pa.table({"y": ["a", "b", "a", None]})))
+        >>> source.count("y", coding=Classes(values=("a", "b")))
+        array([2, 1, 1])
+        """
+        total = np.zeros(len(coding) + 1, dtype=np.int64)
+        for batch in self.read([label]):
+            total += count_labels(batch.column(0), coding=coding)
+        return total
+
+    def read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Return the rows of some columns, in order.
+
+        Examples
+        --------
+        >>> from tacit.data import load_table
+        >>> source = TableSource(table=load_table(pa.table({"x": [1], "y": ["a"]})))
+        >>> [batch.to_pydict() for batch in source.read(["y", "x"])]
+        [{'y': ['a'], 'x': [1]}]
+        """
+        try:
+            for batch in self.table.select(*columns).to_pyarrow_batches(chunk_size=self.batch_rows):
+                if batch.num_rows:
+                    yield batch
+        except (duckdb.Error, pa.ArrowException, OSError) as error:
+            raise _unreadable(error) from None
+
+    def release(
+        self, label: str, *, keep: Sequence[str], column: LabelColumn, missing: MissingLabels, rng: np.random.Generator
+    ) -> Iterator[pa.RecordBatch]:
+        """Return the kept columns and, last, the released labels; each label is randomized once.
+
+        Examples
+        --------
+        >>> from tacit.data import load_table
+        >>> from tacit.labels import RandomizedResponse
+        >>> from tacit.labels.protect.column import column_of
+        >>> source = TableSource(table=load_table(pa.table({"x": [1, 2], "y": ["a", "b"]})))
+        >>> column = column_of(Classes(values=("a", "b")), mechanism=RandomizedResponse(epsilon=4000.0))
+        >>> batches = source.release("y", keep=["x"], column=column, missing=MissingLabels.REFUSE,
+        ...                          rng=np.random.default_rng(0))
+        >>> [batch.to_pydict() for batch in batches]
+        [{'x': [1, 2], 'label': ['a', 'b']}]
+        """
+        for batch in self.read([*keep, label]):
+            yield released_batch(batch, column=column, missing=missing, rng=rng)
+
+
+def released_batch(
+    batch: pa.RecordBatch, *, column: LabelColumn, missing: MissingLabels, rng: np.random.Generator
+) -> pa.RecordBatch:
+    """Return the batch with its last column, the private labels, replaced by released ones.
+
+    Examples
+    --------
+    >>> from tacit.labels import RandomizedResponse
+    >>> from tacit.labels.protect.column import column_of
+    >>> column = column_of(Classes(values=("a", "b")), mechanism=RandomizedResponse(epsilon=4000.0))
+    >>> batch = pa.record_batch({"x": [1, 2], "secret": ["a", "b"]})
+    >>> released_batch(batch, column=column, missing=MissingLabels.REFUSE, rng=np.random.default_rng(0)).to_pydict()
+    {'x': [1, 2], 'label': ['a', 'b']}
+    """
+    labels = release_column(batch.columns[-1], column=column, missing=missing, rng=rng)
+    return pa.RecordBatch.from_arrays([*batch.columns[:-1], labels], names=[*batch.schema.names[:-1], LABEL])
+
+
+def find_classes(source: Source, *, label: str) -> Classes:
+    """Return the classes that occur in a column, sorted; that they are public is then an assumption.
+
+    Examples
+    --------
+    >>> from tacit.data import load_table
+    >>> find_classes(TableSource(table=load_table(pa.table({"y": ["b", "a", None]}))), label="y").values
+    ('a', 'b')
+    """
+    return Classes(values=tuple(_occurring(source, label).to_pylist()), declared=False)
+
+
+def find_values(source: Source, *, label: str) -> Values:
+    """Return the numbers that occur in a column, ascending; that they are public is then an assumption.
+
+    Examples
+    --------
+    >>> from tacit.data import load_table
+    >>> find_values(TableSource(table=load_table(pa.table({"y": [2, 1, 2]}))), label="y").values
+    array([1., 2.])
+    """
+    found = _occurring(source, label)
+    if not (pa.types.is_integer(found.type) or pa.types.is_floating(found.type)):
+        raise InvalidInput(f"labels must be numbers for this mechanism, got {found.type}")
+    return Values(values=np.asarray(found.cast(pa.float64())), declared=False)
+
+
+def _occurring(source: Source, label: str) -> pa.Array:
+    found = source.distinct(label, most=_MOST_CLASSES).drop_null()
+    kinds = (pa.types.is_string, pa.types.is_boolean, pa.types.is_integer, pa.types.is_floating)
+    if pa.types.is_large_string(found.type) or pa.types.is_string_view(found.type):
+        found = found.cast(pa.string())
+    if not any(holds(found.type) for holds in kinds):
+        raise InvalidInput(f"label column {label!r} must hold numbers, text or truth values, got {found.type}")
+    if len(found) > _MOST_CLASSES:
+        raise InvalidInput(
+            f"label column {label!r} has more than {_MOST_CLASSES} different values; declare the classes, or the "
+            "numbers to which labels are rounded"
+        )
+    if len(found) == 1:
+        raise InvalidInput(
+            f"label column {label!r} has one value, {found[0].as_py()!r}, in all rows; declare at least two classes"
+        )
+    return found.take(pc.sort_indices(found))
+
+
+def _unreadable(error: Exception) -> InvalidInput:
+    return InvalidInput(f"the table cannot be read to its end: {fault(error)}")
