@@ -26,7 +26,10 @@ class FiniteMechanism(Protocol):
     """
 
     name: ClassVar[str]
-    epsilon: float
+
+    @property
+    def epsilon(self) -> float:
+        """The promise."""
 
     def bind(self, classes: int) -> Self:
         """Return the mechanism for ``classes`` classes."""
