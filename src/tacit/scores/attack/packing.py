@@ -16,7 +16,7 @@ from tacit.scores.attack.channel import Channel, largest_step
 from tacit.scores.attack.errors import InconsistentAnswer
 from tacit.scores.losses.precision import Numbers
 
-__all__ = ["Item", "PackedQuery", "certain_predictions", "group_digits", "pack", "row_item"]
+__all__ = ["Item", "PackedQuery", "certain_predictions", "group_digits", "pack", "read_digits", "row_item"]
 
 _SLACK = 1 - 1e-12  # differences stay this little below the clip
 
@@ -108,18 +108,10 @@ class PackedQuery:
         return [value + item.low for value, item in zip(values, self.items, strict=True)]
 
     def _digits(self, residual: float, steps: Sequence[float]) -> list[int]:
-        """Read digits from the largest step down; steps are superincreasing, so no digit is ambiguous."""
-        below = math.fsum((item.radix - 1) * step for item, step in zip(self.items, steps, strict=True))
-        values = []
-        for item, step in zip(reversed(self.items), reversed(steps), strict=True):
-            below -= (item.radix - 1) * step
-            value = math.floor((residual - below / 2) / step + 0.5)
-            value = min(max(value, 0), item.radix - 1)
-            residual -= value * step
-            values.append(value)
-        if abs(residual) > self.unit * 0.75:
+        values, left = read_digits(residual, steps=steps, radices=[item.radix for item in self.items])
+        if abs(left) > self.unit * 0.75:
             raise InconsistentAnswer
-        return values[::-1]
+        return values
 
     def _adjusted(
         self,
@@ -138,6 +130,34 @@ class PackedQuery:
         scored = channel.total(channel.score(predictions, guess))
         error = float(channel.total(answer) - scored)
         return math.fsum([error, *(v * s for v, s in zip(values, steps, strict=True))])
+
+
+def read_digits(residual: float, *, steps: Sequence[float], radices: Sequence[int]) -> tuple[list[int], float]:
+    """Return the digits whose sum with these steps is nearest, least step first, and what they leave over.
+
+    Read from the largest step down: steps are superincreasing, so no digit depends on those below it, and the
+    time is linear in the number of digits.
+
+    Examples
+    --------
+    >>> read_digits(11.1, steps=[1.0, 2.0, 4.0], radices=[2, 2, 3])[0]
+    [1, 1, 2]
+    """
+    below = 0.0
+    ladder = []
+    for step, radix in zip(steps, radices, strict=True):
+        ladder.append((step, radix - 1, (below - step) / 2))
+        below += (radix - 1) * step
+    values = []
+    for step, top, shift in reversed(ladder):
+        if residual < shift + step:
+            values.append(0)
+        else:
+            # A digit is as many steps as fit when half of what lies below, and half a step, are left.
+            value = 1 if top == 1 else min(int((residual - shift) / step), top)
+            residual -= value * step
+            values.append(value)
+    return values[::-1], residual
 
 
 def pack(items: Iterable[Item], *, channel: Channel, unknown: int) -> PackedQuery:
