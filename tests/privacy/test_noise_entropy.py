@@ -93,7 +93,9 @@ def test_two_generators_differ():
 
 
 @pytest.mark.parametrize(
-    "bits", [np.random.PCG64(1), np.random.PCG64(), np.random.Philox(1), AESCounter(1), AESCounter(key=1)], ids=repr
+    "bits",
+    [np.random.PCG64(1), np.random.PCG64(), np.random.Philox(1), AESCounter(1), AESCounter(key=1)],
+    ids=lambda bits: type(bits).__name__,
 )
 def test_every_other_generator_counts_as_seeded(bits):
     assert is_seeded(np.random.Generator(bits))
