@@ -14,6 +14,7 @@ from tacit.privacy import (
     InvalidInput,
     LedgerError,
     NoGuarantee,
+    PureLoss,
     Unit,
     UnitMismatch,
     compose,
@@ -182,6 +183,15 @@ class TestRefusedCharge:
         assert ledger.charge("adult", restated, purpose="totals").spent == 0.2
         ledger.set_budget("adult", Guarantee(unit=Unit.LABEL, epsilon=1.0, delta=1e-6, rows=2))
         assert ledger.charge("adult", label(0.1, 1e-9).for_group(rows=2), purpose="totals").spent <= 0.4
+
+    def test_a_loss_that_could_not_be_read_back(self, ledger):
+        class Mine(PureLoss):
+            kind = "mine"
+
+        register(ledger)
+        with pytest.raises(InvalidInput, match="privacy loss kind must be one of"), Untouched(ledger):
+            ledger.charge("adult", label(0.1, loss=Mine(epsilon=0.1)), purpose="totals")
+        assert ledger.charge("adult", label(0.1, loss=PureLoss(epsilon=0.1)), purpose="totals").spent == 0.1
 
     @pytest.mark.parametrize("parts", [["valid"], ["train", "valid"], ["train", "train"], [], "train"])
     def test_parts_that_were_not_declared(self, ledger, parts):
@@ -455,10 +465,14 @@ class TestDatabase:
         assert ledger._secret.hex() not in repr(ledger)
         assert repr(ledger._secret) not in repr(ledger)
 
-    @pytest.mark.parametrize("location", ["mysql://host/books", "sqlite://", "sqlite:///:memory:", "oracle://"])
+    @pytest.mark.parametrize(
+        "location",
+        ["mysql://me:pass@host/books", "sqlite://", "sqlite:///:memory:", "oracle://", "postgresql://host:pass/books"],
+    )
     def test_other_databases_are_refused(self, location):
-        with pytest.raises(InvalidInput, match="ledger must be a file or a postgresql:// URL"):
+        with pytest.raises(InvalidInput, match="ledger must be a file or a postgresql:// URL") as caught:
             Ledger.open(location)
+        assert "pass" not in str(caught.value)
 
     def test_a_url_of_a_file_is_that_file(self, tmp_path):
         Ledger.create(tmp_path / "ledger.db")

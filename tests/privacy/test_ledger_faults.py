@@ -28,6 +28,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning
 TENTH = Guarantee(unit=Unit.LABEL, epsilon=0.1)
 PLENTY = Guarantee(unit=Unit.LABEL, epsilon=1000.0, delta=1e-6)
 PARTS = [Part(name="train"), Part(name="test")]
+ONE_QUICK = ["sqlite", pytest.param("postgresql", marks=pytest.mark.slow)]
 
 
 def kill_at(step, action):
@@ -136,6 +137,7 @@ class TestKills:
         assert kill_everywhere(fork, lambda: register, check) >= 30
         assert len(ledger.data_sets) < 10
 
+    @pytest.mark.parametrize("new_location", ONE_QUICK, indirect=True)
     def test_while_creating_and_restoring(self, new_location, fork, tmp_path):
         source = Ledger.create(tmp_path / "source.db")
         source.register([0, 1], name="adult", budget=PLENTY)
@@ -151,6 +153,7 @@ class TestKills:
 
         assert kill_everywhere(fork, lambda: lambda: Ledger.create(places[-1], restore=export), check) >= 80
 
+    @pytest.mark.parametrize("new_location", ONE_QUICK, indirect=True)
     def test_while_migrating(self, new_location, fork, monkeypatch):
         places = []
 
@@ -169,7 +172,7 @@ class TestKills:
 
         assert kill_everywhere(fork, open_old_ledger, check) >= 40
 
-    def test_at_random_moments(self, ledger, location, fork_all, tmp_path):
+    def test_at_random_moments(self, ledger, location, fork, tmp_path):
         ledger.register([0, 1], name="adult", budget=PLENTY)
         releases = Releases(tmp_path / "releases")
         rng = np.random.default_rng(0)
@@ -179,10 +182,13 @@ class TestKills:
                 ledger.charge("adult", TENTH, purpose="a")
                 releases.make()
 
-        for delay in rng.uniform(0.01, 0.1, 25):
+        for wanted, delay in zip(rng.integers(0, 3, 25), rng.uniform(0, 0.03, 25), strict=True):
+            before = len(releases)
             child = os.fork()
             if child == 0:
                 spend_for_ever()
+            while len(releases) < before + wanted:
+                time.sleep(0.001)
             time.sleep(delay)
             os.kill(child, signal.SIGKILL)
             os.waitpid(child, 0)

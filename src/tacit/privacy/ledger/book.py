@@ -26,8 +26,13 @@ class Book:
 
     Examples
     --------
-    >>> Book.__slots__[1:4]
-    ('id', 'name', 'budget')
+    >>> import tempfile
+    >>> from tacit.privacy.ledger import Ledger
+    >>> ledger = Ledger.create(f"{tempfile.mkdtemp()}/ledger.db")
+    >>> _ = ledger.register([0, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
+    >>> with ledger._reading() as rows:
+    ...     Book.find(rows, "clicks").left(0.75)
+    0.25
     """
 
     rows: Rows

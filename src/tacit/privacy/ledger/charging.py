@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from tacit.privacy.errors import BudgetExceeded, InvalidInput, LedgerError, UnitMismatch
 from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.ledger.account import Account
-from tacit.privacy.ledger.book import Book
+from tacit.privacy.ledger.book import Book, guarantee_of
 from tacit.privacy.ledger.records import Receipt, format_down
 from tacit.privacy.ledger.registry import add_budget
 from tacit.privacy.ledger.rows import Row
@@ -31,8 +31,8 @@ def charge(book: Book, promise: Promise, *, parts: Sequence[str] | None, purpose
             f"a charge of {guarantee} would bring it to {format_up(spent[worst])}, so nothing was charged"
         )
     text = json.dumps(guarantee.to_json())
-    number = book.version(version)
-    entry = book.append(parts=after, purpose=purpose, version=number, guarantee=text)
+    guarantee_of(text)  # what could not be read back must not be written
+    entry = book.append(parts=after, purpose=purpose, version=book.version(version), guarantee=text)
     for part, account in after.items():
         book.put(part, account)
     return Receipt(id=entry, spent=spent[worst], left=book.left(spent[worst]))
@@ -60,16 +60,16 @@ def set_budget(book: Book, budget: Guarantee) -> None:
     """Write a new budget, unless more than that is spent."""
     _check_unit(book, budget)
     for part in book.parts:
-        # without a delta no distribution was kept; it is worked out from the entries
-        recount = bool(budget.delta) != bool(book.budget.delta)
-        account = book.recount(part, delta=budget.delta) if recount else book.account(part)
+        account = book.account(part)
+        if bool(budget.delta) != bool(book.budget.delta):  # without a delta no distribution is kept
+            account = book.recount(part, delta=budget.delta)
+            book.put(part, account)
         spent = account.spent(delta=budget.delta)
         if spent > budget.epsilon:
             raise BudgetExceeded(
                 f"{_whose(book, part)} has spent epsilon {format_up(spent)} at delta {format_up(budget.delta)}, "
                 f"so its budget cannot be lowered to {format_up(budget.epsilon)}; nothing was changed"
             )
-        book.put(part, account)
     add_budget(book.rows, book.id, budget)
 
 

@@ -20,6 +20,8 @@ __all__ = ["PATIENCE", "Database"]
 PATIENCE = 60
 """Seconds to wait for another process that writes."""
 
+_DAMAGE = ("malformed", "not a database", "not decode", "no such column", "no such table")
+
 
 @dataclass(frozen=True, slots=True)
 class Database:
@@ -44,7 +46,7 @@ class Database:
         >>> Database.at("mysql://host/books")
         Traceback (most recent call last):
         ...
-        tacit.privacy.errors.InvalidInput: ledger must be a file or a postgresql:// URL, got 'mysql://host/books'
+        tacit.privacy.errors.InvalidInput: ledger must be a file or a postgresql:// URL, got mysql://...
         """
         url = _url_of(location)
         if url.get_backend_name() != "sqlite":
@@ -84,10 +86,11 @@ class Database:
 def _url_of(location: str | Path) -> URL:
     if isinstance(location, Path) or "://" not in location:
         return URL.create("sqlite", database=os.fspath(location))
-    refused = InvalidInput(f"ledger must be a file or a postgresql:// URL, got {location!r}")
+    scheme = location.partition("://")[0]  # the rest may hold a password
+    refused = InvalidInput(f"ledger must be a file or a postgresql:// URL, got {scheme}://...")
     try:
         url = make_url(location)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise refused from None
     if url.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
         return url.set(drivername="postgresql+psycopg")
@@ -126,6 +129,6 @@ def _sentence(where: str, message: str) -> str:
     reason = message.strip().partition("\n")[0]
     if "locked" in reason:
         return f"the ledger {where} was busy for {PATIENCE} s; try again when no other process writes to it"
-    if "malformed" in reason or "not a database" in reason:
+    if any(sign in reason for sign in _DAMAGE):
         return f"the ledger {where} is damaged ({reason}); restore it from an export"
     return f"the ledger {where} could not be read or written: {reason}"

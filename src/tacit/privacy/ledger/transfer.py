@@ -43,7 +43,7 @@ def read_export(source: str | Path | Mapping[str, Any]) -> dict[str, Any]:
     claimed = document.pop("checksum", None)
     if claimed != _checksum(document):
         raise LedgerError("restore must be a whole export, but its checksum does not match; use another copy")
-    if document["secret"] is None:
+    if document.get("secret") is None:
         raise LedgerError("restore must be an export with the secret; this one was made for sharing")
     return document
 
@@ -53,7 +53,7 @@ def restore(rows: Rows, document: Mapping[str, Any]) -> None:
     try:
         for number, data_set in enumerate(document["data_sets"], start=1):
             _restore_data_set(rows, number, data_set)
-    except (KeyError, TypeError, ValueError) as error:
+    except (AttributeError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, TacitError):
             raise
         raise LedgerError(f"restore must be an export of a ledger, but a field is wrong: {error!r}") from error
