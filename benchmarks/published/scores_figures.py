@@ -15,7 +15,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -339,12 +339,13 @@ def _draw_shares(axis: Any, points: list[dict[str, Any]], *, method: str) -> Non
     axis.set_ylabel("share of labels right")
 
 
-def main() -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Compute what is missing, draw, return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.published.scores_figures", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few points of 50 label sets; nothing is kept")
     parser.add_argument("--restart", action="store_true", help="compute again what an earlier run left")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder for the JSON and the plot")
-    options = parser.parse_args()
+    options = parser.parse_args(arguments)
     sets = 50 if options.quick else SETS
     path = options.out / ("scores_figures_quick.json" if options.quick else "scores_figures.json")
     options.out.mkdir(parents=True, exist_ok=True)
