@@ -40,6 +40,9 @@ class Ledger:
     on disk when :meth:`charge` returns, and charges made at the same time wait for each other. Data are known by
     a fingerprint keyed with the ledger's secret, never by content.
 
+    With a delta in the budget, how much a charge costs must not depend on what earlier releases said: that is
+    what the composition of loss distributions is proved for. Pure sums hold in any case.
+
     What it does not do: it records what is declared. It cannot know of a release that was not charged, of two
     data sets that hold the same people in other rows or another order, or of parts that are not disjoint.
     Who can read the file can read the secret.
