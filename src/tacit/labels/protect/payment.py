@@ -20,7 +20,7 @@ from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger, Receipt
 from tacit.privacy.release import Release, ReleaseWriter
 
-__all__ = ["Order", "Payment", "check_writable"]
+__all__ = ["Order", "Payment", "check_writable", "recognise"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,21 +71,37 @@ class Payment:
             return Order(payment=self, dataset=self.dataset, version=None, memo=None, key=None)
         memo = Memo.beside(self.ledger) if self.memo is None else self.memo
         key = memo_key(self.ledger.fingerprint(_labels(source, label)), request)
-        dataset, version = self._identify(source, label)
+        dataset, version = recognise(self.ledger, _labels(source, label), dataset=self.dataset)
         return Order(payment=self, dataset=dataset, version=version, memo=memo, key=key)
 
-    def _identify(self, source: Source, label: str) -> tuple[str, int | None]:
-        try:
-            known = self.ledger.identify(_labels(source, label))
-        except LedgerError:
-            if self.dataset is None:
-                raise
-            return self.dataset, None  # kept for more columns than the label
-        if self.dataset not in (None, known.data_set):
-            raise InvalidInput(
-                f"dataset must be {known.data_set!r}, as which the ledger knows these labels, got {self.dataset!r}"
-            )
-        return known.data_set, known.number
+
+def recognise(ledger: Ledger, labels: object, *, dataset: str | None) -> tuple[str, int | None]:
+    """Return the data set to charge for these labels, and its version where the ledger knows the labels.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tacit.privacy import Unit
+    >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
+    >>> _ = ledger.register([0, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
+    >>> recognise(ledger, [0, 1], dataset=None)
+    ('clicks', 1)
+    >>> recognise(ledger, [0, 1], dataset="visits")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: dataset must be 'clicks', as which the ledger knows these labels, got 'visits'
+    """
+    try:
+        known = ledger.identify(labels)
+    except LedgerError:
+        if dataset is None:
+            raise
+        return dataset, None  # kept for more columns than the label
+    if dataset not in (None, known.data_set):
+        raise InvalidInput(
+            f"dataset must be {known.data_set!r}, as which the ledger knows these labels, got {dataset!r}"
+        )
+    return known.data_set, known.number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

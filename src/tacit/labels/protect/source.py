@@ -19,7 +19,7 @@ from tacit.labels.protect.column import Coding, LabelColumn, Values, count_label
 from tacit.labels.protect.release import MissingLabels
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["LABEL", "Source", "TableSource", "find_classes", "find_values"]
+__all__ = ["LABEL", "Source", "TableSource", "declare_classes", "find_classes", "find_values", "released_batch"]
 
 LABEL = "label"
 """The name of the released column, whatever the private one is called."""
@@ -184,6 +184,29 @@ def find_classes(source: Source, *, label: str) -> Classes:
     ('a', 'b')
     """
     return Classes(values=tuple(_occurring(source, label).to_pylist()), declared=False)
+
+
+def declare_classes(words: Sequence[str], *, source: Source, label: str) -> Classes:
+    """Return classes that were written as words, in the type of the label column.
+
+    Examples
+    --------
+    >>> from tacit.data import load_table
+    >>> source = TableSource(table=load_table(pa.table({"y": [1, 2]})))
+    >>> declare_classes(["1", "2", "3"], source=source, label="y").values
+    (1, 2, 3)
+    >>> declare_classes(["one"], source=source, label="y")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: classes must be of the label column's type, int64, got one
+    """
+    kind = source.distinct(label, most=1).type
+    try:
+        return Classes(values=tuple(pa.array(words, pa.string()).cast(kind).to_pylist()))
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        raise InvalidInput(
+            f"classes must be of the label column's type, {kind}, got {', '.join(map(str, words))}"
+        ) from None
 
 
 def find_values(source: Source, *, label: str) -> Values:

@@ -1,0 +1,121 @@
+"""``tacit labels attack``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli.labels.options import AsJson, EstimatorName, Seed, estimator_of, rng_of, show_progress
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from numpy.typing import NDArray
+
+    from tacit.labels.attack import LabelGuesses, ResponseTest
+    from tacit.privacy.release import Release
+
+__all__ = ["attack"]
+
+
+def attack(
+    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file of labels.")],
+    features: Annotated[
+        Path | None, typer.Option(help="A table of features in the order of the rows. Default: those in the release.")
+    ] = None,
+    truth: Annotated[Path | None, typer.Option(help="A table with the true labels, to count right guesses.")] = None,
+    label: Annotated[str | None, typer.Option(help="The column of true labels there.")] = None,
+    estimator: Annotated[
+        EstimatorName, typer.Option(help="What learns labels from features: logistic regression, or boosted trees.")
+    ] = EstimatorName.LOGISTIC,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Guess every label from a release, alone and with the features, as well as can be.
+
+    Without the true labels: how sure the attacker is, and the largest advantage that the guarantee allows. With them:
+    how often the guesses are right, and whether the labels were randomized as claimed; if not, the exit code is 1.
+
+    Example: tacit labels attack visits.release.parquet --truth visits.csv --label ill
+    """
+    from tacit.labels.attack import guess_labels, guess_labels_with_features
+    from tacit.privacy.errors import InvalidInput
+    from tacit.privacy.release import read_release
+
+    if (truth is None) != (label is None):
+        raise InvalidInput("--truth and --label must stand together")
+    released = read_release(release)
+    known = None if truth is None or label is None else _truth(truth, label)
+    with show_progress("attack") as report:
+        found = {"alone": guess_labels(released)}
+        report(1, 2)
+        X = _features(released, features)
+        if X is not None:
+            found["with_features"] = guess_labels_with_features(
+                released, X, model=estimator_of(estimator), rng=rng_of(seed)
+            )
+    test = None if known is None else _acted(released, known)
+    results = {name: _result(guesses, known) for name, guesses in found.items()}
+    if as_json:
+        acted = test and {"acted": test.acted(), "p_value": test.p_value, "sentence": str(test)}
+        typer.echo(json.dumps({"guarantee": released.guarantee.to_json(), **results, "acted": acted}, indent=1))
+    else:
+        _print(released, results, test)
+    if test is not None and not test.acted():
+        raise typer.Exit(1)
+
+
+def _truth(path: Path, label: str) -> pa.ChunkedArray:
+    from tacit.data import load_table, read_rows
+    from tacit.data.names import check_present
+
+    table = load_table(path)
+    check_present(label, table.columns, argument="--label")
+    return read_rows(table, columns=[label])[label]
+
+
+def _features(release: Release, path: Path | None) -> NDArray[Any] | None:
+    import pyarrow as pa
+
+    from tacit.data import load_table, read_rows
+    from tacit.labels.learn.encode import FeatureEncoder
+
+    rows = pa.table(release.value) if path is None else read_rows(load_table(path))
+    names = [name for name in rows.column_names if name not in ("label", "stage")]
+    return FeatureEncoder.of(rows, columns=names).encode(rows) if names else None
+
+
+def _acted(release: Release, truth: object) -> ResponseTest | None:
+    from tacit.labels import RandomizedResponse
+    from tacit.labels.attack import did_it_act
+
+    said = release.mechanism
+    if said["name"] != RandomizedResponse.name or said.get("stages", 1) != 1:
+        return None
+    return did_it_act(truth, release.value["label"], epsilon=said["epsilon"], classes=said["classes"])
+
+
+def _result(guesses: LabelGuesses, truth: object) -> dict[str, Any]:
+    leak = None if truth is None else guesses.leak(truth)
+    return {
+        "expected_rate": float(guesses.confidence.mean()),
+        "largest_advantage": guesses.ceiling,
+        "leak": leak and leak.to_json(),
+        "sentence": str(leak) if leak else None,
+    }
+
+
+def _print(release: Release, results: dict[str, dict[str, Any]], test: ResponseTest | None) -> None:
+    typer.echo(f"{release}.")
+    for name, result in results.items():
+        what = "From the release alone" if name == "alone" else "From the release and the features"
+        typer.echo(
+            f"{what}: {result['expected_rate']:.1%} of the guesses should be right; if the attacker's prior is, the "
+            f"guarantee allows an advantage of {result['largest_advantage']:.3f}."
+        )
+        if result["sentence"]:
+            typer.echo(f"  {result['sentence']}")
+    if test is not None:
+        typer.echo(f"{test}.")

@@ -1,0 +1,122 @@
+"""Options that the three commands share, and what becomes of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tacit.privacy.ledger import Ledger
+
+__all__ = [
+    "AsJson",
+    "ClassList",
+    "DataSet",
+    "EstimatorName",
+    "Force",
+    "LedgerAt",
+    "Seed",
+    "estimator_of",
+    "open_ledger",
+    "rng_of",
+    "show_progress",
+    "warn_if_seeded",
+    "words_of",
+]
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
+Seed = Annotated[
+    int | None,
+    typer.Option(help="Repeat a run exactly. The release is then marked as seeded: for experiments, never to publish."),
+]
+LedgerAt = Annotated[
+    str | None,
+    typer.Option(
+        "--ledger",
+        envvar="TACIT_LEDGER",
+        metavar="FILE_OR_URL",
+        help="Charge this ledger before anything is randomized: a SQLite file, or postgresql://USER@HOST/DATABASE.",
+    ),
+]
+DataSet = Annotated[
+    str | None, typer.Option(help="The ledger's data set to charge. Default: the one it knows these labels as.")
+]
+ClassList = Annotated[
+    str,
+    typer.Option(
+        metavar="A,B,...",
+        help="The public class list. Default: the classes that occur; the guarantee then says that these are public.",
+    ),
+]
+
+
+class EstimatorName(StrEnum):
+    """What learns."""
+
+    LOGISTIC = "logistic"
+    TREES = "trees"
+
+
+def estimator_of(name: EstimatorName) -> Any:  # noqa: ANN401
+    """Return the scikit-learn classifier of this name."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    return LogisticRegression(max_iter=1000) if name is EstimatorName.LOGISTIC else HistGradientBoostingClassifier()
+
+
+def words_of(text: str) -> list[str]:
+    """Split a list with commas; a comma inside a word is written as a backslash and a comma."""
+    held = text.replace("\\,", "\0")
+    return [word.strip().replace("\0", ",") for word in held.split(",") if word.strip()]
+
+
+def rng_of(seed: int | None) -> np.random.Generator:
+    """Return the operating system's generator, or a seeded one."""
+    import numpy as np
+
+    from tacit.privacy.noise import system_rng
+
+    return system_rng() if seed is None else np.random.default_rng(seed)
+
+
+def open_ledger(location: str | None, *, dataset: str | None, memo: Path | None = None) -> Ledger | None:
+    """Open the ledger, if one is named; what only makes sense with one is refused without."""
+    from tacit.privacy.errors import InvalidInput
+    from tacit.privacy.ledger import Ledger
+
+    if location is None and (dataset is not None or memo is not None):
+        raise InvalidInput("--dataset and --memo must stand with --ledger, which says what is charged")
+    return None if location is None else Ledger.open(location)
+
+
+@contextmanager
+def show_progress(what: str) -> Iterator[Callable[[int, int], None]]:
+    """A bar on standard error; yields what to call with the steps done and the steps in all."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(what, total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
+
+
+def warn_if_seeded(seeded: bool) -> None:
+    """Say on standard error that a seeded release hides nothing from who knows the seed."""
+    if seeded:
+        typer.echo("warning: seeded, so whoever knows the seed can remove the noise; never publish it", err=True)

@@ -1,0 +1,221 @@
+"""``tacit labels protect``."""
+
+from __future__ import annotations
+
+import json
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tacit.cli.labels.options import (
+    AsJson,
+    ClassList,
+    DataSet,
+    Force,
+    LedgerAt,
+    Seed,
+    open_ledger,
+    rng_of,
+    show_progress,
+    warn_if_seeded,
+    words_of,
+)
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from tacit.labels.protect.column import Coding, Mechanism
+    from tacit.labels.protect.estimate import EstimatedPrior
+    from tacit.labels.protect.payment import Payment
+    from tacit.labels.protect.source import Source
+
+__all__ = ["protect"]
+
+
+class MechanismName(StrEnum):
+    """What randomizes."""
+
+    RR = "rr"
+    PRIOR = "prior"
+    LAPLACE = "laplace"
+    BINS = "bins"
+
+
+class EngineName(StrEnum):
+    """What reads the table."""
+
+    DUCKDB = "duckdb"
+    SPARK = "spark"
+
+
+class MissingName(StrEnum):
+    """What to do with rows without a label."""
+
+    REFUSE = "refuse"
+    PUBLIC = "public"
+
+
+def protect(
+    table: Annotated[
+        str,
+        typer.Argument(metavar="IN", help="A CSV, TSV, Parquet or Arrow file; for Spark Parquet, or a table's name."),
+    ],
+    label: Annotated[str, typer.Option(help="The private column.")],
+    epsilon: Annotated[float, typer.Option(help="The promise for one label, read as the decimal you type.")],
+    mechanism: Annotated[
+        MechanismName,
+        typer.Option(
+            help="rr: randomized response. prior: the same among the likely classes. laplace: noise on the one-hot "
+            "label. bins: for numbers, randomized response on bins."
+        ),
+    ] = MechanismName.RR,
+    classes: ClassList = "",
+    prior: Annotated[
+        str,
+        typer.Option(metavar="P,Q,...", help="For prior and bins: public probabilities, one for each of --classes."),
+    ] = "",
+    prior_share: Annotated[
+        float, typer.Option(help="For prior and bins without --prior: the share of epsilon that estimates it.")
+    ] = 0.1,
+    keep: Annotated[
+        str,
+        typer.Option(metavar="COL,...", help="Public columns to put beside the labels; all for every other column."),
+    ] = "",
+    missing: Annotated[
+        MissingName, typer.Option(help="Rows without a label: refuse them, or keep them so and call that public.")
+    ] = MissingName.REFUSE,
+    rows_per_person: Annotated[
+        int, typer.Option(help="How many rows one person holds at most; the guarantee is stated for all of them.")
+    ] = 1,
+    engine: Annotated[
+        EngineName,
+        typer.Option(help="duckdb: streamed through this machine. spark: on every partition of a Spark table."),
+    ] = EngineName.DUCKDB,
+    out: Annotated[
+        Path | None, typer.Option(help="The release file, Parquet. Default: IN's name with .release.parquet, here.")
+    ] = None,
+    force: Force = False,
+    ledger: LedgerAt = None,
+    dataset: DataSet = None,
+    memo: Annotated[
+        Path | None, typer.Option(help="A folder for releases made so far. Default: beside the ledger's file.")
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Make, and pay for, another release of labels that were released before.")
+    ] = False,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write a file with randomized labels, and nothing else of the private column.
+
+    The file has a column called label, in the order of the rows, and the columns asked for by --keep. For bins,
+    --classes are the numbers to round to, also written LOW:HIGH:STEP. With a ledger, the same labels asked for
+    again give the same release and cost nothing.
+
+    Example: tacit labels protect visits.csv --label ill --epsilon 1 --classes no,yes --keep age,city
+
+    Example: tacit labels protect visits.parquet --label days --epsilon 2 --mechanism bins --classes 0:30:1
+    """
+    from tacit.labels.protect.release import MissingLabels
+    from tacit.labels.protect.stream import protect_table
+    from tacit.privacy.rounding import check_epsilon
+
+    check_epsilon(epsilon)
+    payment = _payment(ledger, dataset, memo, again=again)
+    source = _source(table, engine)
+    coding = _coding(classes, mechanism, source, label)
+    with show_progress("labels") as report:
+        made = protect_table(
+            source,
+            out or Path(f"{Path(table).stem}.release.parquet"),
+            label=label,
+            mechanism=_mechanism(mechanism, epsilon, prior, prior_share, coding),
+            classes=coding,
+            keep=[name for name in source.columns if name != label] if keep == "all" else words_of(keep),
+            missing=MissingLabels(missing),
+            rows_per_person=rows_per_person,
+            payment=payment,
+            rng=rng_of(seed),
+            force=force,
+            progress=report,
+        )
+    if as_json:
+        typer.echo(json.dumps(made.to_json(), indent=1))
+    else:
+        typer.echo(f"{made}.")
+        if made.repeated:
+            typer.echo("These are the labels of an earlier release: nothing was charged. --again makes new ones.")
+        if made.receipt:
+            typer.echo(f"{made.receipt}.")
+    warn_if_seeded(made.seeded)
+
+
+def _source(table: str, engine: EngineName) -> Source:
+    if engine is EngineName.SPARK:
+        from tacit.labels.protect.spark import open_spark_table, start_spark
+
+        return open_spark_table(table, session=start_spark())
+    from tacit.data import load_table
+    from tacit.labels.protect.source import TableSource
+
+    return TableSource(table=load_table(table))
+
+
+def _payment(location: str | None, dataset: str | None, memo: Path | None, *, again: bool) -> Payment | None:
+    from tacit.labels.protect.memo import Memo
+    from tacit.labels.protect.payment import Payment
+
+    ledger = open_ledger(location, dataset=dataset, memo=memo)
+    kept = None if memo is None else Memo(memo)
+    return None if ledger is None else Payment(ledger=ledger, dataset=dataset, memo=kept, again=again)
+
+
+def _coding(text: str, mechanism: MechanismName, source: Source, label: str) -> Coding:
+    from tacit.data.names import check_present
+    from tacit.labels.protect.column import Values
+    from tacit.labels.protect.source import declare_classes, find_classes, find_values
+
+    check_present(label, source.columns, argument="--label")
+    if mechanism is MechanismName.BINS:
+        return Values(values=_numbers(text, option="--classes")) if text else find_values(source, label=label)
+    return declare_classes(words_of(text), source=source, label=label) if text else find_classes(source, label=label)
+
+
+def _mechanism(
+    name: MechanismName, epsilon: float, prior: str, share: float, coding: Coding
+) -> Mechanism | EstimatedPrior:
+    from tacit.labels import LaplaceOneHot, PriorRandomizedResponse, RandomizedResponse, RandomizedResponseOnBins
+    from tacit.labels.protect.column import Values
+    from tacit.labels.protect.estimate import EstimatedPrior
+    from tacit.privacy.errors import InvalidInput
+
+    if name is MechanismName.RR:
+        return RandomizedResponse(epsilon=epsilon)
+    if name is MechanismName.LAPLACE:
+        return LaplaceOneHot(epsilon=epsilon)
+    if not prior:
+        return EstimatedPrior(epsilon=epsilon, share=share)
+    if not coding.declared:
+        raise InvalidInput("--prior must stand with --classes: each of its numbers belongs to a class")
+    given = _numbers(prior, option="--prior")
+    if isinstance(coding, Values):
+        return RandomizedResponseOnBins(epsilon=epsilon, values=coding.values, prior=given)
+    return PriorRandomizedResponse(epsilon=epsilon, prior=given)
+
+
+def _numbers(text: str, *, option: str) -> NDArray[np.float64]:
+    """Numbers with commas between, or LOW:HIGH:STEP with both ends."""
+    import numpy as np
+
+    from tacit.privacy.errors import InvalidInput
+
+    try:
+        if ":" in text:
+            low, high, step = (float(word) for word in text.split(":"))
+            return np.asarray(low + step * np.arange(round((high - low) / step) + 1), dtype=np.float64)
+        return np.array([float(word) for word in words_of(text)])
+    except (ValueError, ZeroDivisionError, OverflowError):
+        raise InvalidInput(f"{option} must be numbers with commas between, or LOW:HIGH:STEP, got {text!r}") from None
