@@ -1,11 +1,14 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.ensemble import HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier, RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+from sklearn.neighbors import KNeighborsClassifier
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 from threadpoolctl import threadpool_limits
 
 from tacit.data import digits, iris, satellite, titanic
@@ -45,6 +48,27 @@ def test_no_alarm_on_honest_models(name, family):
             model = honest_model(family, seed).fit(X[train], y[train])
             inspection = inspect_network(model.predict_proba, X[held], rng=rng)
         assert not inspection.crafted, f"{name} {family} {seed}: {inspection}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["iris", "digits", "satellite", "titanic"])
+def test_no_alarm_on_models_that_jump_or_repeat_themselves(name):
+    """Trees, stumps, neighbours, naive Bayes, AdaBoost, on held-out rows and on those they were trained on."""
+    X, y = load(name)
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        train, held = np.array_split(rng.permutation(len(X)), 2)
+        for model in (
+            DecisionTreeClassifier(max_depth=[None, 2, 5][seed % 3], random_state=seed),
+            DecisionTreeClassifier(max_depth=1, random_state=seed),
+            KNeighborsClassifier([1, 5, 15][seed % 3]),
+            GaussianNB(),
+            AdaBoostClassifier(n_estimators=20, random_state=seed),
+        ):
+            model.fit(X[train], y[train])
+            for rows in (train, held):
+                inspection = inspect_network(model.predict_proba, X[rows], rng=rng)
+                assert not inspection.crafted, f"{name} {model} {seed}: {inspection}"
 
 
 def random_submission(seed):
