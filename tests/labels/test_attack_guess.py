@@ -20,7 +20,7 @@ from tacit.labels import (
     release_labels,
 )
 from tacit.labels.attack import bayes_guess, guess_labels, guess_labels_with_features, read_evidence
-from tacit.labels.attack.guess import unfold
+from tacit.labels.attack.learn_prior import calibrate, unfold
 from tacit.leak import (
     ABSTAIN,
     additive_advantage,
@@ -298,6 +298,21 @@ def test_unfolding_takes_the_channel_off():
     merged = np.array([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
     found = unfold(np.array([[0.6, 0.4]]), transition=merged, start=np.array([[0.3, 0.1, 0.6]]))
     assert found[0] == pytest.approx([0.45, 0.15, 0.4])
+
+
+def test_calibration_sets_timid_and_bold_models_right():
+    rng = np.random.default_rng(16)
+    p = rng.dirichlet(np.ones(3), 20_000)
+    labels, rr = draw_labels(p, rng, 20_000), RandomizedResponse(epsilon=1.5, classes=3)
+    likelihood = rr.likelihood(rr.randomize(labels, rng=rng))
+    best = np.mean(bayes_guess(likelihood, prior=p)[0] == labels)
+    for power in (0.2, 1.0, 5.0):
+        off = p**power / (p**power).sum(axis=1, keepdims=True)
+        right = calibrate(off, likelihood=likelihood)
+        assert np.abs(right - p).max() < 0.05
+        assert np.mean(bayes_guess(likelihood, prior=right)[0] == labels) > best - 0.005
+        if power != 1:
+            assert np.mean(bayes_guess(likelihood, prior=off)[0] == labels) < best - 0.005, "control"
 
 
 def test_without_a_guarantee_everything_may_leak():

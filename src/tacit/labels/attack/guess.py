@@ -8,24 +8,19 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import _safe_indexing
 
 from tacit.labels.attack.evidence import Evidence, LabelMechanism, read_evidence
-from tacit.labels.learn.model import cross_fit
+from tacit.labels.attack.learn_prior import learn_prior
 from tacit.labels.protect.coding import Classes
 from tacit.labels.protect.finite import check_prior
 from tacit.leak import ABSTAIN, Leak, largest_advantage, leak_from_guesses
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.release import Release
-from tacit.privacy.rounding import check_count
 
-__all__ = ["LabelGuesses", "bayes_guess", "guess_labels", "guess_labels_with_features", "unfold"]
+__all__ = ["LabelGuesses", "bayes_guess", "guess_labels", "guess_labels_with_features"]
 
 Array = NDArray[np.float64]
-
-_FLOOR = 1e-12  # a probability of 0 is no proof
-_STEPS = 200
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -192,9 +187,8 @@ def guess_labels_with_features(
 ) -> LabelGuesses:
     """Guess each label from the release and the features, with a model fitted on the released labels.
 
-    The model gives P(released label | x); the channel is taken off it to give P(label | x). Each row's
-    probabilities come from a model that has not seen its released label, so that label counts once, in the posterior.
-    The rival guesses from P(label | x) alone.
+    The rival guesses from P(label | x) alone. Each row's probabilities come from a model that has not seen its released
+    label, so that label counts once, in the posterior.
 
     Parameters
     ----------
@@ -234,45 +228,8 @@ def guess_labels_with_features(
     (True, True)
     """
     evidence = read_evidence(release, mechanism=mechanism)
-    if evidence.channel is None:
-        raise InvalidInput("release must be through one channel for all rows; else pass prior= to guess_labels")
-    rows = features.shape[0] if hasattr(features, "shape") else len(features)
-    if rows != len(evidence.present):
-        raise InvalidInput(f"features must have {len(evidence.present)} rows, as the release, got {rows}")
-    if not hasattr(model, "predict_proba"):
-        raise InvalidInput(f"model must be a classifier with predict_proba, got {type(model).__name__}")
-    check_count(folds, name="folds", least=2)
-    transition, present = evidence.channel.transition, evidence.present
-    targets = np.eye(transition.shape[1])[evidence.channel.outputs[present]]
-    of_outputs = cross_fit(model, _safe_indexing(features, np.flatnonzero(present)), targets, folds=folds, rng=rng)
-    prior = np.array(np.broadcast_to(evidence.prior, evidence.likelihood.shape))
-    prior[present] = unfold(of_outputs, transition=transition, start=evidence.prior)
+    prior = learn_prior(evidence, features, model=model, folds=folds, rng=rng)
     return _guesses(evidence, prior, release)
-
-
-def unfold(outputs: Array, *, transition: Array, start: Array) -> Array:
-    """Return P(label | x) from P(output | x): the maximum-likelihood one, found from ``start``.
-
-    p(y) <- p(y) sum over z of q(z) T[y,z]/(p T)(z). Labels that the channel cannot tell apart keep the ratio they have
-    in ``start``; few steps keep a noisy q from being magnified.
-
-    References
-    ----------
-    Richardson (1972); Lucy (1974).
-
-    Examples
-    --------
-    >>> T = np.array([[0.75, 0.25], [0.25, 0.75]])
-    >>> unfold(np.array([[0.7, 0.3]]), transition=T, start=np.array([[0.5, 0.5]])).round(3)
-    array([[0.9, 0.1]])
-    """
-    p = np.maximum(np.broadcast_to(start, (len(outputs), len(transition))), _FLOOR)
-    for _ in range(_STEPS):
-        change = (outputs / np.maximum(p @ transition, _FLOOR)) @ transition.T
-        p = p * change
-        if np.all(np.abs(change - 1) * p < 1e-6):
-            break
-    return np.asarray(p / p.sum(axis=1, keepdims=True))
 
 
 def _guesses(evidence: Evidence, prior: ArrayLike, release: Release) -> LabelGuesses:
