@@ -5,6 +5,7 @@ from __future__ import annotations
 import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, insert, select, update
@@ -78,5 +79,6 @@ def seal(secret: bytes, table: str, values: Mapping[str, object]) -> bytes:
     >>> seal(b"key", "t", {"a": 1}) == seal(b"key", "t", {"a": 2})
     False
     """
-    row = ascii((table, sorted(values.items())))  # a literal in ASCII: no two rows share one
-    return hmac.digest(secret, row.encode("ascii"), "sha256")
+    # bytes by their hash, as they may be long; then a literal in ASCII, which no two rows share
+    short = {name: sha256(value).digest() if isinstance(value, bytes) else value for name, value in values.items()}
+    return hmac.digest(secret, ascii((table, sorted(short.items()))).encode("ascii"), "sha256")
