@@ -76,7 +76,7 @@ def test_public_names_have_examples():
         if is_code(thing)
         for lack in undocumented(thing, name)
     }
-    assert sorted(missing) == []
+    assert not missing, "without an example: " + ", ".join(sorted(missing))
 
 
 def test_a_missing_example_is_found():
@@ -121,7 +121,7 @@ def test_public_names_are_in_the_documentation(site):
     names = [(m, name, thing) for m in public_modules() for name, thing in exported(m).items()]
     assert len(names) > 20, "control: the packages were found"
     missing = [f"{m.__name__}.{name}" for m, name, thing in names if not is_shown(site, m, name, thing)]
-    assert missing == []
+    assert not missing, "on no page: " + ", ".join(missing)
     assert not is_shown(site, tacit.privacy, "made_up", None), "control: a name that is on no page"
 
 
