@@ -196,4 +196,6 @@ def _convolve(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[n
     size = len(a) + len(b) - 1
     # |error| of each entry <= 6 u log2(n) |a|_2 |b|_2 (Higham 2002, Theorem 24.2, forward and back)
     error = 6 * 2.0**-53 * math.log2(2 * size) * float(np.linalg.norm(a) * np.linalg.norm(b))
-    return np.maximum(fftconvolve(a, b), 0.0), error * size
+    result = fftconvolve(a, b)
+    # what is below the error may be nothing: it goes, and is charged too
+    return np.where(result > error, result, 0.0), 2 * error * size

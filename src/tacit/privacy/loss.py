@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
@@ -292,8 +293,8 @@ class ComposedLoss(_Priced):
         2.0
         """
         result = LossDistribution(0, np.ones(1), 0.0)
-        for part in dict.fromkeys(self.parts):
-            result = result.compose(distribution_of(part).power(self.parts.count(part)))
+        for part, count in Counter(self.parts).items():
+            result = result.compose(distribution_of(part).power(count))
         return result
 
 
