@@ -29,6 +29,8 @@ class ResponseTest:
         Labels in both columns, and how many are equal.
     expected
         The share that randomized response at the claimed epsilon keeps.
+    claimed
+        That epsilon.
     p_too_little_noise
         Probability of that many kept labels or more: small where labels are protected less than claimed.
     p_too_much_noise
