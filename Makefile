@@ -30,7 +30,7 @@ check: $(READY) ## ruff, mypy --strict, the layers, the docs, the command refere
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/command_reference.py --check
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 format: $(READY) ## apply ruff's fixes and formatting
 	$(BIN)/ruff check --fix .
@@ -40,7 +40,7 @@ reference: $(READY) ## write docs/commands.md from --help
 	$(BIN)/python scripts/command_reference.py
 
 docs: $(READY) ## build the documentation into site/
-	$(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 bench: $(READY) ## run every benchmark: a table on the terminal, JSON in benchmarks/results
 	$(BIN)/python -m benchmarks
