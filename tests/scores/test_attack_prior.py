@@ -65,6 +65,17 @@ def test_iris_with_a_model():
     assert queries < 10 < plan(sklearn_log_loss(classes=3), rows=150, answers=Rounded(decimals=5)).queries
 
 
+@pytest.mark.parametrize("classes", [2, 3, 6])
+def test_random_beliefs(classes):
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        belief = rng.dirichlet(np.full(classes, 0.3), size=700)
+        truth = np.array([rng.choice(classes, p=p) for p in belief])
+        channel = Channel(loss=sklearn_log_loss(classes=classes), rows=700, answers=Exact())
+        labels, _ = run(prior_design(channel, belief), lambda p, y=truth: log_loss(y, p, labels=range(classes)))
+        np.testing.assert_array_equal(labels, truth)
+
+
 @pytest.mark.parametrize("classes", [2, 3, 5])
 def test_a_wrong_model_costs_queries_and_no_label(classes):
     """The control: sure of the wrong classes, or of none."""

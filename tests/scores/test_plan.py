@@ -75,6 +75,16 @@ def test_satellite_float64(seed):
     assert keep_promise("log_loss", satellite().codes, 6, seed=seed) <= 397
 
 
+@pytest.mark.parametrize("classes", [2, 3, 4, 5, 6, 7, 10])
+@pytest.mark.parametrize("name", ["log_loss", "brier", "softmax"])
+def test_float64_for_many_shapes(name, classes):
+    """Every query's top digit stands at the clip, in full or in part: no shape may come out uneven."""
+    rng = np.random.default_rng(classes)
+    for rows in rng.integers(20, 400, 4):
+        truth = np.concatenate([np.arange(classes), rng.integers(0, classes, rows)])
+        keep_promise(name, truth, classes, seed=int(rows))
+
+
 def test_satellite_plan():
     planned = plan(sklearn_log_loss(classes=6), rows=6430)
     assert planned.queries <= 397

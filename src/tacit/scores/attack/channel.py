@@ -18,6 +18,7 @@ from tacit.scores.losses.precision import Numbers
 
 __all__ = ["Channel", "largest_step"]
 
+_INSIDE = 1 - 1e-8  # losses let rounding a little beyond the clip pass, where digits are no longer evenly spaced
 _UNLIMITED = 16  # where nothing is clipped, a row's difference may be this many times all other losses
 
 
@@ -175,11 +176,11 @@ def largest_step(loss: Loss, digits: tuple[int, ...], *, reach: float, precision
 def _bisect(loss: Loss, digits: tuple[int, ...], top: float, precision: Precision) -> float:
     low, high = 0.0, top
     if _fits(loss, digits, top, precision):
-        return top
+        low = top
     for _ in range(50):
         middle = (low + high) / 2
         low, high = (middle, high) if _fits(loss, digits, middle, precision) else (low, middle)
-    return low
+    return low * _INSIDE
 
 
 def _fits(loss: Loss, digits: tuple[int, ...], step: float, precision: Precision) -> bool:

@@ -52,6 +52,11 @@ class Design(ABC):
         """
         return 0.0
 
+    @property
+    def identity(self) -> str:
+        """What tells this design from others, so that a state file is not used with the wrong one."""
+        return repr(self)
+
     @abstractmethod
     def steps(self, *, order: Labels | None = None) -> Steps:
         """Return the queries, asking for rows in ``order``.

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 
 import numpy as np
 
@@ -38,7 +37,7 @@ class DigitDesign(Design):
     >>> from tacit.scores.losses import sklearn_log_loss
     >>> design = DigitDesign(channel=Channel(loss=sklearn_log_loss(), rows=2201, answers=Exact()))
     >>> design.queries, design.lengths[0], design.lengths[-2]
-    (48, 45, 49)
+    (48, 45, 48)
     """
 
     channel: Channel
@@ -99,8 +98,8 @@ class _Left:
 
     def items(self) -> Iterator[Item]:
         first, size = self.first, self.first_size
-        for row in islice(self.rows, self.done, None):
-            yield row_item(row, candidates=first, classes=self.classes, size=size)
+        for position in range(self.done, len(self.rows)):
+            yield row_item(self.rows[position], candidates=first, classes=self.classes, size=size)
             first, size = self.all, self.classes
 
     def tell(self, query: PackedQuery, values: list[int]) -> Iterator[tuple[int, int]]:

@@ -124,7 +124,7 @@ class _Run:
         self.oracle = oracle
         self.state = state
         self.progress = progress
-        self.identity = f"{plan.metric!r} {plan.design!r} {None if order is None else order.tolist()}"
+        self.identity = f"{plan.metric!r} {plan.design.identity} {None if order is None else order.tolist()}"
         self.steps: Steps = plan.steps(order=order)
         self.answers = [] if state is None else read_answers(state, plan=self.identity)
         self.kept = len(self.answers)

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.scores.attack.answers import Exact
 from tacit.scores.attack.channel import Channel, largest_step
 from tacit.scores.attack.errors import InconsistentAnswer
 from tacit.scores.losses.precision import Numbers
@@ -19,6 +20,7 @@ from tacit.scores.losses.precision import Numbers
 __all__ = ["Item", "PackedQuery", "certain_predictions", "group_digits", "pack", "read_digits", "row_item"]
 
 _SLACK = 1 - 1e-12  # differences stay this little below the clip
+_SHIFTS = (0, 1, -1, 2, -2)  # units by which rounding may push a sum
 
 
 class Item(NamedTuple):
@@ -84,78 +86,86 @@ class PackedQuery:
     def read(self, answer: float, predictions: Numbers, *, channel: Channel, known: NDArray[np.int64]) -> list[int]:
         """Return each item's sum of digits, or raise if no labels give this answer.
 
-        What the host's summation rounds away is the same for all labels, up to little: a first reading is
-        scored as the host would, and the difference is read again until nothing changes.
+        Sums of many equal losses are rounded one way. Unrounded answers are therefore compared with what the
+        host's own arithmetic makes of each reading near by, not with exact sums.
         """
         table = channel.loss.row_losses(predictions, precision=channel.precision)
-        labels = np.where(known >= 0, known, 0)
+        spread = np.arange(channel.rows) % channel.loss.classes  # neutral losses may differ in their last bit
+        labels = np.where(known >= 0, known, spread)
         for item in self.items:
             for row, digit in zip(item.rows, item.digits, strict=True):
                 labels[row] = digit.index(0)
         base = table[np.arange(channel.rows), labels].tolist()
-        steps = [_realised(table, item) for item in self.items]
-        lows = (-item.low * step for item, step in zip(self.items, steps, strict=True))
+        levels = [_levels(table, item) for item in self.items]
         total = channel.total(answer)
         high = float(total)
+        lows = (-item.low * level[-1] / (item.radix - 1) for item, level in zip(self.items, levels, strict=True))
         residual = math.fsum([high, float(total - Fraction(high)), *(-x for x in base), *lows])
-        values = self._digits(residual, steps)
-        for _ in range(3):
-            adjusted = self._adjusted(values, answer, predictions, labels, steps, channel)
-            again = values if adjusted is None else self._digits(adjusted, steps)
-            if again == values:
-                break
-            values = again
+        if isinstance(channel.answers, Exact) and all(len(item.rows) == 1 for item in self.items):
+            values, left = self._rescored(residual, total, predictions, labels, levels, channel)
+        else:
+            values, left = read_digits(residual, levels=levels)
+        if abs(left) > 0.75 * self.unit:
+            raise InconsistentAnswer
         return [value + item.low for value, item in zip(values, self.items, strict=True)]
 
-    def _digits(self, residual: float, steps: Sequence[float]) -> list[int]:
-        values, left = read_digits(residual, steps=steps, radices=[item.radix for item in self.items])
-        if abs(left) > self.unit * 0.75:
-            raise InconsistentAnswer
-        return values
-
-    def _adjusted(
+    def _rescored(
         self,
-        values: list[int],
-        answer: float,
+        residual: float,
+        total: Fraction,
         predictions: Numbers,
         labels: NDArray[np.int64],
-        steps: Sequence[float],
+        levels: list[list[float]],
         channel: Channel,
-    ) -> float | None:
-        if any(len(item.rows) > 1 for item in self.items):
-            return None  # counts do not tell which labels to score
+    ) -> tuple[list[int], float]:
+        """Return the reading near by whose labels, scored as the host scores, come nearest, and what is left."""
+        best: tuple[list[int], float] = ([], math.inf)
         guess = labels.copy()
-        for value, item in zip(values, self.items, strict=True):
-            guess[item.rows[0]] = item.digits[0].index(value + item.low)
-        scored = channel.total(channel.score(predictions, guess))
-        error = float(channel.total(answer) - scored)
-        return math.fsum([error, *(v * s for v, s in zip(values, steps, strict=True))])
+        for shift in _SHIFTS:
+            values, _ = read_digits(residual + shift * self.unit, levels=levels)
+            for value, item in zip(values, self.items, strict=True):
+                guess[item.rows[0]] = _class_of(item, value)
+            left = float(total - channel.total(channel.score(predictions, guess)))
+            if abs(left) < abs(best[1]):
+                best = (values, left)
+            if left == 0:
+                break
+        return best
 
 
-def read_digits(residual: float, *, steps: Sequence[float], radices: Sequence[int]) -> tuple[list[int], float]:
-    """Return the digits whose sum with these steps is nearest, least step first, and what they leave over.
+def read_digits(residual: float, *, levels: Sequence[Sequence[float]]) -> tuple[list[int], float]:
+    """Return the digits whose levels add up to what is nearest, lowest first, and what they leave over.
 
-    Read from the largest step down: steps are superincreasing, so no digit depends on those below it, and the
-    time is linear in the number of digits.
+    Read from the largest levels down: they are superincreasing, so no digit depends on those below it, and
+    the time is linear in the number of digits.
+
+    Parameters
+    ----------
+    residual
+        The sum.
+    levels
+        For each digit its values at 0, 1, ...; about evenly spaced.
 
     Examples
     --------
-    >>> read_digits(11.1, steps=[1.0, 2.0, 4.0], radices=[2, 2, 3])[0]
+    >>> read_digits(11.1, levels=[[0.0, 1.0], [0.0, 2.0], [0.0, 4.0, 8.0]])[0]
     [1, 1, 2]
     """
     below = 0.0
     ladder = []
-    for step, radix in zip(steps, radices, strict=True):
-        ladder.append((step, radix - 1, (below - step) / 2))
-        below += (radix - 1) * step
+    for level in levels:
+        top = len(level) - 1
+        step = level[-1] / top
+        ladder.append((level, step, top, (below - step) / 2))
+        below += level[-1]
     values = []
-    for step, top, shift in reversed(ladder):
+    for level, step, top, shift in reversed(ladder):
         if residual < shift + step:
             values.append(0)
         else:
             # A digit is as many steps as fit when half of what lies below, and half a step, are left.
             value = 1 if top == 1 else min(int((residual - shift) / step), top)
-            residual -= value * step
+            residual -= level[value]
             values.append(value)
     return values[::-1], residual
 
@@ -293,9 +303,17 @@ def _limit(item: Item, channel: Channel, reach: float) -> float:
     return limit if len(item.rows) == 1 else min(limit, reach / _most(item))
 
 
-def _realised(table: Numbers, item: Item) -> float:
-    """Return the step as the host's arithmetic makes it."""
+def _levels(table: Numbers, item: Item) -> list[float]:
+    """Return what the digits cost as the host's arithmetic makes it, beyond digit 0."""
+    digits, row = item.digits[0], table[item.rows[0]]
+    base, top = row[digits.index(0)], max(digits)
+    step = float(row[digits.index(top)] - base) / top
+    if len(item.rows) > 1:
+        return [value * step for value in range(item.radix)]
+    return [float(row[digits.index(d)] - base) if d in digits else d * step for d in range(item.radix)]
+
+
+def _class_of(item: Item, value: int) -> int:
+    """Return a class with this digit; where none has it, the reading is off and any will do."""
     digits = item.digits[0]
-    top = max(digits)
-    row = table[item.rows[0]]
-    return float((row[digits.index(top)] - row[digits.index(0)]) / top)
+    return digits.index(value) if value in digits else 0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -14,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom, hypergeom
 
 from tacit.privacy.errors import InvalidInput
+from tacit.scores.attack.answers import Exact
 from tacit.scores.attack.channel import Channel
 from tacit.scores.attack.design import Design, all_rows
 from tacit.scores.attack.packing import Item, pack, row_item
@@ -62,6 +64,12 @@ class PriorDesign(Design):
         True
         """
         return True
+
+    @property
+    def identity(self) -> str:
+        """The channel and a digest of the probabilities."""
+        digest = hashlib.sha256(np.ascontiguousarray(self.probabilities).tobytes()).hexdigest()
+        return f"{type(self).__name__} {self.channel!r} {digest}"
 
     @property
     def bits(self) -> float:
@@ -140,6 +148,8 @@ def prior_design(channel: Channel, probabilities: ArrayLike) -> PriorDesign:
     shape = (channel.rows, channel.loss.classes)
     if given.shape != shape or not (given >= 0).all() or not np.allclose(given.sum(axis=1), 1):
         raise InvalidInput(f"probabilities must be {shape[0]} rows of {shape[1]} numbers >= 0 that sum to 1")
+    if isinstance(channel.answers, Exact):  # counts cannot be confirmed bit by bit: leave room for all rounding
+        channel = replace(channel, answers=replace(channel.answers, growth=2 * channel.answers.growth))
     return PriorDesign(channel=channel, probabilities=given)
 
 

@@ -58,6 +58,11 @@ class RepeatedDesign(Design):
         """As the inner design."""
         return self.inner.expected
 
+    @property
+    def identity(self) -> str:
+        """The inner design's, and the repeats."""
+        return f"{self.repeats} times {self.inner.identity}"
+
     def steps(self, *, order: Labels | None = None) -> Steps:
         """Return the queries, each as often as it is repeated.
 
