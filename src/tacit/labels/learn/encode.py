@@ -42,7 +42,7 @@ class NumberColumn:
         >>> NumberColumn(name="age", mean=0.0, scale=1.0).encode(pa.array([True, False])).ravel().tolist()
         [1.0, 0.0]
         """
-        scaled = (_numbers(column) - self.mean) / self.scale
+        scaled = (_numbers(column, self.name) - self.mean) / self.scale
         return np.where(np.isfinite(scaled), scaled, 0.0)[:, None]
 
 
@@ -143,7 +143,7 @@ class FeatureEncoder:
 
 def _column(name: str, values: pa.ChunkedArray) -> NumberColumn | WordColumn:
     if _is_number(values.type):
-        numbers = _numbers(values)
+        numbers = _numbers(values, name)
         known = numbers[np.isfinite(numbers)]
         scale = float(known.std()) if len(known) else 0.0
         return NumberColumn(name=name, mean=float(known.mean()) if len(known) else 0.0, scale=scale or 1.0)
@@ -162,5 +162,9 @@ def _is_number(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _numbers(column: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
-    return numeric_matrix(pa.table({"x": column}), columns=["x"])[:, 0]
+def _numbers(column: pa.Array | pa.ChunkedArray, name: str) -> NDArray[np.float64]:
+    if pa.types.is_null(column.type):  # all missing
+        return np.full(len(column), np.nan)
+    if not _is_number(column.type):
+        raise InvalidInput(f"column {name!r} must be numbers, as in the rows trained on, got {column.type}")
+    return numeric_matrix(pa.table({name: column}), columns=[name])[:, 0]

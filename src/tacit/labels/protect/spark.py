@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -145,8 +145,13 @@ def _pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return (batch for batch in batches if batch.num_rows)
 
 
-def start_spark() -> SparkSession:
-    """Return the running Spark session, or a new one with Spark's own settings; a quiet local one by default.
+def start_spark(settings: Mapping[str, str] | None = None) -> SparkSession:
+    """Return the running Spark session, or a new one; without settings as Spark's own say, else a local one.
+
+    Parameters
+    ----------
+    settings
+        Spark's properties, such as ``{"spark.master": "local[2]"}``.
 
     Examples
     --------
@@ -163,7 +168,9 @@ def start_spark() -> SparkSession:
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # a local worker must find what this process finds
     try:
         builder: Any = SparkSession.builder
-        session: SparkSession = builder.config("spark.ui.showConsoleProgress", "false").getOrCreate()
+        for name, value in {"spark.ui.showConsoleProgress": "false", **(settings or {})}.items():
+            builder = builder.config(name, value)
+        session: SparkSession = builder.getOrCreate()
     except PySparkException as error:
         reason = str(error).strip().partition("\n")[0]
         raise InvalidInput(f"engine spark cannot start Spark: {reason}; it needs Java 17 or later") from error
@@ -199,5 +206,9 @@ def _select(frame: DataFrame, columns: Sequence[str]) -> DataFrame:
 
 def _explained(error: Exception) -> Exception:
     """The sentence that a worker raised, out of Spark's report; any other error as it is."""
-    lines = [line for line in str(error).splitlines() if "InvalidInput: " in line]
-    return InvalidInput(lines[-1].partition("InvalidInput: ")[2].strip()) if lines else error
+    lines = [
+        line.partition("InvalidInput: ")[2].strip() for line in str(error).splitlines() if "InvalidInput: " in line
+    ]
+    if "No module named 'tacit'" in str(error):
+        return InvalidInput("tacit must be installed where Spark's workers run; PYSPARK_PYTHON names their Python")
+    return InvalidInput(lines[-1]) if lines else error
