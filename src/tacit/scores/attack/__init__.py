@@ -23,7 +23,7 @@ from tacit.scores.attack.metrics import (
 )
 from tacit.scores.attack.one_score import labels_from_one_score, precision_for
 from tacit.scores.attack.outcome import Outcome
-from tacit.scores.attack.plan import Ceilings, Plan, plan
+from tacit.scores.attack.planning import Ceilings, Plan, plan
 from tacit.scores.attack.prior import PriorDesign, prior_design
 from tacit.scores.attack.repeated import HadamardDesign, RepeatedDesign
 from tacit.scores.attack.scorers import SCORERS, Scorer, find_scorer, hidden

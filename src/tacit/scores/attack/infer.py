@@ -15,8 +15,8 @@ from tacit.privacy.rounding import check_count
 from tacit.scores.attack.errors import AttackStopped, InconsistentAnswer, OracleError
 from tacit.scores.attack.metrics import Metric
 from tacit.scores.attack.outcome import Outcome
-from tacit.scores.attack.plan import Plan
-from tacit.scores.attack.plan import plan as make_plan
+from tacit.scores.attack.planning import Plan
+from tacit.scores.attack.planning import plan as make_plan
 from tacit.scores.attack.state import read_answers, write_state
 from tacit.scores.attack.steps import Labels, Query, Steps
 from tacit.scores.losses import Loss

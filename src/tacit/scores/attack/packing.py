@@ -20,7 +20,7 @@ from tacit.scores.losses.precision import Numbers
 __all__ = ["Item", "PackedQuery", "certain_predictions", "group_digits", "pack", "read_digits", "row_item"]
 
 _SLACK = 1 - 1e-12  # differences stay this little below the clip
-_SHIFTS = (0, 1, -1, 2, -2)  # units by which rounding may push a sum
+_SHIFTS = (0, 0.5, -0.5, 1, -1, 1.5, -1.5, 2, -2)  # units by which rounding may push a sum
 
 
 class Item(NamedTuple):
