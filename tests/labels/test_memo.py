@@ -160,15 +160,14 @@ def test_nothing_is_charged_for_a_file_that_cannot_be_written(protect, ledger, t
     assert spent(ledger) == 0
 
 
-def test_nothing_is_drawn_before_the_charge(protect, ledger, monkeypatch):
-    def refuse(*_, **__):
-        raise AssertionError("drew before the charge")
-
-    monkeypatch.setattr("tacit.labels.protect.estimate.estimate_prior", refuse)
+def test_nothing_is_drawn_before_the_charge(protect, ledger):
+    rng = np.random.default_rng(0)
+    untouched = np.random.default_rng(0).bit_generator.state
     with pytest.raises(BudgetExceeded):
-        protect("one.parquet", mechanism=EstimatedPrior(epsilon=4.0))
-    with pytest.raises(AssertionError, match="drew before"):  # control: within the budget it does draw
-        protect("one.parquet", mechanism=EstimatedPrior(epsilon=1.0))
+        protect("one.parquet", mechanism=EstimatedPrior(epsilon=4.0), rng=rng)
+    assert rng.bit_generator.state == untouched
+    protect("one.parquet", mechanism=EstimatedPrior(epsilon=1.0), rng=rng)
+    assert rng.bit_generator.state != untouched, "control: within the budget it does draw"
     assert spent(ledger) == 1.0
 
 

@@ -114,7 +114,7 @@ def learn(
     from tacit.labels.protect.payment import check_writable
     from tacit.privacy.release import read_release
 
-    private = _private_column(label, epsilon, release)
+    private = _private_column(label, epsilon, release, test)
     given = private or read_release(release or table)
     rows = load_table(table)
     learner = _learner(estimator, epsilon, stages, retrain, rounds, denoise, seed)
@@ -144,14 +144,15 @@ def learn(
     warn_if_seeded(learned.model.release_.seeded)
 
 
-def _private_column(label: str | None, epsilon: float | None, release: Path | None) -> str | None:
+def _private_column(label: str | None, epsilon: float | None, release: Path | None, test: Path | None) -> str | None:
     """The column to randomize, or None where the labels were released before."""
     from tacit.privacy.errors import InvalidInput
 
-    if release is None and (label is None) != (epsilon is None):
-        raise InvalidInput("--label and --epsilon must stand together; with neither, IN must be a release file")
     if release is not None and epsilon is not None:
         raise InvalidInput("--epsilon must not stand with --release, which says its own guarantee")
+    forgotten = label is not None and epsilon is None and release is None and test is None
+    if forgotten or (label is None and epsilon is not None):
+        raise InvalidInput("--label and --epsilon must stand together; with neither, IN must be a release file")
     return None if epsilon is None else label
 
 

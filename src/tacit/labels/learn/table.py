@@ -27,6 +27,7 @@ from tacit.labels.protect.source import LABEL
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.release import Release
+from tacit.privacy.rounding import check_count
 
 __all__ = ["LearnedTable", "learn_table"]
 
@@ -151,6 +152,7 @@ def learn_table(
         raise InvalidInput("compare needs the true labels, to train on, and a test table, to measure both models by")
     if not 0 <= hold_out < 1:
         raise InvalidInput(f"hold_out must be in [0, 1), got {hold_out!r}")
+    _try_out(learner)
     private = None if isinstance(labels, Release) else labels
     rows = read_rows(table)
     if isinstance(labels, Release) and len(labels.value) != rows.num_rows:
@@ -177,6 +179,13 @@ def learn_table(
         rows=len(kept),
         judged_rows=len(judges.y) if judges else len(held),
     )
+
+
+def _try_out(learner: LabelPrivateClassifier) -> None:
+    """Find what the learner cannot do before it is charged for."""
+    check_count(learner.stages, name="stages")
+    mechanism = learner.mechanism or RandomizedResponse(epsilon=1.0)
+    RandomizedResponse(epsilon=mechanism.epsilon, classes=2).randomize(np.zeros(1, int), rng=np.random.default_rng(0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

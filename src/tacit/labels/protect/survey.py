@@ -109,12 +109,18 @@ def survey_labels(
     array([2, 1, 0])
     """
     coding = _coding(source, label, mechanism, classes)
-    if not isinstance(mechanism, EstimatedPrior):
-        column_of(coding, mechanism=mechanism)
+    _try_out(mechanism, coding)
     survey = Survey(mechanism=mechanism, coding=coding, counts=source.count(label, coding=coding))
     if survey.rows == survey.missing:
         raise InvalidInput(f"label column {label!r} must have at least one label, got none in {survey.rows} rows")
     return survey
+
+
+def _try_out(mechanism: Mechanism | EstimatedPrior, coding: Coding) -> None:
+    """Release a made-up label, so that what the mechanism cannot do is known before it is charged."""
+    rng = np.random.default_rng(0)
+    trial = Survey(mechanism=mechanism, coding=coding, counts=np.ones(len(coding) + 1, dtype=np.int64))
+    trial.settle(rng).emit(np.zeros(1, dtype=np.int64), rng=rng)
 
 
 def _coding(
