@@ -13,7 +13,7 @@ from tacit.scores.attack.answers import Answers
 from tacit.scores.attack.channel import Channel
 from tacit.scores.attack.design import Design
 from tacit.scores.attack.errors import InconsistentAnswer
-from tacit.scores.attack.joint import full_scale
+from tacit.scores.attack.scale import full_scale
 from tacit.scores.attack.steps import Labels, Query, Steps
 from tacit.scores.losses import Precision
 

@@ -21,7 +21,8 @@ from tacit.privacy.errors import InvalidInput
 from tacit.scores.attack.channel import Channel
 from tacit.scores.attack.design import Design, all_rows
 from tacit.scores.attack.errors import InconsistentAnswer
-from tacit.scores.attack.joint import WeighingScale, weigh, weighing_scale
+from tacit.scores.attack.joint import weigh
+from tacit.scores.attack.scale import WeighingScale, weighing_scale
 from tacit.scores.attack.steps import Labels, Query, Steps
 from tacit.scores.attack.weighing import detecting_matrix
 from tacit.scores.attack.weights import TABLE_WEIGHTS, conway_guy_weights, digits_of, most_weights, subset_of

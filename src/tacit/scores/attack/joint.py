@@ -5,148 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attack.channel import Channel, largest_step
+from tacit.scores.attack.channel import Channel
 from tacit.scores.attack.design import Design, all_rows
 from tacit.scores.attack.errors import InconsistentAnswer
+from tacit.scores.attack.scale import WeighingScale, weighing_scale
 from tacit.scores.attack.steps import Labels, Query, Steps
 from tacit.scores.attack.weighing import DetectingMatrix, detecting_matrix
-from tacit.scores.losses.precision import Numbers
 
-__all__ = ["JointDesign", "WeighingScale", "cheapest_radices", "full_scale", "weigh", "weighing_scale"]
+__all__ = ["JointDesign", "cheapest_radices", "weigh"]
 
-_MARGIN = 1.0025  # differences are multiples of u up to rounding of the predictions: this leaves room for it
-_DEVIATION = 0.001  # of u, over all rows
 _MOST_RADIX = 8
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WeighingScale:
-    """How a channel weighs one digit of the labels: the unit, and the integer weights -low..high it allows.
-
-    Examples
-    --------
-    >>> from tacit.scores.attack import Rounded
-    >>> from tacit.scores.losses import sklearn_log_loss
-    >>> channel = Channel(loss=sklearn_log_loss(), rows=2201, answers=Rounded(decimals=5))
-    >>> scale = weighing_scale(channel, digits=(0, 1))
-    >>> round(scale.unit, 5), scale.high
-    (0.02207, 1633)
-    """
-
-    channel: Channel
-    digits: tuple[int, ...]
-    unit: float
-    low: int
-    high: int
-
-    def predictions(self, rows: Labels, weights: Labels) -> Numbers:
-        """Return predictions that weigh ``rows`` with ``weights`` and leave all others neutral.
-
-        Examples
-        --------
-        >>> from tacit.scores.attack import Rounded
-        >>> from tacit.scores.losses import SquaredError
-        >>> channel = Channel(loss=SquaredError(), rows=3, answers=Rounded(decimals=1))
-        >>> scale = weighing_scale(channel, digits=(0, 1))
-        >>> scale.predictions(np.array([2]), np.array([1])).round(2)
-        array([0.5 , 0.5 , 0.35])
-        """
-        loss, precision = self.channel.loss, self.channel.precision
-        predictions = loss.neutral(self.channel.rows, precision=precision)
-        offsets = self.unit * weights[:, None] * np.array(self.digits, dtype=np.float64)
-        predictions[rows] = loss.prediction_for(offsets, precision=precision)
-        return predictions
-
-    def total(self, answer: float, predictions: Numbers) -> int:
-        """Return the weighted sum of digits that an answer stands for.
-
-        Examples
-        --------
-        >>> from tacit.scores.attack import Rounded
-        >>> from tacit.scores.losses import SquaredError
-        >>> channel = Channel(loss=SquaredError(), rows=3, answers=Rounded(decimals=3))
-        >>> scale = weighing_scale(channel, digits=(0, 1))
-        >>> p = scale.predictions(np.array([0, 2]), np.array([5, -7]))
-        >>> scale.total(round(channel.score(p, np.array([1, 0, 1])), 3), p)
-        -2
-        """
-        return round(self.excess(answer, predictions) / self.unit)
-
-    def excess(self, answer: float, predictions: Numbers) -> float:
-        """Return what the rows cost beyond digit 0 for each: the unit times the weighted sum of digits.
-
-        Examples
-        --------
-        >>> from tacit.scores.attack import Rounded
-        >>> from tacit.scores.losses import SquaredError
-        >>> channel = Channel(loss=SquaredError(), rows=3, answers=Rounded(decimals=3))
-        >>> scale = weighing_scale(channel, digits=(0, 1))
-        >>> p = scale.predictions(np.array([0]), np.array([5]))
-        >>> round(scale.excess(channel.score(p, np.array([1, 0, 1])), p) / scale.unit, 9)
-        5.0
-        """
-        table = self.channel.loss.row_losses(predictions, precision=self.channel.precision)
-        base = table[:, self.digits.index(0)].tolist()
-        total = self.channel.total(answer)
-        high = float(total)
-        return math.fsum([high, float(total - Fraction(high)), *(-x for x in base)])
-
-
-@lru_cache(maxsize=256)
-def weighing_scale(channel: Channel, *, digits: tuple[int, ...]) -> WeighingScale:
-    """Return the scale of a channel for one digit of the labels.
-
-    Raises
-    ------
-    InvalidInput
-        If not even the largest difference of one row shows.
-
-    Examples
-    --------
-    >>> from tacit.scores.attack import Rounded
-    >>> from tacit.scores.losses import SquaredError
-    >>> weighing_scale(Channel(loss=SquaredError(), rows=2201, answers=Rounded(decimals=3)), digits=(0, 1))
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: answers must tell one row's label: under Rounded(decimals=3, ...) ...
-    """
-    reach = channel.reach(unknown=channel.rows)
-    unit = channel.unit(unknown=channel.rows, asked=reach * channel.rows) * _MARGIN
-    top = max(digits)
-    turned = tuple(top - digit for digit in digits)
-    up = largest_step(channel.loss, digits, reach=reach, precision=channel.precision)
-    down = largest_step(channel.loss, turned, reach=reach, precision=channel.precision)
-    high = int(_faithful(channel, digits, up, unit) / unit)
-    if high == 0:
-        raise InvalidInput(
-            f"answers must tell one row's label: under {channel.answers} sums of the losses of {channel.rows} rows "
-            f"show from {unit:.3g} on, and one row of {channel.loss} changes them by at most {up:.3g}"
-        )
-    low = min(high, int(_faithful(channel, turned, down, unit) / unit))
-    return WeighingScale(channel=channel, digits=digits, unit=unit, low=low, high=high)
-
-
-def full_scale(channel: Channel, *, digits: tuple[int, ...]) -> WeighingScale:
-    """Return the scale whose unit is the largest difference that a row can have in either direction.
-
-    Examples
-    --------
-    >>> from tacit.scores.attack import Exact
-    >>> from tacit.scores.losses import SquaredError
-    >>> round(full_scale(Channel(loss=SquaredError(), rows=3, answers=Exact()), digits=(0, 1)).unit, 9)
-    1.0
-    """
-    top = max(digits)
-    reach = channel.reach(unknown=channel.rows)
-    both = (digits, tuple(top - digit for digit in digits))
-    unit = min(largest_step(channel.loss, way, reach=reach, precision=channel.precision) for way in both)
-    return WeighingScale(channel=channel, digits=digits, unit=unit * (1 - 1e-12), low=1, high=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +40,7 @@ class JointDesign(Design):
     @property
     def queries(self) -> int:
         """Queries to every label."""
-        return sum(matrix.queries for scale, radix in self._passes() for matrix in self._matrices(scale, radix))
+        return sum(matrix.queries for scale, radix in self._passes() for matrix in _matrices(scale, radix))
 
     def steps(self, *, order: Labels | None = None) -> Steps:
         """Return the queries; labels are known when a matrix is complete.
@@ -186,21 +59,20 @@ class JointDesign(Design):
         stride = 1
         for scale, radix in self._passes():
             start = 0
-            for matrix in self._matrices(scale, radix):
+            for matrix in _matrices(scale, radix):
                 block = rows[start : start + matrix.labels]
                 digits = yield from weigh(scale, matrix, block, known)
                 found[block] += stride * digits
                 start += matrix.labels
-                if stride * radix >= self.channel.loss.classes:
+                if stride * radix >= self.channel.loss.classes:  # the last digit
                     known[block] = found[block]
             stride *= radix
+        if found.max() >= self.channel.loss.classes:
+            raise InconsistentAnswer
         return found
 
     def _passes(self) -> Iterator[tuple[WeighingScale, int]]:
         yield from _scales(self.channel, cheapest_radices(self.channel))
-
-    def _matrices(self, scale: WeighingScale, radix: int) -> Iterator[DetectingMatrix]:
-        return _matrices(scale, radix)
 
 
 def cheapest_radices(channel: Channel) -> tuple[int, ...]:
@@ -278,18 +150,3 @@ def weigh(scale: WeighingScale, matrix: DetectingMatrix, rows: Labels, known: La
         return matrix.decode(totals)
     except InvalidInput:
         raise InconsistentAnswer from None
-
-
-def _faithful(channel: Channel, digits: tuple[int, ...], limit: float, unit: float) -> float:
-    """Return the largest step up to which predictions carry their differences to a fraction of ``unit``.
-
-    A probability next to 1 is stored coarsely, so its complement's loss is not what was asked for.
-    """
-    steps = np.linspace(0, limit, 513)[1:] * (1 - 1e-12)
-    wanted = steps[:, None] * np.array(digits, dtype=np.float64)
-    predictions = channel.loss.prediction_for(wanted, precision=channel.precision)
-    table = channel.loss.row_losses(predictions, precision=channel.precision)
-    differences = (table - table[:, [digits.index(0)]]).astype(np.float64)
-    off = np.abs(differences - wanted).max(axis=1)
-    bad = np.flatnonzero(off > _DEVIATION * unit / channel.rows)
-    return float(steps[bad[0] - 1]) if bad.size and bad[0] else (0.0 if bad.size else float(steps[-1]))

@@ -16,7 +16,7 @@ from tacit.scores.attack.channel import Channel
 from tacit.scores.attack.design import Design, all_rows
 from tacit.scores.attack.digits import DigitDesign
 from tacit.scores.attack.errors import InconsistentAnswer
-from tacit.scores.attack.joint import WeighingScale, full_scale
+from tacit.scores.attack.scale import WeighingScale, full_scale
 from tacit.scores.attack.steps import Labels, Query, Steps
 from tacit.scores.losses import Loss, Reduction
 
