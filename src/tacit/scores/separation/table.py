@@ -20,7 +20,7 @@ from tacit.scores.losses import (
     SquaredError,
 )
 from tacit.scores.separation.construct import PrimeLogs
-from tacit.scores.separation.separate import separate
+from tacit.scores.separation.choose import separate
 from tacit.scores.theory.ceilings import unit_of
 
 __all__ = ["TableRow", "largest_noise", "table_1"]
