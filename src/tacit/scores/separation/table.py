@@ -19,8 +19,8 @@ from tacit.scores.losses import (
     SoftmaxCrossEntropy,
     SquaredError,
 )
-from tacit.scores.separation.construct import PrimeLogs
 from tacit.scores.separation.choose import separate
+from tacit.scores.separation.construct import PrimeLogs
 from tacit.scores.theory.ceilings import unit_of
 
 __all__ = ["TableRow", "largest_noise", "table_1"]
