@@ -51,7 +51,7 @@ def attack(
     with show_progress("attack") as report:
         found = {"alone": guess_labels(released)}
         report(1, 2)
-        X = _features(released, features)
+        X = _features(released, features, private=label)
         if X is not None:
             found["with_features"] = guess_labels_with_features(
                 released, X, model=estimator_of(estimator), rng=rng_of(seed)
@@ -76,14 +76,14 @@ def _truth(path: Path, label: str) -> pa.ChunkedArray:
     return read_rows(table, columns=[label])[label]
 
 
-def _features(release: Release, path: Path | None) -> NDArray[Any] | None:
+def _features(release: Release, path: Path | None, *, private: str | None) -> NDArray[Any] | None:
     import pyarrow as pa
 
     from tacit.data import load_table, read_rows
     from tacit.labels.learn.encode import FeatureEncoder
 
     rows = pa.table(release.value) if path is None else read_rows(load_table(path))
-    names = [name for name in rows.column_names if name not in ("label", "stage")]
+    names = [name for name in rows.column_names if name not in ("label", "stage", private)]
     return FeatureEncoder.of(rows, columns=names).encode(rows) if names else None
 
 
@@ -112,8 +112,8 @@ def _print(release: Release, results: dict[str, dict[str, Any]], test: ResponseT
     for name, result in results.items():
         what = "From the release alone" if name == "alone" else "From the release and the features"
         typer.echo(
-            f"{what}: {result['expected_rate']:.1%} of the guesses should be right; if the attacker's prior is, the "
-            f"guarantee allows an advantage of {result['largest_advantage']:.3f}."
+            f"{what}: by the attacker's own count {result['expected_rate']:.1%} of the guesses are right; under that "
+            f"prior the guarantee allows an advantage of at most {result['largest_advantage']:.3f}."
         )
         if result["sentence"]:
             typer.echo(f"  {result['sentence']}")
