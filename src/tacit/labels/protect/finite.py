@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import ClassVar, Protocol, Self, runtime_checkable
 
@@ -10,8 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.rounding import check_count, check_epsilon
 
-__all__ = ["FiniteMechanism", "check_codes", "check_prior", "estimate_counts", "posterior_of"]
+__all__ = ["FiniteMechanism", "OverClasses", "check_codes", "check_prior", "estimate_counts", "posterior_of"]
 
 
 @runtime_checkable
@@ -45,6 +47,44 @@ class FiniteMechanism(Protocol):
 
     def guarantee(self) -> Guarantee:
         """The promise for one label."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OverClasses:
+    """An epsilon and a number of classes, which may be set later.
+
+    Examples
+    --------
+    >>> OverClasses(epsilon=1.0).bind(3).K
+    3
+    """
+
+    epsilon: float
+    classes: int | None = None
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+        if self.classes is not None:
+            check_count(self.classes, name="classes", least=2)
+
+    def bind(self, classes: int) -> Self:
+        """Return the mechanism for ``classes`` classes.
+
+        Examples
+        --------
+        >>> OverClasses(epsilon=1.0).bind(3).classes
+        3
+        """
+        if self.classes not in (None, classes):
+            raise InvalidInput(f"classes must be {self.classes}, as the mechanism was made for, got {classes}")
+        return replace(self, classes=classes)
+
+    @property
+    def K(self) -> int:  # noqa: N802  # the papers' name
+        """The number of classes, once it is set."""
+        if self.classes is None:
+            raise InvalidInput("classes must be set: call bind(classes) with the number of classes first")
+        return self.classes
 
 
 def posterior_of(transition: NDArray[np.float64], *, prior: ArrayLike) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
@@ -10,11 +10,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from tacit.labels.protect.finite import check_codes, check_prior
+from tacit.labels.protect.finite import OverClasses, check_codes, check_prior
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.noise import DiscreteLaplace, Grid
-from tacit.privacy.rounding import check_count, check_epsilon
 
 __all__ = ["LaplaceOneHot"]
 
@@ -23,7 +22,7 @@ _ONE = 2**10  # the number 1 in steps of the grid
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaplaceOneHot:
+class LaplaceOneHot(OverClasses):
     """Release the one-hot label plus noise of scale 2/epsilon on every class (ALIBI).
 
     The noise is discrete Laplace on the public grid of 2^-10: exact, and as good as continuous.
@@ -52,25 +51,6 @@ class LaplaceOneHot:
     """
 
     name: ClassVar[str] = "laplace_one_hot"
-    epsilon: float
-    classes: int | None = None
-
-    def __post_init__(self) -> None:
-        check_epsilon(self.epsilon)
-        if self.classes is not None:
-            check_count(self.classes, name="classes", least=2)
-
-    def bind(self, classes: int) -> LaplaceOneHot:
-        """Return the mechanism for ``classes`` classes.
-
-        Examples
-        --------
-        >>> LaplaceOneHot(epsilon=1.0).bind(3).classes
-        3
-        """
-        if self.classes not in (None, classes):
-            raise InvalidInput(f"classes must be {self.classes}, as the mechanism was made for, got {classes}")
-        return replace(self, classes=classes)
 
     @property
     def noise(self) -> DiscreteLaplace:
@@ -85,7 +65,7 @@ class LaplaceOneHot:
         >>> LaplaceOneHot(epsilon=4000.0, classes=2).perturb(np.array([1]), rng=np.random.default_rng(0)).round()
         array([[0., 1.]])
         """
-        K = self._bound()
+        K = self.K
         labels = check_codes(codes, classes=K)
         steps = self.noise.draw((len(labels), K), rng=rng)
         steps[np.arange(len(labels)), labels] += _ONE
@@ -102,8 +82,8 @@ class LaplaceOneHot:
         array([[ 0.5, -0.5]])
         """
         rows = np.asarray(observed, dtype=np.float64)
-        if rows.ndim != 2 or rows.shape[1] != self._bound() or not np.isfinite(rows).all():
-            raise InvalidInput(f"observed must be rows of {self._bound()} finite numbers, got shape {rows.shape}")
+        if rows.ndim != 2 or rows.shape[1] != self.K or not np.isfinite(rows).all():
+            raise InvalidInput(f"observed must be rows of {self.K} finite numbers, got shape {rows.shape}")
         scale = float(self.noise.scale) / _ONE
         return np.asarray((np.abs(rows) - np.abs(rows - 1)) / scale)
 
@@ -115,7 +95,7 @@ class LaplaceOneHot:
         >>> LaplaceOneHot(epsilon=1.0, classes=2).posterior([[0.5, 0.5]], prior=[0.7, 0.3])
         array([[0.7, 0.3]])
         """
-        weights = check_prior(prior, classes=self._bound())
+        weights = check_prior(prior, classes=self.K)
         with np.errstate(divide="ignore"):
             return np.asarray(softmax(self.log_likelihood(observed) + np.log(weights), axis=1))
 
@@ -138,8 +118,3 @@ class LaplaceOneHot:
         epsilon 1 for one label
         """
         return Guarantee(unit=Unit.LABEL, epsilon=self.epsilon, assumptions=("features and the class list are public",))
-
-    def _bound(self) -> int:
-        if self.classes is None:
-            raise InvalidInput("classes must be set: call bind(classes) with the number of classes first")
-        return self.classes

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.labels.protect.finite import check_codes, estimate_counts, posterior_of
-from tacit.privacy.errors import InvalidInput
+from tacit.labels.protect.finite import OverClasses, check_codes, estimate_counts, posterior_of
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.noise.choice import keep_coin
-from tacit.privacy.rounding import check_count, check_epsilon
 
 __all__ = ["RandomizedResponse", "switch"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomizedResponse:
+class RandomizedResponse(OverClasses):
     """Keep a label with probability e^epsilon / (e^epsilon + K - 1), else draw another one uniformly.
 
     Unit: one row's label; neighbours differ in that label alone. Assumes that the class list is public. Not
@@ -46,25 +44,6 @@ class RandomizedResponse:
     """
 
     name: ClassVar[str] = "randomized_response"
-    epsilon: float
-    classes: int | None = None
-
-    def __post_init__(self) -> None:
-        check_epsilon(self.epsilon)
-        if self.classes is not None:
-            check_count(self.classes, name="classes", least=2)
-
-    def bind(self, classes: int) -> RandomizedResponse:
-        """Return the mechanism for ``classes`` classes.
-
-        Examples
-        --------
-        >>> RandomizedResponse(epsilon=1.0).bind(3).classes
-        3
-        """
-        if self.classes not in (None, classes):
-            raise InvalidInput(f"classes must be {self.classes}, as the mechanism was made for, got {classes}")
-        return replace(self, classes=classes)
 
     def exact_transition(self) -> tuple[tuple[Fraction, ...], ...]:
         """Row y: the exact probability of each output when the label is y.
@@ -74,7 +53,7 @@ class RandomizedResponse:
         >>> sum(RandomizedResponse(epsilon=1.0, classes=3).exact_transition()[0]) == 1
         True
         """
-        K = self._bound()
+        K = self.K
         keep = keep_coin(self.epsilon, outcomes=K).probability
         other = (1 - keep) / (K - 1)
         return tuple(tuple(keep if i == j else other for j in range(K)) for i in range(K))
@@ -88,7 +67,7 @@ class RandomizedResponse:
         array([[0.731059, 0.268941],
                [0.268941, 0.731059]])
         """
-        K = self._bound()
+        K = self.K
         keep = float(keep_coin(self.epsilon, outcomes=K).probability)
         matrix = np.full((K, K), (1 - keep) / (K - 1))
         np.fill_diagonal(matrix, keep)
@@ -102,7 +81,7 @@ class RandomizedResponse:
         >>> RandomizedResponse(epsilon=4000.0, classes=2).randomize(np.array([0, 1]), rng=np.random.default_rng(0))
         array([0, 1])
         """
-        K = self._bound()
+        K = self.K
         labels = check_codes(codes, classes=K)
         kept = keep_coin(self.epsilon, outcomes=K).flip(len(labels), rng=rng)
         return switch(labels, np.flatnonzero(~kept), outcomes=K, rng=rng)
@@ -115,7 +94,7 @@ class RandomizedResponse:
         >>> RandomizedResponse(epsilon=1.0, classes=2).likelihood(np.array([1])).round(6)
         array([[0.268941, 0.731059]])
         """
-        return np.asarray(self.transition().T[check_codes(observed, classes=self._bound())])
+        return np.asarray(self.transition().T[check_codes(observed, classes=self.K)])
 
     def posterior(self, prior: ArrayLike) -> NDArray[np.float64]:
         """Return P(label = j | output = i) as row i.
@@ -135,7 +114,7 @@ class RandomizedResponse:
         >>> RandomizedResponse(epsilon=1.0, classes=2).estimate_counts(np.array([0, 1])).round(6)
         array([1., 1.])
         """
-        return estimate_counts(self.transition(), check_codes(observed, classes=self._bound()))
+        return estimate_counts(self.transition(), check_codes(observed, classes=self.K))
 
     def guarantee(self) -> Guarantee:
         """Return the promise for one label.
@@ -146,11 +125,6 @@ class RandomizedResponse:
         epsilon 1 for one label
         """
         return Guarantee(unit=Unit.LABEL, epsilon=self.epsilon, assumptions=("features and the class list are public",))
-
-    def _bound(self) -> int:
-        if self.classes is None:
-            raise InvalidInput("classes must be set: call bind(classes) with the number of classes first")
-        return self.classes
 
 
 def switch(
