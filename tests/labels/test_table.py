@@ -1,6 +1,8 @@
 """From a table to a model: what is charged, what is judged by what, and which columns become numbers."""
 
 import pickle
+import runpy
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -152,3 +154,11 @@ def test_missing_features_unknown_words_and_constants():
 def test_columns_that_cannot_be_features(column, message):
     with pytest.raises(InvalidInput, match=message):
         FeatureEncoder.of(pa.table({"x": column}), columns=["x"])
+
+
+def test_the_example_runs(capsys):
+    script = Path(__file__).parents[2] / "examples" / "labels_protect_learn.py"
+    runpy.run_path(str(script))["main"](2.0)
+    printed = capsys.readouterr().out
+    assert "epsilon 2 for one label; entry titanic/1: spent epsilon 2, left 1" in printed
+    assert "attack with the features" in printed
