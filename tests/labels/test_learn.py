@@ -167,6 +167,26 @@ def test_ledger_is_charged_before_anything_is_released(blobs):
     assert not hasattr(model, "release_")
 
 
+def test_weights_are_an_assumption_of_the_guarantee(blobs):
+    """They go past the mechanism: weights made from the labels would tell them."""
+    X, y = blobs
+    plain = LabelPrivateClassifier(random_state=0).fit(X, y)
+    weighted = LabelPrivateClassifier(random_state=0).fit(X, y, sample_weight=np.ones(len(y)))
+    assert set(weighted.guarantee_.assumptions) - set(plain.guarantee_.assumptions) == {
+        "row weights are public and were not made from the labels"
+    }
+
+
+def test_the_mechanisms_own_promise_is_kept(blobs):
+    from dataclasses import replace
+
+    class Leaky(RandomizedResponse):
+        def guarantee(self):
+            return replace(super().guarantee(), delta=0.1)
+
+    assert LabelPrivateClassifier(mechanism=Leaky(epsilon=1.0), random_state=0).fit(*blobs).guarantee_.delta == 0.1
+
+
 def test_a_search_on_one_release_spends_nothing_more(blobs):
     X, y = blobs
     release = release_labels(y, mechanism=rr(2.0), rng=np.random.default_rng(0))

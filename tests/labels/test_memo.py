@@ -231,3 +231,12 @@ def test_a_ledger_that_is_no_file_needs_a_folder():
     ledger = SimpleNamespace(location="postgresql+psycopg://me:***@host/books")
     with pytest.raises(InvalidInput, match="memo must name a folder"):
         Memo.beside(ledger)
+
+
+def test_a_void_charge_buys_no_remembered_release(protect, ledger):
+    first, _ = protect("one.parquet")
+    ledger.void(first.receipt.id, reason="the file never left")
+    assert spent(ledger) == 0
+    second, _ = protect("two.parquet")
+    assert not second.repeated
+    assert spent(ledger) == 1.0

@@ -72,7 +72,12 @@ def test_it_is_a_release_of_the_same_guarantee(released):
     assert release.guarantee == made.guarantee
     assert str(release.guarantee) == "epsilon 1 for one label"
     assert "which classes occur in the labels is public" in release.guarantee.assumptions
-    assert release.mechanism == {"name": "randomized_response", "epsilon": 1.0, "classes": [0, 1, 2]}
+    assert release.mechanism == {
+        "name": "randomized_response",
+        "epsilon": 1.0,
+        "classes": [0, 1, 2],
+        "column": "ill",
+    }
     assert not release.seeded
     assert release.value.column_names == ["id", "age.years", "label"]
     assert sorted(release.value["id"].to_pylist()) == list(range(ROWS))
@@ -125,7 +130,7 @@ def test_missing_labels(session, protect):
     ("options", "message"),
     [
         ({"classes": [0, 1]}, r"labels must be among the declared classes \[0, 1\], got 2"),
-        ({"keep": []}, "a Spark table has no row order"),
+        ({"keep": []}, "this table has no order of rows"),
         ({"rng": np.random.default_rng(0)}, "each draws its own entropy"),
         ({"label": "sick"}, "label names no column 'sick'"),
     ],

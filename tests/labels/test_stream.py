@@ -5,6 +5,7 @@ import subprocess
 import sys
 import textwrap
 
+import ibis
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -75,8 +76,10 @@ def test_nothing_of_the_private_column_is_in_the_file(out):
     file = pq.ParquetFile(out)
     assert file.schema_arrow.names == ["age", "label"]
     assert set(file.metadata.metadata) == {b"tacit_release"}
-    for trace in (b"illness_secret", b"city", b"person", b"pandas"):
+    for trace in (b"city", b"person", b"pandas"):
         assert trace not in out.read_bytes()
+    assert out.read_bytes().count(b"illness_secret") == 1, "its name, which is public, in the header"
+    assert read_release(out).mechanism["column"] == "illness_secret"
     assert b"age" in out.read_bytes(), "control: names stand in clear"
     statistics = [file.metadata.row_group(i).column(1).statistics for i in range(file.num_row_groups)]
     assert {s.min for s in statistics} | {s.max for s in statistics} <= {"no", "yes"}
@@ -289,6 +292,17 @@ def test_a_column_called_label_is_not_shadowed(out):
         protect(table, out, keep=["label"])
     protect(visits(label="label"), out, label="label", keep=["age"])
     assert read_release(out).value.column_names == ["age", "label"]
+
+
+def test_a_database_without_an_order_of_rows_must_keep_a_key(tmp_path, out):
+    database = ibis.sqlite.connect(tmp_path / "visits.db")
+    table = database.create_table("visits", visits())
+    with pytest.raises(InvalidInput, match="this table has no order of rows"):
+        protect(table, out)
+    protect(table, out, keep=["age"], mechanism=KEEPS_ALL)
+    released = read_release(out).value
+    expected = sorted(zip(*(visits()[name].to_pylist() for name in ("age", "illness_secret")), strict=True))
+    assert sorted(zip(released["age"].to_pylist(), released["label"].to_pylist(), strict=True)) == expected
 
 
 def test_an_existing_file_stays(out):

@@ -2,6 +2,7 @@
 
 import pickle
 import runpy
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -75,11 +76,29 @@ def test_the_ledger_is_charged_once_for_training_and_judging(tmp_path):
 def test_a_release_costs_nothing_more_and_is_split_like_labels():
     table = people()
     release = release_labels(table["ill"], mechanism=RandomizedResponse(epsilon=2.0), rng=np.random.default_rng(0))
-    learned = learn_table(load_table(table.drop(["ill"])), release, learner=learner())
+    features = [name for name in table.column_names if name != "ill"]
+    learned = learn_table(load_table(table), release, learner=learner(), features=features)
     assert learned.guarantee == release.guarantee
     assert learned.estimate.value == pytest.approx(0.87, abs=5 * learned.estimate.standard_error)
     with pytest.raises(InvalidInput, match="labels must be of the table's 10 rows, got a release of 3000"):
         learn_table(load_table(table.slice(0, 10)), release, learner=learner())
+
+
+def test_a_release_that_does_not_name_its_column_needs_the_features_named():
+    table = people()
+    release = release_labels(table["ill"], mechanism=RandomizedResponse(epsilon=2.0), rng=np.random.default_rng(0))
+    with pytest.raises(InvalidInput, match="does not say which column of the table is private"):
+        learn_table(load_table(table), release, learner=learner())
+
+
+def test_the_private_column_is_never_a_feature_of_a_model_learned_from_its_release():
+    table = people()
+    release = release_labels(table["ill"], mechanism=RandomizedResponse(epsilon=2.0), rng=np.random.default_rng(0))
+    release = replace(release, mechanism={**release.mechanism, "column": "ill"})
+    learned = learn_table(load_table(table), release, learner=learner())
+    assert learned.model.n_features_in_ == learn_table(load_table(table), "ill", learner=learner()).model.n_features_in_
+    with pytest.raises(InvalidInput, match="features must not name the private column 'ill'"):
+        learn_table(load_table(table), release, learner=learner(), features=["ill"])
 
 
 def test_a_class_that_occurs_only_in_held_out_rows_is_known():

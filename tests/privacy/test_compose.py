@@ -69,6 +69,8 @@ def test_disjoint_parts_cost_the_worst_part():
     total = compose_parallel({"a": [label(1.0), label(0.5)], "b": [label(1.2)]})
     assert total.epsilon == 1.5
     assert "share no row" in total.assumptions[-1]
+    couple = label(1.0).for_group(rows=2)
+    assert "share no row and no person" in compose_parallel({"a": [couple], "b": [couple]}).assumptions[-1]
     with pytest.raises(InvalidInput, match="at least one part"):
         compose_parallel({})
     with pytest.raises(UnitMismatch):

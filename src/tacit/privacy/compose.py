@@ -60,6 +60,8 @@ def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None) -> G
 def compose_parallel(parts: Mapping[str, Sequence[Guarantee]], *, delta: float | None = None) -> Guarantee:
     """Return the guarantee of releases made from disjoint parts: the worst part counts.
 
+    Where a person holds several rows, all of them must lie in one part; the result's assumptions say so.
+
     Examples
     --------
     >>> from tacit.privacy import Unit
@@ -73,6 +75,7 @@ def compose_parallel(parts: Mapping[str, Sequence[Guarantee]], *, delta: float |
     for other in totals[1:]:
         _check_same_unit(totals[0], other)
     worst = max(totals, key=lambda total: total.epsilon)
+    shared = "row" if worst.rows == 1 else "row and no person"
     return Guarantee(
         unit=worst.unit,
         epsilon=worst.epsilon,
@@ -80,7 +83,7 @@ def compose_parallel(parts: Mapping[str, Sequence[Guarantee]], *, delta: float |
         rows=worst.rows,
         assumptions=(
             *dict.fromkeys(a for total in totals for a in total.assumptions),
-            f"the parts {', '.join(parts)} share no row",
+            f"the parts {', '.join(parts)} share no {shared}",
         ),
     )
 

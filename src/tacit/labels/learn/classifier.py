@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,11 @@ from tacit.privacy.release import Release
 from tacit.privacy.rounding import check_count
 
 __all__ = ["LabelPrivateClassifier", "RetrainingReport"]
+
+
+_CLASSES = "which classes occur in the labels is public"
+WEIGHTS = "row weights are public and were not made from the labels"
+"""What a guarantee assumes of ``sample_weight``, which goes past the mechanism."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,8 +66,9 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
 
     Everything after the randomization is post-processing: denoising and retraining cost no privacy.
 
-    Unit: one row's label. Not protected: the features, the number of rows, and, where ``classes`` is None,
-    which classes occur.
+    Unit: one row's label. Not protected: the features, the number of rows, ``sample_weight`` (weights made from the
+    labels tell them: balance classes by the estimator's own ``class_weight``, which sees released labels only), and,
+    where ``classes`` is None, which classes occur.
 
     Parameters
     ----------
@@ -156,21 +162,23 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             features, labels = validate_data(self, X, y)
             check_classification_targets(labels)
             coding = Classes.of(labels, declared=None if self.classes is None else list(self.classes))
-            randomized, self.release_ = self._randomize(features, coding, coding.encode(labels), rng)
+            randomized, self.release_ = self._randomize(
+                features, coding, coding.encode(labels), weighted=sample_weight is not None, rng=rng
+            )
         self.classes_ = np.asarray(coding.values)
         self.guarantee_ = self.release_.guarantee
+        if sample_weight is not None and isinstance(self.guarantee_, Guarantee):
+            self.guarantee_ = assuming(self.guarantee_, WEIGHTS)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, features)
         self._train(features, randomized, weights, rng)
         return self
 
     def _randomize(
-        self, X: NDArray[Any], coding: Classes, codes: NDArray[np.int64], rng: np.random.Generator
+        self, X: NDArray[Any], coding: Classes, codes: NDArray[np.int64], *, weighted: bool, rng: np.random.Generator
     ) -> tuple[Randomized, Release]:
         mechanism = (self.mechanism or RandomizedResponse(epsilon=1.0)).bind(len(coding))
-        assumption = () if coding.declared else ("which classes occur in the labels is public",)
-        guarantee = mechanism.guarantee()
-        guarantee = Guarantee(
-            unit=guarantee.unit, epsilon=guarantee.epsilon, assumptions=(*guarantee.assumptions, *assumption)
+        guarantee = assuming(
+            mechanism.guarantee(), *(() if coding.declared else (_CLASSES,)), *((WEIGHTS,) if weighted else ())
         )
         if self.ledger is not None:
             self.ledger.charge(self.dataset, guarantee, purpose=f"labels for {type(self._base()).__name__}")
@@ -263,6 +271,17 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
 
     def _denoise(self) -> Denoise:
         return Forward() if self.denoise is None else self.denoise
+
+
+def assuming(guarantee: Guarantee, *assumptions: str) -> Guarantee:
+    """Return the guarantee with more assumptions, each once.
+
+    Examples
+    --------
+    >>> assuming(RandomizedResponse(epsilon=1.0).guarantee(), "a", "a").assumptions[1:]
+    ('a',)
+    """
+    return replace(guarantee, assumptions=tuple(dict.fromkeys((*guarantee.assumptions, *assumptions))))
 
 
 def generator_from(random_state: Any) -> np.random.Generator:  # noqa: ANN401

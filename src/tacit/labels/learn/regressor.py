@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clon
 from sklearn.linear_model import Ridge
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from tacit.labels.learn.classifier import generator_from
+from tacit.labels.learn.classifier import WEIGHTS, assuming, generator_from
 from tacit.labels.protect.unbiased import OptimalUnbiased
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee
@@ -29,8 +29,8 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
     stays, and replaced by the best unbiased epsilon-DP randomizer on the levels. A squared-error learner then has
     the same minimiser as on the clipped labels.
 
-    Unit: one row's label. Not protected: the features, the number of rows, and, where ``bounds`` is None, the
-    least and the largest label.
+    Unit: one row's label. Not protected: the features, the number of rows, ``sample_weight``, and, where ``bounds`` is
+    None, the least and the largest label.
 
     Parameters
     ----------
@@ -99,7 +99,7 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         """
         rng = generator_from(self.random_state)
         features, labels = validate_data(self, X, y, y_numeric=True)
-        mechanism, guarantee = self._mechanism(labels)
+        mechanism, guarantee = self._mechanism(labels, weighted=sample_weight is not None)
         if self.ledger is not None:
             self.ledger.charge(self.dataset, guarantee, purpose=f"labels for {type(self._base()).__name__}")
         released = mechanism.randomize(_round_at_random(labels, mechanism.values, rng), rng=rng)
@@ -127,7 +127,7 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         check_is_fitted(self)
         return np.asarray(self._model.predict(validate_data(self, X, reset=False)))
 
-    def _mechanism(self, labels: NDArray[np.float64]) -> tuple[OptimalUnbiased, Guarantee]:
+    def _mechanism(self, labels: NDArray[np.float64], *, weighted: bool) -> tuple[OptimalUnbiased, Guarantee]:
         if self.bounds is None and labels.min() == labels.max():
             raise InvalidInput("labels must take at least two values, got one sample or equal ones; declare bounds")
         low, high = (labels.min(), labels.max()) if self.bounds is None else self.bounds
@@ -137,11 +137,8 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         prior = np.full(levels, 1 / levels) if self.prior is None else self.prior
         values = np.linspace(float(low), float(high), levels)
         mechanism = OptimalUnbiased(epsilon=check_epsilon(self.epsilon), values=values, prior=prior)
-        promise = mechanism.guarantee()
         more = () if self.bounds is not None else ("the least and the largest label are public",)
-        return mechanism, Guarantee(
-            unit=promise.unit, epsilon=promise.epsilon, assumptions=(*promise.assumptions, *more)
-        )
+        return mechanism, assuming(mechanism.guarantee(), *more, *((WEIGHTS,) if weighted else ()))
 
     def _base(self) -> Any:  # noqa: ANN401
         return Ridge() if self.estimator is None else self.estimator

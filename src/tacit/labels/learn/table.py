@@ -158,7 +158,10 @@ def learn_table(
     if isinstance(labels, Release) and len(labels.value) != rows.num_rows:
         raise InvalidInput(f"labels must be of the table's {rows.num_rows} rows, got a release of {len(labels.value)}")
     given = labels if isinstance(labels, Release) else label_column(rows, labels)
-    encoder = FeatureEncoder.of(rows, columns=_features(rows, private, features))
+    hidden = _private_columns(labels, test_label) if isinstance(labels, Release) else {labels}
+    if features is None and isinstance(labels, Release) and "column" not in labels.mechanism:
+        raise InvalidInput("features must be named: this release does not say which column of the table is private")
+    encoder = FeatureEncoder.of(rows, columns=_features(rows, hidden, features))
     judges = None if test is None else _Judges.read(test, encoder, label=test_label or private or LABEL)
     X = encoder.encode(rows)
     del rows  # the matrix is as large
@@ -280,11 +283,16 @@ def _take(given: Release | NDArray[Any], rows: NDArray[np.int64]) -> Any:  # noq
     return replace(given, value=pa.table(given.value).take(pa.array(rows)))
 
 
-def _features(rows: pa.Table, private: str | None, wanted: Sequence[str] | None) -> list[str]:
+def _private_columns(release: Release, test_label: str | None) -> set[str]:
+    """The columns that a model learning from a release must not see, whatever table it is given."""
+    return {name for name in (LABEL, release.mechanism.get("column"), test_label) if name is not None}
+
+
+def _features(rows: pa.Table, private: set[str], wanted: Sequence[str] | None) -> list[str]:
     if wanted is None:
-        return [name for name in rows.column_names if name not in (private, LABEL if private is None else None)]
-    if private in wanted:
-        raise InvalidInput(f"features must not name the private column {private!r}")
+        return [name for name in rows.column_names if name not in private]
+    if private & set(wanted):
+        raise InvalidInput(f"features must not name the private column {min(private & set(wanted))!r}")
     return list(wanted)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -65,7 +65,7 @@ class Payment:
         >>> Payment(ledger=ledger).order(source, label="y", request={"name": "randomized_response"}).dataset
         'clicks'
         """
-        if source.distributed:
+        if not source.ordered:
             if self.dataset is None:
                 raise InvalidInput("dataset must name what to charge: a table without a row order is not recognised")
             return Order(payment=self, dataset=self.dataset, version=None, memo=None, key=None)
@@ -104,6 +104,9 @@ def recognise(ledger: Ledger, labels: object, *, dataset: str | None) -> tuple[s
     return known.data_set, known.number
 
 
+_CHARGE = "charge"  # in the memo's header: the ledger's entry that paid for the release
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Order:
     """A release that was asked for: found among the earlier ones, or charged; made by :meth:`Payment.order`."""
@@ -119,9 +122,16 @@ class Order:
         if self.memo is None or self.key is None or self.payment.again:
             return None
         found = self.memo.find(self.key)
-        if found is not None and (not isinstance(found.value, pa.Table) or found.value[LABEL].length() != rows):
+        if found is None or not self._is_paid(found):
+            return None
+        if not isinstance(found.value, pa.Table) or found.value[LABEL].length() != rows:
             raise InvalidRelease(f"{self.memo.path(self.key)} is not the release of these {rows} labels; remove it")
-        return found
+        return replace(found, mechanism={k: v for k, v in found.mechanism.items() if k != _CHARGE})
+
+    def _is_paid(self, found: Release) -> bool:
+        """Whether the charge that paid for a remembered release still stands: a void one buys nothing."""
+        entries = self.payment.ledger.statement(self.dataset).entries
+        return any(e.id == found.mechanism.get(_CHARGE) and e.voided_by is None for e in entries)
 
     def charge(self, guarantee: Guarantee, *, purpose: str) -> Receipt:
         """Charge the ledger; a place for the release to be kept in is found first."""
@@ -130,9 +140,17 @@ class Order:
             check_writable(self.memo.path(self.key), force=True)
         return self.payment.ledger.charge(self.dataset, guarantee, purpose=purpose, version=self.version)
 
-    def memo_writer(self, **header: Any) -> Callable[..., AbstractContextManager[ReleaseWriter]] | None:  # noqa: ANN401
+    def memo_writer(
+        self,
+        receipt: Receipt,
+        *,
+        mechanism: Mapping[str, Any],
+        **header: Any,  # noqa: ANN401
+    ) -> Callable[..., AbstractContextManager[ReleaseWriter]] | None:
         """Return what opens the memo's file for a release with this header; None where none is kept."""
-        return None if self.memo is None or self.key is None else partial(self.memo.keep, self.key, **header)
+        if self.memo is None or self.key is None:
+            return None
+        return partial(self.memo.keep, self.key, mechanism={**mechanism, _CHARGE: receipt.id}, **header)
 
 
 class _NotWanted(Exception):

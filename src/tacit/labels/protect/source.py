@@ -37,8 +37,12 @@ class Source(Protocol):
         """The names of the columns."""
 
     @property
+    def ordered(self) -> bool:
+        """Whether every reading gives the rows in the same order, which labels can be matched by."""
+
+    @property
     def distributed(self) -> bool:
-        """Whether workers randomize, each with its own entropy, in an order that may be another the next time."""
+        """Whether workers randomize, each with its own entropy."""
 
     def distinct(self, label: str, *, most: int) -> pa.Array:
         """Return the different labels, or ``most`` + 1 of them if there are more than ``most``."""
@@ -83,8 +87,13 @@ class TableSource:
         return tuple(self.table.columns)
 
     @property
+    def ordered(self) -> bool:
+        """True for files and frames; another database keeps no order."""
+        return bool(self.table.get_backend().name == "duckdb")
+
+    @property
     def distributed(self) -> bool:
-        """False: one process reads, and a file keeps its rows in order."""
+        """False: one process draws."""
         return False
 
     def distinct(self, label: str, *, most: int) -> pa.Array:

@@ -57,8 +57,13 @@ class SparkSource:
         return tuple(self.frame.columns)
 
     @property
+    def ordered(self) -> bool:
+        """False: partitions may come in another order the next time."""
+        return False
+
+    @property
     def distributed(self) -> bool:
-        """True: workers randomize, and a Spark table has no order of rows."""
+        """True: workers draw."""
         return True
 
     def distinct(self, label: str, *, most: int) -> pa.Array:

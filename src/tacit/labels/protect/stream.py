@@ -136,7 +136,8 @@ def protect_table(
     classes
         The public class list, or numbers to round to; None declares what occurs public.
     keep
-        Public columns to put beside the labels, in the file's order. Nothing else leaves.
+        Public columns to put beside the labels; nothing else leaves. A table without an order of rows (Spark, a
+        database) must keep one that labels can be matched by.
     missing
         Whether rows without a label are refused, or stay so and are declared public.
     rows_per_person
@@ -185,15 +186,16 @@ def protect_table(
     if earlier is None:
         receipt = None if order is None else order.charge(guarantee, purpose=f"labels by {mechanism.name}")
         column = survey.settle(rng)  # the first draw comes after the charge
-        header |= {"mechanism": survey.describe(column), "seeded": is_seeded(rng)}
+        # the private column's name is public: who learns from the release must leave that column out
+        header |= {"mechanism": {**survey.describe(column), "column": label}, "seeded": is_seeded(rng)}
         batches = source.release(label, keep=keep, column=column, missing=missing, rng=rng)
     else:
-        header |= {"mechanism": dict(earlier.mechanism), "seeded": earlier.seeded}
+        header |= {"mechanism": {**earlier.mechanism, "column": label}, "seeded": earlier.seeded}
         batches = _beside(source, keep, labels=earlier.value[LABEL])
     _write(
         batches,
         out=partial(open_release_writer, out, surface="labels", force=force, **header),
-        memo=None if order is None or earlier is not None else order.memo_writer(**header),
+        memo=None if order is None or receipt is None else order.memo_writer(receipt, **header),
         rows=survey.rows,
         progress=progress,
     )
@@ -212,8 +214,8 @@ def _check_columns(source: Source, label: str, keep: Sequence[str]) -> None:
     check_present(label, source.columns, argument="label")
     for name in keep:
         check_present(name, source.columns, argument="keep")
-    if source.distributed and not keep:
-        raise InvalidInput("keep must name a column to match labels to rows by: a Spark table has no row order")
+    if not source.ordered and not keep:
+        raise InvalidInput("keep must name a column to match labels to rows by: this table has no order of rows")
     if label in keep:
         raise InvalidInput(f"keep must not name the private column {label!r}: it would leave as it is")
     if LABEL in keep:
