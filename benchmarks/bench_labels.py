@@ -157,13 +157,14 @@ def _made_up(rows: int, features: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 _AT_EXIT = """
-import atexit, resource, sys
+import atexit
 from pathlib import Path
 
 def peak():
     status = Path("/proc/self/status")
     if status.exists():  # on Linux ru_maxrss begins with the parent's
         return next(int(line.split()[1]) / 2**10 for line in status.open() if line.startswith("VmHWM"))
+    import resource
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
 
 atexit.register(lambda: print("PEAK", peak()))
