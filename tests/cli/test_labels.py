@@ -205,6 +205,15 @@ def test_learn_from_a_release(run, result, ledger, tmp_path):
     assert spent(ledger) == 1.0
 
 
+def test_long_work_shows_a_bar_on_a_terminal_and_keeps_the_result_clean(run, monkeypatch):
+    assert run(f"{LEARN} --json")[2] == "", "control: no bar in a log"
+    monkeypatch.setenv("FORCE_COLOR", "1")  # what a terminal is to rich
+    code, out, err = run(f"{LEARN} --json")
+    assert (code, json.loads(out)["judged_rows"]) == (0, 240)
+    assert "fits" in err
+    assert "labels" in run(f"{PROTECT} --json")[2]
+
+
 def test_learn_writes_a_model_that_predicts_and_keeps_no_secret(result, ledger, tmp_path):
     document = result(f"{LEARN} --ledger ledger.db --out model.joblib")
     assert document["model"] == "model.joblib"
