@@ -1,0 +1,177 @@
+"""The cross-entropy of one label among K."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from ibis.expr.types import BooleanValue, NumericValue, Value
+from numpy.typing import ArrayLike
+from scipy.special import log_softmax, logsumexp, softmax
+
+from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, missing, number_of, refuse
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["CrossEntropy"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrossEntropy:
+    """The cross-entropy of a label in 0..K-1: b(f) = log sum_k e^f_k, T(y) the one-hot row, c(y) = 0.
+
+    Parameters
+    ----------
+    classes
+        K >= 2, public.
+
+    References
+    ----------
+    Chen et al. (2023), Section 3.2, log loss and cross-entropy loss.
+
+    Examples
+    --------
+    >>> loss = CrossEntropy(classes=3)
+    >>> loss.statistic([2, 0])
+    array([[0., 0., 1.],
+           [1., 0., 0.]])
+    >>> loss.value(np.zeros((1, 3)), [1]).round(6)
+    array([1.098612])
+    """
+
+    classes: int
+    name: ClassVar[str] = "cross_entropy"
+    l1: ClassVar[float] = 2.0
+    l2: ClassVar[float] = math.sqrt(2.0)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.classes, int) or self.classes < 2:
+            raise InvalidInput(f"classes must be a whole number >= 2, got {self.classes!r}")
+
+    @property
+    def targets(self) -> int:
+        """See :attr:`SemilinearLoss.targets`.
+
+        Examples
+        --------
+        >>> CrossEntropy(classes=5).targets
+        5
+        """
+        return self.classes
+
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """See :attr:`SemilinearLoss.bounds`.
+
+        Examples
+        --------
+        >>> CrossEntropy(classes=2).bounds[0]
+        array([0., 0.])
+        """
+        return np.zeros(self.classes), np.ones(self.classes)
+
+    def statistic(self, labels: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.statistic`.
+
+        Examples
+        --------
+        >>> CrossEntropy(classes=2).statistic([1])
+        array([[0., 1.]])
+        """
+        y = as_labels(labels)
+        wrong = (y != np.floor(y)) | (y < 0) | (y >= self.classes)
+        rule = (
+            f"a label of the cross-entropy over {self.classes} classes must be a whole number in 0..{self.classes - 1}"
+        )
+        refuse(wrong, y, rule, "recode the labels or declare more classes")
+        return np.asarray(np.eye(self.classes)[y.astype(np.int64)])
+
+    def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
+        """See :meth:`SemilinearLoss.statistic_expressions`.
+
+        Examples
+        --------
+        >>> import ibis
+        >>> second = CrossEntropy(classes=2).statistic_expressions(ibis.memtable({"y": [0, 1]}).y)[1]
+        >>> second.execute().tolist()
+        [0.0, 1.0]
+        """
+        number = number_of(column)
+        return [(number == k).cast("float64") for k in range(self.classes)]
+
+    def violation(self, column: Value, /) -> BooleanValue:
+        """See :meth:`SemilinearLoss.violation`.
+
+        Examples
+        --------
+        >>> import ibis
+        >>> CrossEntropy(classes=2).violation(ibis.memtable({"y": [0.0, 0.5, 2.0]}).y).execute().tolist()
+        [False, True, True]
+        """
+        number = number_of(column)
+        return missing(column) | (number != number.floor()) | (number < 0) | (number >= self.classes)
+
+    def potential(self, f: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.potential`.
+
+        Examples
+        --------
+        >>> CrossEntropy(classes=2).potential([[0.0, 0.0]]).round(6)
+        array([0.693147])
+        """
+        return np.asarray(logsumexp(as_predictions(f, self.classes), axis=1))
+
+    def mean(self, f: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.mean`.
+
+        Examples
+        --------
+        >>> CrossEntropy(classes=2).mean([[0.0, 0.0]])
+        array([[0.5, 0.5]])
+        """
+        return np.asarray(softmax(as_predictions(f, self.classes), axis=1))
+
+    def curvature(self, f: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.curvature`.
+
+        Examples
+        --------
+        >>> CrossEntropy(classes=2).curvature([[0.0, 0.0]])
+        array([[0.25, 0.25]])
+        """
+        p = self.mean(f)
+        return np.asarray(p * (1 - p))
+
+    def link(self, mean: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.link`.
+
+        Examples
+        --------
+        >>> CrossEntropy(classes=2).link([[0.5, 0.5]]).round(6)
+        array([[-0.693147, -0.693147]])
+        """
+        return np.log(np.clip(as_predictions(mean, self.classes), LEAST, 1.0))
+
+    def value(self, f: ArrayLike, labels: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.value`.
+
+        Examples
+        --------
+        >>> CrossEntropy(classes=2).value([[0.0, 0.0]], [1]).round(6)
+        array([0.693147])
+        """
+        return np.asarray(
+            -np.sum(log_softmax(as_predictions(f, self.classes), axis=1) * self.statistic(labels), axis=1)
+        )
+
+    def describe(self) -> dict[str, Any]:
+        """See :meth:`SemilinearLoss.describe`.
+
+        Examples
+        --------
+        >>> from tacit.bags.losses import loss_of
+        >>> loss_of(CrossEntropy(classes=4).describe())
+        CrossEntropy(classes=4)
+        """
+        return {"name": self.name, "classes": self.classes}

@@ -1,0 +1,182 @@
+"""The Poisson loss of a count."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from ibis.expr.types import BooleanValue, NumericValue, Value
+from numpy.typing import ArrayLike
+
+from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, clip, missing, number_of, refuse
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["PoissonLoss"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoissonLoss:
+    """The Poisson loss of a count: b(f) = e^f, T(y) = y, c(y) = 0.
+
+    Counts above `most` are clipped to it where it is declared; a private release needs it.
+
+    Parameters
+    ----------
+    most
+        The largest count that counts, chosen without looking at the labels; None for no bound.
+
+    References
+    ----------
+    Chen et al. (2023), Section 3.2, Poisson loss.
+
+    Examples
+    --------
+    >>> loss = PoissonLoss(most=5)
+    >>> loss.statistic([2, 9]).ravel(), loss.l1
+    (array([2., 5.]), 5.0)
+    >>> loss.value([[0.0]], [2])
+    array([1.])
+    """
+
+    most: float | None = None
+    name: ClassVar[str] = "poisson"
+    targets: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        if self.most is not None and not (math.isfinite(self.most) and self.most > 0):
+            raise InvalidInput(f"most must be a finite number > 0 or None, got {self.most!r}")
+
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """See :attr:`SemilinearLoss.bounds`.
+
+        Examples
+        --------
+        >>> PoissonLoss(most=5).bounds
+        (array([0.]), array([5.]))
+        """
+        return np.zeros(1), np.array([math.inf if self.most is None else float(self.most)])
+
+    @property
+    def l1(self) -> float:
+        """See :attr:`SemilinearLoss.l1`.
+
+        Examples
+        --------
+        >>> PoissonLoss(most=5).l1
+        5.0
+        """
+        if self.most is None:
+            raise InvalidInput(
+                "a private total of the Poisson loss needs most, got None: pass the largest count that counts, "
+                "chosen without looking at the labels"
+            )
+        return float(self.most)
+
+    @property
+    def l2(self) -> float:
+        """See :attr:`SemilinearLoss.l2`.
+
+        Examples
+        --------
+        >>> PoissonLoss(most=5).l2
+        5.0
+        """
+        return self.l1
+
+    def statistic(self, labels: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.statistic`.
+
+        Examples
+        --------
+        >>> PoissonLoss().statistic([7])
+        array([[7.]])
+        """
+        y = as_labels(labels)
+        refuse(y < 0, y, "a label of the Poisson loss must be >= 0", "remove or recode the row")
+        return np.minimum(y, self.bounds[1])[:, None]
+
+    def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
+        """See :meth:`SemilinearLoss.statistic_expressions`.
+
+        Examples
+        --------
+        >>> import ibis
+        >>> PoissonLoss(most=2).statistic_expressions(ibis.memtable({"y": [1, 3]}).y)[0].execute().tolist()
+        [1.0, 2.0]
+        """
+        return [clip(number_of(column), None, self.most)]
+
+    def violation(self, column: Value, /) -> BooleanValue:
+        """See :meth:`SemilinearLoss.violation`.
+
+        Examples
+        --------
+        >>> import ibis
+        >>> PoissonLoss().violation(ibis.memtable({"y": [1, -1]}).y).execute().tolist()
+        [False, True]
+        """
+        return missing(column) | (number_of(column) < 0)
+
+    def potential(self, f: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.potential`.
+
+        Examples
+        --------
+        >>> PoissonLoss().potential([[0.0]])
+        array([1.])
+        """
+        return np.asarray(np.exp(as_predictions(f, 1))[:, 0])
+
+    def mean(self, f: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.mean`.
+
+        Examples
+        --------
+        >>> PoissonLoss().mean([[0.0]])
+        array([[1.]])
+        """
+        return np.asarray(np.exp(as_predictions(f, 1)))
+
+    def curvature(self, f: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.curvature`.
+
+        Examples
+        --------
+        >>> PoissonLoss().curvature([[0.0]])
+        array([[1.]])
+        """
+        return self.mean(f)
+
+    def link(self, mean: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.link`.
+
+        Examples
+        --------
+        >>> PoissonLoss().link([[1.0]])
+        array([[0.]])
+        """
+        return np.log(np.clip(as_predictions(mean, 1), LEAST, self.bounds[1]))
+
+    def value(self, f: ArrayLike, labels: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.value`.
+
+        Examples
+        --------
+        >>> PoissonLoss().value([[0.0]], [3])
+        array([1.])
+        """
+        return np.asarray(self.potential(f) - np.sum(as_predictions(f, 1) * self.statistic(labels), axis=1))
+
+    def describe(self) -> dict[str, Any]:
+        """See :meth:`SemilinearLoss.describe`.
+
+        Examples
+        --------
+        >>> from tacit.bags.losses import loss_of
+        >>> loss_of(PoissonLoss(most=5.0).describe())
+        PoissonLoss(most=5.0)
+        """
+        return {"name": self.name, "most": self.most}

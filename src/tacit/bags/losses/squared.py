@@ -1,0 +1,192 @@
+"""The squared error of a bounded number."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from ibis.expr.types import BooleanValue, NumericValue, Value
+from numpy.typing import ArrayLike
+
+from tacit.bags.losses.checks import Floats, as_labels, as_predictions, clip, missing, number_of
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["SquaredLoss"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SquaredLoss:
+    """Half the squared error: b(f) = f^2/2, T(y) = y, c(y) = y^2/2.
+
+    Labels are clipped to [lower, upper] where those are declared; a private release needs both, because they are
+    what bounds the change that one label makes.
+
+    Parameters
+    ----------
+    lower, upper
+        The declared range, chosen without looking at the labels; None for no bound.
+
+    References
+    ----------
+    Chen et al. (2023), Section 3.2, mean squared error.
+
+    Examples
+    --------
+    >>> loss = SquaredLoss(lower=0.0, upper=10.0)
+    >>> loss.statistic([3.0, 12.0]).ravel(), loss.l1
+    (array([ 3., 10.]), 10.0)
+    >>> loss.value([[1.0]], [3.0])
+    array([2.])
+    """
+
+    lower: float | None = None
+    upper: float | None = None
+    name: ClassVar[str] = "squared"
+    targets: ClassVar[int] = 1
+
+    def __post_init__(self) -> None:
+        for argument, bound in (("lower", self.lower), ("upper", self.upper)):
+            if bound is not None and not math.isfinite(bound):
+                raise InvalidInput(f"{argument} must be a finite number or None, got {bound!r}")
+        if self.lower is not None and self.upper is not None and not self.lower < self.upper:
+            raise InvalidInput(f"lower must be < upper, got lower={self.lower!r} and upper={self.upper!r}")
+
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        """See :attr:`SemilinearLoss.bounds`.
+
+        Examples
+        --------
+        >>> SquaredLoss(upper=2.0).bounds
+        (array([-inf]), array([2.]))
+        """
+        return (
+            np.array([-math.inf if self.lower is None else float(self.lower)]),
+            np.array([math.inf if self.upper is None else float(self.upper)]),
+        )
+
+    @property
+    def l1(self) -> float:
+        """See :attr:`SemilinearLoss.l1`.
+
+        Examples
+        --------
+        >>> SquaredLoss(lower=-1.0, upper=2.0).l1
+        3.0
+        """
+        if self.lower is None or self.upper is None:
+            raise InvalidInput(
+                f"a private total of the squared loss needs declared labels, got lower={self.lower!r} and "
+                f"upper={self.upper!r}: pass both, chosen without looking at the labels"
+            )
+        return float(self.upper - self.lower)
+
+    @property
+    def l2(self) -> float:
+        """See :attr:`SemilinearLoss.l2`.
+
+        Examples
+        --------
+        >>> SquaredLoss(lower=-1.0, upper=2.0).l2
+        3.0
+        """
+        return self.l1
+
+    def statistic(self, labels: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.statistic`.
+
+        Examples
+        --------
+        >>> SquaredLoss().statistic([1.5])
+        array([[1.5]])
+        """
+        return np.clip(as_labels(labels), *self._range())[:, None]
+
+    def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
+        """See :meth:`SemilinearLoss.statistic_expressions`.
+
+        Examples
+        --------
+        >>> import ibis
+        >>> SquaredLoss(upper=2.0).statistic_expressions(ibis.memtable({"y": [1, 3]}).y)[0].execute().tolist()
+        [1.0, 2.0]
+        """
+        return [clip(number_of(column), self.lower, self.upper)]
+
+    def violation(self, column: Value, /) -> BooleanValue:
+        """See :meth:`SemilinearLoss.violation`.
+
+        Examples
+        --------
+        >>> import ibis
+        >>> SquaredLoss().violation(ibis.memtable({"y": [1.0, float("inf")]}).y).execute().tolist()
+        [False, True]
+        """
+        return missing(column)
+
+    def potential(self, f: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.potential`.
+
+        Examples
+        --------
+        >>> SquaredLoss().potential([[2.0]])
+        array([2.])
+        """
+        return np.asarray(np.square(as_predictions(f, 1))[:, 0] / 2)
+
+    def mean(self, f: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.mean`.
+
+        Examples
+        --------
+        >>> SquaredLoss().mean([[2.0]])
+        array([[2.]])
+        """
+        return as_predictions(f, 1).copy()
+
+    def curvature(self, f: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.curvature`.
+
+        Examples
+        --------
+        >>> SquaredLoss().curvature([[2.0]])
+        array([[1.]])
+        """
+        return np.ones_like(as_predictions(f, 1))
+
+    def link(self, mean: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.link`.
+
+        Examples
+        --------
+        >>> SquaredLoss(upper=1.0).link([[2.0]])
+        array([[1.]])
+        """
+        return np.clip(as_predictions(mean, 1), *self._range())
+
+    def value(self, f: ArrayLike, labels: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.value`.
+
+        Examples
+        --------
+        >>> SquaredLoss().value([[1.0]], [4.0])
+        array([4.5])
+        """
+        return np.asarray(np.square(as_predictions(f, 1) - self.statistic(labels))[:, 0] / 2)
+
+    def describe(self) -> dict[str, Any]:
+        """See :meth:`SemilinearLoss.describe`.
+
+        Examples
+        --------
+        >>> from tacit.bags.losses import loss_of
+        >>> loss_of(SquaredLoss(lower=0.0).describe())
+        SquaredLoss(lower=0.0, upper=None)
+        """
+        return {"name": self.name, "lower": self.lower, "upper": self.upper}
+
+    def _range(self) -> tuple[float, float]:
+        lower, upper = self.bounds
+        return float(lower[0]), float(upper[0])
