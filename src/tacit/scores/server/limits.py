@@ -1,0 +1,101 @@
+"""How much is taken from outside: sizes, rows, and requests in a time."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from time import monotonic
+
+from tacit.privacy.rounding import check_count
+
+__all__ = ["Limits", "Rate", "RateLimit"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rate:
+    """A token bucket's terms: so many requests a minute on average, and so many at once.
+
+    Examples
+    --------
+    >>> Rate(per_minute=60, burst=10).per_minute
+    60
+    """
+
+    per_minute: int
+    burst: int
+
+    def __post_init__(self) -> None:
+        check_count(self.per_minute, name="per_minute")
+        check_count(self.burst, name="burst")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a server takes from outside.
+
+    Parameters
+    ----------
+    body
+        Bytes of one request.
+    rows
+        Rows of a competition, and so of a submission.
+    columns
+        Columns of a features file.
+    cell
+        Characters of one CSV field.
+    token_rate, address_rate
+        Requests of one token, and of one address without a known token.
+
+    Examples
+    --------
+    >>> Limits().rows
+    1000000
+    """
+
+    body: int = 64 * 2**20
+    rows: int = 1_000_000
+    columns: int = 4_096
+    cell: int = 1_024
+    token_rate: Rate = field(default_factory=lambda: Rate(per_minute=120, burst=60))
+    address_rate: Rate = field(default_factory=lambda: Rate(per_minute=120, burst=60))
+
+    def __post_init__(self) -> None:
+        for name in ("body", "rows", "columns", "cell"):
+            check_count(getattr(self, name), name=name)
+
+
+class RateLimit:
+    """Token buckets in memory, one for each key; the longest unused are forgotten first.
+
+    Examples
+    --------
+    >>> limit = RateLimit(Rate(per_minute=60, burst=2), clock=lambda: 0.0)
+    >>> [limit.wait("team 1") for _ in range(3)]
+    [0.0, 0.0, 1.0]
+    """
+
+    def __init__(self, rate: Rate, *, clock: Callable[[], float] = monotonic, keys: int = 100_000) -> None:
+        self._rate, self._clock, self._keys = rate, clock, keys
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def wait(self, key: str) -> float:
+        """Take one request from the key's bucket: 0, or the seconds until there is one.
+
+        Examples
+        --------
+        >>> RateLimit(Rate(per_minute=1, burst=1), clock=lambda: 0.0).wait("team 1")
+        0.0
+        """
+        per_second = self._rate.per_minute / 60
+        with self._lock:
+            now = self._clock()
+            level, since = self._buckets.pop(key, (float(self._rate.burst), now))
+            level = min(float(self._rate.burst), level + (now - since) * per_second)
+            taken = level >= 1
+            self._buckets[key] = (level - 1 if taken else level, now)
+            if len(self._buckets) > self._keys:
+                self._buckets.popitem(last=False)
+        return 0.0 if taken else (1 - level) / per_second

@@ -1,0 +1,77 @@
+"""What a host lays down when a competition is created."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_count, check_delta
+
+if TYPE_CHECKING:
+    from tacit.scores.protect import Setting
+
+__all__ = ["Terms"]
+
+_SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
+_NAME, _DESCRIPTION = 200, 20_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What a host lays down once and for all.
+
+    Parameters
+    ----------
+    slug
+        The competition's name in addresses: small letters, digits and hyphens.
+    name, description
+        Plain text for the teams.
+    setting
+        Metric, policy, submission budget and split.
+    opens, closes
+        When submissions are taken, in UTC; None: at once, and until the host finishes it.
+    most_teams
+        How many teams may join; the ledger's budget is made for that many.
+    public
+        Whether anyone may see the leaderboard; else teams and the host alone.
+    delta
+        Of the labels' budget in the ledger; more than 0 makes many scores together cost less epsilon.
+    """
+
+    slug: str
+    name: str
+    setting: Setting
+    description: str = ""
+    opens: datetime | None = None
+    closes: datetime | None = None
+    most_teams: int = 20
+    public: bool = True
+    delta: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not _SLUG.fullmatch(self.slug):
+            raise InvalidInput(f"slug must be 1 to 64 small letters, digits and inner hyphens, got {self.slug[:80]!r}")
+        check_line(self.name, name="name", longest=_NAME)
+        if len(self.description) > _DESCRIPTION or "\x00" in self.description:
+            raise InvalidInput(f"description must be text of at most {_DESCRIPTION} characters")
+        check_count(self.most_teams, name="most_teams")
+        check_delta(self.delta)
+        _check_dates(self.opens, self.closes)
+
+
+def check_line(value: str, *, name: str, longest: int) -> str:
+    """Return one line of printable text, or raise."""
+    if not value.strip() or not value.isprintable() or len(value) > longest:
+        raise InvalidInput(f"{name} must be one line of 1 to {longest} printable characters, got {value[:40]!r}")
+    return value
+
+
+def _check_dates(opens: datetime | None, closes: datetime | None) -> None:
+    for name, moment in (("opens", opens), ("closes", closes)):
+        if moment is not None and moment.tzinfo is None:
+            raise InvalidInput(f"{name} must have a time zone, as in 2026-01-01T00:00:00+00:00, got {moment}")
+    if opens is not None and closes is not None and closes <= opens:
+        raise InvalidInput(f"closes must be later than opens ({opens}), got {closes}")
