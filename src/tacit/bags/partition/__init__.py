@@ -1,0 +1,8 @@
+"""The released value: bags keyed by features or drawn at random, with their label totals and their promise."""
+
+from tacit.bags.partition.bags import Partition
+from tacit.bags.partition.feature import Feature, as_features
+from tacit.bags.partition.random_bags import RandomBags
+from tacit.bags.partition.release import BagRelease, read_bags
+
+__all__ = ["BagRelease", "Feature", "Partition", "RandomBags", "as_features", "read_bags"]

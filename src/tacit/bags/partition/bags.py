@@ -1,0 +1,199 @@
+"""A partition of a table's rows into bags by their features: keys, counts and label totals."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import ibis
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tacit.bags.partition.feature import Feature
+from tacit.data import load_table, read_rows
+from tacit.data.names import check_present
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["Partition"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Partition:
+    """Rows grouped by the values of some features: for each bag its key, how many rows, and the sum of T(y).
+
+    Parameters
+    ----------
+    features
+        The key columns.
+    keys
+        One row a bag, one column a feature, named as the feature: its value, or its bucket's number; NULL is a
+        key like any other. The row of the bag ``other`` is all NULL and is no key.
+    counts
+        Rows in each bag: int64 where they are public, else noised and float64 (they may be below 0).
+    totals
+        The sum of T(y) over each bag, one column for each target of the loss, noised where a guarantee says so.
+    variance
+        The variance of the noise in one total; 0 where totals are exact. After :func:`consistent` the mean over bags.
+    count_variance
+        The variance of the noise in one count; 0 where counts are exact.
+    other
+        The bag that small bags were merged into, if there is one: it has the rows that no key fits.
+
+    Examples
+    --------
+    >>> partition = Partition(features=(Feature("city"),), keys=pa.table({"city": ["bonn", None]}),
+    ...                       counts=np.array([3, 1]), totals=np.array([[2.0], [0.0]]))
+    >>> len(partition), partition.columns, partition.means.tolist()
+    (2, ('city',), [[0.6666666666666666], [0.0]])
+    """
+
+    features: tuple[Feature, ...]
+    keys: pa.Table
+    counts: NDArray[np.int64] | NDArray[np.float64]
+    totals: NDArray[np.float64]
+    variance: float = 0.0
+    count_variance: float = 0.0
+    other: int | None = None
+
+    def __post_init__(self) -> None:
+        names = [feature.name for feature in self.features]
+        if self.keys.column_names != names:
+            raise InvalidInput(
+                f"keys must have the columns {', '.join(names)}, got {', '.join(self.keys.column_names)}"
+            )
+        bags = self.keys.num_rows
+        if self.counts.shape != (bags,) or self.totals.ndim != 2 or len(self.totals) != bags:
+            raise InvalidInput(
+                f"counts and totals must have one row for each of {bags} bags, got shapes {self.counts.shape} and "
+                f"{self.totals.shape}"
+            )
+        if self.other is not None and not 0 <= self.other < bags:
+            raise InvalidInput(f"other must be the number of one of {bags} bags, got {self.other}")
+
+    def __len__(self) -> int:
+        return int(self.keys.num_rows)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the key columns."""
+        return tuple(feature.name for feature in self.features)
+
+    @property
+    def targets(self) -> int:
+        """The dimension of T(y)."""
+        return int(self.totals.shape[1])
+
+    @property
+    def means(self) -> NDArray[np.float64]:
+        """The mean of T(y) in each bag, the paper's aggregate label; 0 where the count is not above 0."""
+        sizes = np.asarray(self.counts, dtype=np.float64)[:, None]
+        return np.divide(self.totals, sizes, out=np.zeros_like(self.totals), where=sizes > 0)
+
+    def covers(self, columns: Sequence[str]) -> bool:
+        """Say whether all of ``columns`` are keys, so that a part on them can be learned from these bags.
+
+        A bag of small bags merged into one has many keys: a partition with one covers nothing exactly, but its
+        other bags do; see :attr:`other`.
+
+        Examples
+        --------
+        >>> partition = Partition(features=(Feature("a"), Feature("b")), keys=pa.table({"a": [1], "b": [2]}),
+        ...                       counts=np.array([1]), totals=np.zeros((1, 1)))
+        >>> partition.covers(["b"]), partition.covers(["b", "c"])
+        (True, False)
+        """
+        return set(columns) <= set(self.columns)
+
+    def assign(self, table: object) -> NDArray[np.int64]:
+        """Return the number of each row's bag, -1 where it is in none; rows of no key are in ``other``, if there is.
+
+        Parameters
+        ----------
+        table
+            Rows with the key columns: an Arrow table, a pandas or polars frame, an Ibis table, or a path.
+
+        Examples
+        --------
+        >>> partition = Partition(features=(Feature("x", edges=(0.0,)),), keys=pa.table({"x": [0, 1]}),
+        ...                       counts=np.array([1, 1]), totals=np.zeros((2, 1)))
+        >>> partition.assign(pa.table({"x": [3.5, -1.0, None]}))
+        array([ 1,  0, -1])
+        """
+        rows = _key_columns(table, self.columns)
+        real = np.arange(len(self)) if self.other is None else np.delete(np.arange(len(self)), self.other)
+        keys = self.keys.take(pa.array(real)) if self.other is not None else self.keys
+        found = _look_up(rows, keys, self.features)
+        fallback = -1 if self.other is None else self.other
+        return np.where(found < 0, fallback, real[found] if len(real) else fallback).astype(np.int64)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what is public about how the partition was made, as plain JSON.
+
+        Examples
+        --------
+        >>> Partition(features=(Feature("a"),), keys=pa.table({"a": [1]}), counts=np.array([1]),
+        ...           totals=np.zeros((1, 1))).describe()["bags"]
+        1
+        """
+        return {
+            "features": [feature.to_json() for feature in self.features],
+            "bags": len(self),
+            "targets": self.targets,
+            "variance": self.variance,
+            "count_variance": self.count_variance,
+            "other": self.other,
+        }
+
+
+def _key_columns(table: object, columns: Sequence[str]) -> pa.Table:
+    rows = table
+    if isinstance(table, pd.DataFrame) and all(name in table.columns for name in columns):
+        rows = pa.Table.from_pandas(table[list(columns)], preserve_index=False)
+    if not isinstance(rows, pa.Table):
+        lazy = rows if isinstance(rows, ibis.Table) else load_table(rows)
+        for name in columns:
+            check_present(name, lazy.columns, argument="a bag's key")
+        return read_rows(lazy, columns=list(columns))
+    for name in columns:
+        check_present(name, rows.column_names, argument="a bag's key")
+    return rows.select(list(columns))
+
+
+def _look_up(rows: pa.Table, keys: pa.Table, features: tuple[Feature, ...]) -> NDArray[np.int64]:
+    """For each row the number of the key that it equals, or -1."""
+    if not keys.num_rows:
+        return np.full(rows.num_rows, -1, dtype=np.int64)
+    bag, row = np.zeros(keys.num_rows, dtype=np.int64), np.zeros(rows.num_rows, dtype=np.int64)
+    for feature in features:
+        wanted = keys[feature.name].combine_chunks()
+        given = _as_type(feature.codes(rows[feature.name]), wanted.type, feature.name)
+        values = wanted.unique()
+        of_bag = pc.index_in(wanted, value_set=values).to_numpy(zero_copy_only=False).astype(np.int64)
+        of_row = pc.fill_null(pc.index_in(given, value_set=values), -1).to_numpy(zero_copy_only=False)
+        # pairs (key so far, this value), numbered anew each time so that the numbers stay below bags x values
+        pairs, bag = np.unique(bag * len(values) + of_bag, return_inverse=True)
+        pair = np.where((row < 0) | (of_row < 0), -1, row * len(values) + of_row)
+        at = np.searchsorted(pairs, pair)
+        row = np.where((at < len(pairs)) & (pairs[np.minimum(at, len(pairs) - 1)] == pair), at, -1)
+    number = np.empty(len(bag), dtype=np.int64)
+    number[bag] = np.arange(len(bag))
+    return np.where(row < 0, -1, number[row])
+
+
+def _as_type(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
+    """The column in the type of the keys: a frame may hold whole numbers as floats, because some are missing."""
+    if column.type == kind:
+        return column
+    numeric = (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and (
+        pa.types.is_integer(column.type) or pa.types.is_floating(column.type)
+    )
+    if not numeric and not pa.types.is_null(column.type):
+        raise InvalidInput(f"column {name!r} must be of type {kind} as in the bags' keys, got {column.type}")
+    try:
+        return column.cast(kind)
+    except pa.ArrowInvalid:
+        raise InvalidInput(f"column {name!r} must be of type {kind} as in the bags' keys, got {column.type}") from None

@@ -1,0 +1,105 @@
+"""Write a folder whole or not at all: it appears by one rename."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["MANIFEST", "check_folder", "write_folder"]
+
+MANIFEST = "manifest.json"
+"""The file that makes a folder a release of bags; nothing else is ever replaced."""
+
+
+def check_folder(path: str | Path, *, force: bool = False) -> Path:
+    """Return the path if a release can be written there, or raise; nothing is changed.
+
+    Examples
+    --------
+    >>> check_folder(Path("no such folder") / "bags")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: no such folder/bags cannot be written: no such folder is no folder; ...
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InvalidInput(f"{target} cannot be written: {target.parent} is no folder; make it first")
+    if target.is_symlink() or target.exists():
+        if not force:
+            raise _taken(target)
+        if target.is_symlink() or not (target / MANIFEST).is_file():
+            raise InvalidInput(f"{target} is not a release of bags and is not overwritten; choose another path")
+    if not os.access(target.parent, os.W_OK):
+        raise InvalidInput(f"{target} cannot be written: no permission in {target.parent}; choose another path")
+    return target
+
+
+@contextmanager
+def write_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
+    """Give a new folder that takes the name ``path`` when the block ends without an error.
+
+    After an error, or when the process dies, ``path`` is as it was; a killed process leaves at most a hidden
+    ``.tacit-*.part`` beside it. With ``force`` an earlier release is moved away first and put back if
+    the new one cannot take its place.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> place = Path(tempfile.mkdtemp())
+    >>> with write_folder(place / "bags") as folder:
+    ...     _ = (folder / MANIFEST).write_text("{}")
+    >>> sorted(file.name for file in (place / "bags").iterdir()), len(list(place.iterdir()))
+    (['manifest.json'], 1)
+    """
+    target = check_folder(path, force=force)
+    unfinished = target.with_name(f".tacit-{secrets.token_hex(8)}.part")
+    try:
+        unfinished.mkdir()
+        yield unfinished
+        _publish(unfinished, target, force=force)
+    except OSError as error:
+        raise InvalidInput(f"{target} cannot be written: {error.strerror}; choose another path") from error
+    finally:
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _publish(unfinished: Path, target: Path, *, force: bool) -> None:
+    if force and target.exists():
+        old = unfinished.with_suffix(".old")
+        os.rename(target, old)
+        try:
+            os.rename(unfinished, target)
+        except BaseException:
+            os.rename(old, target)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+    else:
+        _rename_new(unfinished, target)
+    with suppress(OSError):  # Windows opens no folders
+        descriptor = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def _rename_new(unfinished: Path, target: Path) -> None:
+    if target.exists():  # POSIX would replace an empty folder
+        raise _taken(target)
+    try:
+        os.rename(unfinished, target)
+    except OSError as error:
+        if error.errno in {errno.ENOTEMPTY, errno.EEXIST}:
+            raise _taken(target) from None
+        raise
+
+
+def _taken(target: Path) -> InvalidInput:
+    return InvalidInput(f"{target} exists already; choose another path or force overwriting")
