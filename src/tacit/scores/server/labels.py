@@ -1,0 +1,135 @@
+"""Labels at rest: encrypted under a key that is not in the database."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+import os
+import secrets
+import stat
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from tacit.privacy.errors import InvalidInput, TacitError
+from tacit.privacy.files import write_atomically
+
+__all__ = ["VARIABLE", "Key"]
+
+VARIABLE = "TACIT_SERVER_KEY"
+"""The environment variable that may hold the key: 32 bytes in base64."""
+
+_BYTES, _NONCE = 32, 12
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """256 bits that encrypt what must not be read in the database: AES-GCM with a random nonce.
+
+    A text is bound to its place: what was sealed for one competition does not open for another. With random
+    96-bit nonces one key is good for 2^32 texts. It is no protection from who can read the key as well.
+
+    References
+    ----------
+    NIST SP 800-38D, section 8.3: at most 2^32 calls under one key with random nonces.
+
+    Examples
+    --------
+    >>> key = Key.new()
+    >>> key.open(key.seal(b"labels", place="titanic"), place="titanic")
+    b'labels'
+    """
+
+    secret: bytes = field(repr=False)
+
+    def __post_init__(self) -> None:
+        if len(self.secret) != _BYTES:
+            raise InvalidInput(f"key must be {_BYTES} bytes, got {len(self.secret)}")
+
+    @classmethod
+    def new(cls) -> Key:
+        """Draw a key from the operating system.
+
+        Examples
+        --------
+        >>> Key.new() == Key.new()
+        False
+        """
+        return cls(secrets.token_bytes(_BYTES))
+
+    @classmethod
+    def find(cls, file: Path) -> Key:
+        """Take the key from the environment, or from a file, which is made with mode 0600 where it is absent.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> file = Path(tempfile.mkdtemp()) / "labels.key"
+        >>> Key.find(file) == Key.find(file)
+        True
+        """
+        told = os.environ.get(VARIABLE)
+        if told is not None:
+            return cls(_decode(told, where=f"the environment variable {VARIABLE}"))
+        if not file.exists():
+            with write_atomically(file, mode=0o600) as draft:
+                draft.write(base64.b64encode(cls.new().secret) + b"\n")
+        _check_mode(file)
+        return cls(_decode(file.read_text(encoding="ascii", errors="replace"), where=str(file)))
+
+    def seal(self, plain: bytes, *, place: str) -> bytes:
+        """Encrypt for one place.
+
+        Examples
+        --------
+        >>> len(Key.new().seal(b"labels", place="titanic"))
+        34
+        """
+        nonce = secrets.token_bytes(_NONCE)
+        return nonce + AESGCM(self.secret).encrypt(nonce, plain, place.encode())
+
+    def open(self, sealed: bytes, *, place: str) -> bytes:
+        """Decrypt, or raise where the key, the place or a byte is another one.
+
+        Examples
+        --------
+        >>> key = Key.new()
+        >>> key.open(key.seal(b"labels", place="titanic"), place="iris")
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.TacitError: what is stored for iris does not open with this key; use the key it was made...
+        """
+        try:
+            return AESGCM(self.secret).decrypt(sealed[:_NONCE], sealed[_NONCE:], place.encode())
+        except InvalidTag:
+            raise TacitError(
+                f"what is stored for {place} does not open with this key; use the key it was made with"
+            ) from None
+
+    def derive(self, purpose: str) -> bytes:
+        """Return another key for another purpose, from which this one cannot be found.
+
+        Examples
+        --------
+        >>> len(Key.new().derive("forms"))
+        32
+        """
+        return hmac.digest(self.secret, purpose.encode(), "sha256")
+
+
+def _decode(text: str, *, where: str) -> bytes:
+    try:
+        secret = base64.b64decode(text.strip(), validate=True)
+    except (binascii.Error, ValueError):
+        secret = b""
+    if len(secret) != _BYTES:
+        raise InvalidInput(f"key in {where} must be {_BYTES} bytes in base64; it is not shown here")
+    return secret
+
+
+def _check_mode(file: Path) -> None:
+    if os.name == "posix" and stat.S_IMODE(file.stat().st_mode) & 0o077:
+        raise InvalidInput(f"key file {file} must be readable by its owner alone; run: chmod 600 {file}")

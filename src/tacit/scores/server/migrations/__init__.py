@@ -1,0 +1,3 @@
+"""The server's schema through time; Alembic runs the files in ``versions``."""
+
+__all__: list[str] = []
