@@ -7,6 +7,7 @@ from sqlalchemy import (
     Column,
     Float,
     ForeignKey,
+    ForeignKeyConstraint,
     Index,
     Integer,
     LargeBinary,
@@ -98,29 +99,36 @@ TEAM = Table(
 SUBMISSION = Table(
     "server_submission",
     TABLES,
-    _id(),
-    _to("team"),
+    _to("team", primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
     _text("key"),
-    _count("number"),
     _text("time"),
     _binary("digest"),
     Column("released", Float, nullable=False),
     _text("text"),
     Column("inspected", Boolean, nullable=False),
     UniqueConstraint("team", "key"),
-    UniqueConstraint("team", "number"),
     Index("server_submission_inspected", "inspected"),
 )
 """``key`` is the id that the team knows; ``digest`` the hash of the predictions."""
 
-PREDICTION = Table("server_prediction", TABLES, _to("submission", primary_key=True), _binary("content"))
+
+def _to_submission(*, primary_key: bool) -> tuple[Column[int] | ForeignKeyConstraint, ...]:
+    return (
+        Column("team", Integer, primary_key=primary_key, nullable=False, autoincrement=False),
+        Column("number", Integer, primary_key=primary_key, nullable=False, autoincrement=False),
+        ForeignKeyConstraint(["team", "number"], ["server_submission.team", "server_submission.number"]),
+    )
+
+
+PREDICTION = Table("server_prediction", TABLES, *_to_submission(primary_key=True), _binary("content"))
 """Apart from the submissions, which are listed often; 64-bit floats, little-endian."""
 
 FLAG = Table(
     "server_flag",
     TABLES,
     _id(),
-    _to("submission"),
+    *_to_submission(primary_key=False),
     _text("finding"),
     _text("reason"),
     Column("measured", Float, nullable=False),

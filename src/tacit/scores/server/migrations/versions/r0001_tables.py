@@ -58,28 +58,26 @@ def _create_teams_and_submissions() -> None:
     )
     op.create_table(
         "server_submission",
-        _id(),
-        _to("team"),
+        _to("team", primary_key=True),
+        _number(),
         _text("key"),
-        _count("number"),
         _text("time"),
         _binary("digest"),
         sa.Column("released", sa.Float, nullable=False),
         _text("text"),
         sa.Column("inspected", sa.Boolean, nullable=False),
         sa.UniqueConstraint("team", "key"),
-        sa.UniqueConstraint("team", "number"),
     )
     op.create_index("server_submission_inspected", "server_submission", ["inspected"])
-    op.create_table("server_prediction", _to("submission", primary_key=True), _binary("content"))
-    _create_flags_and_final()
+    _create_what_hangs_on_submissions()
 
 
-def _create_flags_and_final() -> None:
+def _create_what_hangs_on_submissions() -> None:
+    op.create_table("server_prediction", *_to_submission(primary_key=True), _binary("content"))
     op.create_table(
         "server_flag",
         _id(),
-        _to("submission"),
+        *_to_submission(primary_key=False),
         _text("finding"),
         _text("reason"),
         sa.Column("measured", sa.Float, nullable=False),
@@ -103,6 +101,18 @@ def _id() -> sa.Column[int]:
 def _to(name: str, *, primary_key: bool = False) -> sa.Column[int]:
     target = sa.ForeignKey(f"server_{name}.id")
     return sa.Column(name, sa.Integer, target, primary_key=primary_key, nullable=False, autoincrement=False)
+
+
+def _number(*, primary_key: bool = True) -> sa.Column[int]:
+    return sa.Column("number", sa.Integer, primary_key=primary_key, nullable=False, autoincrement=False)
+
+
+def _to_submission(*, primary_key: bool) -> tuple[sa.Column[int] | sa.ForeignKeyConstraint, ...]:
+    return (
+        sa.Column("team", sa.Integer, primary_key=primary_key, nullable=False, autoincrement=False),
+        _number(primary_key=primary_key),
+        sa.ForeignKeyConstraint(["team", "number"], ["server_submission.team", "server_submission.number"]),
+    )
 
 
 def _text(name: str, *, nullable: bool = False, unique: bool = False) -> sa.Column[str]:
