@@ -57,3 +57,11 @@ def test_control_pricing_one_coordinate_for_all_is_too_cheap():
 def test_small_scales_are_refused():
     with pytest.raises(InvalidInput, match="make the grid's step smaller"):
         CoordinateNoise(scale=Fraction(3), sensitivity=1, coordinates=2)
+
+
+@pytest.mark.parametrize("coordinates", [2, 3, 7, 1000])
+def test_a_root_that_is_not_rational_is_taken_low(coordinates):
+    noise = CoordinateNoise.for_privacy(1.0, delta=1e-6, sensitivity=2048, coordinates=coordinates)
+    effective = noise.loss().scale
+    assert coordinates * noise.scale**2 - effective**2 >= 16**2
+    assert noise.guarantee(unit=Unit.RECORD, delta=1e-6).epsilon <= 1.0

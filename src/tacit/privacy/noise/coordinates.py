@@ -78,14 +78,17 @@ class CoordinateNoise:
         """
         m = check_count(coordinates, name="coordinates")
         one = DiscreteGaussian.for_privacy(epsilon, delta=delta, sensitivity=m * sensitivity).scale
-        return cls(scale=one / _root_down(m), sensitivity=sensitivity, coordinates=m)
+        root = math.isqrt(m)
+        scale = one / root if root * root == m else _root((one**2 + _LEAST**2) / m) + Fraction(1, 1 << _BITS)
+        return cls(scale=scale, sensitivity=sensitivity, coordinates=m)
 
     def draw(self, size: Shape, *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw noise of the given size or shape.
 
         Examples
         --------
-        >>> CoordinateNoise(scale=Fraction(20), sensitivity=1, coordinates=3).draw(3, rng=np.random.default_rng(0)).dtype
+        >>> noise = CoordinateNoise(scale=Fraction(20), sensitivity=1, coordinates=3)
+        >>> noise.draw(3, rng=np.random.default_rng(0)).dtype
         dtype('int64')
         """
         return DiscreteGaussian(scale=self.scale).draw(size, rng=rng)
@@ -98,9 +101,11 @@ class CoordinateNoise:
         >>> CoordinateNoise(scale=Fraction(20), sensitivity=1, coordinates=4).loss()
         DiscreteGaussianLoss(scale=Fraction(40, 1), sensitivity=4)
         """
-        return DiscreteGaussianLoss(
-            scale=self.scale * _root_down(self.coordinates), sensitivity=self.coordinates * self.sensitivity
-        )
+        m = self.coordinates
+        root = math.isqrt(m)
+        # a root that is not rational is taken low by noise of scale 16: less noise then never looks better
+        scale = self.scale * root if root * root == m else _root(m * self.scale**2 - _LEAST**2)
+        return DiscreteGaussianLoss(scale=scale, sensitivity=m * self.sensitivity)
 
     def guarantee(self, *, unit: Unit, delta: float) -> Guarantee:
         """Return the promise to one ``unit``.
@@ -114,6 +119,6 @@ class CoordinateNoise:
         return Guarantee.from_loss(self.loss(), unit=unit, delta=check_delta(delta, zero=False))
 
 
-def _root_down(count: int) -> Fraction:
-    """A square root, rounded down at the 40th bit; exact for squares."""
-    return Fraction(math.isqrt(count << (2 * _BITS)), 1 << _BITS)
+def _root(value: Fraction) -> Fraction:
+    """A square root, rounded down at the 40th bit."""
+    return Fraction(math.isqrt(math.floor(value * (1 << 2 * _BITS))), 1 << _BITS)
