@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from fractions import Fraction
 
 import numpy as np
@@ -42,6 +43,8 @@ class Thresholdout:
         :func:`tacit.privacy.noise.system_rng` for a real release.
     step
         Of the grid on which a row's loss is rounded.
+    resume
+        The :attr:`state` of an earlier holdout with the same arguments, to go on from.
 
     References
     ----------
@@ -69,6 +72,7 @@ class Thresholdout:
         refreshes: int,
         rng: np.random.Generator,
         step: Fraction = Fraction(1, 1024),
+        resume: Mapping[str, int] | None = None,
     ) -> None:
         self._rows = check_count(rows, name="rows")
         self._threshold = check_epsilon(threshold, name="threshold", zero=True)
@@ -76,7 +80,23 @@ class Thresholdout:
         self._left = self._refreshes = check_count(refreshes, name="refreshes")
         self._grid = Grid(step=step)
         self._rng = rng
-        self._bar = self._draw_bar()
+        self._bar = self._draw_bar() if resume is None else int(resume["bar"])
+        if resume is not None:
+            self._left = int(resume["left"])
+
+    @property
+    def state(self) -> dict[str, int]:
+        """What is kept between two answers, as plain JSON: private, for it holds the threshold's noise.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> first = Thresholdout(rows=10, threshold=0.1, scale=1.0, refreshes=3, rng=rng)
+        >>> again = Thresholdout(rows=10, threshold=0.1, scale=1.0, refreshes=3, rng=rng, resume=first.state)
+        >>> again.state == first.state
+        True
+        """
+        return {"bar": self._bar, "left": self._left}
 
     @property
     def left(self) -> int:

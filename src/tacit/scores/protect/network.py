@@ -1,4 +1,4 @@
-"""Guarding scores: finding networks that were built to read labels, not to predict them."""
+"""Finding networks that were built to read labels, not to predict them."""
 
 from __future__ import annotations
 
@@ -11,11 +11,12 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
 from tacit.privacy.errors import InvalidInput, TacitError
+from tacit.scores.protect.findings import Finding
 
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Finding", "NetworkInspection", "inspect_network"]
+__all__ = ["NetworkInspection", "inspect_network"]
 
 Predict = Callable[[NDArray[np.float64]], ArrayLike]
 Table = NDArray[np.float64]
@@ -30,33 +31,6 @@ _NOISE = (1e-6, 1e-4, 1e-2)  # of a feature's standard deviation
 _JUMP = 0.05  # of probability
 _LONE = 0.9  # share of a layer's units
 _LEVEL = 1e-9  # of the test that rows jump more often than their noisy copies
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
-    """One reason to think that a network was crafted.
-
-    Parameters
-    ----------
-    check
-        The check's name: constant, position, recognition, jump, precision, dead layer.
-    reason
-        What was seen, in one sentence for the host.
-    measured
-        The number behind it.
-    limit
-        What it was compared with.
-
-    Examples
-    --------
-    >>> Finding(check="constant", reason="the same output for all 10 inputs", measured=1.0, limit=1.0).check
-    'constant'
-    """
-
-    check: str
-    reason: str
-    measured: float
-    limit: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,63 @@
+"""Guarding scores: what a host may score by, what of a score leaves, and the marks of crafted submissions."""
+
+from tacit.scores.protect.findings import Finding
+from tacit.scores.protect.metrics import (
+    F1,
+    METRICS,
+    Accuracy,
+    Auc,
+    Brier,
+    LogLoss,
+    Mae,
+    Measurement,
+    Metric,
+    OwnMetric,
+    Rmse,
+    metric_from_json,
+)
+from tacit.scores.protect.network import NetworkInspection, inspect_network
+from tacit.scores.protect.policies import (
+    POLICIES,
+    Answer,
+    Exact,
+    Ladder,
+    Laplace,
+    Policy,
+    Rounded,
+    State,
+    Thresholdout,
+    policy_from_json,
+)
+from tacit.scores.protect.setting import Budget, Setting, Split, identify
+
+__all__ = [
+    "F1",
+    "METRICS",
+    "POLICIES",
+    "Accuracy",
+    "Answer",
+    "Auc",
+    "Brier",
+    "Budget",
+    "Exact",
+    "Finding",
+    "Ladder",
+    "Laplace",
+    "LogLoss",
+    "Mae",
+    "Measurement",
+    "Metric",
+    "NetworkInspection",
+    "OwnMetric",
+    "Policy",
+    "Rmse",
+    "Rounded",
+    "Setting",
+    "Split",
+    "State",
+    "Thresholdout",
+    "identify",
+    "inspect_network",
+    "metric_from_json",
+    "policy_from_json",
+]

@@ -1,0 +1,35 @@
+"""What an inspection tells the host."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Finding"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One reason to think that a network or a submission was crafted.
+
+    Parameters
+    ----------
+    check
+        The check's name: constant, position, recognition, jump, precision, dead layer for networks; those of
+        :func:`inspect_submission` for predictions.
+    reason
+        What was seen, in one sentence for the host.
+    measured
+        The number behind it.
+    limit
+        What it was compared with.
+
+    Examples
+    --------
+    >>> Finding(check="constant", reason="the same output for all 10 inputs", measured=1.0, limit=1.0).check
+    'constant'
+    """
+
+    check: str
+    reason: str
+    measured: float
+    limit: float

@@ -1,0 +1,322 @@
+"""A competition's rules as one value: metric, policy, budget and split."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_count
+from tacit.scores.protect.metrics import Metric, OwnMetric, metric_from_json
+from tacit.scores.protect.policies import Answer, Laplace, Policy, State, policy_from_json
+
+__all__ = ["Budget", "Setting", "Split", "identify"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """How many submissions a team may make, in all and in a day.
+
+    Parameters
+    ----------
+    per_team
+        In all.
+    per_day
+        In one day of the competition's clock; None: as many as are left.
+
+    Examples
+    --------
+    >>> budget = Budget(per_team=100, per_day=10)
+    >>> budget.refusal(used=40, used_today=10)
+    'today 10 of 10 submissions are used; 60 are left from tomorrow on'
+    >>> budget.left(used=99, used_today=0)
+    1
+    """
+
+    per_team: int = 100
+    per_day: int | None = 10
+
+    def __post_init__(self) -> None:
+        check_count(self.per_team, name="per_team")
+        if self.per_day is not None:
+            check_count(self.per_day, name="per_day")
+
+    def left(self, *, used: int, used_today: int) -> int:
+        """Return how many submissions may still be made today.
+
+        Examples
+        --------
+        >>> Budget(per_team=100, per_day=None).left(used=30, used_today=30)
+        70
+        """
+        today = self.per_team if self.per_day is None else self.per_day
+        return max(0, min(self.per_team - used, today - used_today))
+
+    def refusal(self, *, used: int, used_today: int) -> str | None:
+        """Return why another submission is refused, or None.
+
+        Examples
+        --------
+        >>> Budget(per_team=3).refusal(used=3, used_today=1)
+        'all 3 submissions of this team are used'
+        """
+        if used >= self.per_team:
+            return f"all {self.per_team} submissions of this team are used"
+        if self.left(used=used, used_today=used_today) == 0:
+            left = self.per_team - used
+            return f"today {used_today} of {self.per_day} submissions are used; {left} are left from tomorrow on"
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Split:
+    """Which rows the public scores use; the others are kept for the final ranking.
+
+    A row is public if the keyed hash of its id is below the fraction: the split is fixed by the host's key, knows no
+    label, and a row's part does not depend on the other rows.
+
+    Parameters
+    ----------
+    public_fraction
+        Share of rows behind the scores shown during the competition; 1: no private part.
+
+    Examples
+    --------
+    >>> public = Split(public_fraction=0.3).public_rows(range(10_000), key=b"host's secret")
+    >>> public[:3], round(public.mean(), 2)
+    (array([False,  True, False]), np.float64(0.3))
+    """
+
+    public_fraction: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.public_fraction <= 1:
+            raise InvalidInput(f"public_fraction must be in (0, 1], got {self.public_fraction!r}")
+
+    def public_rows(self, row_ids: Iterable[object], *, key: bytes) -> NDArray[np.bool_]:
+        """Return which rows are public.
+
+        Parameters
+        ----------
+        row_ids
+            One a row, read as text.
+        key
+            The competition's secret.
+
+        Examples
+        --------
+        >>> Split().public_rows(["a", "b"], key=b"k")
+        array([ True,  True])
+        """
+        limit = int(self.public_fraction * 2**64)
+        hashes = (hmac.digest(key, str(row).encode(), "sha256")[:8] for row in row_ids)
+        public = np.array([int.from_bytes(value, "big") < limit for value in hashes], dtype=np.bool_)
+        if public.size and (not public.any() or (self.public_fraction < 1 and public.all())):
+            raise InvalidInput(
+                f"public_fraction must leave rows in both parts, got {self.public_fraction!r} for {public.size} rows"
+            )
+        return public
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Setting:
+    """All that decides what leaves a competition.
+
+    Parameters
+    ----------
+    metric, policy, budget, split
+        Its parts.
+    final_policy
+        How each team's one score on the private rows is released when the competition ends; default: the policy. Where
+        there is no private part, no final score is released.
+
+    Examples
+    --------
+    >>> from tacit.scores.protect import Accuracy
+    >>> setting = Setting(metric=Accuracy(), policy=Laplace(epsilon=0.1))
+    >>> labels, rng = np.zeros(1000, dtype=int), np.random.default_rng(0)
+    >>> answer = setting.answer(labels, np.zeros(1000), state={}, rng=rng)
+    >>> answer.released, str(answer.charge)
+    (0.983631, 'epsilon 0.1 for one label')
+    """
+
+    metric: Metric
+    policy: Policy = field(default_factory=Laplace)
+    budget: Budget = field(default_factory=Budget)
+    split: Split = field(default_factory=Split)
+    final_policy: Policy | None = None
+
+    def check(self, *, rows: int) -> None:
+        """Raise where a policy cannot keep its promise with the metric.
+
+        Examples
+        --------
+        >>> from tacit.scores.protect import Accuracy
+        >>> Setting(metric=Accuracy()).check(rows=10)
+        """
+        self.policy.check(self.metric, rows=rows)
+        (self.final_policy or self.policy).check(self.metric, rows=rows)
+
+    def answer(
+        self,
+        labels: ArrayLike,
+        predictions: ArrayLike,
+        *,
+        state: State,
+        rng: np.random.Generator,
+        public: NDArray[np.bool_] | None = None,
+        remembered: Answer | None = None,
+    ) -> Answer:
+        """Return what leaves for one submission: scored on the public rows.
+
+        Parameters
+        ----------
+        labels, predictions
+            Of all rows.
+        state
+            The team's private state, from its last answer.
+        rng
+            :func:`tacit.privacy.noise.system_rng` on a server.
+        public
+            The public rows; default: all.
+        remembered
+            The competition's earlier answer to a submission of the same :func:`identify`, whichever team made it: it
+            is given again and costs nothing, so that noise cannot be averaged away.
+
+        Examples
+        --------
+        >>> from tacit.scores.protect import Mae
+        >>> setting, rng = Setting(metric=Mae(), policy=Laplace(epsilon=0.1)), np.random.default_rng(0)
+        >>> first = setting.answer([0, 1], [0.5, 0.5], state={}, rng=rng)
+        >>> again = setting.answer([0, 1], [0.5, 0.5], state=first.state, rng=rng, remembered=first)
+        >>> again.released == first.released, again.charge
+        (True, None)
+        """
+        if remembered is not None:
+            return Answer(released=remembered.released, text=remembered.text, charge=None, state=dict(state))
+        truth, given = self._part(labels, predictions, public)
+        return self.policy.release(self.metric.measure(truth, given), state=state, rng=rng)
+
+    def final(
+        self, labels: ArrayLike, predictions: ArrayLike, *, public: NDArray[np.bool_], rng: np.random.Generator
+    ) -> Answer:
+        """Return one team's final score, on the private rows.
+
+        Its charge falls on the private rows' labels alone, which no earlier score has seen: the labels of the two parts
+        are disjoint, so that a label pays for one of the two.
+
+        Examples
+        --------
+        >>> from tacit.scores.protect import Accuracy
+        >>> setting = Setting(metric=Accuracy(), final_policy=Laplace(epsilon=1.0))
+        >>> public = np.arange(1000) < 300
+        >>> answer = setting.final(np.zeros(1000), np.zeros(1000), public=public, rng=np.random.default_rng(0))
+        >>> round(answer.released, 1)
+        1.0
+        """
+        truth, given = self._part(labels, predictions, ~public)
+        policy = self.final_policy or self.policy
+        return policy.release(self.metric.measure(truth, given), state={}, rng=rng)
+
+    def describe(self) -> tuple[str, ...]:
+        """Return the rules, one plain sentence each.
+
+        Examples
+        --------
+        >>> from tacit.scores.protect import Accuracy, Exact
+        >>> for sentence in Setting(metric=Accuracy(), policy=Exact()).describe():
+        ...     print(sentence)
+        Submissions are scored by accuracy; higher is better.
+        Scores are shown as computed: a few dozen submissions can tell every label.
+        A team may make 100 submissions, 10 a day.
+        """
+        order = "lower" if self.metric.lower_is_better else "higher"
+        a_day = "" if self.budget.per_day is None else f", {self.budget.per_day} a day"
+        rules = [
+            f"Submissions are scored by {self.metric.name}; {order} is better.",
+            self.policy.describe(),
+            f"A team may make {self.budget.per_team} submissions{a_day}.",
+        ]
+        if self.split.public_fraction < 1:
+            rules.append(
+                f"About {self.split.public_fraction:.0%} of the rows are behind these scores; the final ranking is "
+                "made once, on the others."
+            )
+        return tuple(rules)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the rules as plain JSON.
+
+        Examples
+        --------
+        >>> from tacit.scores.protect import Accuracy
+        >>> Setting(metric=Accuracy()).to_json()["budget"]
+        {'per_team': 100, 'per_day': 10}
+        """
+        return {
+            "metric": self.metric.to_json(),
+            "policy": self.policy.to_json(),
+            "budget": asdict(self.budget),
+            "split": asdict(self.split),
+            "final_policy": None if self.final_policy is None else self.final_policy.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any], *, own: Mapping[str, OwnMetric] | None = None) -> Setting:
+        """Read rules back; an unknown key is an error.
+
+        Examples
+        --------
+        >>> from tacit.scores.protect import Accuracy
+        >>> Setting.from_json({"metric": {"metric": "accuracy"}}) == Setting(metric=Accuracy())
+        True
+        """
+        _only(document, {"metric", "policy", "budget", "split", "final_policy"}, name="setting")
+        if "metric" not in document:
+            raise InvalidInput("setting must have a metric, got none")
+        parts: dict[str, Any] = {"metric": metric_from_json(document["metric"], own=own)}
+        for key in ("policy", "final_policy"):
+            if document.get(key) is not None:
+                parts[key] = policy_from_json(document[key])
+        if "budget" in document:
+            parts["budget"] = Budget(**_only(document["budget"], {"per_team", "per_day"}, name="budget"))
+        if "split" in document:
+            parts["split"] = Split(**_only(document["split"], {"public_fraction"}, name="split"))
+        return cls(**parts)
+
+    def _part(
+        self, labels: ArrayLike, predictions: ArrayLike, rows: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[Any], NDArray[np.float64]]:
+        truth = np.asarray(labels)
+        given = self.metric.check(predictions, rows=len(truth))
+        return (truth, given) if rows is None else (truth[rows], given[rows])
+
+
+def identify(predictions: ArrayLike, metric: Metric, *, rows: int) -> str:
+    """Return what makes two submissions the same: the SHA-256 of their canonical bytes.
+
+    Canonical: as the metric reads them (:meth:`Metric.check`), 64-bit floats, little-endian, row by row, -0.0 as 0.0,
+    after the metric's name and the shape. File names, column order, number formats and white space do not count; a
+    prediction that differs in its last bit does, and is scored and charged anew.
+
+    Examples
+    --------
+    >>> from tacit.scores.protect import Accuracy
+    >>> identify([0, 1], Accuracy(), rows=2) == identify([-0.0, 1.0], Accuracy(), rows=2)
+    True
+    """
+    given = metric.check(predictions, rows=rows)
+    head = f"{metric.name} {given.shape}\n".encode()
+    return hashlib.sha256(head + np.ascontiguousarray(given, dtype="<f8").tobytes()).hexdigest()
+
+
+def _only(document: Mapping[str, Any], allowed: set[str], *, name: str) -> dict[str, Any]:
+    if unknown := set(document) - allowed:
+        raise InvalidInput(f"{name} takes {', '.join(sorted(allowed))}, got {', '.join(sorted(map(str, unknown)))}")
+    return dict(document)
