@@ -26,12 +26,12 @@ def _hockey_stick(scale, shifts, epsilon):
 
 @pytest.mark.parametrize("epsilon", [0.05, 0.3, 1.0])
 def test_two_coordinates_cost_what_the_product_costs(epsilon):
-    noise = CoordinateNoise(scale=Fraction(160), sensitivity=70, coordinates=2)
+    noise = CoordinateNoise(scale=Fraction(64), sensitivity=28, coordinates=2)
     delta = DiscreteGaussian(scale=noise.loss().scale).delta_at(epsilon, sensitivity=noise.loss().sensitivity)
-    worst = _hockey_stick(160, (70, 70), epsilon)
-    assert worst <= delta <= 1.05 * worst
-    for shifts in product((0, 30, 70), repeat=2):
-        assert _hockey_stick(160, shifts, epsilon) <= delta
+    worst = _hockey_stick(64, (28, 28), epsilon)
+    assert worst <= delta <= 1.3 * worst
+    for shifts in product((0, 12, 28), repeat=2):
+        assert _hockey_stick(64, shifts, epsilon) <= delta
 
 
 @pytest.mark.parametrize("coordinates", [1, 4, 25])
