@@ -27,7 +27,7 @@ class Laplace(Policy):
 
     Row terms are capped by the metric, taken as whole steps of a public grid (1/1024 of their range) and added up;
     integer noise goes on the sum. AUC, F1 and the host's own metric get integer noise on a grid of 2^-24 of their
-    range, scaled to their sensitivity. Released values are capped to the metric's range and finished (a root) afterwards,
+    range, scaled to their sensitivity. Released values are capped to the range and finished (a root) afterwards,
     which costs nothing. k answers cost k epsilon.
 
     Unit: one row's label; neighbours differ in it alone. Assumed: predictions depend on these labels through released
