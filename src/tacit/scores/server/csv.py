@@ -19,7 +19,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def quote(cell: str) -> str:
-    """Return a short, printable beginning of what someone sent.
+    r"""Return a short, printable beginning of what someone sent.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def quote(cell: str) -> str:
 
 
 class PredictionReader:
-    """Read predictions from pieces of a CSV file, in any order of ids.
+    r"""Read predictions from pieces of a CSV file, in any order of ids.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ class PredictionReader:
         self._found = 0
 
     def feed(self, piece: bytes) -> None:
-        """Take the next bytes.
+        r"""Take the next bytes.
 
         Examples
         --------
@@ -114,9 +114,7 @@ class PredictionReader:
         self._started, self._line = True, 1
         names = [name.strip() for name in _cells([line], first=1)[0]] if line else []
         if names != self._columns:
-            raise InvalidInput(
-                f"line 1: the columns must be {','.join(self._columns)}, got {quote(line)}"
-            )
+            raise InvalidInput(f"line 1: the columns must be {','.join(self._columns)}, got {quote(line)}")
 
     def _take_rows(self, lines: list[str]) -> None:
         first, width = self._line + 1, len(self._columns)

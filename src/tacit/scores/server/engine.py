@@ -2,17 +2,41 @@
 
 from __future__ import annotations
 
+import hmac
+import json
+import re
+import secrets
+import tempfile
+import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
 
-import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
+from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import Guarantee
+from tacit.scores.protect import Setting, identify
+from tacit.scores.server import standings
+from tacit.scores.server.accounts import PUBLIC, Accounts
+from tacit.scores.server.board import Board, columns_of
+from tacit.scores.server.database import Database
+from tacit.scores.server.errors import Conflict, Forbidden, NotFound
+from tacit.scores.server.files import Features, Labels
+from tacit.scores.server.finals import release_final
+from tacit.scores.server.inspection import Inspector
+from tacit.scores.server.labels import Key
+from tacit.scores.server.limits import Limits, Rate
 from tacit.scores.server.records import (
+    Anyone,
     Competition,
     FinalPlace,
     Flag,
+    Host,
     Identity,
     Place,
     Registration,
@@ -21,111 +45,627 @@ from tacit.scores.server.records import (
     Spend,
     Team,
 )
+from tacit.scores.server.reservation import labels_budget, scores_reserved, team_promise
+from tacit.scores.server.schema import COMPETITION, FILE, INVITE, SERVER, SUBMISSION, TEAM
 from tacit.scores.server.settings import Settings
-from tacit.scores.server.terms import Terms
+from tacit.scores.server.submission import Submission, Writer, state_place
+from tacit.scores.server.terms import Terms, check_line
+from tacit.scores.server.tokens import hash_token, new_token
 
 __all__ = ["Engine"]
 
+_KEY_CHECK = b"tacit scoring server"
+_SUBMISSION_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_TEAM_NAME = 80
+_HOST, _TEAM, _INVITE = "host", "team", "invite"
+_FREE = Rate(per_minute=60_000_000, burst=1_000_000)
+
 
 class Engine:
-    """The scoring server without HTTP; all methods may be called from any thread."""
+    r"""The scoring server without HTTP; all methods may be called from any thread.
+
+    Who may call what is the caller's to check, with :meth:`identify`: methods that take a :class:`Team` act for that
+    team.
+
+    Examples
+    --------
+    >>> from tacit.scores.protect import Accuracy, Laplace, Setting
+    >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+    >>> terms = Terms(slug="coins", name="Coins", setting=Setting(metric=Accuracy(), policy=Laplace(epsilon=0.5)))
+    >>> _ = engine.create_competition(terms, features=b"size\\n1\\n2\\n3\\n", labels=b"label\\nno\\nyes\\nno\\n")
+    >>> joined = engine.register(engine.invite("coins"), name="Newcomers")
+    >>> score = engine.submit(joined.team, [0, 1, 1]).result()
+    >>> score.number, engine.remaining(joined.team).total, engine.spend("coins").spent
+    (1, 99, 50.0)
+    >>> engine.close()
+    """
+
+    def __init__(self, settings: Settings, *, key: Key) -> None:
+        self.settings = settings
+        self._key = key
+        self._database = Database.at(settings.database_location)
+        self._database.prepare()
+        self._accounts = Accounts(settings.ledger_location)
+        self._lock = threading.Lock()  # writers of this process queue here, not inside the database
+        self._boards: dict[str, Board] = {}
+        self._known: dict[bytes, Team] = {}
+        self._check_key()
+        self._writer = Writer(self._database, key=key, settings=settings, lock=self._lock)
+        self._inspector = Inspector(self._database, board=self._board, lock=self._lock, idle=lambda: self._writer.idle)
 
     @classmethod
     def open(cls, settings: Settings) -> Engine:
-        """Open a server's data, or make them where there are none; start its writer."""
-        raise NotImplementedError
+        """Open a server's data, or make them where there are none; start its writer.
+
+        Examples
+        --------
+        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+        >>> engine.competitions()
+        ()
+        >>> engine.close()
+        """
+        settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return cls(settings, key=Key.find(settings.key_file or settings.folder / "labels.key"))
 
     def close(self) -> None:
-        """Finish what is queued, and stop."""
-        raise NotImplementedError
+        """Finish what is queued, and stop.
 
-    # who
+        Examples
+        --------
+        >>> Engine.open(Settings(folder=Path(tempfile.mkdtemp()))).close()
+        """
+        self._writer.close()
+        self._inspector.close()
+        self._database.close()
+
+    @property
+    def form_secret(self) -> bytes:
+        """The secret of :func:`tacit.scores.server.tokens.form_mark`."""
+        return self._key.derive("forms")
 
     @property
     def has_admin(self) -> bool:
         """Whether an admin token was ever made."""
-        raise NotImplementedError
+        with self._database.reading() as connection:
+            return connection.execute(select(SERVER.c.admin)).scalar() is not None
 
     def new_admin_token(self) -> str:
-        """Make the admin token, shown this once; an earlier one is void from now on."""
-        raise NotImplementedError
+        """Make the admin token, shown this once; an earlier one is void from now on.
+
+        Examples
+        --------
+        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+        >>> engine.identify(engine.new_admin_token())
+        Host()
+        >>> engine.close()
+        """
+        token = new_token(_HOST)
+        with self._writing() as connection:
+            connection.execute(update(SERVER).values(admin=hash_token(token)))
+        return token
 
     def identify(self, token: str | None) -> Identity:
-        """Return whose token it is: the Host's, a Team's, or Anyone's."""
-        raise NotImplementedError
+        """Return whose token it is: the Host's, a Team's, or Anyone's.
 
-    # the host
+        Examples
+        --------
+        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+        >>> engine.identify("tacit_team_guessed"), engine.identify(None)
+        (Anyone(), Anyone())
+        >>> engine.close()
+        """
+        if not token:
+            return Anyone()
+        digest = hash_token(token)
+        if digest in self._known:
+            return self._known[digest]
+        with self._database.reading() as connection:
+            admin = connection.execute(select(SERVER.c.admin)).scalar()
+            if admin is not None and hmac.compare_digest(bytes(admin), digest):
+                return Host()
+            row = connection.execute(_TEAMS.where(TEAM.c.token == digest)).mappings().first()
+        if row is None:
+            return Anyone()
+        self._known[digest] = _team(row)
+        return self._known[digest]
 
     def create_competition(self, terms: Terms, *, features: bytes, labels: bytes) -> Competition:
-        """Create a competition from two CSV files; the labels are encrypted before they are stored."""
-        raise NotImplementedError
+        r"""Create a competition from two CSV files; the labels are encrypted before they are stored.
+
+        Parameters
+        ----------
+        terms
+            What is laid down.
+        features
+            A header and a row for each prediction; a column ``id`` names the rows. Everybody may read it.
+        labels
+            The columns ``id`` and one more, or one alone in the features' order.
+
+        Examples
+        --------
+        >>> from tacit.scores.protect import Accuracy, Exact, Setting
+        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+        >>> terms = Terms(slug="coins", name="Coins", setting=Setting(metric=Accuracy(), policy=Exact()))
+        >>> engine.create_competition(terms, features=b"size\\n1\\n2\\n", labels=b"label\\nno\\nyes\\n").columns
+        ('id', 'prediction')
+        >>> engine.close()
+        """
+        rows = Features.read(features, limits=self.settings.limits)
+        names = Labels.read(labels, ids=rows.ids, limits=self.settings.limits)
+        codes = Labels.encode(names, metric=terms.setting.metric)
+        public = terms.setting.split.public_rows(rows.ids, key=self._key.derive(f"split {terms.slug}"))
+        _check_setting(terms.setting, public=int(public.sum()), private=int((~public).sum()))
+        self._insert(terms, rows, Labels(codes=codes, public_rows=public), names)
+        return self.competition(terms.slug)
 
     def invite(self, slug: str) -> str:
-        """Return a new code with which one team may join; it is kept as a hash alone."""
-        raise NotImplementedError
+        """Return a new code with which one team may join; it is kept as a hash alone.
+
+        Examples
+        --------
+        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+        >>> engine.invite("coins")
+        Traceback (most recent call last):
+        ...
+        tacit.scores.server.errors.NotFound: there is no competition 'coins'
+        >>> engine.close()
+        """
+        code = new_token(_INVITE)
+        with self._writing() as connection:
+            competition = _find(connection, slug)
+            connection.execute(
+                insert(INVITE).values(competition=competition["id"], code=hash_token(code), time=self._now())
+            )
+        return code
+
+    def register(self, code: str, *, name: str) -> Registration:
+        """Let a team join with an invite; its whole budget is charged to the ledger first.
+
+        Examples
+        --------
+        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+        >>> engine.register("guessed", name="Newcomers")
+        Traceback (most recent call last):
+        ...
+        tacit.scores.server.errors.NotFound: this invite is not known; ask the host for another one
+        >>> engine.close()
+        """
+        check_line(name, name="team name", longest=_TEAM_NAME)
+        token = new_token(_TEAM)
+        with self._writing() as connection:
+            invite, competition = self._invited(connection, code, name)
+            setting = self._setting(competition)
+            entry = self._reserve(competition, setting, invite=bytes(invite["code"]))
+            connection.execute(
+                insert(TEAM).values(
+                    competition=competition["id"],
+                    invite=invite["id"],
+                    name=name,
+                    token=hash_token(token),
+                    joined=self._now(),
+                    entry=entry,
+                    reserved=0 if entry is None else scores_reserved(setting),
+                    drawn=0,
+                    used=0,
+                    day="",
+                    used_today=0,
+                    state=self._key.seal(b"{}", place=state_place(invite["id"])),
+                )
+            )
+            row = connection.execute(_TEAMS.where(TEAM.c.invite == invite["id"])).mappings().one()
+        return Registration(team=_team(row), token=token)
+
+    def submit(self, team: Team, predictions: ArrayLike, *, id: str | None = None) -> Future[Score]:
+        """Score predictions, (rows,) or (rows, classes) in the features' order; done when the score is on disk.
+
+        Parameters
+        ----------
+        team
+            Who submits.
+        predictions
+            Checked here, before anything is queued; labels have no part in the check.
+        id
+            The submission's own, up to 64 letters, digits, hyphens and underscores. The same id with the same predictions
+            returns the same score and costs nothing: whoever heard no answer asks again.
+
+        Raises
+        ------
+        InvalidInput
+            The predictions are not what the metric reads.
+
+        Examples
+        --------
+        See the class.
+        """
+        if id is not None and not _SUBMISSION_ID.fullmatch(id):
+            raise InvalidInput("id must be 1 to 64 letters, digits, hyphens and underscores")
+        board = self.board(team.competition)
+        checked = board.check(predictions)
+        submission = Submission(
+            team=team.id,
+            key=id or secrets.token_hex(16),
+            fresh=id is None,
+            digest=identify(checked, board.setting.metric, rows=len(board.index)),
+            predictions=checked,
+            measurement=board.measure(checked),
+            board=board,
+        )
+        answer = self._writer.put(submission)
+        answer.add_done_callback(lambda _: self._inspector.wake())
+        return answer
+
+    def remaining(self, team: Team) -> Remaining:
+        """Return what is left of the team's budget.
+
+        Examples
+        --------
+        See the class.
+        """
+        budget = self.board(team.competition).setting.budget
+        with self._database.reading() as connection:
+            row = connection.execute(select(TEAM).where(TEAM.c.id == team.id)).mappings().one()
+        today = row["used_today"] if row["day"] == self.settings.clock().date().isoformat() else 0
+        total = max(0, budget.per_team - row["used"])
+        left = None if budget.per_day is None else budget.left(used=row["used"], used_today=today)
+        return Remaining(total=total, today=left)
+
+    def own_scores(self, team: Team) -> tuple[Score, ...]:
+        """Return the team's released scores, oldest first.
+
+        Examples
+        --------
+        See the class.
+        """
+        with self._database.reading() as connection:
+            return standings.scores(connection, SUBMISSION.c.team == team.id)
+
+    def competitions(self) -> tuple[Competition, ...]:
+        """Return all competitions, newest first.
+
+        Examples
+        --------
+        See the class.
+        """
+        with self._database.reading() as connection:
+            rows = connection.execute(_COMPETITIONS.order_by(COMPETITION.c.id.desc())).mappings()
+            return tuple(self._competition(row) for row in rows)
+
+    def competition(self, slug: str) -> Competition:
+        """Return a competition, or raise NotFound.
+
+        Examples
+        --------
+        See the class.
+        """
+        with self._database.reading() as connection:
+            return self._competition(_find(connection, slug))
+
+    def board(self, slug: str) -> Board:
+        """Return a competition with its labels, for scoring; never for an answer.
+
+        Examples
+        --------
+        See the class.
+        """
+        if slug not in self._boards:
+            with self._database.reading() as connection:
+                self._boards[slug] = self._read_board(connection, _find(connection, slug))
+        return self._boards[slug]
+
+    def features(self, slug: str) -> bytes:
+        """Return the public features file, a CSV with the column id first.
+
+        Examples
+        --------
+        See the class.
+        """
+        return self.board(slug).features.to_csv()
+
+    def leaderboard(self, slug: str) -> tuple[Place, ...]:
+        """Return each team's best released score, best first; whether the caller may see it is the caller's check.
+
+        Examples
+        --------
+        See the class.
+        """
+        with self._database.reading() as connection:
+            competition = _find(connection, slug)
+            return standings.leaderboard(
+                connection, competition["id"], lower=self._setting(competition).metric.lower_is_better
+            )
+
+    def history(self, slug: str, *, most: int = 10_000) -> tuple[Score, ...]:
+        """Return the released scores of all teams, oldest first, the newest ``most`` of them, for the plot.
+
+        Examples
+        --------
+        See the class.
+        """
+        with self._database.reading() as connection:
+            competition = _find(connection, slug)
+            return standings.scores(connection, TEAM.c.competition == competition["id"], most=most)
 
     def teams(self, slug: str) -> tuple[Team, ...]:
-        """Return the teams, first joined first."""
-        raise NotImplementedError
+        """Return the teams, first joined first.
+
+        Examples
+        --------
+        See the class.
+        """
+        with self._database.reading() as connection:
+            competition = _find(connection, slug)
+            rows = connection.execute(_TEAMS.where(TEAM.c.competition == competition["id"]).order_by(TEAM.c.id))
+            return tuple(map(_team, rows.mappings()))
 
     def flags(self, slug: str) -> tuple[Flag, ...]:
-        """Return what the checks found in submissions, newest first; for the host alone."""
-        raise NotImplementedError
+        """Return what the checks found in submissions, newest first; for the host alone.
+
+        Examples
+        --------
+        See the class.
+        """
+        with self._database.reading() as connection:
+            return standings.flags(connection, _find(connection, slug)["id"])
+
+    def wait_for_inspection(self) -> None:
+        """Return when every submission so far was looked at.
+
+        Examples
+        --------
+        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+        >>> engine.wait_for_inspection()
+        >>> engine.close()
+        """
+        self._inspector.drain()
 
     def spend(self, slug: str) -> Spend:
-        """Return what the labels have spent in the ledger."""
-        raise NotImplementedError
+        """Return what the labels have spent in the ledger, and how many scores were shown.
+
+        Examples
+        --------
+        See the class.
+        """
+        with self._database.reading() as connection:
+            competition = _find(connection, slug)
+            mine = TEAM.c.competition == competition["id"]
+            scores = int(connection.execute(select(func.coalesce(func.sum(TEAM.c.used), 0)).where(mine)).scalar_one())
+        promise = self._setting(competition).policy.guarantee_per_score
+        if competition["data_set"] is None:
+            return Spend(data_set=None, budget=0.0, spent=0.0, left=0.0, delta=0.0, promise=promise, scores=scores)
+        told = self._accounts.statement(competition["data_set"])
+        return Spend(
+            data_set=told.name,
+            budget=told.budget.epsilon,
+            spent=told.spent,
+            left=told.left,
+            delta=told.budget.delta,
+            promise=promise,
+            scores=scores,
+        )
 
     def finish(self, slug: str) -> tuple[FinalPlace, ...]:
-        """Release the final ranking on the private rows, once; afterwards return the same."""
-        raise NotImplementedError
+        """Release the final ranking, once; afterwards return the same.
+
+        Each team's best submission is scored on the private rows; without a split the leaderboard as it stands is final.
+        A competition with a closing date is finished after it, one without is closed by this.
+
+        Examples
+        --------
+        See the class.
+        """
+        board = self.board(slug)
+        with self._writing() as connection:
+            competition = _find(connection, slug, lock=True)
+            closes = competition["closes"]
+            if competition["finished"] is None:
+                if closes is not None and self.settings.clock() < datetime.fromisoformat(closes):
+                    raise Forbidden(f"the competition is open until {closes}; finish it afterwards")
+                release_final(connection, board, competition, accounts=self._accounts, now=self._now())
+            return standings.final(connection, competition["id"])
+
+    def final(self, slug: str) -> tuple[FinalPlace, ...]:
+        """Return the final ranking, empty before it was released.
+
+        Examples
+        --------
+        See the class.
+        """
+        with self._database.reading() as connection:
+            return standings.final(connection, _find(connection, slug)["id"])
 
     @contextmanager
     def copy_for_replay(self, slug: str) -> Iterator[Engine]:
-        """A second engine in a temporary folder that holds this one competition with no teams; gone afterwards."""
-        raise NotImplementedError
-        yield
+        """Open a second engine that holds this one competition without its teams; it is gone afterwards.
 
-    # teams
+        Files and ledger of the copy are in a temporary folder, its key in memory alone: an attack on it charges the
+        competition nothing. It has the same rules and the same split, no dates and no rate limits.
 
-    def register(self, code: str, *, name: str) -> Registration:
-        """Let a team join with an invite; its whole budget is charged to the ledger first."""
-        raise NotImplementedError
+        Examples
+        --------
+        See the class.
+        """
+        board = self.board(slug)
+        with self._database.reading() as connection:
+            competition = _find(connection, slug)
+        terms = Terms(
+            slug=slug,
+            name=f"{competition['name']} (copy)"[:_TEAM_NAME],
+            setting=board.setting,
+            most_teams=max(1_000, competition["most_teams"]),
+            delta=competition["delta"],
+        )
+        limits = replace(self.settings.limits, token_rate=_FREE, address_rate=_FREE)
+        with tempfile.TemporaryDirectory(prefix="tacit-replay-") as folder:
+            settings = replace(
+                self.settings, folder=Path(folder), database=None, ledger=None, key_file=None, limits=limits
+            )
+            copy = Engine(settings, key=Key.new())
+            try:
+                copy._insert(terms, board.features, board.labels, board.labels.codes.astype(str).tolist())
+                yield copy
+            finally:
+                copy.close()
 
-    def submit(self, team: Team, predictions: NDArray[np.float64], *, id: str | None = None) -> Future[Score]:
-        """Score predictions, (rows,) or (rows, classes) in the features' order; done when the score is on disk."""
-        raise NotImplementedError
+    def _insert(self, terms: Terms, features: Features, labels: Labels, names: list[str]) -> None:
+        """Store a competition; its labels are known to the ledger first."""
+        setting = terms.setting
+        budget = labels_budget(setting, teams=terms.most_teams, delta=terms.delta)
+        with self._writing() as connection:
+            if connection.execute(_COMPETITIONS.where(COMPETITION.c.slug == terms.slug)).first() is not None:
+                raise Conflict(f"there is a competition {terms.slug!r} already; choose another slug")
+            data_set = None
+            if budget is not None:
+                split = setting.split.public_fraction < 1
+                data_set = self._accounts.open(terms.slug, names, budget=budget, split=split, again=terms.again)
+            connection.execute(
+                insert(COMPETITION).values(
+                    slug=terms.slug,
+                    name=terms.name,
+                    description=terms.description,
+                    setting=json.dumps(setting.to_json()),
+                    opens=_text(terms.opens),
+                    closes=_text(terms.closes),
+                    most_teams=terms.most_teams,
+                    public=terms.public,
+                    delta=terms.delta,
+                    rows=len(labels.codes),
+                    classes=setting.metric.classes,
+                    data_set=data_set,
+                    time=self._now(),
+                    finished=None,
+                )
+            )
+            number = _find(connection, terms.slug)["id"]
+            sealed = self._key.seal(labels.to_bytes(), place=_labels_place(terms.slug))
+            contents = {"features": features.to_csv(), "labels": sealed}
+            connection.execute(
+                insert(FILE),
+                [{"competition": number, "kind": kind, "content": content} for kind, content in contents.items()],
+            )
 
-    def remaining(self, team: Team) -> Remaining:
-        """Return what is left of the team's budget."""
-        raise NotImplementedError
+    def _reserve(self, competition: RowMapping, setting: Setting, *, invite: bytes) -> str | None:
+        """Charge the ledger for all scores that a team can get, before it can get one."""
+        promise = team_promise(setting, delta=competition["delta"])
+        if competition["data_set"] is None or not isinstance(promise, Guarantee):
+            return None
+        purpose = (
+            f"{competition['slug']}: {scores_reserved(setting)} scores of the team with invite {invite.hex()[:16]}"
+        )
+        return self._accounts.charge(competition["data_set"], promise, purpose=purpose, part=PUBLIC)
 
-    def own_scores(self, team: Team) -> tuple[Score, ...]:
-        """Return the team's released scores, oldest first."""
-        raise NotImplementedError
+    def _invited(self, connection: Connection, code: str, name: str) -> tuple[RowMapping, RowMapping]:
+        """Find and lock an unused invite and its competition, with room for a team of this name."""
+        found = connection.execute(select(INVITE).where(INVITE.c.code == hash_token(code)).with_for_update())
+        invite = found.mappings().first()
+        if invite is None:
+            raise NotFound("this invite is not known; ask the host for another one")
+        slug = select(COMPETITION.c.slug).where(COMPETITION.c.id == invite["competition"])
+        competition = _find(connection, connection.execute(slug).scalar_one(), lock=True)
+        mine = TEAM.c.competition == competition["id"]
+        if connection.execute(select(TEAM.c.id).where(TEAM.c.invite == invite["id"])).first() is not None:
+            raise Conflict("this invite was used already; ask the host for another one")
+        if connection.execute(select(TEAM.c.id).where(mine, TEAM.c.name == name)).first() is not None:
+            raise Conflict("another team has this name; choose another one")
+        if self._competition(competition).is_closed(self.settings.clock()):
+            raise Forbidden("the competition is closed")
+        if competition["teams"] >= competition["most_teams"]:
+            raise Forbidden(f"all {competition['most_teams']} places are taken; ask the host")
+        return invite, competition
 
-    # anyone
+    def _competition(self, row: RowMapping) -> Competition:
+        setting = self._setting(row)
+        return Competition(
+            slug=row["slug"],
+            name=row["name"],
+            description=row["description"],
+            metric=setting.metric.name,
+            rules=setting.describe(),
+            lower_is_better=setting.metric.lower_is_better,
+            rows=row["rows"],
+            classes=row["classes"],
+            columns=columns_of(setting.metric),
+            per_team=setting.budget.per_team,
+            per_day=setting.budget.per_day,
+            teams=row["teams"],
+            most_teams=row["most_teams"],
+            opens=_moment(row["opens"]),
+            closes=_moment(row["closes"]),
+            public=row["public"],
+            promise=team_promise(setting),
+            finished=row["finished"] is not None,
+        )
 
-    def competitions(self) -> tuple[Competition, ...]:
-        """Return all competitions, newest first."""
-        raise NotImplementedError
+    def _setting(self, row: RowMapping) -> Setting:
+        return Setting.from_json(json.loads(row["setting"]), own=self.settings.own_metrics)
 
-    def competition(self, slug: str) -> Competition:
-        """Return a competition, or raise NotFound."""
-        raise NotImplementedError
+    def _board(self, slug: str) -> Board:
+        return self.board(slug)
 
-    def features(self, slug: str) -> bytes:
-        """Return the public features file, a CSV with the column id first."""
-        raise NotImplementedError
+    def _read_board(self, connection: Connection, competition: RowMapping) -> Board:
+        files = connection.execute(select(FILE).where(FILE.c.competition == competition["id"])).mappings()
+        contents = {row["kind"]: bytes(row["content"]) for row in files}
+        opened = self._key.open(contents["labels"], place=_labels_place(competition["slug"]))
+        return Board(
+            id=competition["id"],
+            setting=self._setting(competition),
+            features=Features.read(contents["features"], limits=_UNLIMITED),
+            labels=Labels.from_bytes(opened),
+        )
 
-    def leaderboard(self, slug: str) -> tuple[Place, ...]:
-        """Return each team's best released score, best first; whether the caller may see it is the caller's check."""
-        raise NotImplementedError
+    def _check_key(self) -> None:
+        """Write a known text under the key at the first start, and refuse another key later."""
+        with self._writing() as connection:
+            row = connection.execute(select(SERVER).with_for_update()).mappings().first()
+            if row is None:
+                sealed = self._key.seal(_KEY_CHECK, place="this server")
+                connection.execute(insert(SERVER).values(id=1, time=self._now(), key_check=sealed, admin=None))
+            else:
+                self._key.open(bytes(row["key_check"]), place="this server")
 
-    def history(self, slug: str) -> tuple[Score, ...]:
-        """Return all released scores, oldest first, for the plot."""
-        raise NotImplementedError
+    def _now(self) -> str:
+        return self.settings.clock().isoformat()
 
-    def final(self, slug: str) -> tuple[FinalPlace, ...]:
-        """Return the final ranking, empty before it was released."""
-        raise NotImplementedError
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with self._lock, self._database.writing() as connection:
+            yield connection
+
+
+_UNLIMITED = Limits(rows=2**31, columns=2**31, cell=2**31)
+
+_TEAMS = select(TEAM, COMPETITION.c.slug).join(COMPETITION, TEAM.c.competition == COMPETITION.c.id)
+
+_COMPETITIONS = select(
+    COMPETITION,
+    select(func.count()).where(TEAM.c.competition == COMPETITION.c.id).scalar_subquery().label("teams"),
+)
+
+
+def _find(connection: Connection, slug: str, *, lock: bool = False) -> RowMapping:
+    query = _COMPETITIONS.where(COMPETITION.c.slug == slug)
+    row = connection.execute(query.with_for_update(of=COMPETITION) if lock else query).mappings().first()
+    if row is None:
+        raise NotFound(f"there is no competition {slug[:64]!r}")
+    return row
+
+
+def _team(row: RowMapping) -> Team:
+    return Team(id=row["id"], competition=row["slug"], name=row["name"], joined=datetime.fromisoformat(row["joined"]))
+
+
+def _check_setting(setting: Setting, *, public: int, private: int) -> None:
+    setting.policy.check(setting.metric, rows=public)
+    if private:
+        (setting.final_policy or setting.policy).check(setting.metric, rows=private)
+
+
+def _labels_place(slug: str) -> str:
+    return f"the labels of {slug}"
+
+
+def _text(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

@@ -88,13 +88,16 @@ TEAM = Table(
     _binary("token", unique=True),
     _text("joined"),
     _text("entry", nullable=True),
+    _count("reserved"),
+    _count("drawn"),
     _count("used"),
     _text("day"),
     _count("used_today"),
     _binary("state"),
     UniqueConstraint("competition", "name"),
 )
-"""``entry`` is the ledger's charge for the whole budget; ``state`` the policy's memory, encrypted."""
+"""``entry`` is the ledger's charge for ``reserved`` scores, of which ``drawn`` were shown; ``state`` the policy's memory,
+encrypted."""
 
 SUBMISSION = Table(
     "server_submission",
@@ -103,12 +106,14 @@ SUBMISSION = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),
     _text("key"),
     _text("time"),
-    _binary("digest"),
+    _text("digest"),
+    Column("charged", Boolean, nullable=False),
     Column("released", Float, nullable=False),
     _text("text"),
     Column("inspected", Boolean, nullable=False),
     UniqueConstraint("team", "key"),
     Index("server_submission_inspected", "inspected"),
+    Index("server_submission_digest", "digest"),
 )
 """``key`` is the id that the team knows; ``digest`` the hash of the predictions."""
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
+from tacit.scores.protect import OwnMetric
 from tacit.scores.server.limits import Limits
 
 __all__ = ["Settings", "utc_now"]
@@ -38,6 +39,8 @@ class Settings:
     key_file
         The key that encrypts labels, made with mode 0600 where it is absent; default: ``labels.key`` in the folder.
         The environment variable TACIT_SERVER_KEY goes first; with it no key is on disk.
+    own_metrics
+        The operator's own metrics by name; a function never comes from outside.
     limits
         Rates and sizes.
     secure_cookies
@@ -57,6 +60,7 @@ class Settings:
     database: str | None = None
     ledger: str | None = None
     key_file: Path | None = None
+    own_metrics: Mapping[str, OwnMetric] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     secure_cookies: bool = False
     clock: Callable[[], datetime] = utc_now

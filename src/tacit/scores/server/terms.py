@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, check_delta
+from tacit.scores.protect import Setting
 
-if TYPE_CHECKING:
-    from tacit.scores.protect import Setting
-
-__all__ = ["Terms"]
+__all__ = ["Terms", "check_line"]
 
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _NAME, _DESCRIPTION = 200, 20_000
@@ -39,6 +36,14 @@ class Terms:
         Whether anyone may see the leaderboard; else teams and the host alone.
     delta
         Of the labels' budget in the ledger; more than 0 makes many scores together cost less epsilon.
+    again
+        Allow labels that the ledger knows: what they spent stays, and their budget grows by what this one needs.
+
+    Examples
+    --------
+    >>> from tacit.scores.protect import Accuracy
+    >>> Terms(slug="titanic", name="Titanic", setting=Setting(metric=Accuracy())).most_teams
+    20
     """
 
     slug: str
@@ -50,6 +55,7 @@ class Terms:
     most_teams: int = 20
     public: bool = True
     delta: float = 0.0
+    again: bool = False
 
     def __post_init__(self) -> None:
         if not _SLUG.fullmatch(self.slug):
@@ -63,7 +69,13 @@ class Terms:
 
 
 def check_line(value: str, *, name: str, longest: int) -> str:
-    """Return one line of printable text, or raise."""
+    """Return one line of printable text, or raise.
+
+    Examples
+    --------
+    >>> check_line("Titanic", name="name", longest=20)
+    'Titanic'
+    """
     if not value.strip() or not value.isprintable() or len(value) > longest:
         raise InvalidInput(f"{name} must be one line of 1 to {longest} printable characters, got {value[:40]!r}")
     return value

@@ -50,6 +50,8 @@ def _create_teams_and_submissions() -> None:
         _binary("token", unique=True),
         _text("joined"),
         _text("entry", nullable=True),
+        _count("reserved"),
+        _count("drawn"),
         _count("used"),
         _text("day"),
         _count("used_today"),
@@ -62,13 +64,15 @@ def _create_teams_and_submissions() -> None:
         _number(),
         _text("key"),
         _text("time"),
-        _binary("digest"),
+        _text("digest"),
+        sa.Column("charged", sa.Boolean, nullable=False),
         sa.Column("released", sa.Float, nullable=False),
         _text("text"),
         sa.Column("inspected", sa.Boolean, nullable=False),
         sa.UniqueConstraint("team", "key"),
     )
     op.create_index("server_submission_inspected", "server_submission", ["inspected"])
+    op.create_index("server_submission_digest", "server_submission", ["digest"])
     _create_what_hangs_on_submissions()
 
 

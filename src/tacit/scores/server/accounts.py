@@ -1,0 +1,86 @@
+"""The competitions' labels in the privacy ledger: registered once, charged before anything is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tacit.privacy.compose import compose
+from tacit.privacy.errors import LedgerError
+from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.ledger import Ledger, Part, Statement
+from tacit.scores.server.errors import Conflict
+
+__all__ = ["Accounts"]
+
+PUBLIC, PRIVATE = "public", "private"
+"""The parts of a split competition's labels: behind the leaderboard, and behind the final ranking."""
+
+
+class Accounts:
+    """The ledger as the server uses it.
+
+    A charge names what it is for; asked again for the same, the standing charge is found instead of made twice. So
+    a server that was killed between a charge and what hangs on it goes on without paying again.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tacit.privacy import Unit
+    >>> accounts = Accounts(f"{tempfile.mkdtemp()}/ledger.db")
+    >>> accounts.open("titanic", ["no", "yes"], budget=Guarantee(unit=Unit.LABEL, epsilon=2.0), split=False, again=False)
+    'titanic'
+    >>> one = Guarantee(unit=Unit.LABEL, epsilon=1.0)
+    >>> accounts.charge("titanic", one, purpose="team 1"), accounts.charge("titanic", one, purpose="team 1")
+    ('titanic/1', 'titanic/1')
+    """
+
+    def __init__(self, location: str | Path) -> None:
+        self._ledger = Ledger.open(location) if Ledger.exists(location) else _create(location)
+
+    def open(self, name: str, labels: Sequence[str], *, budget: Guarantee, split: bool, again: bool) -> str:
+        """Register labels, or find them where they are known; return their name in the ledger."""
+        parts = [Part(name=PUBLIC), Part(name=PRIVATE)] if split else []
+        try:
+            known = self._ledger.identify(list(labels))
+        except LedgerError:
+            return self._ledger.register(list(labels), name=name, budget=budget, parts=parts).name
+        if not again:
+            raise Conflict(
+                f"these labels are known to the ledger as {known.data_set!r}; what they spent stays spent: "
+                "allow that with again, or use other labels"
+            )
+        self._ledger.set_budget(known.data_set, _together(self.statement(known.data_set).budget, budget))
+        return known.data_set
+
+    def charge(self, data_set: str, promise: Promise, *, purpose: str, part: str | None = None) -> str:
+        """Charge once for a purpose, and return the entry's id.
+
+        Parameters
+        ----------
+        part
+            Whose labels alone are behind the release, where the data set has such a part; else all are charged.
+        """
+        for entry in self.statement(data_set).entries:
+            if entry.purpose == purpose and entry.voids is None and entry.voided_by is None:
+                return entry.id
+        names = {spend.name for spend in self.statement(data_set).parts}
+        parts = [part] if part in names else None
+        return self._ledger.charge(data_set, promise, purpose=purpose, parts=parts).id
+
+    def statement(self, data_set: str) -> Statement:
+        """Return all that the ledger says about labels."""
+        return self._ledger.statement(data_set)
+
+
+def _create(location: str | Path) -> Ledger:
+    try:
+        return Ledger.create(location)
+    except LedgerError:  # another process made it meanwhile
+        return Ledger.open(location)
+
+
+def _together(first: Guarantee, second: Guarantee) -> Guarantee:
+    delta = max(first.delta, second.delta)
+    whole = compose([Guarantee(unit=g.unit, epsilon=g.epsilon) for g in (first, second)])
+    return Guarantee(unit=first.unit, epsilon=whole.epsilon, delta=delta)

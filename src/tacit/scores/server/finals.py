@@ -1,0 +1,69 @@
+"""The final ranking on the private rows: charged, released and stored once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.noise import system_rng
+from tacit.scores.protect import Answer
+from tacit.scores.server.accounts import PRIVATE, Accounts
+from tacit.scores.server.board import Board, from_stored
+from tacit.scores.server.records import Score
+from tacit.scores.server.reservation import final_promise
+from tacit.scores.server.schema import COMPETITION, FINAL, PREDICTION
+from tacit.scores.server.standings import best_submissions, ranks
+
+__all__ = ["release_final"]
+
+
+def release_final(
+    connection: Connection, board: Board, competition: Mapping[str, Any], *, accounts: Accounts, now: str
+) -> None:
+    """Store the final ranking inside the caller's transaction, which holds the competition's lock.
+
+    The ledger is charged before the first of the scores exists. A kill after the charge leaves no ranking; the next try
+    finds the standing charge and draws the noise anew, which nobody saw.
+    """
+    lower = board.setting.metric.lower_is_better
+    best = best_submissions(connection, competition["id"], lower=lower)
+    public_ranks = ranks([score.released for _, _, score, _ in best])
+    if bool(board.labels.public_rows.all()):
+        answers = [(score.released, score.text) for _, _, score, _ in best]
+    else:
+        _charge(board, competition, teams=len(best), accounts=accounts)
+        found = [_final_answer(connection, board, team, score) for team, _, score, _ in best]
+        answers = [(answer.released, answer.text) for answer in found]
+    ordered = sorted(value if lower else -value for value, _ in answers)
+    rows = [
+        {
+            "competition": competition["id"],
+            "team": team,
+            "rank": ordered.index(value if lower else -value) + 1,
+            "public_rank": public_rank,
+            "released": value,
+            "text": text,
+        }
+        for (team, _, _, _), public_rank, (value, text) in zip(best, public_ranks, answers, strict=True)
+    ]
+    if rows:
+        connection.execute(insert(FINAL), rows)
+    connection.execute(update(COMPETITION).where(COMPETITION.c.id == competition["id"]).values(finished=now))
+
+
+def _charge(board: Board, competition: Mapping[str, Any], *, teams: int, accounts: Accounts) -> None:
+    promise = final_promise(board.setting, teams=teams, delta=competition["delta"])
+    if teams and competition["data_set"] is not None and isinstance(promise, Guarantee):
+        purpose = f"{competition['slug']}: the final ranking of {teams} teams"
+        accounts.charge(competition["data_set"], promise, purpose=purpose, part=PRIVATE)
+
+
+def _final_answer(connection: Connection, board: Board, team: int, score: Score) -> Answer:
+    mine = (PREDICTION.c.team == team, PREDICTION.c.number == score.number)
+    content = connection.execute(select(PREDICTION.c.content).where(*mine)).scalar_one()
+    predictions = from_stored(bytes(content), rows=len(board.index))
+    policy = board.setting.final_policy or board.setting.policy
+    return policy.release(board.measure(predictions, final=True), state={}, rng=system_rng())

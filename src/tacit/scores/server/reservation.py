@@ -1,0 +1,91 @@
+"""What is charged to the ledger before a score can exist: a team's whole budget at once, and the final ranking."""
+
+from __future__ import annotations
+
+from tacit.privacy.compose import compose
+from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.rounding import exact, round_up
+from tacit.scores.protect import Setting, Thresholdout
+
+__all__ = ["final_promise", "labels_budget", "scores_reserved", "team_promise"]
+
+_PARTIAL = 1.001
+"""Room for the rounding of one charge after the other, where a delta makes the ledger compose distributions."""
+
+
+def scores_reserved(setting: Setting) -> int:
+    """Return how many scores that cost something a team can get at most.
+
+    Examples
+    --------
+    >>> from tacit.scores.protect import Accuracy, Budget
+    >>> scores_reserved(Setting(metric=Accuracy(), policy=Thresholdout(refreshes=10), budget=Budget(per_team=100)))
+    10
+    """
+    most = setting.budget.per_team
+    return min(most, setting.policy.refreshes) if isinstance(setting.policy, Thresholdout) else most
+
+
+def team_promise(setting: Setting, *, delta: float = 0.0) -> Promise:
+    """Return what all scores of one team promise together, or why nothing.
+
+    Examples
+    --------
+    >>> from tacit.scores.protect import Accuracy, Laplace
+    >>> print(team_promise(Setting(metric=Accuracy(), policy=Laplace(epsilon=0.01))))
+    epsilon 1 for one label
+    """
+    return _times(setting.policy.guarantee_per_score, scores_reserved(setting), delta=delta)
+
+
+def final_promise(setting: Setting, *, teams: int, delta: float = 0.0) -> Promise:
+    """Return what the final ranking promises to a label of the private rows, or why nothing.
+
+    Examples
+    --------
+    >>> from tacit.scores.protect import Accuracy, Laplace
+    >>> print(final_promise(Setting(metric=Accuracy(), policy=Laplace(epsilon=0.01)), teams=20))
+    epsilon 0.2 for one label
+    """
+    policy = setting.final_policy or setting.policy
+    return _times(policy.guarantee_per_score, teams, delta=delta)
+
+
+def labels_budget(setting: Setting, *, teams: int, delta: float = 0.0) -> Guarantee | None:
+    """Return what the labels may spend in all: as many teams as may join, and the final ranking; None: no promise.
+
+    A label is either behind the leaderboard or behind the final ranking, so the larger of the two counts.
+
+    Examples
+    --------
+    >>> from tacit.scores.protect import Accuracy, Laplace
+    >>> print(labels_budget(Setting(metric=Accuracy(), policy=Laplace(epsilon=0.01)), teams=20))
+    epsilon 20 for one label
+    """
+    policy = setting.final_policy or setting.policy
+    counts = [(setting.policy.guarantee_per_score, teams * scores_reserved(setting))]
+    if setting.split.public_fraction < 1:
+        counts.append((policy.guarantee_per_score, teams))
+    needs = [_sum(promise, count, delta=delta) for promise, count in counts if isinstance(promise, Guarantee)]
+    return max(needs, key=lambda need: need.epsilon, default=None)
+
+
+def _times(promise: Promise, count: int, *, delta: float) -> Promise:
+    """Return one charge for ``count`` equal ones, with the loss of each where a delta makes use of it."""
+    if not isinstance(promise, Guarantee):
+        return promise
+    if delta == 0:
+        return _pure(promise, count)
+    return compose([promise] * count)
+
+
+def _sum(promise: Guarantee, count: int, *, delta: float) -> Guarantee:
+    if delta == 0:
+        return _pure(promise, count)
+    whole = compose([promise] * count, delta=delta)
+    return Guarantee(unit=promise.unit, epsilon=whole.epsilon * _PARTIAL, delta=delta)
+
+
+def _pure(promise: Guarantee, count: int) -> Guarantee:
+    epsilon = round_up(count * exact(promise.epsilon))
+    return Guarantee(unit=promise.unit, epsilon=epsilon, rows=promise.rows, assumptions=promise.assumptions)
