@@ -8,6 +8,7 @@ from tacit.labels.learn.correction import (
     symmetric_cross_entropy,
 )
 from tacit.labels.learn.denoise import AsGiven, Denoise, Forward
+from tacit.labels.learn.network import ForwardCorrected, Likelihoods, TorchClassifier
 from tacit.labels.learn.regressor import LabelPrivateRegressor
 from tacit.labels.learn.retrain import Confidence, Consensus, Full, Retrain
 from tacit.labels.learn.validate import AccuracyEstimate, debiased_accuracy, debiased_scorer
@@ -19,11 +20,14 @@ __all__ = [
     "Consensus",
     "Denoise",
     "Forward",
+    "ForwardCorrected",
     "Full",
     "LabelPrivateClassifier",
     "LabelPrivateRegressor",
+    "Likelihoods",
     "Retrain",
     "RetrainingReport",
+    "TorchClassifier",
     "backward_loss",
     "debiased_accuracy",
     "debiased_scorer",

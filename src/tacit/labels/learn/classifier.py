@@ -21,6 +21,7 @@ from tacit.labels.learn.stages import Randomized, randomize_in_stages, read_rele
 from tacit.labels.protect.coding import Classes
 from tacit.labels.protect.finite import FiniteMechanism
 from tacit.labels.protect.response import RandomizedResponse
+from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import is_seeded, system_rng
 from tacit.privacy.release import Release
@@ -82,10 +83,11 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     denoise
         How released labels become targets; default :class:`Forward`. :class:`AsGiven` trains on them as they are.
     retrain
-        Which rows to train on again, from a fresh start, with the model's own predictions; default
-        :class:`Consensus`.
+        Which rows to train on again, with the model's own predictions; default :class:`Consensus`.
     rounds
         How many times to retrain; 0 does not.
+    warm
+        Retrain from the last model's weights, where the estimator has ``warm_start``. A fresh start does better.
     classes
         The public class list, in scikit-learn's sorted order; None declares the classes in y public.
     ledger, dataset
@@ -104,7 +106,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
 
     References
     ----------
-    Ghazi et al. (2021), Algorithm 3 (stages); Das et al. (2024) (retraining).
+    Ghazi et al. (2021), Algorithm 3 (stages); Das et al. (2024) (retraining; fresh against warm start: Appendix G).
 
     Examples
     --------
@@ -125,6 +127,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         denoise: Denoise | None = None,
         retrain: Retrain | None = None,
         rounds: int = 1,
+        warm: bool = False,
         classes: Any = None,  # noqa: ANN401
         ledger: Any = None,  # noqa: ANN401
         dataset: str | None = None,
@@ -136,6 +139,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self.denoise = denoise
         self.retrain = retrain
         self.rounds = rounds
+        self.warm = warm
         self.classes = classes
         self.ledger = ledger
         self.dataset = dataset
@@ -153,6 +157,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         """
         rng = generator_from(self.random_state)
         check_count(self.rounds, name="rounds", least=0)
+        if self.warm and "warm_start" not in self._base().get_params(deep=False):
+            raise InvalidInput(f"warm needs an estimator with warm_start, got {self._base()!r}; leave it False")
         features: NDArray[Any]
         if isinstance(y, Release):
             features = validate_data(self, X)
@@ -212,7 +218,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             if len(rows) == 0:
                 break  # nothing to learn from: the first model stands
             codes, kept = probabilities.argmax(axis=1)[rows], None if weights is None else weights[rows]
-            model = fit_hard(self._base(), X[rows], codes, classes=K, sample_weight=kept, rng=rng)
+            start = model if self.warm else None
+            model = fit_hard(self._base(), X[rows], codes, classes=K, sample_weight=kept, start=start, rng=rng)
             probabilities = model.probabilities(X)
         self._model = model
 

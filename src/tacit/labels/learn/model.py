@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,9 +59,10 @@ def fit_hard(
     *,
     classes: int,
     sample_weight: Weights = None,
+    start: Model | None = None,
     rng: np.random.Generator | None,
 ) -> Model:
-    """Fit a fresh copy of ``estimator`` to class codes.
+    """Fit a fresh copy of ``estimator`` to class codes, or go on from ``start`` where it saw the same classes.
 
     Examples
     --------
@@ -71,9 +73,11 @@ def fit_hard(
     if len(np.unique(codes)) == 1:  # randomization can leave one class of a small set
         constant = DummyClassifier(strategy="constant", constant=int(codes[0]))
         return Model(constant.fit(X, codes), classes)
-    fresh = _fresh(estimator, rng)
+    learner = _fresh(estimator, rng)
+    if start is not None and np.array_equal(start.estimator.classes_, np.unique(codes)):
+        learner = copy.deepcopy(start.estimator).set_params(warm_start=True)
     extra = {} if sample_weight is None else {"sample_weight": sample_weight}
-    return Model(fresh.fit(X, codes, **extra), classes)
+    return Model(learner.fit(X, codes, **extra), classes)
 
 
 def fit_soft(
@@ -86,8 +90,9 @@ def fit_soft(
 ) -> Model:
     """Fit a fresh copy of ``estimator`` to a distribution over classes for each row.
 
-    A row stands once for each of its likely classes, weighted. An estimator without sample weights gets the
-    likeliest class instead.
+    An estimator with a method ``fit_targets`` (:class:`TorchClassifier`) takes the distributions as they are. For
+    others a row stands once for each of its likely classes, weighted; one without sample weights gets the likeliest
+    class instead.
 
     Examples
     --------
@@ -97,6 +102,8 @@ def fit_soft(
     2
     """
     K = targets.shape[1]
+    if hasattr(estimator, "fit_targets"):
+        return Model(_fresh(estimator, rng).fit_targets(X, targets, sample_weight=sample_weight), K)
     if not has_fit_parameter(estimator, "sample_weight"):
         return fit_hard(estimator, X, targets.argmax(axis=1), classes=K, rng=rng)
     kept = np.where(targets >= min(_FAINT, 1 / (2 * K)), targets, 0.0)

@@ -1,0 +1,96 @@
+"""How a network's weights move: an optimiser with its schedule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from tacit.labels.learn.network.extra import load_torch
+
+__all__ = ["Adam", "MomentumSGD", "Optimizer"]
+
+
+class Optimizer(Protocol):
+    """Makes a torch optimiser and its scheduler, which steps once a batch.
+
+    Examples
+    --------
+    >>> import torch
+    >>> made, schedule = Adam().build(torch.nn.Linear(2, 2).parameters(), steps=10)
+    >>> type(made).__name__
+    'AdamW'
+    """
+
+    def build(self, parameters: Iterable[Any], *, steps: int) -> tuple[Any, Any]:
+        """Return the torch optimiser and scheduler for a training of ``steps`` batches."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Adam:
+    """AdamW; the rate rises to ``learning_rate`` and falls to 0 by the one-cycle rule.
+
+    References
+    ----------
+    Loshchilov and Hutter (2019); Smith and Topin (2019).
+
+    Examples
+    --------
+    >>> Adam().learning_rate
+    0.002
+    """
+
+    learning_rate: float = 2e-3
+    weight_decay: float = 1e-4
+
+    def build(self, parameters: Iterable[Any], *, steps: int) -> tuple[Any, Any]:
+        """Return the torch optimiser and scheduler for a training of ``steps`` batches.
+
+        Examples
+        --------
+        >>> import torch
+        >>> len(Adam().build(torch.nn.Linear(2, 2).parameters(), steps=10))
+        2
+        """
+        made = load_torch().optim.AdamW(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
+        return made, _one_cycle(made, self.learning_rate, steps)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MomentumSGD:
+    """Stochastic gradient descent with Nesterov's momentum and the one-cycle rule for the rate.
+
+    References
+    ----------
+    Das et al. (2024), Appendix G (momentum 0.9, one cycle).
+
+    Examples
+    --------
+    >>> MomentumSGD().momentum
+    0.9
+    """
+
+    learning_rate: float = 0.1
+    momentum: float = 0.9
+    weight_decay: float = 5e-4
+
+    def build(self, parameters: Iterable[Any], *, steps: int) -> tuple[Any, Any]:
+        """Return the torch optimiser and scheduler for a training of ``steps`` batches.
+
+        Examples
+        --------
+        >>> import torch
+        >>> len(MomentumSGD().build(torch.nn.Linear(2, 2).parameters(), steps=10))
+        2
+        """
+        made = load_torch().optim.SGD(
+            parameters, lr=self.learning_rate, momentum=self.momentum, weight_decay=self.weight_decay, nesterov=True
+        )
+        return made, _one_cycle(made, self.learning_rate, steps)
+
+
+def _one_cycle(optimizer: Any, rate: float, steps: int) -> Any:  # noqa: ANN401
+    # a cycle of one batch has no rise: torch divides by its length
+    return load_torch().optim.lr_scheduler.OneCycleLR(
+        optimizer, max_lr=rate, total_steps=max(steps, 10), cycle_momentum=False
+    )
