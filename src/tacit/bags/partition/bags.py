@@ -18,7 +18,7 @@ from tacit.data import load_table, read_rows
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Partition"]
+__all__ = ["Partition", "look_up"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,6 +42,8 @@ class Partition:
         The variance of the noise in one count; 0 where counts are exact.
     other
         The bag that small bags were merged into, if there is one: it has the rows that no key fits.
+    dropped
+        Whether some rows are in no bag, because theirs were too small.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Partition:
     variance: float = 0.0
     count_variance: float = 0.0
     other: int | None = None
+    dropped: bool = False
 
     def __post_init__(self) -> None:
         names = [feature.name for feature in self.features]
@@ -126,7 +129,7 @@ class Partition:
         rows = _key_columns(table, self.columns)
         real = np.arange(len(self)) if self.other is None else np.delete(np.arange(len(self)), self.other)
         keys = self.keys.take(pa.array(real)) if self.other is not None else self.keys
-        found = _look_up(rows, keys, self.features)
+        found = look_up(rows, keys, self.features)
         fallback = -1 if self.other is None else self.other
         return np.where(found < 0, fallback, real[found] if len(real) else fallback).astype(np.int64)
 
@@ -146,6 +149,7 @@ class Partition:
             "variance": self.variance,
             "count_variance": self.count_variance,
             "other": self.other,
+            "dropped": self.dropped,
         }
 
 
@@ -163,8 +167,14 @@ def _key_columns(table: object, columns: Sequence[str]) -> pa.Table:
     return rows.select(list(columns))
 
 
-def _look_up(rows: pa.Table, keys: pa.Table, features: tuple[Feature, ...]) -> NDArray[np.int64]:
-    """For each row the number of the key that it equals, or -1."""
+def look_up(rows: pa.Table, keys: pa.Table, features: tuple[Feature, ...]) -> NDArray[np.int64]:
+    """Return for each row the number of the key that it equals, or -1.
+
+    Examples
+    --------
+    >>> look_up(pa.table({"a": [2, 9]}), pa.table({"a": [1, 2]}), (Feature("a"),))
+    array([ 1, -1])
+    """
     if not keys.num_rows:
         return np.full(rows.num_rows, -1, dtype=np.int64)
     bag, row = np.zeros(keys.num_rows, dtype=np.int64), np.zeros(rows.num_rows, dtype=np.int64)

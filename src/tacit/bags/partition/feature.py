@@ -40,6 +40,9 @@ class Feature:
         The column.
     edges
         Finite, ascending, chosen without looking at the labels; None takes the values as they are.
+    values
+        The public list of values, where the table's own must stay private (unit record); rows with others are in
+        the bag "other". Not needed with edges, whose buckets are public.
 
     Examples
     --------
@@ -51,10 +54,15 @@ class Feature:
 
     name: str
     edges: tuple[float, ...] | None = None
+    values: tuple[Any, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.name or _RESERVED.fullmatch(self.name):
             raise InvalidInput(f"by must not name a column {self.name!r}, a name that release files use; rename it")
+        if self.values is not None:
+            object.__setattr__(self, "values", tuple(self.values))
+            if not self.values or self.edges is not None or len(set(self.values)) < len(self.values):
+                raise InvalidInput(f"values of {self.name!r} must be different, at least one, and given without edges")
         if self.edges is None:
             return
         edges = tuple(float(edge) for edge in self.edges)
@@ -120,7 +128,8 @@ class Feature:
         >>> Feature("age", edges=(18, 65)).to_json()
         {'name': 'age', 'edges': [18.0, 65.0]}
         """
-        return {"name": self.name, "edges": None if self.edges is None else list(self.edges)}
+        made: dict[str, Any] = {"name": self.name, "edges": None if self.edges is None else list(self.edges)}
+        return made if self.values is None else {**made, "values": list(self.values)}
 
     def __str__(self) -> str:
         return self.name
@@ -134,7 +143,7 @@ def as_features(
     Examples
     --------
     >>> as_features(("city", "age"), edges={"age": [18, 65]})
-    (Feature(name='city', edges=None), Feature(name='age', edges=(18.0, 65.0)))
+    (Feature(name='city', edges=None, values=None), Feature(name='age', edges=(18.0, 65.0), values=None))
     """
     given = [names] if isinstance(names, str | Feature) else list(names)
     cuts = edges or {}

@@ -203,7 +203,9 @@ def _read_file(place: Path, name: str, stated: str, head: Release) -> pa.Table:
 
 
 def _partition(path: Path, table: pa.Table, described: Mapping[str, Any]) -> Partition:
-    features = tuple(Feature(one["name"], edges=one["edges"]) for one in described["features"])
+    features = tuple(
+        Feature(one["name"], edges=one["edges"], values=one.get("values")) for one in described["features"]
+    )
     totals = [f"{TOTAL}{k}" for k in range(described["targets"])]
     names = [feature.name for feature in features]
     if table.column_names != [*names, COUNT, *totals] or len(table) != described["bags"]:
@@ -220,6 +222,7 @@ def _partition(path: Path, table: pa.Table, described: Mapping[str, Any]) -> Par
         variance=float(described["variance"]),
         count_variance=float(described["count_variance"]),
         other=described["other"],
+        dropped=bool(described["dropped"]),
     )
 
 

@@ -1,0 +1,211 @@
+"""Where rows are grouped: one Ibis expression a partition, on DuckDB, Spark or any backend of Ibis."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import ibis
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.bags.partition.feature import Feature
+from tacit.bags.protect.measure import Measure
+from tacit.data import load_table
+from tacit.data.csv_file import fault
+from tacit.data.names import check_present
+from tacit.privacy.errors import InvalidInput, TacitError
+
+__all__ = ["DuckDBEngine", "Engine", "Grouped", "check_labels", "group_rows"]
+
+
+@runtime_checkable
+class Engine(Protocol):
+    """Opens what a user gives as an Ibis table, in the engine that is to group its rows."""
+
+    @property
+    def name(self) -> str:
+        """The engine's name."""
+
+    def open(self, source: object) -> AbstractContextManager[ibis.Table]:
+        """Give the table for as long as the block runs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DuckDBEngine:
+    """Group rows in this process's DuckDB, or where an Ibis table of another backend lies.
+
+    Rows stream through; what does not fit in memory is spilled to a private temporary folder. The bags themselves
+    must fit in memory.
+
+    Parameters
+    ----------
+    memory
+        The most memory that DuckDB may use, such as ``"2GB"``; None for its own default, 80% of the machine's.
+    threads
+        The most threads; None for all cores.
+
+    Examples
+    --------
+    >>> with DuckDBEngine(memory="1GB").open(pa.table({"x": [1, 2]})) as table:
+    ...     table.count().execute()
+    2
+    """
+
+    memory: str | None = None
+    threads: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.memory is not None and not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", self.memory):
+            raise InvalidInput(f"memory must be a size such as 2GB or 500MB, got {self.memory!r}")
+        if self.threads is not None and self.threads < 1:
+            raise InvalidInput(f"threads must be a whole number >= 1, got {self.threads!r}")
+
+    @property
+    def name(self) -> str:
+        """``duckdb``."""
+        return "duckdb"
+
+    @contextmanager
+    def open(self, source: object) -> Iterator[ibis.Table]:
+        """Give the table, with the settings in force for as long as the block runs.
+
+        Examples
+        --------
+        >>> with DuckDBEngine(threads=1).open(pa.table({"x": [1, 2]})) as table:
+        ...     table.x.sum().execute()
+        3
+        """
+        table = load_table(source)
+        backend: Any = table.get_backend()
+        if backend.name != "duckdb":
+            yield table
+            return
+        wanted = {"memory_limit": self.memory, "threads": self.threads}
+        changed = {name: value for name, value in wanted.items() if value is not None}
+        before = {name: backend.con.sql(f"SELECT current_setting('{name}')").fetchone()[0] for name in changed}
+        try:
+            for name, value in changed.items():
+                backend.con.execute(f"SET {name} = '{value}'")
+            yield table
+        finally:
+            for name, value in before.items():
+                backend.con.execute(f"SET {name} = '{value}'")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Grouped:
+    """The bags of one partition before anything is hidden: private.
+
+    Parameters
+    ----------
+    features
+        What the rows are grouped by.
+    keys
+        One row a bag, sorted, missing values first.
+    counts
+        Rows in each bag.
+    sums
+        The sum of T(y) in each bag, in steps where the measure has a grid.
+
+    Examples
+    --------
+    >>> from tacit.bags.losses import LogLoss
+    >>> table = load_table(pa.table({"city": ["b", "a", "b"], "y": [1, 0, 1]}))
+    >>> made = group_rows(table, features=(Feature("city"),), label="y", measure=Measure(loss=LogLoss()))
+    >>> made.keys["city"].to_pylist(), made.counts.tolist(), made.sums.ravel().tolist()
+    (['a', 'b'], [1, 2], [0.0, 2.0])
+    """
+
+    features: tuple[Feature, ...]
+    keys: pa.Table
+    counts: NDArray[np.int64]
+    sums: NDArray[np.float64]
+
+
+def check_labels(table: ibis.Table, *, label: str, measure: Measure) -> int:
+    """Return how many rows there are, or raise if a label is missing or out of range; one pass over one column.
+
+    Examples
+    --------
+    >>> from tacit.bags.losses import LogLoss
+    >>> check_labels(load_table(pa.table({"y": [0, 3]})), label="y", measure=Measure(loss=LogLoss()))
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: label column 'y' has 1 label of 2 that is missing or out of range ...
+    """
+    check_present(label, table.columns, argument="label")
+    column = table[label]
+    kind = column.type()
+    if not (kind.is_numeric() or kind.is_boolean()):
+        raise InvalidInput(f"label column {label!r} must hold numbers or truth values, got {kind}; recode it")
+    wrong = measure.loss.violation(column).cast("int64").sum()
+    found = _run(table.aggregate(rows=table.count(), missing=column.isnull().cast("int64").sum(), wrong=wrong))
+    rows, bad, missing = (int(found[name][0].as_py() or 0) for name in ("rows", "wrong", "missing"))
+    if bad:
+        are = "that is" if bad == 1 else "that are"
+        null = f", {missing} of them NULL" if missing else ""
+        raise InvalidInput(
+            f"label column {label!r} has {bad} label{'s' * (bad > 1)} of {rows} {are} missing or out of range for "
+            f"the loss {measure.loss.describe()}{null}; remove or recode those rows"
+        )
+    return rows
+
+
+def group_rows(table: ibis.Table, *, features: tuple[Feature, ...], label: str, measure: Measure) -> Grouped:
+    """Return the bags of one partition by one Ibis expression: Algorithm 1 of the paper, empty bags left out.
+
+    Rows whose keys are equal are one bag, NULL being a key like any other. The bags are sorted by key, so that the
+    same rows give the same bags on every engine.
+
+    References
+    ----------
+    Chen et al. (2023), Algorithm 1, as corrected: sums and counts instead of means.
+
+    Examples
+    --------
+    >>> from tacit.bags.losses import LogLoss
+    >>> table = load_table(pa.table({"age": [17.5, 40.0, None], "y": [1, 0, 1]}))
+    >>> made = group_rows(table, features=(Feature("age", edges=(18,)),), label="y", measure=Measure(loss=LogLoss()))
+    >>> made.keys["age"].to_pylist()
+    [None, 0, 1]
+    """
+    for feature in features:
+        check_present(feature.name, table.columns, argument="by")
+        if feature.name == label:
+            raise InvalidInput(f"by must not name the label column {label!r}: its values would leave as keys")
+    # keys get names of their own: a feature may be called as a column of the result
+    keys = [f"key_{i}" for i in range(len(features))]
+    inner = table.select(
+        **{key: feature.expression(table) for key, feature in zip(keys, features, strict=True)},
+        **{f"t_{k}": value for k, value in enumerate(measure.expressions(table[label]))},
+    )
+    targets = [f"t_{k}" for k in range(measure.loss.targets)]
+    grouped = inner.group_by(keys).aggregate(rows=inner.count(), **{name: inner[name].sum() for name in targets})
+    found = _run(grouped.order_by([ibis.asc(grouped[key], nulls_first=True) for key in keys]))
+    return Grouped(
+        features=features,
+        keys=pa.table(
+            {feature.name: feature_keys(found[key], feature) for key, feature in zip(keys, features, strict=True)}
+        ),
+        counts=found["rows"].to_numpy().astype(np.int64),
+        sums=np.column_stack([found[name].to_numpy() for name in targets]).astype(np.float64),
+    )
+
+
+def feature_keys(column: pa.ChunkedArray, feature: Feature) -> pa.Array:
+    """Return the keys of an engine in the types of a release."""
+    return Feature(feature.name).codes(column)
+
+
+def _run(expression: ibis.Table) -> pa.Table:
+    try:
+        return expression.to_pyarrow()
+    except TacitError:
+        raise
+    except Exception as error:  # each engine has errors of its own
+        raise InvalidInput(f"the table cannot be grouped: {fault(error)}") from error

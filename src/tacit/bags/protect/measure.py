@@ -1,0 +1,126 @@
+"""T(y) as whole numbers of public steps, so that sums are exact on every engine and integer noise serves them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import ibis
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.noise import Grid
+
+__all__ = ["Measure", "public_grid"]
+
+_FINE = 1024  # steps in a label's declared range
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measure:
+    """T(y) of a loss, exact or in steps of a grid.
+
+    Parameters
+    ----------
+    loss
+        The loss whose T(y) is added up.
+    grid
+        A step that is a power of two, so that every engine rounds alike; None leaves T(y) as it is.
+
+    Examples
+    --------
+    >>> measure = Measure(loss=LogLoss(), grid=Grid(step=Fraction(1)))
+    >>> measure.values([0, 1, 1]).ravel(), measure.label_moves
+    (array([0., 1., 1.]), ((1,),))
+    """
+
+    loss: SemilinearLoss
+    grid: Grid | None = None
+
+    def __post_init__(self) -> None:
+        step = Fraction(1) if self.grid is None else self.grid.step
+        if any(part & (part - 1) for part in (step.numerator, step.denominator)):
+            raise InvalidInput(f"grid must have a step that is a power of two, got {step}; take one near it")
+
+    @property
+    def step(self) -> float:
+        """What one unit of the sums stands for."""
+        return 1.0 if self.grid is None else float(self.grid.step)
+
+    def values(self, labels: ArrayLike) -> NDArray[np.float64]:
+        """Return T(y), in steps where there is a grid, one row a label.
+
+        Examples
+        --------
+        >>> from tacit.bags.losses import SquaredLoss
+        >>> Measure(loss=SquaredLoss(lower=0.0, upper=1.0), grid=Grid(step=Fraction(1, 4))).values([0.3, 7.0]).ravel()
+        array([1., 4.])
+        """
+        exactly = self.loss.statistic(labels)
+        return exactly if self.grid is None else self.grid.snap(exactly).astype(np.float64)
+
+    def expressions(self, column: ibis.Value) -> list[ibis.Value]:
+        """Return the same as expressions over a column, so that they are added up in the engine.
+
+        Examples
+        --------
+        >>> t = ibis.memtable({"y": [0, 1]})
+        >>> len(Measure(loss=LogLoss()).expressions(t.y))
+        1
+        """
+        exactly = self.loss.statistic_expressions(column)
+        if self.grid is None or _is_whole(self.loss, self.grid):
+            return [*exactly]
+        # the product with a power of two is exact, so floor(v/step + 1/2) is the same number everywhere
+        return [(value * (1 / self.step) + 0.5).floor().cast("float64") for value in exactly]
+
+    @property
+    def label_moves(self) -> tuple[tuple[int, ...], ...]:
+        """By how many steps one label can move the entries of one bag's sum: the only worst case."""
+        if isinstance(self.loss, CrossEntropy):
+            one = self._steps(1.0)
+            return ((one, one),)
+        lower, upper = self._bounds()
+        return (tuple(int(b - a) for a, b in zip(lower, upper, strict=True)),)
+
+    @property
+    def record_moves(self) -> tuple[tuple[int, ...], ...]:
+        """By how many steps one replaced record can move a partition's sums: within one bag, or from one to another."""
+        if isinstance(self.loss, CrossEntropy):
+            return self.label_moves  # one entry loses a 1 and another gains it, in the same bag or not
+        lower, upper = self._bounds()
+        most = tuple(int(max(abs(a), abs(b))) for a, b in zip(lower, upper, strict=True))
+        return (*self.label_moves, most + most)
+
+    def _bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        if self.grid is None:
+            raise InvalidInput("grid must be given where noise is drawn: integer noise needs a public step")
+        _ = self.loss.l1  # raises, in the loss's own words, where a range must be declared first
+        lower, upper = self.loss.bounds
+        return self.grid.snap(lower), self.grid.snap(upper)
+
+    def _steps(self, value: float) -> int:
+        return 1 if self.grid is None else int(self.grid.snap([value])[0])
+
+
+def public_grid(loss: SemilinearLoss) -> Grid:
+    """Return the grid for a loss where none is declared: 1 for classes, else about 1/1000 of the declared range.
+
+    Examples
+    --------
+    >>> from tacit.bags.losses import SquaredLoss
+    >>> public_grid(LogLoss()).step, public_grid(SquaredLoss(lower=0.0, upper=10.0)).step
+    (Fraction(1, 1), Fraction(1, 128))
+    """
+    if isinstance(loss, LogLoss | CrossEntropy):
+        return Grid(step=Fraction(1))
+    _ = loss.l1
+    lower, upper = loss.bounds
+    return Grid(step=Fraction(2) ** math.floor(math.log2(float((upper - lower).max()) / _FINE)))
+
+
+def _is_whole(loss: SemilinearLoss, grid: Grid) -> bool:
+    return grid.step == 1 and isinstance(loss, LogLoss | CrossEntropy)

@@ -1,0 +1,96 @@
+"""Who pays for a release: a ledger, charged before any noise is drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tacit.privacy.errors import InvalidInput, LedgerError
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.ledger import Ledger, Receipt
+
+__all__ = ["Payment", "recognise"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payment:
+    """The ledger that pays for a release, and the data set that it is charged to.
+
+    Parameters
+    ----------
+    ledger
+        Charged before anything is drawn; a charge that it refuses stops the release.
+    dataset
+        The data set to charge; default: the one that the ledger recognises by the private column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tacit.privacy import Unit
+    >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
+    >>> _ = ledger.register([0, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
+    >>> spent = Payment(ledger=ledger).charge(Guarantee(unit=Unit.LABEL, epsilon=0.5), [0, 1], purpose="totals")
+    >>> print(spent)
+    entry clicks/1: spent epsilon 0.5, left 0.5
+    """
+
+    ledger: Ledger
+    dataset: str | None = None
+
+    def charge(self, guarantee: Guarantee, labels: object, *, purpose: str) -> Receipt:
+        """Charge the ledger for a release made from these labels; raise if it refuses.
+
+        Parameters
+        ----------
+        labels
+            The private column in the order it was registered in: a list, an array, an Arrow or Ibis table of one
+            column. None where the rows have no order: ``dataset`` must then name what to charge.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from tacit.privacy import Unit
+        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
+        >>> _ = ledger.register([0, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
+        >>> Payment(ledger=ledger).charge(Guarantee(unit=Unit.LABEL, epsilon=2.0), [0, 1], purpose="too much")
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.BudgetExceeded: clicks has spent epsilon 0 of 1 ...
+        """
+        if labels is None:
+            if self.dataset is None:
+                raise InvalidInput("dataset must name what to charge: a table without a row order is not recognised")
+            return self.ledger.charge(self.dataset, guarantee, purpose=purpose)
+        dataset, version = recognise(self.ledger, labels, dataset=self.dataset)
+        return self.ledger.charge(dataset, guarantee, purpose=purpose, version=version)
+
+
+def recognise(ledger: Ledger, labels: object, *, dataset: str | None) -> tuple[str, int | None]:
+    """Return the data set to charge for these labels, and its version where the ledger knows the labels.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from tacit.privacy import Unit
+    >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
+    >>> _ = ledger.register([0, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
+    >>> recognise(ledger, [0, 1], dataset=None)
+    ('clicks', 1)
+    >>> recognise(ledger, [0, 1], dataset="visits")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: dataset must be 'clicks', as which the ledger knows these labels, got 'visits'
+    """
+    try:
+        known = ledger.identify(labels)
+    except LedgerError:
+        if dataset is None:
+            raise
+        return dataset, None  # registered with more columns than the labels
+    if dataset not in (None, known.data_set):
+        raise InvalidInput(
+            f"dataset must be {known.data_set!r}, as which the ledger knows these labels, got {dataset!r}"
+        )
+    return known.data_set, known.number
