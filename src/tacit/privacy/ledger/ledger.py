@@ -4,30 +4,27 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, select, text
-
 from tacit.privacy.errors import LedgerError
 from tacit.privacy.files import write_atomically
 from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.ledger import charging, registry
-from tacit.privacy.ledger.book import Book, now
+from tacit.privacy.ledger.book import Book
 from tacit.privacy.ledger.database import Database
 from tacit.privacy.ledger.fingerprint import fingerprints
-from tacit.privacy.ledger.migrate import HEAD, REVISIONS, current_revision, migrate
+from tacit.privacy.ledger.founding import fill, open_database
+from tacit.privacy.ledger.migrate import current_revision
 from tacit.privacy.ledger.records import Part, Receipt, Statement, Version, check_text
 from tacit.privacy.ledger.rows import Rows
-from tacit.privacy.ledger.schema import DATA_SET, LEDGER
-from tacit.privacy.ledger.sqlite_file import APPLICATION_ID, stamp
+from tacit.privacy.ledger.schema import DATA_SET
+from tacit.privacy.ledger.sqlite_file import stamp
 from tacit.privacy.ledger.statement import statement
 from tacit.privacy.ledger.transfer import export, read_export
-from tacit.privacy.ledger.transfer import restore as restore_rows
 
 __all__ = ["Ledger"]
 
@@ -90,14 +87,14 @@ class Ledger:
         database = Database.at(location)
         document = None if restore is None else read_export(restore)
         if database.file is None:
-            _fill(database, document)
+            fill(database, document)
         elif cls.exists(location):
             raise LedgerError(f"{database.where} exists already; it was left as it is")
         else:
             # a ledger is made aside and takes its name when it is whole
             with write_atomically(database.file, mode=0o600) as draft:
                 stamp(Path(draft.name))
-                _fill(Database.at(Path(draft.name)), document)
+                fill(Database.at(Path(draft.name)), document)
         return cls.open(location)
 
     @classmethod
@@ -112,22 +109,7 @@ class Ledger:
         tacit.privacy.errors.LedgerError: there is no ledger at no such file; make one with `tacit ledger create`
         """
         database = Database.at(location)
-        with database.reading() as connection:
-            _check_sound(database, connection)
-            revision = current_revision(connection)
-        if revision is None:
-            raise LedgerError(f"there is no ledger at {database.where}; make one with `tacit ledger create`")
-        if revision not in REVISIONS:
-            raise LedgerError(
-                f"the ledger {database.where} has schema version {revision}, which this tacit does not know; "
-                "update tacit"
-            )
-        if revision != HEAD:
-            with database.writing() as connection:
-                _lock_schema(database, connection)
-                migrate(connection)
-        with database.reading() as connection:
-            return cls(database, _secret(connection))
+        return cls(database, open_database(database))
 
     @classmethod
     def exists(cls, location: str | Path) -> bool:
@@ -143,6 +125,15 @@ class Ledger:
             return os.path.lexists(database.file)
         with database.reading() as connection:
             return current_revision(connection) is not None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Ledger:
+        """Itself: a copy of the handle is the same ledger, so what holds one can be copied."""
+        return self
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Where the ledger is: who unpickles it must be able to open it. Neither secret nor password travels."""
+        file, url = self._database.file, self._database.engine.url
+        return Ledger.open, (url._replace(password=None).render_as_string() if file is None else str(file),)
 
     @property
     def location(self) -> str:
@@ -371,39 +362,3 @@ class Ledger:
     def _writing(self) -> Iterator[Rows]:
         with self._database.writing() as connection:
             yield Rows(connection, self._secret)
-
-
-def _fill(database: Database, document: Mapping[str, Any] | None) -> None:
-    """Make the tables and the secret, or those of an export, in one transaction."""
-    secret = secrets.token_bytes(32) if document is None else bytes.fromhex(document["secret"])
-    with database.writing() as connection:
-        _lock_schema(database, connection)
-        if current_revision(connection) is not None:
-            raise LedgerError(f"there is a ledger at {database.where} already; it was left as it is")
-        migrate(connection)
-        rows = Rows(connection, secret)
-        rows.add(LEDGER, id=1, secret=secret, time=now() if document is None else document["time"])
-        if document is not None:
-            restore_rows(rows, document)
-
-
-def _lock_schema(database: Database, connection: Connection) -> None:
-    """Let one process at a time change the schema; SQLite's writing transactions do so anyway."""
-    if database.file is None:
-        connection.execute(text(f"SELECT pg_advisory_xact_lock({APPLICATION_ID})"))
-
-
-def _check_sound(database: Database, connection: Connection) -> None:
-    if database.file is not None:
-        # the quick check would miss a damaged index, through which rows are not found
-        verdict = connection.execute(text("PRAGMA integrity_check(1)")).scalar()
-        if verdict != "ok":
-            raise LedgerError(f"the ledger {database.where} is damaged ({verdict}); restore it from an export")
-
-
-def _secret(connection: Connection) -> bytes:
-    secret = connection.execute(select(LEDGER.c.secret)).scalar()
-    if secret is None:
-        raise LedgerError("the ledger is damaged: it has lost its secret; restore it from an export")
-    Rows(connection, bytes(secret)).find(LEDGER)
-    return bytes(secret)

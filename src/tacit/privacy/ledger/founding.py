@@ -1,0 +1,75 @@
+"""A ledger's beginning and opening: its tables, its secret, and whether its file is whole."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, select, text
+
+from tacit.privacy.errors import LedgerError
+from tacit.privacy.ledger.book import now
+from tacit.privacy.ledger.database import Database
+from tacit.privacy.ledger.migrate import HEAD, REVISIONS, current_revision, migrate
+from tacit.privacy.ledger.rows import Rows
+from tacit.privacy.ledger.schema import LEDGER
+from tacit.privacy.ledger.sqlite_file import APPLICATION_ID
+from tacit.privacy.ledger.transfer import restore
+
+__all__ = ["fill", "open_database"]
+
+
+def fill(database: Database, document: Mapping[str, Any] | None) -> None:
+    """Make the tables and the secret, or those of an export, in one transaction."""
+    secret = secrets.token_bytes(32) if document is None else bytes.fromhex(document["secret"])
+    with database.writing() as connection:
+        _lock_schema(database, connection)
+        if current_revision(connection) is not None:
+            raise LedgerError(f"there is a ledger at {database.where} already; it was left as it is")
+        migrate(connection)
+        rows = Rows(connection, secret)
+        rows.add(LEDGER, id=1, secret=secret, time=now() if document is None else document["time"])
+        if document is not None:
+            restore(rows, document)
+
+
+def open_database(database: Database) -> bytes:
+    """Check an existing ledger, bring an older schema up to date, and return its secret."""
+    with database.reading() as connection:
+        _check_sound(database, connection)
+        revision = current_revision(connection)
+    if revision is None:
+        raise LedgerError(f"there is no ledger at {database.where}; make one with `tacit ledger create`")
+    if revision not in REVISIONS:
+        raise LedgerError(
+            f"the ledger {database.where} has schema version {revision}, which this tacit does not know; update tacit"
+        )
+    if revision != HEAD:
+        with database.writing() as connection:
+            _lock_schema(database, connection)
+            migrate(connection)
+    with database.reading() as connection:
+        return _secret(connection)
+
+
+def _lock_schema(database: Database, connection: Connection) -> None:
+    """Let one process at a time change the schema; SQLite's writing transactions do so anyway."""
+    if database.file is None:
+        connection.execute(text(f"SELECT pg_advisory_xact_lock({APPLICATION_ID})"))
+
+
+def _check_sound(database: Database, connection: Connection) -> None:
+    if database.file is not None:
+        # the quick check would miss a damaged index, through which rows are not found
+        verdict = connection.execute(text("PRAGMA integrity_check(1)")).scalar()
+        if verdict != "ok":
+            raise LedgerError(f"the ledger {database.where} is damaged ({verdict}); restore it from an export")
+
+
+def _secret(connection: Connection) -> bytes:
+    secret = connection.execute(select(LEDGER.c.secret)).scalar()
+    if secret is None:
+        raise LedgerError("the ledger is damaged: it has lost its secret; restore it from an export")
+    Rows(connection, bytes(secret)).find(LEDGER)
+    return bytes(secret)
