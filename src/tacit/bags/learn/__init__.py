@@ -1,0 +1,27 @@
+"""Learn from label totals: additive models from curated bags without loss, and estimators for random bags."""
+
+from tacit.bags.learn.additive import AdditiveModel
+from tacit.bags.learn.crosses import GradientDescent, Lbfgs, Solver
+from tacit.bags.learn.evaluation import Calibration, Evaluation, evaluate
+from tacit.bags.learn.parts import MLP, Cross, Module, Part, Tree
+from tacit.bags.learn.penalty import NoiseRidge, Penalty, Ridge
+from tacit.bags.learn.training import Training
+
+__all__ = [
+    "MLP",
+    "AdditiveModel",
+    "Calibration",
+    "Cross",
+    "Evaluation",
+    "GradientDescent",
+    "Lbfgs",
+    "Module",
+    "NoiseRidge",
+    "Part",
+    "Penalty",
+    "Ridge",
+    "Solver",
+    "Training",
+    "Tree",
+    "evaluate",
+]

@@ -1,0 +1,95 @@
+"""How far a part's outputs are drawn to 0, so that noise in totals is not learned."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["NoiseRidge", "Penalty", "Ridge"]
+
+Floats = NDArray[np.float64]
+
+
+class Penalty(Protocol):
+    """What is added to the sum of row losses: half the sum over cells of strength times squared output.
+
+    Examples
+    --------
+    >>> penalty: Penalty = Ridge(l2=1.0)
+    >>> penalty.strengths(np.zeros(2), np.zeros(2))
+    array([1., 1.])
+    """
+
+    def strengths(self, curvature: Floats, noise: Floats, /) -> Floats:
+        """Return one strength a cell, from the loss's curvature over its rows and its noise variance."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ridge:
+    """The same strength for every cell; 0 leaves the maximum likelihood fit.
+
+    Examples
+    --------
+    >>> Ridge(l2=0.5).strengths(np.ones(2), np.zeros(2))
+    array([0.5, 0.5])
+    """
+
+    l2: float
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.l2) and self.l2 >= 0):
+            raise InvalidInput(f"l2 must be a finite number >= 0, got {self.l2!r}")
+
+    def strengths(self, curvature: Floats, noise: Floats, /) -> Floats:  # noqa: ARG002
+        """Return ``l2`` for every cell.
+
+        Examples
+        --------
+        >>> Ridge(l2=0.0).strengths(np.ones(1), np.ones(1))
+        array([0.])
+        """
+        return np.full(len(curvature), float(self.l2))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoiseRidge:
+    """The strength that is best on average for a cell of known noise: (1 + v/a)/spread^2.
+
+    To second order a cell with curvature a (rows times the loss's second derivative) and a total with noise of
+    variance v is estimated as (a w + e)/(a + s), e of variance a + v, w the true weight. With w of mean 0 and
+    variance spread^2 the mean squared error (s^2 spread^2 + a + v)/(a + s)^2 is least at s = (1 + v/a)/spread^2.
+    Without noise this is ridge regression with prior variance spread^2.
+
+    Parameters
+    ----------
+    spread
+        How large the weights are thought to be (standard deviation, in logits for the log loss).
+
+    Examples
+    --------
+    >>> NoiseRidge(spread=0.5).strengths(np.array([25.0, 25.0]), np.array([0.0, 50.0]))
+    array([ 4., 12.])
+    """
+
+    spread: float = 1.0
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.spread) and self.spread > 0):
+            raise InvalidInput(f"spread must be a finite number > 0, got {self.spread!r}")
+
+    def strengths(self, curvature: Floats, noise: Floats, /) -> Floats:
+        """Return (1 + v/a)/spread^2 for each cell.
+
+        Examples
+        --------
+        >>> NoiseRidge(spread=1.0).strengths(np.array([1.0]), np.array([1.0]))
+        array([2.])
+        """
+        # an empty cell has no curvature: it is held at 0 all the more
+        return np.asarray((1 + noise / np.maximum(curvature, 1e-3)) / self.spread**2)
