@@ -63,6 +63,7 @@ def test_small_scales_are_refused():
 @pytest.mark.parametrize("coordinates", [2, 3, 7, 1000])
 def test_a_root_that_is_not_rational_is_taken_low(coordinates):
     noise = CoordinateNoise.for_privacy(1.0, delta=1e-6, sensitivity=2048, coordinates=coordinates)
-    effective = noise.loss().scale
-    assert coordinates * noise.scale**2 - effective**2 >= 16**2
+    loss = noise.loss()
+    g = coordinates * 2048 // loss.sensitivity
+    assert coordinates * noise.scale**2 - (g * loss.scale) ** 2 >= (16 * g) ** 2
     assert noise.guarantee(unit=Unit.RECORD, delta=1e-6).epsilon <= 1.0
