@@ -1,0 +1,306 @@
+"""Labels that published totals fix exactly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array, vstack
+
+from tacit.bags.attack.components import Effort, Solved, solve
+from tacit.bags.attack.membership import read_totals
+from tacit.bags.attack.propagation import nested_differences
+from tacit.bags.attack.row_space import combinations
+from tacit.bags.attack.system import Cells, collapse, system_of
+from tacit.bags.losses import SquaredLoss
+from tacit.bags.partition import BagRelease
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["Determined", "determined", "labels_from_sums", "labels_from_totals"]
+
+Floats = NDArray[np.float64]
+Progress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Determined:
+    """Which labels follow from the totals, with certainty.
+
+    Parameters
+    ----------
+    labels
+        The label of each row, NaN where the totals leave more than one.
+    undecided
+        Rows for which that could not be found out: their component was too large to search.
+    cells
+        Groups of rows that are in the same bags.
+    components, searched
+        Connected components left after propagation, and how many of them were searched to the end.
+
+    Examples
+    --------
+    >>> found = labels_from_totals([[1, 0], [1, 0], [0, 1]], [[1], [1]])
+    >>> found.labels
+    array([nan, nan,  1.])
+    >>> print(found)
+    1 of 3 labels is fixed by the totals, 2 are not
+    """
+
+    labels: Floats
+    undecided: NDArray[np.bool_]
+    cells: int
+    components: int
+    searched: int
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return len(self.labels)
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Whether each row's label is fixed."""
+        return ~np.isnan(self.labels)
+
+    @property
+    def count(self) -> int:
+        """How many labels are fixed."""
+        return int(self.known.sum())
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the counts as plain JSON.
+
+        Examples
+        --------
+        >>> labels_from_totals([[1], [1]], [[2]]).to_json()["determined"]
+        2
+        """
+        return {
+            "rows": self.rows,
+            "determined": self.count,
+            "undecided": int(self.undecided.sum()),
+            "cells": self.cells,
+            "components": self.components,
+            "searched": self.searched,
+        }
+
+    def __str__(self) -> str:
+        fixed, unknown = self.count, int(self.undecided.sum())
+        rest = self.rows - fixed - unknown
+        doubt = f", {unknown:,} in components too large to search stay undecided" if unknown else ""
+        verbs = ("is" if fixed == 1 else "are", "is" if rest == 1 else "are")
+        return f"{fixed:,} of {self.rows:,} labels {verbs[0]} fixed by the totals, {rest:,} {verbs[1]} not{doubt}"
+
+
+def determined(
+    release: BagRelease,
+    table: object,
+    *,
+    whole: bool = False,
+    effort: Effort | None = None,
+    progress: Progress = lambda _a, _b: None,
+) -> Determined:
+    """Find the labels that a release of exact totals fixes, for whoever has the features.
+
+    Bags of one and bags of equal labels are the obvious cases; then come bags that are the rest of a larger one,
+    bounds that bags set on each other, the row space of the membership matrix, and in components that are small enough
+    a search of all solutions. Sound always; complete wherever no row is ``undecided``. Noised totals fix nothing.
+
+    Parameters
+    ----------
+    release
+        Totals by partitions, or random bags.
+    table
+        The features of the same rows, in any order for partitions; in the table's order for random bags.
+    whole
+        For the squared loss with declared bounds: labels are known to be whole numbers. Otherwise only sums and
+        differences of its totals are used, in floating point.
+    effort
+        How large a component is searched.
+    progress
+        Called with the components done and known so far.
+
+    Returns
+    -------
+    Determined
+        The labels in the order of the rows of ``table``.
+
+    References
+    ----------
+    docs/proofs/bags_attack.md.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from tacit.bags.losses import LogLoss
+    >>> from tacit.bags.partition import Feature, Partition
+    >>> from tacit.privacy import NoGuarantee
+    >>> people = pa.table({"city": ["bonn", "bonn", "rome"]})
+    >>> by_city = Partition(features=(Feature("city"),), keys=pa.table({"city": ["bonn", "rome"]}),
+    ...                     counts=np.array([2, 1]), totals=np.array([[1.0], [0.0]]))
+    >>> release = BagRelease(partitions=(by_city,), loss=LogLoss(), guarantee=NoGuarantee(reason="exact"),
+    ...                      seeded=False, label="ill", mechanism={"name": "exact"})
+    >>> determined(release, people).labels
+    array([nan, nan,  0.])
+    """
+    published = read_totals(release, table).exact()
+    lower, upper = release.loss.bounds
+    if not isinstance(release.loss, SquaredLoss):
+        most = float(upper[0])
+    elif whole:
+        most = _whole_range(float(lower[0]), float(upper[0]))
+        published = published.shifted(-float(lower[0]))
+    else:
+        return labels_from_sums(published.membership, published.totals)
+    low, high = published.whole_bounds()
+    found = labels_from_totals(
+        published.membership,
+        low,
+        greatest=high,
+        most=int(most) if math.isfinite(most) else int(high.max(initial=0)) + 1,
+        groups=published.groups,
+        effort=effort,
+        progress=progress,
+    )
+    return found if not whole else _unshifted(found, float(lower[0]))
+
+
+def labels_from_totals(
+    membership: Any,  # noqa: ANN401
+    totals: ArrayLike,
+    *,
+    greatest: ArrayLike | None = None,
+    most: int = 1,
+    groups: ArrayLike | None = None,
+    effort: Effort | None = None,
+    progress: Progress = lambda _a, _b: None,
+) -> Determined:
+    """Find the labels that totals of 0/1, counted or one-hot labels fix.
+
+    Parameters
+    ----------
+    membership
+        Rows x bags, 1 where the row is in the bag; dense or sparse.
+    totals
+        Bags x targets. One target: labels 0, ..., ``most``. Several: the counts of each class.
+    greatest
+        Where totals are known only to lie in a range: its upper end, and ``totals`` its lower.
+    most
+        The greatest label, for one target.
+    groups
+        A number for each bag; bags of one group are disjoint (a partition). Default: each bag by itself.
+    effort
+        How large a component is searched.
+    progress
+        Called with the components done and known so far.
+
+    Returns
+    -------
+    Determined
+        Labels are 0, ..., ``most``, or the number of the class.
+
+    Examples
+    --------
+    Nobody is in a bag of one, and still the three totals fix all labels:
+
+    >>> labels_from_totals([[1, 0, 1], [1, 1, 0], [0, 1, 1]], [[2], [1], [1]]).labels
+    array([1., 1., 0.])
+    """
+    rows = csr_array(membership).astype(np.int64)
+    low = _whole(totals, rows.shape[1])
+    high = low if greatest is None else _whole(greatest, rows.shape[1])
+    cells = collapse(rows)
+    group = np.arange(rows.shape[1]) if groups is None else np.asarray(groups)
+    rest, rest_low, rest_high = nested_differences(cells.incidence, low, high, groups=group)
+    wider = Cells(
+        of_row=cells.of_row,
+        sizes=cells.sizes,
+        incidence=csr_array(vstack([cells.incidence, rest], format="csr")),
+    )
+    system = system_of(wider, low=np.vstack([low, rest_low]), high=np.vstack([high, rest_high]), most=most)
+    solved = solve(system, effort=effort, progress=progress)
+    labels = _labels(cells, solved, most=most)
+    decided = solved.decided.reshape(-1, len(cells.sizes)).all(axis=0)
+    return Determined(
+        labels=labels[cells.of_row],
+        undecided=(np.isnan(labels) & ~decided)[cells.of_row],
+        cells=len(cells.sizes),
+        components=solved.components,
+        searched=solved.searched,
+    )
+
+
+def labels_from_sums(membership: Any, totals: ArrayLike) -> Determined:  # noqa: ANN401
+    """Find the labels, any real numbers, that sums and differences of totals give; in floating point.
+
+    A label follows if and only if its row is alone in its cell and the row space of the membership matrix singles it
+    out. Rows of components beyond what can be worked through stay undecided.
+
+    Parameters
+    ----------
+    membership
+        Rows x bags, 1 where the row is in the bag.
+    totals
+        Bags x 1.
+
+    Examples
+    --------
+    >>> labels_from_sums([[1, 1], [1, 1], [1, 0]], [[7.5], [5.0]]).labels
+    array([nan, nan, 2.5])
+    """
+    rows = csr_array(membership).astype(np.int64)
+    cells, sums = collapse(rows), np.asarray(totals, dtype=np.float64)[:, 0]
+    of_cell = np.full(len(cells.sizes), np.nan)
+    singled, complete = combinations(cells.incidence)
+    for cell, multipliers in singled:
+        if cells.sizes[cell] == 1:
+            of_cell[cell] = multipliers @ sums
+    undecided = np.isnan(of_cell) & (cells.sizes == 1) & (not complete)
+    return Determined(
+        labels=of_cell[cells.of_row],
+        undecided=undecided[cells.of_row],
+        cells=len(cells.sizes),
+        components=1,
+        searched=int(complete),
+    )
+
+
+def _labels(cells: Cells, solved: Solved, *, most: int) -> Floats:
+    """The label of each cell's rows, NaN where they may differ or vary."""
+    lower, upper = (bound.reshape(-1, len(cells.sizes)) for bound in (solved.lower, solved.upper))
+    if len(lower) > 1:
+        chosen = lower == cells.sizes
+        return np.where(chosen.any(axis=0), chosen.argmax(axis=0), np.nan)
+    value, sizes = lower[0], cells.sizes
+    same = (value == 0) | (value == sizes * most) | (sizes == 1)
+    return np.where((lower[0] == upper[0]) & same, value / sizes, np.nan)
+
+
+def _whole(totals: ArrayLike, bags: int) -> NDArray[np.int64]:
+    numbers = np.asarray(totals, dtype=np.float64)
+    if numbers.ndim != 2 or len(numbers) != bags:
+        raise InvalidInput(f"totals must have a row for each of {bags} bags, got shape {numbers.shape}")
+    whole = np.round(numbers)
+    if not np.isfinite(numbers).all() or (np.abs(numbers - whole) > 1e-6).any():
+        raise InvalidInput("totals must be whole numbers: noised ones fix no label")
+    return whole.astype(np.int64)
+
+
+def _whole_range(lower: float, upper: float) -> float:
+    if not (math.isfinite(lower) and math.isfinite(upper)) or lower != round(lower) or upper != round(upper):
+        raise InvalidInput(f"whole must stand with declared whole bounds of the loss, got {lower:g} to {upper:g}")
+    return upper - lower
+
+
+def _unshifted(found: Determined, by: float) -> Determined:
+    return Determined(
+        labels=found.labels + by,
+        undecided=found.undecided,
+        cells=found.cells,
+        components=found.components,
+        searched=found.searched,
+    )

@@ -1,0 +1,168 @@
+"""What an outsider with the features makes of a release: which rows are in which bags, and each bag's totals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from tacit.bags.attack.system import membership_of
+from tacit.bags.partition import BagRelease, Partition, RandomBags
+from tacit.data import load_table
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["Published", "read_totals"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Published:
+    """Bags of rows and their totals.
+
+    Parameters
+    ----------
+    membership
+        Rows x bags.
+    totals
+        Bags x targets; for Bernoulli labels of random bags the draw.
+    variance
+        Of the noise in each bag's totals; 0 where they are exact.
+    groups
+        The partition of each bag; random bags are groups of their own.
+    bernoulli
+        Whether ``totals`` are draws with the bag's means.
+
+    Examples
+    --------
+    >>> from tacit.bags.attack.system import membership_of
+    >>> bags = Published(membership=membership_of([[0, 0, 1]], bags=[2]), totals=np.array([[1.0], [1.0]]),
+    ...                  variance=np.array([0.0, 4.0]), groups=np.zeros(2, dtype=np.int64), bernoulli=False)
+    >>> bags.exact().totals
+    array([[1.]])
+    """
+
+    membership: csr_array
+    totals: Floats
+    variance: Floats
+    groups: NDArray[np.int64]
+    bernoulli: bool
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """Rows in each bag."""
+        return np.asarray(self.membership.sum(axis=0), dtype=np.int64)
+
+    def exact(self) -> Published:
+        """Return the bags whose totals have no noise.
+
+        Examples
+        --------
+        >>> Published.exact.__name__
+        'exact'
+        """
+        keep = np.flatnonzero(self.variance == 0)
+        return replace(
+            self,
+            membership=csr_array(self.membership[:, keep]),
+            totals=self.totals[keep],
+            variance=self.variance[keep],
+            groups=self.groups[keep],
+        )
+
+    def shifted(self, by: float) -> Published:
+        """Return the totals as they would be with ``by`` added to every label.
+
+        Examples
+        --------
+        >>> Published.shifted.__name__
+        'shifted'
+        """
+        return replace(self, totals=self.totals + by * self.sizes[:, None])
+
+    def whole_bounds(self) -> tuple[Floats, Floats]:
+        """Return between which numbers the true totals lie.
+
+        A draw of 1 says that the bag has a one, a draw of 0 that it has not only ones.
+
+        Examples
+        --------
+        >>> Published.whole_bounds.__name__
+        'whole_bounds'
+        """
+        if not self.bernoulli:
+            return self.totals, self.totals
+        return self.totals, self.totals + self.sizes[:, None] - 1
+
+
+def read_totals(release: BagRelease, table: object) -> Published:
+    """Put the rows of ``table`` into the bags of a release.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from tacit.bags.losses import LogLoss
+    >>> from tacit.privacy import NoGuarantee
+    >>> release = BagRelease(random=RandomBags(rows=np.array([[0, 2]]), labels=np.array([[0.5]])), loss=LogLoss(),
+    ...                      guarantee=NoGuarantee(reason="exact"), seeded=False, label="y", mechanism={"name": "m"})
+    >>> read_totals(release, pa.table({"x": [1, 2, 3]})).membership.toarray().ravel()
+    array([1, 0, 1])
+    """
+    if release.random is not None:
+        rows = int(load_table(table).count().execute())
+        return _random(release.random, _check_rows(rows, release.rows))
+    assigned = [part.assign(table) for part in release.partitions]
+    _check_rows(len(assigned[0]), release.rows)
+    for part, of_row in zip(release.partitions, assigned, strict=True):
+        _check_counts(part, of_row)
+    sizes = [len(part) for part in release.partitions]
+    return Published(
+        membership=membership_of(assigned, bags=sizes),
+        totals=np.vstack([part.totals for part in release.partitions]),
+        variance=np.repeat([part.variance for part in release.partitions], sizes),
+        groups=np.repeat(np.arange(len(sizes)), sizes),
+        bernoulli=False,
+    )
+
+
+def _random(bags: RandomBags, rows: int) -> Published:
+    if bags.rows.size and int(bags.rows.max()) >= rows:
+        raise InvalidInput(f"features must have the {int(bags.rows.max()) + 1} rows that the bags name, got {rows}")
+    count, size = len(bags), bags.size
+    bag = np.repeat(np.arange(count), size)
+    ones = np.ones(count * size, dtype=np.int64)
+    times = 1 if bags.bernoulli else size
+    return Published(
+        membership=csr_array((ones, (bags.rows.ravel(), bag)), shape=(rows, count)),
+        totals=_near_whole(bags.labels * times) if bags.variance == 0 else bags.labels * times,
+        variance=np.full(count, bags.variance * times**2),
+        groups=np.arange(count),
+        bernoulli=bags.bernoulli,
+    )
+
+
+def _near_whole(totals: Floats) -> Floats:
+    """A share times the size of its bag, without the rounding of the division."""
+    whole = np.round(totals)
+    return np.where(np.abs(totals - whole) < 1e-6, whole, totals)
+
+
+def _check_rows(rows: int, stated: int | None) -> int:
+    if stated is not None and rows != stated:
+        raise InvalidInput(f"features must have the {stated} rows that the bags were made from, got {rows}")
+    return rows
+
+
+def _check_counts(part: Partition, of_row: NDArray[np.int64]) -> None:
+    if part.count_variance or part.counts.dtype.kind == "f":
+        return
+    found = np.bincount(of_row[of_row >= 0], minlength=len(part))
+    wrong = np.flatnonzero(found != part.counts)
+    if len(wrong):
+        key = ", ".join(f"{name} = {part.keys[name][int(wrong[0])].as_py()}" for name in part.columns)
+        raise InvalidInput(
+            f"features must be the rows that the bags were made from: the bag {key} has {int(part.counts[wrong[0]])} "
+            f"rows, got {int(found[wrong[0]])}"
+        )
