@@ -1,5 +1,7 @@
 """Build label totals of bags, exactly or under a guarantee."""
 
+from tacit.bags.protect.choice import ChosenSets, choose_sets
+from tacit.bags.protect.consistency import Reconciled, make_consistent
 from tacit.bags.protect.curation import curate
 from tacit.bags.protect.drawing import BernoulliDraw, Proportions, draw
 from tacit.bags.protect.engine import DuckDBEngine
@@ -9,6 +11,7 @@ from tacit.bags.protect.spark import SparkEngine
 
 __all__ = [
     "BernoulliDraw",
+    "ChosenSets",
     "DropSmall",
     "DuckDBEngine",
     "GaussianNoise",
@@ -16,7 +19,10 @@ __all__ = [
     "LaplaceNoise",
     "MergeSmall",
     "Proportions",
+    "Reconciled",
     "SparkEngine",
+    "choose_sets",
     "curate",
     "draw",
+    "make_consistent",
 ]
