@@ -49,7 +49,7 @@ from tacit.scores.server.reservation import labels_budget, scores_reserved, team
 from tacit.scores.server.schema import COMPETITION, FILE, INVITE, SERVER, SUBMISSION, TEAM
 from tacit.scores.server.settings import Settings
 from tacit.scores.server.submission import Submission, Writer, state_place
-from tacit.scores.server.terms import Terms, check_line
+from tacit.scores.server.terms import SLUG, Terms, check_line
 from tacit.scores.server.tokens import hash_token, new_token
 
 __all__ = ["Engine"]
@@ -168,6 +168,18 @@ class Engine:
             return Anyone()
         self._known[digest] = _team(row)
         return self._known[digest]
+
+    def knows(self, token: str) -> bool:
+        """Tell, without asking the database, whether a token was seen to be a team's.
+
+        Examples
+        --------
+        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+        >>> engine.knows("tacit_team_guessed")
+        False
+        >>> engine.close()
+        """
+        return hash_token(token) in self._known
 
     def create_competition(self, terms: Terms, *, features: bytes, labels: bytes) -> Competition:
         r"""Create a competition from two CSV files; the labels are encrypted before they are stored.
@@ -642,10 +654,12 @@ _COMPETITIONS = select(
 
 
 def _find(connection: Connection, slug: str, *, lock: bool = False) -> RowMapping:
+    if not SLUG.fullmatch(slug):  # PostgreSQL takes no text with a zero byte
+        raise NotFound(f"there is no competition {ascii(slug[:64])}")
     query = _COMPETITIONS.where(COMPETITION.c.slug == slug)
     row = connection.execute(query.with_for_update(of=COMPETITION) if lock else query).mappings().first()
     if row is None:
-        raise NotFound(f"there is no competition {slug[:64]!r}")
+        raise NotFound(f"there is no competition {ascii(slug[:64])}")
     return row
 
 

@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
 from sqlalchemy import Connection, insert, select, update
 
 from tacit.scores.protect import Finding
@@ -114,8 +115,8 @@ def _store(connection: Connection, row: Mapping[str, Any], findings: tuple[Findi
                 number=row["number"],
                 finding=finding.check,
                 reason=finding.reason,
-                measured=finding.measured,
-                boundary=finding.limit,
+                measured=float(np.nan_to_num(finding.measured)),  # JSON has no infinity
+                boundary=float(np.nan_to_num(finding.limit)),
             )
         )
     connection.execute(update(SUBMISSION).where(*mine).values(inspected=True))

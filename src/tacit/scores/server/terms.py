@@ -10,10 +10,11 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, check_delta
 from tacit.scores.protect import Setting
 
-__all__ = ["Terms", "check_line"]
+__all__ = ["SLUG", "Terms", "check_line"]
 
-_SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
+SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _NAME, _DESCRIPTION = 200, 20_000
+_SCORES, _COMPOSED = 10**9, 10**5  # scores in all; with a delta each is a distribution to compose
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,12 +59,18 @@ class Terms:
     again: bool = False
 
     def __post_init__(self) -> None:
-        if not _SLUG.fullmatch(self.slug):
+        if not SLUG.fullmatch(self.slug):
             raise InvalidInput(f"slug must be 1 to 64 small letters, digits and inner hyphens, got {self.slug[:80]!r}")
         check_line(self.name, name="name", longest=_NAME)
-        if len(self.description) > _DESCRIPTION or "\x00" in self.description:
+        if len(self.description) > _DESCRIPTION or not _is_text(self.description):
             raise InvalidInput(f"description must be text of at most {_DESCRIPTION} characters")
         check_count(self.most_teams, name="most_teams")
+        most = _SCORES if self.delta == 0 else _COMPOSED
+        if self.most_teams * self.setting.budget.per_team > most:
+            raise InvalidInput(
+                f"most_teams times per_team must be at most {most}{' with a delta' if self.delta else ''}, "
+                f"got {self.most_teams} times {self.setting.budget.per_team}"
+            )
         check_delta(self.delta)
         _check_dates(self.opens, self.closes)
 
@@ -79,6 +86,14 @@ def check_line(value: str, *, name: str, longest: int) -> str:
     if not value.strip() or not value.isprintable() or len(value) > longest:
         raise InvalidInput(f"{name} must be one line of 1 to {longest} printable characters, got {value[:40]!r}")
     return value
+
+
+def _is_text(value: str) -> bool:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return "\x00" not in value  # PostgreSQL takes none
 
 
 def _check_dates(opens: datetime | None, closes: datetime | None) -> None:
