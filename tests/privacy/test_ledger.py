@@ -415,8 +415,8 @@ class TestDatabase:
         assert ledger.rebuild("adult").spent == 0.5
 
     def test_an_old_schema_is_brought_up_to_date(self, location, monkeypatch):
-        monkeypatch.setattr("tacit.privacy.ledger.ledger.migrate", lambda connection: migrate(connection, to="0001"))
-        monkeypatch.setattr("tacit.privacy.ledger.ledger.HEAD", "0001")
+        monkeypatch.setattr("tacit.privacy.ledger.founding.migrate", lambda connection: migrate(connection, to="0001"))
+        monkeypatch.setattr("tacit.privacy.ledger.founding.HEAD", "0001")
         old = Ledger.create(location)
         register(old)
         old.charge("adult", label(0.5), purpose="a")

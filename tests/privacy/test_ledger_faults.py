@@ -198,8 +198,8 @@ class TestKills:
 
 def create_old_ledger(location, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("tacit.privacy.ledger.ledger.migrate", lambda connection: migrate(connection, to="0001"))
-        patch.setattr("tacit.privacy.ledger.ledger.HEAD", "0001")
+        patch.setattr("tacit.privacy.ledger.founding.migrate", lambda connection: migrate(connection, to="0001"))
+        patch.setattr("tacit.privacy.ledger.founding.HEAD", "0001")
         ledger = Ledger.create(location)
         ledger.register([0, 1], name="adult", budget=PLENTY)
         ledger.charge("adult", TENTH, purpose="a")
