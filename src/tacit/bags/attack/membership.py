@@ -82,6 +82,16 @@ class Published:
         """
         return replace(self, totals=self.totals + by * self.sizes[:, None])
 
+    def expected_totals(self) -> Floats:
+        """Return the totals; for Bernoulli draws an unbiased guess of them.
+
+        Examples
+        --------
+        >>> Published.expected_totals.__name__
+        'expected_totals'
+        """
+        return self.totals * self.sizes[:, None] if self.bernoulli else self.totals
+
     def whole_bounds(self) -> tuple[Floats, Floats]:
         """Return between which numbers the true totals lie.
 
