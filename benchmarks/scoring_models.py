@@ -32,7 +32,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tacit.data import adult, digits, iris, satellite, titanic
 
-__all__ = ["MODELS", "HonestModel", "Scored", "each_prediction", "held_out", "predictions_of"]
+__all__ = ["MODELS", "HonestModel", "Scored", "each_prediction", "held_out", "one_split", "predictions_of"]
 
 Table = NDArray[np.float64]
 
@@ -152,16 +152,25 @@ class Scored:
 
 def held_out(name: str, *, folds: int = 2, seed: int = 0) -> Scored:
     """Return a set with its folds; for Adult 8,000 rows train and 16,281 others are scored."""
-    data = {"titanic": titanic, "satellite": satellite, "iris": iris, "digits": digits, "adult": adult}[name]()
-    X = data.one_hot().values if name in ("titanic", "adult") else data.X
-    X, y = np.asarray(X, dtype=np.float64), data.codes
     if name == "adult":
-        order = np.random.default_rng(seed).permutation(len(y))
-        chosen = np.concatenate([order[:16_281], order[16_281:24_281]])
-        parts = ((np.arange(16_281, 24_281), np.arange(16_281)),)
-        return Scored(name=name, X=X[chosen], labels=y[chosen], classes=2, parts=parts)
+        return one_split(name, scored=16_281, trained=8_000, seed=seed)
+    X, y = _read(name)
     split = StratifiedKFold(folds, shuffle=True, random_state=seed).split(X, y)
     return Scored(name=name, X=X, labels=y, classes=int(y.max()) + 1, parts=tuple(split))
+
+
+def one_split(name: str, *, scored: int, trained: int, seed: int) -> Scored:
+    """Return a set whose first ``scored`` rows are predicted by models of the next ``trained`` ones."""
+    X, y = _read(name)
+    chosen = np.random.default_rng(seed).permutation(len(y))[: scored + trained]
+    parts = ((np.arange(scored, len(chosen)), np.arange(scored)),)
+    return Scored(name=name, X=X[chosen], labels=y[chosen], classes=int(y.max()) + 1, parts=parts)
+
+
+def _read(name: str) -> tuple[Table, NDArray[np.int64]]:
+    data = {"titanic": titanic, "satellite": satellite, "iris": iris, "digits": digits, "adult": adult}[name]()
+    X = data.one_hot().values if name in ("titanic", "adult") else data.X
+    return np.asarray(X, dtype=np.float64), data.codes
 
 
 def predictions_of(model: HonestModel, data: Scored, *, seed: int = 0) -> Table:
