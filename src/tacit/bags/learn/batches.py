@@ -14,6 +14,7 @@ import ibis
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.bags.learn.cells import Cells, compare_counts
@@ -86,7 +87,8 @@ def vocabulary(cells: Sequence[Cells]) -> tuple[ColumnCodes, ...]:
         for feature in one.domain.features:
             found.setdefault(feature, []).append(keys[feature.name].combine_chunks())
     return tuple(
-        ColumnCodes(feature=feature, values=pa.concat_arrays(values).unique()) for feature, values in found.items()
+        ColumnCodes(feature=feature, values=_sorted(pa.concat_arrays(values).unique()))
+        for feature, values in found.items()
     )
 
 
@@ -166,6 +168,11 @@ def batches(
             batch = order[first : first + batch_rows] if batch_rows is not None else order
             mine = batch[rank::world]
             yield len(batch), codes[mine], bags[mine]
+
+
+def _sorted(values: pa.Array) -> pa.Array:
+    """In one order whatever bags they come from, so that a seed gives one network."""
+    return values.take(pc.sort_indices(values))
 
 
 def _codes(table: pa.Table, columns: Sequence[ColumnCodes]) -> Codes:

@@ -1,4 +1,4 @@
-"""Fit crosses and trees to bag totals on NumPy: first the crosses, then trees on what is left, then the crosses anew."""
+"""Fit crosses and trees to bag totals on NumPy: the crosses, then trees on what is left, then the crosses anew."""
 
 from __future__ import annotations
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -83,7 +84,7 @@ class CrossProblem:
         """
         rows = parameters.reshape(-1, self.loss.targets)
         ends = np.cumsum([1, *map(len, self.totals)])
-        return rows[0], [rows[a:b] for a, b in zip(ends, ends[1:], strict=False)]
+        return rows[0], [rows[a:b] for a, b in itertools.pairwise(ends)]
 
     def predict(self, parameters: Floats) -> Floats:
         """Return f of each row.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import torch
@@ -23,7 +24,7 @@ class Perceptron(nn.Module):
         self.embeddings = nn.ModuleList(embeddings)
         widths = [sum(one.embedding_dim for one in embeddings), *hidden]
         layers: list[nn.Module] = []
-        for a, b in zip(widths, widths[1:], strict=False):
+        for a, b in itertools.pairwise(widths):
             layers += [nn.Linear(a, b), nn.ReLU()]
         last = nn.Linear(widths[-1], targets)
         nn.init.zeros_(last.weight)

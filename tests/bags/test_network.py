@@ -1,0 +1,268 @@
+"""Networks from bag means attached to rows: the gradient is exact, processes add up, training streams."""
+
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tacit.bags.learn import MLP, AdditiveModel, Cross, Module, NoiseRidge, Ridge, Training, Tree
+from tacit.bags.learn.cells import cells_of
+from tacit.bags.losses import LogLoss
+from tacit.bags.partition import read_bags
+from tacit.privacy.errors import InvalidInput
+
+torch = pytest.importorskip("torch", reason="needs the extra torch")
+from tacit.bags.learn.batches import encode, vocabulary  # noqa: E402
+from tacit.bags.learn.modules import PartModules  # noqa: E402
+from tacit.bags.learn.network import _targets, bag_loss, potential  # noqa: E402
+
+PLAIN = Ridge(l2=0.0)
+CPU = {"device": "cpu", "double": True}
+
+
+class Pinned(torch.nn.Module):
+    """f1 = b0 x1 + b1 or f2 = b1 x1 x2 + b2 x2 of the formula sheet f1; codes are 1 for 0 and 2 for 1."""
+
+    def __init__(self, b, first):
+        super().__init__()
+        self.b, self.first = b, first
+
+    def forward(self, codes):
+        x = (codes - 1).double()
+        b = self.b
+        f = b[0] * x[:, 0] + b[1] if self.first else b[1] * x[:, 0] * x[:, 1] + b[2] * x[:, 1]
+        return f[:, None]
+
+
+def bag_gradient(parts, release, frame, *, share_embeddings=False, seed=0):
+    """The full-batch gradient from bags, and the modules, codes and cells to compute the labels' own."""
+    cells = cells_of(parts, release.partitions)
+    sources = sorted({one.source for one in cells})
+    used = [release.partitions[s] for s in sources]
+    columns = vocabulary(cells)
+    torch.manual_seed(seed)
+    loss = release.loss
+    modules = PartModules(cells, columns, targets=loss.targets, share_embeddings=share_embeddings).double()
+    with torch.no_grad():
+        for parameter in modules.parameters():  # outputs start at 0: no gradient would reach the first layers
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    with encode(frame, columns, used, block_rows=1000) as rows:
+        targets = _targets(cells, used, sources, rows, loss=loss, penalty=PLAIN, like=modules.intercept)
+        codes, bags = torch.from_numpy(rows.codes).long(), torch.from_numpy(rows.bags).long()
+    bag_loss(modules, targets, codes, bags).backward()
+    return modules, codes, targets.cells(bags)
+
+
+def assert_gradient_is_the_labels(modules, codes, cells, loss, labels):
+    ours = [p.grad.clone() for p in modules.parameters() if p.grad is not None]
+    modules.zero_grad()
+    f = modules.intercept + torch.stack(modules.outputs(codes, cells)).sum(dim=0)
+    T = torch.from_numpy(loss.statistic(labels))
+    (potential(loss, f).sum() - (f * T).sum()).backward()
+    theirs = [p.grad for p in modules.parameters() if p.grad is not None]
+    assert len(ours) == len(theirs) > 1
+    assert max(float(t.abs().max()) for t in theirs) > 0.1
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-10, rtol=0)
+
+
+@pytest.mark.parametrize("share", [False, True], ids=["own", "shared"])
+@pytest.mark.parametrize("by", [[("a", "b"), ("b", "c")], [("a", "b", "c")]], ids=["exact", "finer"])
+def test_the_gradient_is_that_of_individual_labels(naive, loss, by, share):
+    frame = naive.rows(300)
+    labels = naive.labels(frame, loss)
+    parts = [MLP(("a", "b"), hidden=(6,), embedding=3), MLP(("b", "c"), hidden=(5, 4), embedding=3), Cross(("b",))]
+    release = naive.release(frame, labels, by, loss)
+    modules, codes, cells = bag_gradient(parts, release, frame, share_embeddings=share)
+    tables = {id(table) for part in list(modules.parts)[:2] for table in part.embeddings}
+    assert len(tables) == (3 if share else 4), "shared parameters are one tensor"
+    assert_gradient_is_the_labels(modules, codes, cells, loss, labels)
+
+
+@pytest.mark.parametrize("by", [[("x1",), ("x1", "x2")], [("x1", "x2")]], ids=["exact", "finer"])
+def test_the_pinned_gradient_of_shared_parameters(naive, by):
+    frame = pd.DataFrame({"x1": [0, 0, 1, 1, 1], "x2": [0, 1, 0, 1, 1]})
+    labels = np.array([1, 0, 1, 1, 0])
+    b = torch.nn.Parameter(torch.tensor([0.3, -0.2, 0.5], dtype=torch.float64))
+    parts = [
+        Module(("x1",), build=lambda *_: Pinned(b, first=True)),
+        Module(("x1", "x2"), build=lambda *_: Pinned(b, first=False)),
+    ]
+    release = naive.release(frame, labels, by, LogLoss())
+    cells = cells_of(parts, release.partitions)
+    sources = sorted({one.source for one in cells})
+    used = [release.partitions[s] for s in sources]
+    columns = vocabulary(cells)
+    modules = PartModules(cells, columns, targets=1, share_embeddings=False).double()
+    with encode(frame, columns, used, block_rows=10) as rows:
+        targets = _targets(cells, used, sources, rows, loss=LogLoss(), penalty=PLAIN, like=modules.intercept)
+        bag_loss(modules, targets, torch.from_numpy(rows.codes).long(), torch.from_numpy(rows.bags).long()).backward()
+    np.testing.assert_allclose(b.grad.numpy(), [-0.277645, -0.055662, 0.771818], atol=5e-7)
+
+
+@pytest.mark.parametrize(
+    "name", ["log", *[pytest.param(name, marks=pytest.mark.slow) for name in ("squared", "cross_entropy", "poisson")]]
+)
+def test_a_network_after_1000_steps_is_that_of_the_labels(naive, name):
+    """Full batches by plain gradient descent, from bags and from rows as bags of one."""
+    loss = naive.losses[name]
+    frame = naive.rows(100)
+    labels = naive.labels(frame, loss)
+    frame["row"] = np.arange(len(frame))
+    parts = [MLP(("a", "b"), hidden=(4,), embedding=2), MLP(("b", "c"), hidden=(4,), embedding=2)]
+    settings = Training(
+        epochs=1000, batch_rows=None, rate=0.05, optimizer=lambda p, rate: torch.optim.SGD(p, lr=rate), **CPU
+    )
+    fits = [
+        AdditiveModel(parts=parts, penalty=PLAIN, solver=settings, random_state=3)
+        .fit(naive.release(frame, labels, by, loss), frame)
+        .decision_function(frame)
+        for by in ([("a", "b"), ("b", "c")], [("a", "b", "c", "row")])
+    ]
+    assert np.ptp(fits[0]) > 0.3
+    np.testing.assert_allclose(fits[0], fits[1], atol=1e-6)
+
+
+def test_crosses_by_batches_reach_the_exact_fit(naive):
+    frame, loss = naive.rows(500), LogLoss()
+    release = naive.release(frame, naive.labels(frame, loss), [("a", "b"), ("c",)], loss)
+    exact = AdditiveModel(penalty=Ridge(l2=1.0)).fit(release, frame).predict_proba(frame)
+    slow = AdditiveModel(
+        penalty=Ridge(l2=1.0), solver=Training(epochs=400, batch_rows=None, rate=0.05, **CPU), random_state=0
+    ).fit(release, frame)
+    np.testing.assert_allclose(slow.predict_proba(frame), exact, atol=1e-3)
+
+
+def test_networks_learn_and_generalise_to_new_combinations(naive):
+    frame, loss = naive.rows(2000), LogLoss()
+    labels = naive.labels(frame, loss)
+    release = naive.release(frame, labels, [("a", "b", "c")], loss)
+    test = naive.rows(2000, seed=7)
+    truth = naive.labels(test, loss, seed=8)
+    model = AdditiveModel(parts=[MLP(("a", "b", "c"))], solver=Training(epochs=20, device="cpu"), random_state=0)
+    result = model.fit(release, frame).evaluate(test, truth)
+    base = -np.mean(np.where(truth, np.log(labels.mean()), np.log(1 - labels.mean())))
+    assert result.loss < base - 0.05
+    unknown = test.head(2).assign(b="never")
+    assert model.decision_function(unknown) == pytest.approx(model.intercept_[0])
+
+
+def test_streaming_from_a_file_is_training_in_memory(naive, tmp_path):
+    frame, loss = naive.rows(1000), LogLoss()
+    labels = naive.labels(frame, loss)
+    release = naive.release(frame, labels, [("a", "b")], loss)
+    path = tmp_path / "rows.parquet"
+    frame.to_parquet(path)
+    settings = Training(epochs=50, batch_rows=None, rate=0.05, block_rows=128, **CPU)
+    seen = []
+    streamed = AdditiveModel(parts=[MLP(("a", "b"))], solver=settings, random_state=1)
+    streamed.fit(release, path, progress=lambda done, of: seen.append((done, of)))
+    whole = AdditiveModel(parts=[MLP(("a", "b"))], solver=settings, random_state=1).fit(release, frame)
+    np.testing.assert_allclose(streamed.predict_proba(path), whole.predict_proba(frame), atol=1e-9)
+    assert seen[-1] == (50, 50)
+
+
+def test_mini_batches_of_a_stream_reach_the_same_model(naive, tmp_path):
+    frame, loss = naive.rows(1500), LogLoss()
+    labels = naive.labels(frame, loss)
+    release = naive.release(frame, labels, [("a", "b")], loss)
+    path = tmp_path / "rows.parquet"
+    frame.to_parquet(path)
+    settings = Training(epochs=60, batch_rows=100, rate=0.02, block_rows=300, device="cpu")
+    streamed = AdditiveModel(parts=[Cross(("a", "b"))], solver=settings, random_state=1).fit(release, path)
+    exact = AdditiveModel(parts=[Cross(("a", "b"))]).fit(release, frame)
+    np.testing.assert_allclose(streamed.predict_proba(frame), exact.predict_proba(frame), atol=0.05)
+
+
+def test_recalibration_meets_the_released_total(naive):
+    frame, loss = naive.rows(1000), LogLoss()
+    labels = naive.labels(frame, loss)
+    release = naive.release(frame, labels, [("a", "b")], loss)
+    settings = Training(epochs=1, batch_rows=50, rate=0.3, **CPU)
+    fits = {
+        on: AdditiveModel(parts=[MLP(("a", "b"))], solver=settings, recalibrate=on, random_state=0).fit(release, frame)
+        for on in (False, True)
+    }
+    gaps = {on: abs(model.predict_proba(frame)[:, 1].mean() - labels.mean()) for on, model in fits.items()}
+    assert gaps[True] < 1e-6 < 1e-3 < gaps[False]
+
+
+def test_noise_is_not_learned_by_networks(naive):
+    frame, loss = naive.rows(2000), LogLoss()
+    labels = naive.labels(frame, loss)
+    test = naive.rows(2000, seed=9)
+    truth = naive.labels(test, loss, seed=10)
+    noised = naive.release(frame, labels, [("a", "b", "c")], loss, noise=12.0, rng=np.random.default_rng(0))
+    settings = Training(epochs=40, batch_rows=500, rate=0.02, device="cpu")
+    losses = {
+        name: AdditiveModel(parts=[MLP(("a", "b", "c"))], penalty=penalty, solver=settings, random_state=0)
+        .fit(noised, frame)
+        .evaluate(test, truth)
+        .loss
+        for name, penalty in (("careful", NoiseRidge()), ("careless", PLAIN))
+    }
+    assert losses["careful"] < losses["careless"] - 0.05
+
+
+def test_a_fitted_network_is_pickled_and_refitted_alike(naive):
+    frame, loss = naive.rows(200), LogLoss()
+    release = naive.release(frame, naive.labels(frame, loss), [("a", "b")], loss)
+    make = lambda: AdditiveModel(  # noqa: E731
+        parts=[MLP(("a", "b"))], solver=Training(epochs=2, device="cpu"), random_state=5
+    ).fit(release, frame)
+    model = make()
+    np.testing.assert_array_equal(model.predict_proba(frame), make().predict_proba(frame))
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(frame), model.predict_proba(frame))
+
+
+def test_what_does_not_train_by_batches_is_refused(naive):
+    frame, loss = naive.rows(50), LogLoss()
+    release = naive.release(frame, naive.labels(frame, loss), [("a", "b")], loss)
+    with pytest.raises(InvalidInput, match=r"part Tree\(a\) does not train by batches"):
+        AdditiveModel(parts=[Tree(("a",)), MLP(("b",))]).fit(release, frame)
+    with pytest.raises(InvalidInput, match="must return a torch module"):
+        AdditiveModel(parts=[Module(("a",), build=lambda *_: 1)]).fit(release, frame)
+    with pytest.raises(InvalidInput, match="build of Module"):
+        Module(("a",))
+
+
+WORKER = """
+import os, sys
+import numpy as np, pandas as pd
+from tacit.bags.learn import MLP, AdditiveModel, Training
+from tacit.bags.partition import read_bags
+
+folder, out = sys.argv[1:]
+settings = Training(epochs=3, batch_rows=64, rate=0.02, device="cpu", double=True)
+model = AdditiveModel(parts=[MLP(("a", "b"), hidden=(4,)), MLP(("c",))], solver=settings, random_state=2)
+model.fit(read_bags(folder + "/bags"), folder + "/rows.parquet")
+if os.environ.get("RANK", "0") == "0":
+    np.save(out, model.decision_function(folder + "/rows.parquet"))
+"""
+
+
+def test_two_processes_give_the_result_of_one(naive, tmp_path):
+    frame, loss = naive.rows(401), LogLoss()
+    naive.release(frame, naive.labels(frame, loss), [("a", "b"), ("c",)], loss).write(tmp_path / "bags")
+    frame.to_parquet(tmp_path / "rows.parquet")
+    (tmp_path / "worker.py").write_text(textwrap.dedent(WORKER))
+    out = tmp_path / "two.npy"
+    command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    subprocess.run(
+        [*command, str(tmp_path / "worker.py"), str(tmp_path), str(out)],
+        check=True,
+        capture_output=True,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+        timeout=300,
+    )
+    settings = Training(epochs=3, batch_rows=64, rate=0.02, device="cpu", double=True)
+    one = AdditiveModel(parts=[MLP(("a", "b"), hidden=(4,)), MLP(("c",))], solver=settings, random_state=2)
+    alone = one.fit(read_bags(tmp_path / "bags"), tmp_path / "rows.parquet").decision_function(frame)
+    assert np.ptp(alone) > 0.1
+    np.testing.assert_allclose(np.load(out), alone, atol=1e-5)
