@@ -4,6 +4,7 @@ from tacit.scores.attack.answers import Answers, Bounded, Exact, GaussianNoise, 
 from tacit.scores.attack.baselines import boosted_labels, exhaustive_labels, random_prediction_labels
 from tacit.scores.attack.calibrated import CalibratedDesign, Shifted
 from tacit.scores.attack.channel import Channel
+from tacit.scores.attack.climb import climb_labels
 from tacit.scores.attack.crowded import CrowdedDesign
 from tacit.scores.attack.design import Design
 from tacit.scores.attack.digits import DigitDesign
@@ -24,7 +25,9 @@ from tacit.scores.attack.metrics import (
 from tacit.scores.attack.one_score import labels_from_one_score, precision_for
 from tacit.scores.attack.outcome import Outcome
 from tacit.scores.attack.planning import Ceilings, Plan, plan
+from tacit.scores.attack.posterior import Reading, label_posterior
 from tacit.scores.attack.prior import PriorDesign, prior_design
+from tacit.scores.attack.reconstruct import Menu, expected_gain, guess_labels, rows_worth_asking
 from tacit.scores.attack.repeated import HadamardDesign, RepeatedDesign
 from tacit.scores.attack.scorers import SCORERS, Scorer, find_scorer, hidden
 from tacit.scores.attack.two_columns import TwoColumnLogLoss
@@ -57,6 +60,7 @@ __all__ = [
     "InconsistentAnswer",
     "JointDesign",
     "LaplaceNoise",
+    "Menu",
     "Metric",
     "Oracle",
     "OracleError",
@@ -66,6 +70,7 @@ __all__ = [
     "Progress",
     "RandomNoise",
     "RankDesign",
+    "Reading",
     "RepeatedDesign",
     "RootMeanSquaredError",
     "Rounded",
@@ -73,16 +78,21 @@ __all__ = [
     "Shifted",
     "TwoColumnLogLoss",
     "boosted_labels",
+    "climb_labels",
     "conway_guy_weights",
     "detecting_matrix",
     "exhaustive_labels",
+    "expected_gain",
     "find_scorer",
+    "guess_labels",
     "hidden",
     "infer_labels",
+    "label_posterior",
     "labels_from_one_score",
     "plan",
     "power_weights",
     "precision_for",
     "prior_design",
     "random_prediction_labels",
+    "rows_worth_asking",
 ]

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee
-from tacit.scores.protect import Setting, identify
+from tacit.scores.protect import Budget, Setting, identify
 from tacit.scores.server import standings
 from tacit.scores.server.accounts import PUBLIC, Accounts
 from tacit.scores.server.board import Board, columns_of
@@ -486,11 +486,12 @@ class Engine:
             return standings.final(connection, _find(connection, slug)["id"])
 
     @contextmanager
-    def copy_for_replay(self, slug: str) -> Iterator[Engine]:
+    def copy_for_replay(self, slug: str, *, budget: Budget | None = None) -> Iterator[Engine]:
         """Open a second engine that holds this one competition without its teams; it is gone afterwards.
 
         Files and ledger of the copy are in a temporary folder, its key in memory alone: an attack on it charges the
-        competition nothing. It has the same rules and the same split, no dates and no rate limits.
+        competition nothing. It has the same rules and the same split, no dates and no rate limits, and another
+        submission budget where one is given.
 
         Examples
         --------
@@ -502,7 +503,7 @@ class Engine:
         terms = Terms(
             slug=slug,
             name=f"{competition['name']} (copy)"[:_TEAM_NAME],
-            setting=board.setting,
+            setting=board.setting if budget is None else replace(board.setting, budget=budget),
             most_teams=max(1_000, competition["most_teams"]),
             delta=competition["delta"],
         )

@@ -1,0 +1,197 @@
+"""An attack on any guarded mean: hard predictions at random for the rows in doubt, and Bayes' rule over all answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial.hermite_e import hermegauss
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_count
+from tacit.scores.attack.errors import OracleError
+from tacit.scores.attack.posterior import Reading, label_posterior
+from tacit.scores.attack.steps import Labels
+
+__all__ = ["Menu", "expected_gain", "guess_labels", "rows_worth_asking"]
+
+Floats = NDArray[np.float64]
+
+_LOOKS = 10  # times that progress is told
+_NODES, _WEIGHTS = hermegauss(31)
+_BINS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Menu:
+    """The predictions an attacker submits for a row, and what each costs with each label.
+
+    Parameters
+    ----------
+    losses
+        (predictions, labels). The first ``labels`` predictions name one label each with certainty.
+    neutral
+        The prediction that costs the same whatever the label; None where the metric has none, as accuracy.
+
+    Examples
+    --------
+    >>> Menu(losses=np.array([[0.0, 1.0], [1.0, 0.0], [0.25, 0.25]]), neutral=2).span
+    1.0
+    """
+
+    losses: Floats
+    neutral: int | None
+
+    @property
+    def span(self) -> float:
+        """How much a row's label moves the sum of losses."""
+        return float(np.ptp(self.losses, axis=1).max())
+
+
+def guess_labels(
+    ask: Callable[[Labels], Reading],
+    prior: ArrayLike,
+    *,
+    menu: Menu,
+    queries: int,
+    deviation: float,
+    rng: np.random.Generator,
+    progress: Callable[[int, Floats], None] | None = None,
+) -> Floats:
+    """Return the probability of every label after a number of answers, (rows, labels).
+
+    The attack starts from what the features say, takes the rows in doubt that so many answers can decide, and
+    predicts for each of them one of its likely labels at random; about the others it says nothing, or always the
+    same where the metric has no way to say nothing. (Rounds that ask for what is still in doubt did worse.)
+
+    Parameters
+    ----------
+    ask
+        Submits the predictions of the menu that are chosen for the rows, and reads the answer.
+    prior
+        (rows, labels): what is believed without any score.
+    menu
+        The predictions.
+    queries
+        Answers to ask for; an :class:`OracleError` of ``ask`` ends the attack with what there is.
+    deviation
+        Standard deviation of an answer's noise, in units of the sum of losses.
+    rng
+        Draws the choices.
+    progress
+        Told the number of answers and the present probabilities, ten times.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 2, 300)
+    >>> menu = Menu(losses=np.array([[0.0, 1.0], [1.0, 0.0], [0.25, 0.25]]), neutral=2)
+    >>> def ask(choice):
+    ...     answer = menu.losses[choice, truth].sum() + rng.laplace(0, 1.0)
+    ...     return Reading(choice, answer, answer, 1.0)
+    >>> posterior = guess_labels(ask, np.full((300, 2), 0.5), menu=menu, queries=400, deviation=1.4, rng=rng)
+    >>> float((posterior.argmax(axis=1) == truth).mean())
+    1.0
+    """
+    start = label_posterior([], prior, losses=menu.losses)
+    check_count(queries, name="queries")
+    if not (math.isfinite(deviation) and deviation >= 0):
+        raise InvalidInput(f"deviation must be a finite number >= 0, got {deviation!r}")
+    rows = rows_worth_asking(start, queries=queries, deviation=deviation, span=menu.span)
+    looks = {round(queries * look / _LOOKS) for look in range(1, _LOOKS)} if progress is not None else set()
+    readings: list[Reading] = []
+    for count in range(1, queries + 1):
+        try:
+            readings.append(ask(_choose(start, rows, menu, rng)))
+        except OracleError:
+            break
+        if progress is not None and count in looks:
+            progress(count, label_posterior(readings, start, losses=menu.losses, floating=menu.neutral is None))
+    beliefs = label_posterior(readings, start, losses=menu.losses, floating=menu.neutral is None)
+    if progress is not None:
+        progress(len(readings), beliefs)
+    return beliefs
+
+
+def rows_worth_asking(beliefs: Floats, *, queries: int, deviation: float, span: float) -> Labels:
+    """Return the rows to ask for together, so that the most labels are expected to come out right.
+
+    Few rows are decided surely, many rows blur each other. For the k rows most in doubt, the expected gain follows
+    from the fixed point of message passing: each label is seen as if through Gaussian noise of precision
+    Q span^2 / (noise^2 + span^2 sum of the rows' remaining variances).
+
+    Examples
+    --------
+    >>> doubt = np.tile([0.5, 0.5], (1000, 1))
+    >>> [len(rows_worth_asking(doubt, queries=q, deviation=3.0, span=1.0)) for q in (500, 5000)]
+    [883, 1000]
+    """
+    best = np.sort(beliefs, axis=1)[:, ::-1][:, :2]
+    odds = best[:, 1] / best.sum(axis=1)
+    order = np.argsort(-odds, kind="stable")
+    order = order[odds[order] > 1e-5]
+    sizes = np.unique(np.geomspace(min(8, max(1, len(order))), max(1, len(order)), 40).astype(int))
+    if not len(order):
+        return np.arange(0)
+    gains = [expected_gain(odds[order[:size]], queries=queries, noise=(deviation / span) ** 2) for size in sizes]
+    return np.sort(order[: sizes[int(np.argmax(gains))]])
+
+
+def expected_gain(odds: Floats, *, queries: int, noise: float) -> float:
+    """Return how many more labels are expected to be right than by guessing each row's likelier one.
+
+    Parameters
+    ----------
+    odds
+        For each row asked for, the chance of its second likeliest label against the likeliest, at most 1/2.
+    queries
+        Answers.
+    noise
+        Variance of an answer's noise, in units of what one label moves.
+
+    Examples
+    --------
+    >>> round(expected_gain(np.full(100, 0.5), queries=10_000, noise=1.0))
+    50
+    """
+    counts, edges = np.histogram(odds, bins=_BINS, range=(0.0, 0.5))
+    u = np.maximum((edges[1:] + edges[:-1]) / 2, 1e-6)
+    variance = float(counts @ (u * (1 - u)))
+    for _ in range(60):
+        precision = queries / (noise + variance)
+        right, rest = _seen_through(u, precision)
+        new = float(counts @ rest)
+        if abs(new - variance) <= 1e-3 * variance:
+            break
+        variance = new
+    return float(counts @ (right - (1 - u)))
+
+
+def _seen_through(u: Floats, precision: float) -> tuple[Floats, Floats]:
+    """Return how often the better guess of a 0/1 label of chance u is right, and its mean posterior variance."""
+    prior = np.log(u / (1 - u))
+    half, root = precision / 2, math.sqrt(precision)
+    right = u * ndtr((half + prior) / root) + (1 - u) * ndtr((half - prior) / root)
+    rest = np.zeros_like(u)
+    for label, chance in ((1, u), (0, 1 - u)):
+        evidence = prior[:, None] + (label - 0.5) * precision + root * _NODES[None, :]
+        posterior = 1 / (1 + np.exp(-np.clip(evidence, -700, 700)))
+        rest += chance * ((posterior * (1 - posterior)) @ _WEIGHTS) / _WEIGHTS.sum()
+    return right, rest
+
+
+def _choose(beliefs: Floats, rows: Labels, menu: Menu, rng: np.random.Generator) -> Labels:
+    """Return one of the menu for every row: a likely label at random where it is asked for."""
+    guesses = beliefs.argmax(axis=1)
+    choice = guesses if menu.neutral is None else np.full(len(beliefs), menu.neutral, dtype=np.int64)
+    if len(rows):
+        order = np.argsort(-beliefs[rows], axis=1, kind="stable")
+        likely = 1 + (np.sort(beliefs[rows], axis=1)[:, ::-1].cumsum(axis=1)[:, :-1] < 0.98).sum(axis=1)
+        drawn = (rng.random(len(rows)) * np.maximum(2, likely)).astype(np.int64)
+        choice = choice.copy()
+        choice[rows] = order[np.arange(len(rows)), drawn]
+    return choice

@@ -1,0 +1,64 @@
+"""What the features alone say of the labels: the part of every attack's success that no score has to answer for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["feature_prior"]
+
+_FEW = 20  # rows that share their features with this many others on average are counted, not modelled
+_FOLDS, _TREES = 5, 100
+
+
+def feature_prior(features: NDArray[np.float64], labels: NDArray[Any], *, classes: int) -> NDArray[np.float64]:
+    """Return the probability of every row's label from its features and no score, (rows, classes).
+
+    Where few distinct feature rows exist, the shares of labels among equal rows; else a forest of trees, each row
+    judged by trees that have not seen it. The best guess from it is the label-independent baseline.
+
+    Parameters
+    ----------
+    features
+        (rows, columns), numbers.
+    labels
+        0..classes-1.
+    classes
+        Number of classes.
+
+    Examples
+    --------
+    >>> from tacit.data import one_hot_matrix, titanic
+    >>> data = titanic()
+    >>> matrix = one_hot_matrix(data.table, columns=data.features).values
+    >>> prior = feature_prior(matrix, data.codes, classes=2)
+    >>> round(float((prior.argmax(axis=1) == data.codes).mean()), 3)
+    0.791
+    """
+    codes = np.asarray(labels)
+    if len(features) != len(codes) or not len(codes):
+        raise InvalidInput(f"features must have a row for each of the {len(codes)} labels, got {len(features)}")
+    if not features.shape[1]:
+        return np.tile(np.bincount(codes, minlength=classes) / len(codes), (len(codes), 1))
+    cells, which = np.unique(features, axis=0, return_inverse=True)
+    if len(cells) * _FEW <= len(codes):
+        counts = np.zeros((len(cells), classes))
+        np.add.at(counts, (which.ravel(), codes), 1.0)
+        return np.asarray((counts / counts.sum(axis=1, keepdims=True))[which.ravel()])
+    return _by_forest(features, codes, classes=classes)
+
+
+def _by_forest(features: NDArray[np.float64], codes: NDArray[Any], *, classes: int) -> NDArray[np.float64]:
+    from sklearn.ensemble import RandomForestClassifier
+    from sklearn.model_selection import KFold
+
+    prior = np.zeros((len(codes), classes))
+    folds = KFold(min(_FOLDS, len(codes)), shuffle=True, random_state=0)
+    for seen, unseen in folds.split(features):
+        forest = RandomForestClassifier(_TREES, min_samples_leaf=2, random_state=0).fit(features[seen], codes[seen])
+        prior[np.ix_(unseen, forest.classes_)] = forest.predict_proba(features[unseen])
+    return prior

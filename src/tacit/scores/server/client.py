@@ -1,0 +1,131 @@
+"""A client of the scoring server's API: one kept connection, one sentence for every refusal."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tacit.privacy.errors import InvalidInput
+from tacit.scores.attack import OracleError
+
+__all__ = ["Client"]
+
+_LARGEST = 1 << 26
+
+
+class Client:
+    """Talk to a scoring server.
+
+    Parameters
+    ----------
+    url
+        Where the server is, as ``http://127.0.0.1:8000``.
+    token
+        The host's or a team's.
+    timeout
+        Seconds to wait for an answer.
+
+    Examples
+    --------
+    >>> from tacit.scores.server.demo import toy
+    >>> from tacit.scores.server.replay import running
+    >>> with toy() as engine, running(engine) as url:
+    ...     with Client(url=url, token=engine.register(engine.invite("coins"), name="A").token) as client:
+    ...         client.call("GET", "/competitions/coins/budget")["total"]
+    100
+    """
+
+    def __init__(self, *, url: str, token: str | None = None, timeout: float = 60.0) -> None:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidInput(f"url must be a server's address as http://127.0.0.1:8000, got {url!r}")
+        self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+        self._path = parts.path.rstrip("/")
+        self._token = token
+        self._connection: http.client.HTTPConnection
+        if parts.scheme == "https":
+            context = ssl.create_default_context()
+            self._connection = http.client.HTTPSConnection(parts.netloc, timeout=timeout, context=context)
+        else:
+            self._connection = http.client.HTTPConnection(parts.netloc, timeout=timeout)
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._connection.close()
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,  # noqa: ANN401
+        *,
+        content_type: str = "application/json",
+    ) -> Any:  # noqa: ANN401
+        """Send a request under ``/api/v1`` and return the JSON that comes back.
+
+        Raises
+        ------
+        OracleError
+            With the server's own sentence where it refuses.
+
+        Examples
+        --------
+        >>> Client(url="http://127.0.0.1:9", timeout=1.0).call("GET", "/competitions")
+        Traceback (most recent call last):
+        ...
+        tacit.scores.attack.errors.OracleError: http://127.0.0.1:9 cannot be reached: ...
+        """
+        sent = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        headers = {"Accept": "application/json"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        if sent is not None:
+            headers["Content-Type"] = content_type
+        status, text = self._send(method, f"{self._path}/api/v1{quote(path)}", sent, headers)
+        try:
+            answer = json.loads(text)
+        except ValueError:
+            raise OracleError(f"{self.url} does not answer as a scoring server does (status {status})") from None
+        if status >= 400:
+            said = answer.get("error") if isinstance(answer, dict) else None
+            raise OracleError(f"the server refuses: {said or f'status {status}'}")
+        return answer
+
+    def submit(self, slug: str, predictions: ArrayLike) -> str:
+        """Submit predictions and return the released score as it is shown.
+
+        Examples
+        --------
+        >>> Client(url="127.0.0.1:9", timeout=1.0).submit("coins", [0, 1, 1])
+        Traceback (most recent call last):
+        ...
+        tacit.scores.attack.errors.OracleError: http://127.0.0.1:9 cannot be reached: ...
+        """
+        body = {"predictions": np.asarray(predictions).tolist()}
+        return str(self.call("POST", f"/competitions/{slug}/submissions", body)["text"])
+
+    def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
+        for again in (True, False):
+            try:
+                self._connection.request(method, path, body=body, headers=headers)
+                response = self._connection.getresponse()
+                return response.status, response.read(_LARGEST)
+            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
+                self._connection.close()  # an idle connection that the server gave up
+                if not again or method != "GET":
+                    raise OracleError(f"{self.url} closed the connection ({type(error).__name__})") from None
+            except (OSError, http.client.HTTPException) as error:
+                self._connection.close()
+                raise OracleError(f"{self.url} cannot be reached: {error}") from None
+        raise AssertionError("unreachable")
