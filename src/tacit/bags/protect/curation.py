@@ -18,7 +18,7 @@ from tacit.bags.protect.domain import fill_domain
 from tacit.bags.protect.engine import DuckDBEngine, Engine, Grouped, check_labels, group_rows
 from tacit.bags.protect.measure import Measure, public_grid
 from tacit.bags.protect.noise import Calibrated, Query, TotalsNoise, check_shares
-from tacit.bags.protect.sizes import KeepAll, Regrouping, Sizes
+from tacit.bags.protect.sizes import KeepAll, Regrouping, Sizes, check_sizes
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, NoGuarantee, Unit
 from tacit.privacy.noise import Grid, is_seeded
@@ -224,6 +224,7 @@ class Curation:
         array([[1.]])
         """
         plan = self.sizes.regroup(grouped.counts)
+        check_sizes(plan, grouped.counts, self.sizes)
         counts = plan.add(grouped.counts).astype(np.int64)
         return _partition(grouped, plan, counts, plan.add(grouped.sums) * self.measure.step)
 
@@ -241,7 +242,7 @@ class Curation:
         """
         if self.unit is Unit.RECORD:
             return fill_domain(grouped)
-        self.sizes.regroup(grouped.counts)  # raises before anything is charged
+        check_sizes(self.sizes.regroup(grouped.counts), grouped.counts, self.sizes)
         return grouped
 
     def hide(self, grouped: Grouped, calibrated: Calibrated, *, at: int, rng: np.random.Generator) -> Partition:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["DropSmall", "KeepAll", "MergeSmall", "Regrouping", "Sizes"]
+__all__ = ["DropSmall", "KeepAll", "MergeSmall", "Regrouping", "Sizes", "check_sizes"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -131,8 +131,7 @@ class DropSmall:
         >>> DropSmall(least=3).regroup(np.array([1, 5, 3])).bags
         2
         """
-        large = np.asarray(counts >= self.least)  # type: ignore[operator]
-        _check_some(large, self.least)
+        large = np.asarray(counts, dtype=np.float64) >= self.least
         return Regrouping(target=np.where(large, np.cumsum(large) - 1, -1), bags=int(large.sum()))
 
     def describe(self) -> dict[str, object]:
@@ -179,8 +178,6 @@ class MergeSmall:
             if sizes[small].sum() >= self.least or small.all():
                 break
             small[bag] = True
-        if sizes[small].sum() < self.least:
-            _check_some(~small, self.least)
         other = int((~small).sum())
         return Regrouping(target=np.where(small, other, np.cumsum(~small) - 1), bags=other + 1, other=other)
 
@@ -195,6 +192,16 @@ class MergeSmall:
         return {"rule": "merge", "least": self.least}
 
 
-def _check_some(large: NDArray[np.bool_], least: int) -> None:
-    if not large.any():
+def check_sizes(plan: Regrouping, counts: NDArray[np.generic], sizes: Sizes) -> None:
+    """Raise if public counts leave no bag of the least size.
+
+    Examples
+    --------
+    >>> check_sizes(DropSmall(least=9).regroup(np.array([3])), np.array([3]), DropSmall(least=9))
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: least must be smaller: no bag would have 9 rows or more
+    """
+    least = sizes.describe().get("least")
+    if least is not None and plan.add(counts).max(initial=0.0) < least:
         raise InvalidInput(f"least must be smaller: no bag would have {least} rows or more")
