@@ -12,7 +12,7 @@ from threadpoolctl import threadpool_limits
 
 from tacit.cli.app import main
 from tacit.labels.attack import guess_labels
-from tacit.privacy import Guarantee, Unit, read_release
+from tacit.privacy import Guarantee, LedgerError, Unit, read_release
 from tacit.privacy.ledger import Ledger
 
 PROTECT = "labels protect visits.csv --label ill --epsilon 1"
@@ -218,7 +218,8 @@ def test_learn_writes_a_model_that_predicts_and_keeps_no_secret(result, ledger, 
     document = result(f"{LEARN} --ledger ledger.db --out model.joblib")
     assert document["model"] == "model.joblib"
     stored = joblib.load(tmp_path / "model.joblib")
-    assert stored["model"].ledger is None
+    with pytest.raises(LedgerError, match="stored without its ledger"):
+        stored["model"].fit(np.zeros((2, 3)), ["no", "yes"])
     predicted = stored["model"].predict(stored["encoder"].encode(visits(400, seed=1)))
     assert np.mean(predicted == np.array(visits(400, seed=1)["ill"])) > 0.75
     assert ledger._secret not in (tmp_path / "model.joblib").read_bytes()

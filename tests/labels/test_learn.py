@@ -154,19 +154,6 @@ def test_declared_classes_that_do_not_occur(blobs):
     assert not any("occur" in assumption for assumption in model.guarantee_.assumptions)
 
 
-def test_ledger_is_charged_before_anything_is_released(blobs):
-    X, y = blobs
-
-    class Refuses:
-        def charge(self, dataset, guarantee, *, purpose):
-            raise InvalidInput(f"no budget for {dataset}: {guarantee}")
-
-    model = LabelPrivateClassifier(ledger=Refuses(), dataset="blobs", random_state=0)
-    with pytest.raises(InvalidInput, match="no budget for blobs: epsilon 1 for one label"):
-        model.fit(X, y)
-    assert not hasattr(model, "release_")
-
-
 def test_weights_are_an_assumption_of_the_guarantee(blobs):
     """They go past the mechanism: weights made from the labels would tell them."""
     X, y = blobs

@@ -120,7 +120,7 @@ def learn(
     learner = _learner(estimator, epsilon, stages, retrain, rounds, denoise, seed)
     if private:
         _declare(learner, classes, rows, private)
-        _charge_to(learner, open_ledger(ledger, dataset=dataset), dataset, rows.select(private))
+        learner.set_params(ledger=open_ledger(ledger, dataset=dataset), dataset=dataset)
     if out is not None:
         check_writable(out, force=force)
     with show_progress("fits") as report:
@@ -202,19 +202,11 @@ def _declare(learner: LabelPrivateClassifier, classes: str, rows: Any, label: st
         learner.set_params(classes=sorted(found.values))
 
 
-def _charge_to(learner: LabelPrivateClassifier, ledger: Any, dataset: str | None, labels: Any) -> None:  # noqa: ANN401
-    from tacit.labels.protect.payment import recognise
-
-    if ledger is not None:
-        learner.set_params(ledger=ledger, dataset=recognise(ledger, labels, dataset=dataset)[0])
-
-
 def _write_model(learned: LearnedTable, out: Path, *, force: bool) -> None:
     import joblib
 
     from tacit.privacy.files import write_atomically
 
-    learned.model.set_params(ledger=None)  # it knows the ledger's secret
     with write_atomically(out, force=force) as file:
         joblib.dump({"model": learned.model, "encoder": learned.encoder}, file)
 

@@ -2,8 +2,8 @@
 
 from tacit.labels.attack.acted import ResponseTest, did_it_act
 from tacit.labels.attack.canary import Canaries, audit_canaries, plant_canaries
-from tacit.labels.attack.evidence import Channel, Evidence, read_evidence
 from tacit.labels.attack.guess import LabelGuesses, bayes_guess, guess_labels, guess_labels_with_features
+from tacit.labels.protect.evidence import Channel, Evidence, read_evidence
 
 __all__ = [
     "Canaries",

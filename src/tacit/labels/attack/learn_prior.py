@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize_scalar
-from scipy.special import softmax
 from sklearn.utils import _safe_indexing
 
-from tacit.labels.attack.evidence import Evidence
+from tacit.labels.learn.expect import calibrate, expect_outside, posterior_targets
 from tacit.labels.learn.model import cross_fit
+from tacit.labels.protect.evidence import Evidence
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["calibrate", "learn_prior", "unfold"]
+__all__ = ["learn_prior", "unfold"]
 
 Array = NDArray[np.float64]
 
@@ -35,7 +33,9 @@ def learn_prior(
     """Return P(label | x) for every row, from a model that has not seen that row's released label.
 
     The model learns P(released label | x). The channel is taken off it (:func:`unfold`), and models that are too sure
-    or not sure enough are set right (:func:`calibrate`).
+    or not sure enough are set right (:func:`~tacit.labels.learn.expect.calibrate`). Where rows went through different
+    channels, or through one without finitely many outputs, the model learns posteriors instead, in two rounds of
+    expectation maximisation (:func:`~tacit.labels.learn.expect.expect_outside`).
 
     Examples
     --------
@@ -50,20 +50,26 @@ def learn_prior(
     >>> bool(np.mean(prior.argmax(axis=1) == y) > 0.85)
     True
     """
-    if evidence.channel is None:
-        raise InvalidInput("release must be through one channel for all rows; else pass prior= to guess_labels")
     rows = features.shape[0] if hasattr(features, "shape") else len(features)
     if rows != len(evidence.present):
         raise InvalidInput(f"features must have {len(evidence.present)} rows, as the release, got {rows}")
     if not hasattr(model, "predict_proba"):
         raise InvalidInput(f"model must be a classifier with predict_proba, got {type(model).__name__}")
     check_count(folds, name="folds", least=2)
-    transition, present = evidence.channel.transition, evidence.present
-    targets = np.eye(transition.shape[1])[evidence.channel.outputs[present]]
-    of_outputs = cross_fit(model, _safe_indexing(features, np.flatnonzero(present)), targets, folds=folds, rng=rng)
-    learned = unfold(of_outputs, transition=transition, start=evidence.prior)
+    present = evidence.present
+    X, likelihood = _safe_indexing(features, np.flatnonzero(present)), evidence.likelihood[present]
     prior = np.array(np.broadcast_to(evidence.prior, evidence.likelihood.shape))
-    prior[present] = calibrate(learned, likelihood=evidence.likelihood[present])
+    if evidence.channel is None:
+        start = posterior_targets(prior[present], likelihood)
+        prior[present] = expect_outside(
+            model, X, likelihood=likelihood, start=start, rounds=2, folds=max(3, folds), rng=rng
+        )
+        return prior
+    transition = evidence.channel.transition
+    targets = np.eye(transition.shape[1])[evidence.channel.outputs[present]]
+    of_outputs = cross_fit(model, X, targets, folds=folds, rng=rng)
+    learned = unfold(of_outputs, transition=transition, start=evidence.prior)
+    prior[present] = calibrate(learned, likelihood=likelihood)
     return prior
 
 
@@ -90,25 +96,3 @@ def unfold(outputs: Array, *, transition: Array, start: Array) -> Array:
         if np.all(np.abs(change - 1) * p < 1e-6):
             break
     return np.asarray(p / p.sum(axis=1, keepdims=True))
-
-
-def calibrate(prior: Array, *, likelihood: Array) -> Array:
-    """Return the priors to the power, one for all rows, that makes the release likeliest.
-
-    A regularised model is not sure enough, a naive one too sure: either costs the attack right guesses. One number from
-    all rows says nothing about any of them.
-
-    Examples
-    --------
-    >>> likelihood = np.array([[0.9, 0.1]] * 17 + [[0.1, 0.9]] * 3)
-    >>> calibrate(np.array([[0.999, 0.001]] * 20), likelihood=likelihood)[0].round(2)
-    array([0.94, 0.06])
-    """
-    logs = np.log(np.maximum(prior, _FLOOR))
-
-    def loss(log_power: float) -> float:
-        joint = softmax(math.exp(log_power) * logs, axis=1) * likelihood
-        return -float(np.log(np.maximum(joint.sum(axis=1), _FLOOR)).sum())
-
-    found = minimize_scalar(loss, bounds=(-4.0, 3.0), method="bounded")
-    return np.asarray(softmax(math.exp(float(found.x)) * logs, axis=1))

@@ -1,6 +1,6 @@
 """Learn from randomized labels as much as they tell."""
 
-from tacit.labels.learn.classifier import LabelPrivateClassifier, RetrainingReport
+from tacit.labels.learn.classifier import LabelPrivateClassifier
 from tacit.labels.learn.correction import (
     backward_loss,
     forward_loss,
@@ -10,7 +10,8 @@ from tacit.labels.learn.correction import (
 from tacit.labels.learn.denoise import AsGiven, Denoise, Forward
 from tacit.labels.learn.network import ForwardCorrected, Likelihoods, TorchClassifier
 from tacit.labels.learn.regressor import LabelPrivateRegressor
-from tacit.labels.learn.retrain import Confidence, Consensus, Full, Retrain
+from tacit.labels.learn.released import ReleasedLabels
+from tacit.labels.learn.retrain import Confidence, Consensus, Full, Retrain, RetrainingReport
 from tacit.labels.learn.validate import AccuracyEstimate, debiased_accuracy, debiased_scorer
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "LabelPrivateClassifier",
     "LabelPrivateRegressor",
     "Likelihoods",
+    "ReleasedLabels",
     "Retrain",
     "RetrainingReport",
     "TorchClassifier",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.linear_model import LogisticRegression
@@ -15,51 +13,20 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tacit.labels.learn.denoise import Denoise, Forward
-from tacit.labels.learn.model import Model, fit_hard, fit_soft
-from tacit.labels.learn.retrain import Consensus, Retrain
-from tacit.labels.learn.stages import Randomized, randomize_in_stages, read_release
+from tacit.labels.learn.model import Model, Weights, fit_hard, fit_soft
+from tacit.labels.learn.promise import CLASSES, WEIGHTS, assuming, charge_labels, without_ledger
+from tacit.labels.learn.released import release_of
+from tacit.labels.learn.retrain import Consensus, Retrain, RetrainingReport
+from tacit.labels.learn.stages import Randomized, bind_mechanism, randomize_in_stages, read_release, staged_release
 from tacit.labels.protect.coding import Classes
 from tacit.labels.protect.finite import FiniteMechanism
-from tacit.labels.protect.response import RandomizedResponse
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.noise import is_seeded, system_rng
+from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.noise import system_rng
 from tacit.privacy.release import Release
 from tacit.privacy.rounding import check_count
 
-__all__ = ["LabelPrivateClassifier", "RetrainingReport"]
-
-
-_CLASSES = "which classes occur in the labels is public"
-WEIGHTS = "row weights are public and were not made from the labels"
-"""What a guarantee assumes of ``sample_weight``, which goes past the mechanism."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetrainingReport:
-    """How often predicted and given labels are right, on all rows and on those retrained on.
-
-    References
-    ----------
-    Das et al. (2024), Tables 3 and 7.
-
-    Examples
-    --------
-    >>> report = RetrainingReport(given=0.6, predicted=0.8, chosen=0.95, chosen_fraction=0.5)
-    >>> print(report)
-    given labels 60.0% right, predicted 80.0%; on the 50.0% of rows retrained on 95.0%
-    """
-
-    given: float
-    predicted: float
-    chosen: float
-    chosen_fraction: float
-
-    def __str__(self) -> str:
-        return (
-            f"given labels {self.given:.1%} right, predicted {self.predicted:.1%}; "
-            f"on the {self.chosen_fraction:.1%} of rows retrained on {self.chosen:.1%}"
-        )
+__all__ = ["LabelPrivateClassifier"]
 
 
 class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -89,9 +56,13 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     warm
         Retrain from the last model's weights, where the estimator has ``warm_start``. A fresh start does better.
     classes
-        The public class list, in scikit-learn's sorted order; None declares the classes in y public.
+        The public class list, in scikit-learn's sorted order, or a :class:`Classes`; None declares the classes in y
+        public.
+    rows_per_person
+        How many rows one person holds at most: the guarantee is then stated for all of them.
     ledger, dataset
-        Where to charge the guarantee, before anything is released.
+        Where to charge the guarantee, before anything is released. The ledger recognises the labels; ``dataset`` is
+        for labels it cannot recognise, such as part of a column.
     random_state
         None draws from the operating system: a real release. Anything else makes the release seeded.
 
@@ -111,12 +82,16 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     Examples
     --------
     >>> from sklearn.datasets import load_iris
+    >>> from tacit.labels import RandomizedResponse
     >>> X, y = load_iris(return_X_y=True)
     >>> model = LabelPrivateClassifier(mechanism=RandomizedResponse(epsilon=3.0), random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.9, print(model.guarantee_)
     epsilon 3 for one label
     (True, None)
     """
+
+    release_: Release
+    guarantee_: Promise
 
     def __init__(
         self,
@@ -129,6 +104,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         rounds: int = 1,
         warm: bool = False,
         classes: Any = None,  # noqa: ANN401
+        rows_per_person: int = 1,
         ledger: Any = None,  # noqa: ANN401
         dataset: str | None = None,
         random_state: Any = None,  # noqa: ANN401
@@ -141,6 +117,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self.rounds = rounds
         self.warm = warm
         self.classes = classes
+        self.rows_per_person = rows_per_person
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
@@ -156,50 +133,72 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         array([0, 1])
         """
         rng = generator_from(self.random_state)
-        check_count(self.rounds, name="rounds", least=0)
-        if self.warm and "warm_start" not in self._base().get_params(deep=False):
-            raise InvalidInput(f"warm needs an estimator with warm_start, got {self._base()!r}; leave it False")
-        features: NDArray[Any]
-        if isinstance(y, Release):
-            features = validate_data(self, X)
-            coding, randomized = read_release(y, rows=len(features))
-            self.release_ = y
-        else:
-            features, labels = validate_data(self, X, y)
-            check_classification_targets(labels)
-            coding = Classes.of(labels, declared=None if self.classes is None else list(self.classes))
-            randomized, self.release_ = self._randomize(
-                features, coding, coding.encode(labels), weighted=sample_weight is not None, rng=rng
-            )
-        self.classes_ = np.asarray(coding.values)
-        self.guarantee_ = self.release_.guarantee
+        self._check_settings()
+        release = release_of(y)
+        read = self._randomize(X, y, sample_weight, rng) if release is None else self._read(X, release, sample_weight)
+        features, randomized, weights = read
         if sample_weight is not None and isinstance(self.guarantee_, Guarantee):
             self.guarantee_ = assuming(self.guarantee_, WEIGHTS)
-        weights = None if sample_weight is None else _check_sample_weight(sample_weight, features)
         self._train(features, randomized, weights, rng)
         return self
 
+    def _check_settings(self) -> None:
+        """Find what cannot be done before anything is charged."""
+        check_count(self.rounds, name="rounds", least=0)
+        check_count(self.stages, name="stages")
+        if self.warm and "warm_start" not in self._base().get_params(deep=False):
+            raise InvalidInput(f"warm needs an estimator with warm_start, got {self._base()!r}; leave it False")
+
+    def _features(self, X: ArrayLike, *targets: Any, **options: Any) -> Any:  # noqa: ANN401
+        # rows of any shape are for estimators that say they take them, such as networks
+        return validate_data(self, X, *targets, allow_nd=hasattr(self._base(), "fit_targets"), **options)
+
+    def _read(self, X: ArrayLike, release: Release, sample_weight: ArrayLike | None) -> _Training:
+        features = self._features(X)
+        coding, randomized, self._rows = read_release(release, rows=len(features))
+        weights = _weights(sample_weight, features)
+        self._check_denoise(features, classes=len(coding), stages=int(release.mechanism.get("stages", 1)))
+        self.release_, self.guarantee_, self.classes_ = release, release.guarantee, np.asarray(coding.values)
+        return features[self._rows], randomized, None if weights is None else weights[self._rows]
+
     def _randomize(
-        self, X: NDArray[Any], coding: Classes, codes: NDArray[np.int64], *, weighted: bool, rng: np.random.Generator
-    ) -> tuple[Randomized, Release]:
-        mechanism = (self.mechanism or RandomizedResponse(epsilon=1.0)).bind(len(coding))
-        guarantee = assuming(
-            mechanism.guarantee(), *(() if coding.declared else (_CLASSES,)), *((WEIGHTS,) if weighted else ())
+        self,
+        X: ArrayLike,
+        y: Any,  # noqa: ANN401
+        sample_weight: ArrayLike | None,
+        rng: np.random.Generator,
+    ) -> _Training:
+        features, labels = self._features(X, y)
+        check_classification_targets(labels)
+        coding = (
+            self.classes if isinstance(self.classes, Classes) else Classes.of(labels, declared=_listed(self.classes))
         )
-        if self.ledger is not None:
-            self.ledger.charge(self.dataset, guarantee, purpose=f"labels for {type(self._base()).__name__}")
+        codes, weights = coding.encode(labels), _weights(sample_weight, features)
+        mechanism = bind_mechanism(self.mechanism, classes=len(coding), rows=len(codes), stages=self.stages)
+        self._check_denoise(features, classes=len(coding), stages=self.stages)
+        more = (*(() if coding.declared else (CLASSES,)), *(() if weights is None else (WEIGHTS,)))
+        guarantee = assuming(mechanism.guarantee(), *more).for_group(rows=self.rows_per_person)
+        purpose = f"labels for {type(self._base()).__name__}"
+        charge_labels(self.ledger, labels, guarantee, dataset=self.dataset, purpose=purpose)
         randomized = randomize_in_stages(
-            self._base(), X, codes, mechanism=mechanism, stages=self.stages, denoise=self._denoise(), rng=rng
+            self._base(),
+            features,
+            codes,
+            mechanism=mechanism,
+            stages=self.stages,
+            denoise=self._denoise(),
+            sample_weight=weights,
+            rng=rng,
         )
-        described = {"name": mechanism.name, "epsilon": mechanism.epsilon, "classes": list(coding.values)}
-        release = Release(
-            value=pa.table({"label": coding.decode(randomized.given), "stage": randomized.stage}),
-            guarantee=guarantee,
-            surface="labels",
-            mechanism={**described, "stages": self.stages},
-            seeded=is_seeded(rng),
-        )
-        return randomized, release
+        self.release_ = staged_release(randomized, coding, mechanism=mechanism, guarantee=guarantee, rng=rng)
+        self.guarantee_, self.classes_ = guarantee, np.asarray(coding.values)
+        self._rows = np.arange(len(codes))
+        return features, randomized, weights
+
+    def _check_denoise(self, X: NDArray[Any], *, classes: int, stages: int) -> None:
+        check = getattr(self._denoise(), "check", None)
+        if check is not None:
+            check(self._base(), X, classes=classes, stages=stages)
 
     def _train(
         self, X: NDArray[Any], randomized: Randomized, weights: NDArray[np.float64] | None, rng: np.random.Generator
@@ -235,7 +234,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         """
         check_is_fitted(self)
         model: Model = self._model
-        return model.probabilities(validate_data(self, X, reset=False))
+        return model.probabilities(self._features(X, reset=False))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the likeliest class of each row.
@@ -261,7 +260,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         True
         """
         check_is_fitted(self)
-        truth = Classes(values=tuple(self.classes_.tolist())).encode(y)
+        truth = Classes(values=tuple(self.classes_.tolist())).encode(y)[self._rows]
         right = self._predicted == truth
         return RetrainingReport(
             given=float(np.mean(self._given == truth)),
@@ -269,6 +268,9 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             chosen=float(np.mean(right[self._chosen])) if len(self._chosen) else 0.0,
             chosen_fraction=len(self._chosen) / len(truth),
         )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return without_ledger(super().__getstate__())
 
     def _base(self) -> Any:  # noqa: ANN401
         return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
@@ -280,15 +282,15 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         return Forward() if self.denoise is None else self.denoise
 
 
-def assuming(guarantee: Guarantee, *assumptions: str) -> Guarantee:
-    """Return the guarantee with more assumptions, each once.
+_Training = tuple[NDArray[Any], Randomized, Weights]
 
-    Examples
-    --------
-    >>> assuming(RandomizedResponse(epsilon=1.0).guarantee(), "a", "a").assumptions[1:]
-    ('a',)
-    """
-    return replace(guarantee, assumptions=tuple(dict.fromkeys((*guarantee.assumptions, *assumptions))))
+
+def _listed(classes: Any) -> list[Any] | None:  # noqa: ANN401
+    return None if classes is None else list(classes)
+
+
+def _weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> Weights:
+    return None if sample_weight is None else np.asarray(_check_sample_weight(sample_weight, X))
 
 
 def generator_from(random_state: Any) -> np.random.Generator:  # noqa: ANN401
@@ -296,6 +298,7 @@ def generator_from(random_state: Any) -> np.random.Generator:  # noqa: ANN401
 
     Examples
     --------
+    >>> from tacit.privacy.noise import is_seeded
     >>> is_seeded(generator_from(None)), is_seeded(generator_from(0))
     (False, True)
     """

@@ -8,10 +8,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.labels.learn.model import Weights, cross_fit
+from tacit.labels.learn.expect import calibrate, expect_outside, posterior_targets
+from tacit.labels.learn.model import Weights, fit_soft
+from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["AsGiven", "Denoise", "Forward", "posterior_targets"]
+__all__ = ["AsGiven", "Denoise", "Forward"]
 
 
 class Denoise(Protocol):
@@ -70,16 +72,17 @@ class AsGiven:
 class Forward:
     """The posterior of each true label: a model's probabilities for the row times the mechanism's likelihood.
 
-    Each round predicts every row from a model that has not seen it, and makes new targets from that.
-    This is expectation maximisation for the forward-corrected likelihood -log (T' p)_z, so any estimator
-    with sample weights can be corrected, not only networks.
+    Each round predicts every row from models that its label did not reach, directly or through another row's target
+    (:func:`~tacit.labels.learn.expect.expect_outside`), and makes new targets from that. This is expectation
+    maximisation for the forward-corrected likelihood -log (T' p)_z, so any estimator with sample weights can be
+    corrected, not only networks.
 
     Parameters
     ----------
     rounds
         Passes of expectation and maximisation.
     folds
-        Parts for out-of-fold predictions; 1 predicts in-sample, which only rigid models stand.
+        Parts for predictions from outside: more than ``rounds``. 1 predicts in-sample, which only rigid models stand.
 
     References
     ----------
@@ -92,11 +95,13 @@ class Forward:
     """
 
     rounds: int = 2
-    folds: int = 2
+    folds: int = 3
 
     def __post_init__(self) -> None:
         check_count(self.rounds, name="rounds")
         check_count(self.folds, name="folds")
+        if 1 < self.folds <= self.rounds:
+            raise InvalidInput(f"folds must be more than the {self.rounds} rounds, or 1, got {self.folds}")
 
     def targets(
         self,
@@ -110,6 +115,8 @@ class Forward:
     ) -> NDArray[np.float64]:
         """Return the posterior of each label after the last round.
 
+        Too few rows to leave any out keep the posterior of their own label alone.
+
         Examples
         --------
         >>> from sklearn.linear_model import LogisticRegression
@@ -118,20 +125,34 @@ class Forward:
         ...                   rng=np.random.default_rng(0)).shape
         (8, 2)
         """
-        targets = posterior_targets(np.full(likelihood.shape, 1 / likelihood.shape[1]), likelihood)
+        start = posterior_targets(np.full(likelihood.shape, 1 / likelihood.shape[1]), likelihood)
+        if self.folds == 1:
+            return self._in_sample(estimator, X, likelihood, start, sample_weight, rng)
+        if len(likelihood) < 2 * self.folds:
+            return start
+        prior = expect_outside(
+            estimator,
+            X,
+            likelihood=likelihood,
+            start=start,
+            rounds=self.rounds,
+            folds=self.folds,
+            sample_weight=sample_weight,
+            rng=rng,
+        )
+        return posterior_targets(prior, likelihood)
+
+    def _in_sample(
+        self,
+        estimator: Any,  # noqa: ANN401
+        X: Any,  # noqa: ANN401
+        likelihood: NDArray[np.float64],
+        start: NDArray[np.float64],
+        sample_weight: Weights,
+        rng: np.random.Generator,
+    ) -> NDArray[np.float64]:
+        targets = start
         for _ in range(self.rounds):
-            prior = cross_fit(estimator, X, targets, folds=self.folds, sample_weight=sample_weight, rng=rng)
-            targets = posterior_targets(prior, likelihood)
+            prior = fit_soft(estimator, X, targets, sample_weight=sample_weight, rng=rng).probabilities(X)
+            targets = posterior_targets(calibrate(prior, likelihood=likelihood), likelihood)
         return targets
-
-
-def posterior_targets(prior: NDArray[np.float64], likelihood: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return prior times likelihood, each row scaled to sum to 1.
-
-    Examples
-    --------
-    >>> posterior_targets(np.array([[0.5, 0.5]]), np.array([[0.75, 0.25]]))
-    array([[0.75, 0.25]])
-    """
-    joint = np.maximum(prior, 1e-12) * likelihood
-    return np.asarray(joint / joint.sum(axis=1, keepdims=True))

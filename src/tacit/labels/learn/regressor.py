@@ -11,10 +11,14 @@ from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clon
 from sklearn.linear_model import Ridge
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from tacit.labels.learn.classifier import WEIGHTS, assuming, generator_from
+from tacit.labels.learn.classifier import generator_from
+from tacit.labels.learn.promise import WEIGHTS, assuming, charge_labels, without_ledger
+from tacit.labels.learn.released import release_of
+from tacit.labels.protect.bins import RandomizedResponseOnBins
+from tacit.labels.protect.source import LABEL
 from tacit.labels.protect.unbiased import OptimalUnbiased
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.noise import is_seeded
 from tacit.privacy.release import Release
 from tacit.privacy.rounding import check_count, check_epsilon
@@ -44,8 +48,10 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         Number of equally spaced values that labels are rounded to.
     prior
         Public probabilities of the levels that the randomizer is best for; None: all equal.
+    rows_per_person
+        How many rows one person holds at most: the guarantee is then stated for all of them.
     ledger, dataset
-        Where to charge the guarantee, before anything is released.
+        Where to charge the guarantee, before anything is released; as in :class:`LabelPrivateClassifier`.
     random_state
         None draws from the operating system: a real release. Anything else makes the release seeded.
 
@@ -67,6 +73,9 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
     (True, None)
     """
 
+    release_: Release
+    guarantee_: Promise
+
     def __init__(
         self,
         estimator: Any = None,  # noqa: ANN401
@@ -75,6 +84,7 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         bounds: tuple[float, float] | None = None,
         levels: int = 5,
         prior: Any = None,  # noqa: ANN401
+        rows_per_person: int = 1,
         ledger: Any = None,  # noqa: ANN401
         dataset: str | None = None,
         random_state: Any = None,  # noqa: ANN401
@@ -84,12 +94,13 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         self.bounds = bounds
         self.levels = levels
         self.prior = prior
+        self.rows_per_person = rows_per_person
         self.ledger = ledger
         self.dataset = dataset
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> LabelPrivateRegressor:
-        """Randomize ``y`` and train.
+    def fit(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> LabelPrivateRegressor:  # noqa: ANN401
+        """Randomize ``y`` and train; a :class:`Release` of numbers as ``y`` is taken as it is and charges nothing.
 
         Examples
         --------
@@ -97,23 +108,41 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         >>> LabelPrivateRegressor(random_state=0).fit(X, X[:, 0]).n_features_in_
         1
         """
+        release = release_of(y)
+        if release is None:
+            features, self.release_ = self._randomize(X, y, sample_weight)
+        else:
+            features, self.release_ = validate_data(self, X), release
+        released = _numbers(self.release_, rows=len(features))
+        present = np.isfinite(released)
+        self.guarantee_ = self.release_.guarantee
+        extra = {}
+        if sample_weight is not None:
+            extra = {"sample_weight": np.asarray(_check_sample_weight(sample_weight, features))[present]}
+            if isinstance(self.guarantee_, Guarantee):
+                self.guarantee_ = assuming(self.guarantee_, WEIGHTS)
+        self._model = clone(self._base()).fit(features[present], released[present], **extra)
+        return self
+
+    def _randomize(
+        self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None
+    ) -> tuple[NDArray[np.float64], Release]:
         rng = generator_from(self.random_state)
         features, labels = validate_data(self, X, y, y_numeric=True)
+        if sample_weight is not None:
+            _check_sample_weight(sample_weight, features)
         mechanism, guarantee = self._mechanism(labels, weighted=sample_weight is not None)
-        if self.ledger is not None:
-            self.ledger.charge(self.dataset, guarantee, purpose=f"labels for {type(self._base()).__name__}")
+        purpose = f"labels for {type(self._base()).__name__}"
+        charge_labels(self.ledger, labels, guarantee, dataset=self.dataset, purpose=purpose)
         released = mechanism.randomize(_round_at_random(labels, mechanism.values, rng), rng=rng)
-        self.release_ = Release(
-            value=pa.table({"label": released}),
+        lists = {name: getattr(mechanism, name).tolist() for name in ("values", "prior", "outputs")}
+        return features, Release(
+            value=pa.table({LABEL: released}),
             guarantee=guarantee,
             surface="labels",
-            mechanism={"name": mechanism.name, "epsilon": mechanism.epsilon, "values": mechanism.values.tolist()},
+            mechanism={"name": mechanism.name, "epsilon": mechanism.epsilon, **lists},
             seeded=is_seeded(rng),
         )
-        self.guarantee_ = guarantee
-        extra = {} if sample_weight is None else {"sample_weight": _check_sample_weight(sample_weight, features)}
-        self._model = clone(self._base()).fit(features, released, **extra)
-        return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the fitted estimator's prediction of each row.
@@ -138,10 +167,27 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         values = np.linspace(float(low), float(high), levels)
         mechanism = OptimalUnbiased(epsilon=check_epsilon(self.epsilon), values=values, prior=prior)
         more = () if self.bounds is not None else ("the least and the largest label are public",)
-        return mechanism, assuming(mechanism.guarantee(), *more, *((WEIGHTS,) if weighted else ()))
+        promise = assuming(mechanism.guarantee(), *more, *((WEIGHTS,) if weighted else ()))
+        return mechanism, promise.for_group(rows=self.rows_per_person)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return without_ledger(super().__getstate__())
 
     def _base(self) -> Any:  # noqa: ANN401
         return Ridge() if self.estimator is None else self.estimator
+
+
+def _numbers(release: Release, *, rows: int) -> NDArray[np.float64]:
+    """The released numbers; NaN where a label is missing."""
+    if release.mechanism["name"] not in (OptimalUnbiased.name, RandomizedResponseOnBins.name):
+        raise InvalidInput(
+            f"y must be a release of numbers, got one of {release.surface} by {release.mechanism['name']}; "
+            "classes are for LabelPrivateClassifier"
+        )
+    numbers = np.asarray(pa.table(release.value)[LABEL].to_numpy(), dtype=np.float64)
+    if len(numbers) != rows:
+        raise InvalidInput(f"y must have one label for each of the {rows} rows of X, got {len(numbers)}")
+    return numbers
 
 
 def _round_at_random(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Confidence", "Consensus", "Full", "Retrain"]
+__all__ = ["Confidence", "Consensus", "Full", "Retrain", "RetrainingReport"]
 
 Rows = NDArray[np.int64]
 
@@ -114,3 +114,30 @@ class Confidence:
         margin = two[:, 1] - two[:, 0]
         count = max(1, round(self.fraction * len(margin)))
         return np.sort(np.argsort(-margin, kind="stable")[:count])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetrainingReport:
+    """How often predicted and given labels are right, on all rows and on those retrained on.
+
+    References
+    ----------
+    Das et al. (2024), Tables 3 and 7.
+
+    Examples
+    --------
+    >>> report = RetrainingReport(given=0.6, predicted=0.8, chosen=0.95, chosen_fraction=0.5)
+    >>> print(report)
+    given labels 60.0% right, predicted 80.0%; on the 50.0% of rows retrained on 95.0%
+    """
+
+    given: float
+    predicted: float
+    chosen: float
+    chosen_fraction: float
+
+    def __str__(self) -> str:
+        return (
+            f"given labels {self.given:.1%} right, predicted {self.predicted:.1%}; "
+            f"on the {self.chosen_fraction:.1%} of rows retrained on {self.chosen:.1%}"
+        )

@@ -25,9 +25,9 @@ from tacit.labels.protect.release import release_labels
 from tacit.labels.protect.response import RandomizedResponse
 from tacit.labels.protect.source import LABEL
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.guarantee import Promise
+from tacit.privacy.ledger import Receipt, Version
 from tacit.privacy.release import Release
-from tacit.privacy.rounding import check_count
 
 __all__ = ["LearnedTable", "learn_table"]
 
@@ -152,12 +152,12 @@ def learn_table(
         raise InvalidInput("compare needs the true labels, to train on, and a test table, to measure both models by")
     if not 0 <= hold_out < 1:
         raise InvalidInput(f"hold_out must be in [0, 1), got {hold_out!r}")
-    _try_out(learner)
     private = None if isinstance(labels, Release) else labels
     rows = read_rows(table)
     if isinstance(labels, Release) and len(labels.value) != rows.num_rows:
         raise InvalidInput(f"labels must be of the table's {rows.num_rows} rows, got a release of {len(labels.value)}")
     given = labels if isinstance(labels, Release) else label_column(rows, labels)
+    whole = None if isinstance(labels, Release) else _Whole(learner.ledger, rows[labels])
     hidden = _private_columns(labels, test_label) if isinstance(labels, Release) else {labels}
     if features is None and isinstance(labels, Release) and "column" not in labels.mechanism:
         raise InvalidInput("features must be named: this release does not say which column of the table is private")
@@ -169,8 +169,8 @@ def learn_table(
     order = rng.permutation(len(X))
     held = np.sort(order[: 0 if judges else round(hold_out * len(X))])
     kept = np.setdiff1d(np.arange(len(X)), held, assume_unique=True)
-    classes = None if isinstance(given, Release) else np.unique(given)
-    _fit(learner, X[kept] if len(held) else X, _take(given, kept), classes, progress)
+    coding = None if isinstance(given, Release) else _coding(given, learner.classes)
+    _fit(learner, X[kept] if len(held) else X, _take(given, kept), coding, whole, progress)
     return LearnedTable(
         model=learner,
         encoder=encoder,
@@ -182,13 +182,6 @@ def learn_table(
         rows=len(kept),
         judged_rows=len(judges.y) if judges else len(held),
     )
-
-
-def _try_out(learner: LabelPrivateClassifier) -> None:
-    """Find what the learner cannot do before it is charged for."""
-    check_count(learner.stages, name="stages")
-    mechanism = learner.mechanism or RandomizedResponse(epsilon=1.0)
-    RandomizedResponse(epsilon=mechanism.epsilon, classes=2).randomize(np.zeros(1, int), rng=np.random.default_rng(0))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,20 +213,49 @@ class _Watched:
         self.begin()
         return self.denoise.targets(*arguments, **options)
 
+    def check(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401
+        check = getattr(self.denoise, "check", None)
+        if check is not None:
+            check(*arguments, **options)
+
     def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> NDArray[np.int64]:
         self.begin()
         return self.retrain.choose(probabilities, given=given)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Whole:
+    """The ledger, charged for the whole column where only part of it is fitted: the rest is released to judge."""
+
+    ledger: Any
+    labels: pa.ChunkedArray
+
+    def identify(self, _part: object) -> Version:
+        found: Version = self.ledger.identify(self.labels)
+        return found
+
+    def charge(self, *arguments: Any, **options: Any) -> Receipt:  # noqa: ANN401
+        receipt: Receipt = self.ledger.charge(*arguments, **options)
+        return receipt
+
+
+def _coding(labels: NDArray[Any], declared: Any) -> Classes:  # noqa: ANN401
+    """The classes of all rows: a held-out label may be the only one of its class, or outside the declared ones."""
+    coding = declared if isinstance(declared, Classes) else Classes.of(labels, declared=declared)
+    coding.encode(labels)
+    return coding
 
 
 def _fit(
     learner: LabelPrivateClassifier,
     X: NDArray[np.float64],
     given: Release | NDArray[Any],
-    occurring: NDArray[Any] | None,
+    coding: Classes | None,
+    whole: _Whole | None,
     progress: Progress | None,
 ) -> None:
-    """Fit on the kept rows, with the classes of all rows: a held-out label may be the only one of its class."""
-    chosen = {"denoise": learner.denoise, "retrain": learner.retrain, "classes": learner.classes}
+    """Fit on the kept rows, with the classes, and at the cost, of all rows."""
+    chosen = {name: getattr(learner, name) for name in ("denoise", "retrain", "classes", "ledger")}
     fits = (1 if isinstance(given, Release) else learner.stages) + learner.rounds
     begun = iter(range(1, fits + 1))
 
@@ -242,21 +264,11 @@ def _fit(
             progress(next(begun), fits)
 
     watched = _Watched(learner.denoise or Forward(), learner.retrain or Consensus(), begin)
+    charged = None if learner.ledger is None else whole
     try:
-        classes = occurring if learner.classes is None else learner.classes
-        learner.set_params(denoise=watched, retrain=watched, classes=classes).fit(X, given)
+        learner.set_params(denoise=watched, retrain=watched, classes=coding, ledger=charged).fit(X, given)
     finally:
         learner.set_params(**chosen)
-    if chosen["classes"] is None and occurring is not None:
-        learner.release_ = _assuming(learner.release_, "which classes occur in the labels is public")
-        learner.guarantee_ = learner.release_.guarantee
-
-
-def _assuming(release: Release, sentence: str) -> Release:
-    promise = release.guarantee
-    if not isinstance(promise, Guarantee):
-        return release
-    return replace(release, guarantee=replace(promise, assumptions=(*promise.assumptions, sentence)))
 
 
 def _estimate(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,10 @@ from tacit.labels.protect.unbiased import OptimalUnbiased
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.release import Release
 
-__all__ = ["Channel", "Evidence", "LabelMechanism", "read_evidence"]
+__all__ = ["PRIOR", "STAGE", "Channel", "Evidence", "LabelMechanism", "prior_column", "read_evidence"]
+
+STAGE, PRIOR = "stage", "prior"
+"""The columns of a release in stages: when each row was randomized, and under which prior, null in the first stage."""
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -51,27 +54,33 @@ class Evidence:
     likelihood
         ``likelihood[i, y]`` = P(row i's released value | label y), up to a factor of the row; 1 where nothing was
         released.
-    present
-        Which rows have a released value.
+    outputs
+        The released class, as a code, or the likeliest one where none was released as such; ``MISSING`` where nothing
+        was. For numbers: the place among the mechanism's outputs.
     prior
-        What the release says about labels in general: the mechanism's public prior, or the class shares estimated from
-        all rows.
+        What the release says about labels before they were released: the mechanism's public prior, of all rows or of
+        each, or the class shares estimated from all rows.
     channel
         Where all rows went through one finite channel.
 
     Examples
     --------
-    >>> evidence = Evidence(classes=("a", "b"), likelihood=np.array([[0.7, 0.3]]), present=np.array([True]),
-    ...                     prior=np.array([[0.5, 0.5]]))
-    >>> len(evidence.present)
-    1
+    >>> evidence = Evidence(classes=("a", "b"), likelihood=np.array([[0.7, 0.3], [1.0, 1.0]]),
+    ...                     outputs=np.array([0, MISSING]), prior=np.array([[0.5, 0.5]]))
+    >>> evidence.present
+    array([ True, False])
     """
 
     classes: tuple[Any, ...]
     likelihood: Array
-    present: NDArray[np.bool_]
+    outputs: Codes
     prior: Array
     channel: Channel | None = None
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Which rows have a released value."""
+        return np.asarray(self.outputs != MISSING)
 
 
 def read_evidence(release: Release, *, mechanism: LabelMechanism | None = None) -> Evidence:
@@ -94,8 +103,9 @@ def read_evidence(release: Release, *, mechanism: LabelMechanism | None = None) 
     if release.surface != "labels" or "label" not in getattr(release.value, "column_names", ()):
         raise InvalidInput(f"release must be a table of labels, with a column 'label', got one of {release.surface}")
     try:
-        known = _rebuild(release) if mechanism is None else mechanism
-        return _evidence(release, known)
+        if mechanism is None and release.mechanism.get("stages", 1) > 1:
+            return _of_stages(release)
+        return _evidence(release, _rebuild(release) if mechanism is None else mechanism)
     except KeyError as absent:
         raise InvalidInput(f"release must say the {absent.args[0]} of its mechanism in its header") from None
 
@@ -112,19 +122,61 @@ def _evidence(release: Release, mechanism: LabelMechanism) -> Evidence:
 
 
 def _rebuild(release: Release) -> LabelMechanism:
-    """The mechanism from the release's header."""
+    """The mechanism from the release's header, and from its column of priors where each row has its own."""
     header = release.mechanism
     name = header["name"]
-    if name == RandomizedResponse.name and header.get("stages", 1) == 1:
+    if name == RandomizedResponse.name:
         return RandomizedResponse(epsilon=header["epsilon"], classes=len(header["classes"]))
-    if name == PriorRandomizedResponse.name and "prior" in header:
-        return PriorRandomizedResponse(epsilon=header["epsilon"], prior=np.array(header["prior"]))
+    if name == PriorRandomizedResponse.name and ("prior" in header or "stages" in header):
+        prior = np.array(header["prior"]) if "prior" in header else _row_priors(release.value[PRIOR])
+        return PriorRandomizedResponse(epsilon=header["epsilon"], prior=prior)
     if name == LaplaceOneHot.name:
         return LaplaceOneHot(epsilon=header["epsilon"], classes=len(header["classes"]))
     if name == RandomizedResponseOnBins.name:
-        values, prior = np.array(header["values"]), np.array(header["prior"])
-        return RandomizedResponseOnBins(epsilon=header["epsilon"], values=values, prior=prior)
+        values, weights = np.array(header["values"]), np.array(header["prior"])
+        return RandomizedResponseOnBins(epsilon=header["epsilon"], values=values, prior=weights)
     raise InvalidInput(f"mechanism must be given: the header of this release by {name} does not have all of it")
+
+
+def _of_stages(release: Release) -> Evidence:
+    """The first stage by the mechanism of the header, each later row by RRTop-k under its own prior."""
+    table = pa.table(release.value)
+    if PRIOR not in table.column_names:
+        raise InvalidInput(f"mechanism must be given: this release in stages has no column {PRIOR!r}")
+    later = np.asarray(table[PRIOR].is_valid())
+    first = _evidence(_part(release, ~later), _rebuild(release))
+    priors = _row_priors(table[PRIOR].drop_null())
+    second = _evidence(
+        _part(release, later), PriorRandomizedResponse(epsilon=release.mechanism["epsilon"], prior=priors)
+    )
+    shape = (len(later), len(first.classes))
+    likelihood, prior, outputs = np.empty(shape), np.empty(shape), np.empty(len(later), np.int64)
+    for rows, part in ((~later, first), (later, second)):
+        likelihood[rows], prior[rows], outputs[rows] = part.likelihood, part.prior, part.outputs
+    return Evidence(classes=first.classes, likelihood=likelihood, outputs=outputs, prior=prior)
+
+
+def _part(release: Release, rows: NDArray[np.bool_]) -> Release:
+    return replace(release, value=pa.table(release.value).filter(pa.array(rows)))
+
+
+def prior_column(prior: NDArray[np.float32]) -> pa.Array:
+    """Return the priors of rows as a column of lists; a row that is not a number has none.
+
+    Examples
+    --------
+    >>> prior_column(np.array([[0.5, 0.5], [np.nan, np.nan]], dtype=np.float32)).to_pylist()
+    [[0.5, 0.5], None]
+    """
+    none = np.isnan(prior[:, 0])
+    ends = np.concatenate([[0], np.cumsum(~none) * prior.shape[1]]).astype(np.int64)
+    values = pa.array(prior[~none].ravel())
+    return pa.LargeListArray.from_arrays(pa.array(ends), values, mask=pa.array(none))
+
+
+def _row_priors(column: pa.ChunkedArray) -> NDArray[Any]:
+    rows = np.asarray(column.combine_chunks().flatten(), dtype=np.float32)
+    return rows.reshape(len(column), -1)
 
 
 def _of_classes(
@@ -142,7 +194,7 @@ def _of_classes(
     present = outputs != MISSING
     each = PriorRandomizedResponse(epsilon=mechanism.epsilon, prior=mechanism.prior[present])
     likelihood = _everywhere(each.likelihood(outputs[present]), present)
-    return Evidence(classes=classes, likelihood=likelihood, present=present, prior=mechanism.prior)
+    return Evidence(classes=classes, likelihood=likelihood, outputs=outputs, prior=mechanism.prior)
 
 
 def _of_numbers(column: pa.ChunkedArray, mechanism: NumberMechanism) -> Evidence:
@@ -155,7 +207,7 @@ def _of_numbers(column: pa.ChunkedArray, mechanism: NumberMechanism) -> Evidence
 def _of_channel(channel: Channel, classes: tuple[Any, ...], prior: Array) -> Evidence:
     present = channel.outputs != MISSING
     likelihood = _everywhere(channel.transition.T[channel.outputs[present]], present)
-    return Evidence(classes=classes, likelihood=likelihood, present=present, prior=prior, channel=channel)
+    return Evidence(classes=classes, likelihood=likelihood, outputs=channel.outputs, prior=prior, channel=channel)
 
 
 def _of_one_hot(column: pa.ChunkedArray, mechanism: LaplaceOneHot, classes: tuple[Any, ...]) -> Evidence:
@@ -165,7 +217,8 @@ def _of_one_hot(column: pa.ChunkedArray, mechanism: LaplaceOneHot, classes: tupl
     log = mechanism.log_likelihood(rows)
     likelihood = _everywhere(np.exp(log - log.max(axis=1, keepdims=True)), present)
     prior = _shares(mechanism.estimate_counts(rows))
-    return Evidence(classes=classes, likelihood=likelihood, present=present, prior=prior)
+    outputs = np.where(present, likelihood.argmax(axis=1), MISSING)
+    return Evidence(classes=classes, likelihood=likelihood, outputs=outputs, prior=prior)
 
 
 def _everywhere(likelihood: Array, present: NDArray[np.bool_]) -> Array:

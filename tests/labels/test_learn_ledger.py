@@ -1,0 +1,262 @@
+"""Learners and the ledger: what is charged, for which labels, and what travels with a copy of a learner."""
+
+import pickle
+
+import joblib
+import numpy as np
+import pyarrow as pa
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from tacit.data import load_table
+from tacit.labels import (
+    AsGiven,
+    Forward,
+    LabelPrivateClassifier,
+    LabelPrivateRegressor,
+    MissingLabels,
+    OptimalUnbiased,
+    RandomizedResponse,
+    ReleasedLabels,
+    debiased_scorer,
+)
+from tacit.labels.learn.table import learn_table
+from tacit.labels.protect.payment import Payment
+from tacit.labels.protect.stream import protect_table
+from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, LedgerError, Unit, UnitMismatch, read_release
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.noise import system_rng
+
+X, Y = make_blobs(240, centers=3, n_features=4, cluster_std=2.0, random_state=0)
+NUMBERS = X[:, 0] - X[:, 1]
+RR = RandomizedResponse(epsilon=1.0)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    ledger.register(Y, name="blobs", budget=Guarantee(unit=Unit.LABEL, epsilon=20.0))
+    ledger.register(NUMBERS, name="numbers", budget=Guarantee(unit=Unit.LABEL, epsilon=20.0))
+    ledger.register([5, 6], name="others", budget=Guarantee(unit=Unit.LABEL, epsilon=20.0))
+    return ledger
+
+
+def classifier(ledger, **options):
+    defaults = {"mechanism": RR, "random_state": 0, "ledger": ledger}
+    return LabelPrivateClassifier(GaussianNB(), **{**defaults, **options})
+
+
+def regressor(ledger, **options):
+    return LabelPrivateRegressor(ledger=ledger, **{"random_state": 0, **options})
+
+
+LEARNERS = [(classifier, Y, "blobs"), (regressor, NUMBERS, "numbers")]
+
+
+def entries(ledger, name="blobs"):
+    return ledger.statement(name).entries
+
+
+@pytest.mark.parametrize(("learner", "labels", "name"), LEARNERS, ids=["classifier", "regressor"])
+class TestRecognition:
+    def test_labels_are_recognised_whatever_holds_them(self, ledger, learner, labels, name):
+        learner(ledger).fit(X, labels)
+        learner(ledger, dataset=name).fit(X, labels.tolist())
+        assert [entry.version for entry in entries(ledger, name)] == [1, 1]
+        assert ledger.statement(name).spent == 2.0
+
+    def test_known_labels_cannot_be_charged_to_another_data_set(self, ledger, learner, labels, name):
+        with pytest.raises(InvalidInput, match=f"dataset must be '{name}', as which the ledger knows these labels"):
+            learner(ledger, dataset="others").fit(X, labels)
+        assert not any(entries(ledger, each) for each in ledger.data_sets)
+
+    def test_unknown_labels_need_a_data_set(self, ledger, learner, labels, name):
+        with pytest.raises(LedgerError, match="does not know these 100 rows"):
+            learner(ledger).fit(X[:100], labels[100:200])
+        model = learner(ledger, dataset=name).fit(X[:100], labels[100:200])
+        (entry,) = entries(ledger, name)
+        assert entry.guarantee.epsilon == model.guarantee_.epsilon == 1.0
+
+    def test_appended_rows_are_the_same_data_set(self, ledger, learner, labels, name):
+        learner(ledger).fit(np.r_[X, X[:5]], np.r_[labels, labels[:5]])
+        assert [entry.version for entry in entries(ledger, name)] == [2]
+
+    def test_a_refused_charge_releases_nothing(self, ledger, learner, labels, name):
+        ledger.set_budget(name, Guarantee(unit=Unit.LABEL, epsilon=0.5))
+        model = learner(ledger)
+        with pytest.raises(BudgetExceeded):
+            model.fit(X, labels)
+        assert not hasattr(model, "release_")
+        assert entries(ledger, name) == ()
+
+    def test_bad_input_is_found_before_the_charge(self, ledger, learner, labels, name):
+        model = learner(ledger)
+        with pytest.raises(ValueError, match="sample_weight"):
+            model.fit(X, labels, sample_weight=np.ones(7))
+        with pytest.raises(ValueError, match="NaN"):
+            model.fit(np.full_like(X, np.nan), labels)
+        with pytest.raises(InvalidInput, match="rows must be"):
+            learner(ledger, rows_per_person=0).fit(X, labels)
+        assert entries(ledger, name) == ()
+
+    def test_the_entry_and_the_release_assume_the_same(self, ledger, learner, labels, name):
+        model = learner(ledger).fit(X, labels, sample_weight=np.ones(len(X)))
+        (entry,) = entries(ledger, name)
+        assert entry.guarantee.assumptions == model.release_.guarantee.assumptions == model.guarantee_.assumptions
+        assert len(model.guarantee_.assumptions) == 3
+
+    def test_persons_of_several_rows(self, ledger, learner, labels, name):
+        with pytest.raises(UnitMismatch, match="is kept for persons of 1 rows"):
+            learner(ledger, rows_per_person=3).fit(X, labels)
+        ledger.register(labels[::-1].copy(), name="persons", budget=Guarantee(unit=Unit.LABEL, epsilon=5.0, rows=3))
+        model = learner(ledger, rows_per_person=3).fit(X[::-1], labels[::-1])
+        assert str(model.guarantee_) == "epsilon 3 for 3 labels of one person"
+        assert ledger.statement("persons").spent == 3.0
+
+
+@pytest.mark.parametrize(("learner", "labels", "name"), LEARNERS, ids=["classifier", "regressor"])
+class TestCopies:
+    def test_a_clone_charges_the_same_ledger(self, ledger, learner, labels, name):
+        copy = clone(learner(ledger))
+        assert copy.ledger is ledger
+        copy.fit(X, labels)
+        assert len(entries(ledger, name)) == 1
+
+    def test_a_clone_inside_a_pipeline(self, ledger, learner, labels, name):
+        clone(make_pipeline(StandardScaler(), learner(ledger))).fit(X, labels)
+        assert len(entries(ledger, name)) == 1
+
+    def test_a_stored_model_predicts_without_the_ledger_and_does_not_fit_uncharged(
+        self, ledger, learner, labels, name, tmp_path
+    ):
+        model = learner(ledger).fit(X, labels)
+        joblib.dump(model, tmp_path / "model.joblib")
+        stored = (tmp_path / "model.joblib").read_bytes()
+        assert ledger._secret not in stored
+        assert ledger._secret.hex().encode() not in stored
+        (tmp_path / "ledger.db").rename(tmp_path / "moved.db")
+        again = joblib.load(tmp_path / "model.joblib")
+        assert (again.predict(X) == model.predict(X)).all()
+        with pytest.raises(LedgerError, match="stored without its ledger"):
+            again.fit(X, labels)
+        again.set_params(ledger=Ledger.open(tmp_path / "moved.db")).fit(X, labels)
+        assert model.ledger is ledger, "storing a model leaves it as it was"
+
+    def test_an_unfitted_learner_takes_the_handle_along(self, ledger, learner, labels, name):
+        stored = pickle.dumps(learner(ledger))
+        assert ledger._secret not in stored
+        pickle.loads(stored).fit(X, labels)
+        assert len(entries(ledger, name)) == 1
+
+
+def test_a_search_on_raw_labels_charges_every_fit(ledger):
+    learner = classifier(ledger, dataset="blobs", denoise=AsGiven())
+    GridSearchCV(learner, {"rounds": [0, 1]}, cv=3).fit(X, Y)
+    assert len(entries(ledger)) == 2 * 3 + 1
+    assert ledger.statement("blobs").spent == 7.0
+
+
+@pytest.mark.slow  # two processes import everything anew
+def test_a_search_in_two_processes_charges_the_same_ledger(ledger):
+    cross_val_score(classifier(ledger, dataset="blobs"), X, Y, cv=2, n_jobs=2)
+    assert len(entries(ledger)) == 2
+
+
+@pytest.fixture
+def release(ledger, tmp_path):
+    made = protect_table(
+        pa.table({"y": Y}),
+        tmp_path / "y.parquet",
+        label="y",
+        mechanism=RR,
+        payment=Payment(ledger=ledger),
+        rng=system_rng(),
+    )
+    assert made.receipt is not None
+    return read_release(tmp_path / "y.parquet")
+
+
+def test_a_search_on_one_release_is_charged_once(ledger, release):
+    grid = {"rounds": [0, 1], "denoise": [AsGiven(), Forward(rounds=1, folds=2)]}
+    scorer = debiased_scorer(transition=RR.bind(3).transition())
+    learner = make_pipeline(StandardScaler(), classifier(ledger))
+    names = {f"labelprivateclassifier__{name}": values for name, values in grid.items()}
+    search = GridSearchCV(learner, names, scoring=scorer, cv=3).fit(X, ReleasedLabels(release))
+    assert len(entries(ledger)) == 1, "the release itself"
+    assert search.best_estimator_.score(X, Y) > 0.6
+    assert search.best_score_ == pytest.approx(search.best_estimator_.score(X, Y), abs=0.35)
+    assert search.best_estimator_[-1].release_.guarantee == release.guarantee
+
+
+def test_released_labels_are_cut_like_an_array(release):
+    y = ReleasedLabels(release)
+    labels = release.value["label"].to_numpy()
+    assert (y.shape, y.ndim, y.dtype) == ((240,), 1, labels.dtype)
+    assert (np.asarray(y[labels > 0]) == labels[labels > 0]).all()
+    assert y[3] == labels[3]
+    assert y[np.array([1, 2])].release.mechanism == release.mechanism
+
+
+@pytest.mark.parametrize("hold_out", [0.0, 0.3])
+@pytest.mark.parametrize("declared", [None, ["a", "b", "c"]], ids=["found", "declared"])
+def test_a_table_is_charged_for_the_whole_column_with_the_releases_assumptions(ledger, hold_out, declared):
+    labels = np.array(["a", "b", "c"])[Y]
+    table = pa.table({"x": X[:, 0], "z": X[:, 1], "y": labels})
+    ledger.register(table["y"], name="words", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
+    learner = classifier(ledger, classes=declared)
+    learned = learn_table(load_table(table), "y", learner=learner, hold_out=hold_out)
+    (entry,) = entries(ledger, "words")
+    assert entry.version == 1
+    assert entry.guarantee.assumptions == learned.guarantee.assumptions == learned.model.release_.guarantee.assumptions
+    said = "which classes occur in the labels is public" in entry.guarantee.assumptions
+    assert said is (declared is None)
+    assert learner.ledger is ledger
+    assert learner.classes == declared
+
+
+def test_a_regressor_fits_a_release_of_numbers_and_charges_nothing(ledger, tmp_path):
+    values = np.linspace(NUMBERS.min(), NUMBERS.max(), 5)
+    mechanism = OptimalUnbiased(epsilon=3.0, values=values, prior=np.full(5, 0.2))
+    protect_table(
+        pa.table({"y": NUMBERS}), tmp_path / "y.parquet", label="y", mechanism=mechanism, rng=np.random.default_rng(0)
+    )
+    release = read_release(tmp_path / "y.parquet")
+    model = regressor(ledger).fit(X, release)
+    assert entries(ledger, "numbers") == ()
+    assert model.guarantee_ == release.guarantee
+    assert model.score(X, NUMBERS) > 0.8
+    again = regressor(ledger).fit(X, regressor(None, epsilon=3.0).fit(X, NUMBERS).release_)
+    assert again.score(X, NUMBERS) > 0.8
+
+
+def test_releases_that_a_learner_cannot_take(release, ledger):
+    with pytest.raises(InvalidInput, match="y must be a release of numbers, got one of labels by randomized_response"):
+        regressor(None).fit(X, release)
+    with pytest.raises(InvalidInput, match="y must be a release of labels with a class list"):
+        classifier(None).fit(X, regressor(None).fit(X, NUMBERS).release_)
+    with pytest.raises(InvalidInput, match="one label for each of the 10 rows of X, got 240"):
+        classifier(None).fit(X[:10], release)
+    with pytest.raises(InvalidInput, match="one label for each of the 10 rows of X, got 240"):
+        regressor(None).fit(X[:10], regressor(None).fit(X, NUMBERS).release_)
+
+
+def test_rows_without_a_released_label_are_left_out(tmp_path):
+    labels = [None if i % 4 == 0 else int(label) for i, label in enumerate(Y)]
+    protect_table(
+        pa.table({"y": labels}),
+        tmp_path / "y.parquet",
+        label="y",
+        mechanism=RandomizedResponse(epsilon=3.0),
+        missing=MissingLabels.PUBLIC,
+        rng=np.random.default_rng(0),
+    )
+    release = read_release(tmp_path / "y.parquet")
+    model = classifier(None).fit(X, release, sample_weight=np.ones(len(X)))
+    assert len(model._given) == 180
+    assert model.score(X, Y) > 0.8
+    assert model.retraining_report(Y).chosen_fraction <= 1
