@@ -1,0 +1,326 @@
+"""``tacit bags protect``."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli.bags.coding import numbers_of, recode
+from tacit.cli.labels.options import (
+    AsJson,
+    DataSet,
+    LedgerAt,
+    Seed,
+    open_ledger,
+    rng_of,
+    show_progress,
+    warn_if_seeded,
+    words_of,
+)
+
+if TYPE_CHECKING:
+    import ibis
+
+    from tacit.bags import BagRelease, SemilinearLoss
+    from tacit.bags.protect.engine import Engine
+    from tacit.bags.protect.noise import TotalsNoise
+    from tacit.bags.protect.sizes import Sizes
+    from tacit.privacy.payment import Payment
+
+__all__ = ["protect"]
+
+
+class LossName(StrEnum):
+    """Whose totals."""
+
+    LOG = "log"
+    SQUARED = "squared"
+    CLASSES = "classes"
+    POISSON = "poisson"
+
+
+class SmallName(StrEnum):
+    """What becomes of small bags."""
+
+    DROP = "drop"
+    MERGE = "merge"
+
+
+class EngineName(StrEnum):
+    """What groups the rows."""
+
+    DUCKDB = "duckdb"
+    SPARK = "spark"
+
+
+def protect(
+    table: Annotated[
+        str,
+        typer.Argument(metavar="IN", help="A CSV, TSV, Parquet or Arrow file; for Spark Parquet, or a table's name."),
+    ],
+    label: Annotated[str, typer.Option(help="The private column.")],
+    out: Annotated[Path, typer.Option(help="The folder of the release; made new, whole or not at all.")],
+    by: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL,...", help="Columns whose values make the bags of one partition. Give it again."),
+    ] = None,
+    edges: Annotated[
+        list[str] | None,
+        typer.Option(metavar="COL=1,2,3", help="Where a numeric column is cut: buckets from each edge to the next."),
+    ] = None,
+    loss: Annotated[
+        LossName,
+        typer.Option(
+            help="What totals are of. log: 0/1 labels. classes: a count for each class. squared: numbers. poisson: "
+            "counts of events."
+        ),
+    ] = LossName.LOG,
+    classes: Annotated[
+        str,
+        typer.Option(metavar="A,B,...", help="The public class list, in order; for log the second one counts as 1."),
+    ] = "",
+    label_range: Annotated[
+        str,
+        typer.Option(
+            "--range", metavar="LOW,HIGH", help="For squared and poisson: the range that labels are clipped to."
+        ),
+    ] = "",
+    epsilon: Annotated[
+        float | None, typer.Option(help="The promise for one label, over all partitions. Without it: exact totals.")
+    ] = None,
+    delta: Annotated[
+        float | None, typer.Option(help="With it noise is Gaussian, less of it for many partitions; else Laplace.")
+    ] = None,
+    consistent: Annotated[
+        bool, typer.Option(help="After noise, make partitions agree on what they share; it costs no epsilon.")
+    ] = True,
+    min_size: Annotated[int, typer.Option(help="The least number of rows of a bag; 1 keeps every bag.")] = 20,
+    small: Annotated[
+        SmallName, typer.Option(help="What becomes of smaller bags: leave them out, or merge them into one.")
+    ] = SmallName.DROP,
+    random: Annotated[
+        int | None, typer.Option(metavar="SIZE", help="Instead of --by: bags of this many rows, drawn at random.")
+    ] = None,
+    bags: Annotated[int | None, typer.Option(metavar="N", help="With --random: how many bags.")] = None,
+    joins: Annotated[
+        int | None,
+        typer.Option(metavar="J", help="With --random: the most bags of a row; --epsilon needs it."),
+    ] = None,
+    rows_per_person: Annotated[
+        int, typer.Option(help="How many rows one person holds at most; the guarantee is stated for all of them.")
+    ] = 1,
+    engine: Annotated[
+        EngineName, typer.Option(help="duckdb: on this machine. spark: where Spark runs.")
+    ] = EngineName.DUCKDB,
+    memory: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="The most memory that DuckDB may use, such as 2GB.")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier release of bags.")] = False,
+    ledger: LedgerAt = None,
+    dataset: DataSet = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Write the label totals of bags of rows, and nothing else of the private column.
+
+    Each --by makes one partition: rows with equal values there are a bag, and its count and label total are released.
+    epsilon is split over the partitions. Features, and so the counts of bags, are public.
+
+    Example: tacit bags protect clicks.csv --label click --by city,device --by hour --epsilon 1 --out clicks.bags
+
+    Example: tacit bags protect people.csv --label ill --classes no,yes --by age,sex --edges age=18,40,65 --out ill.bags
+    """
+    from tacit.bags.partition.folder import check_folder
+    from tacit.privacy.errors import InvalidInput
+
+    if (by is None) == (random is None):
+        raise InvalidInput("either --by or --random must say what the bags are")
+    if random is None and (bags is not None or joins is not None):
+        raise InvalidInput("--bags and --joins must stand with --random")
+    if random is not None and (edges or engine is EngineName.SPARK):
+        raise InvalidInput("--edges and --engine spark must stand with --by: random bags are drawn by row number")
+    check_folder(out, force=force)
+    chosen, names = _loss(loss, classes, label_range), words_of(classes)
+    noise, payment = _noise(epsilon, delta), _payment(ledger, dataset)
+    with show_progress("bags") as report, _engine(engine, memory).open(table) as rows:
+        coded = recode(rows, label=label, classes=names)
+        given: dict[str, Any] = {
+            "label": label,
+            "loss": chosen,
+            "noise": noise,
+            "rows_per_person": rows_per_person,
+            "payment": payment,
+            "rng": rng_of(seed),
+        }
+        if random is not None:
+            release = _drawn(coded, random, bags, joins, given)
+        else:
+            release = _curated(coded, by or [], edges or [], _sizes(min_size, small), given, report)
+            if noise is not None and consistent:
+                from tacit.bags import make_consistent
+
+                release = make_consistent(release, rng=given["rng"]).release
+    if names:
+        release = replace(release, mechanism={**release.mechanism, "classes": names})
+    release.write(out, force=force)
+    _print(release, out, table, as_json=as_json)
+    warn_if_seeded(release.seeded)
+
+
+def _loss(name: LossName, classes: str, label_range: str) -> SemilinearLoss:
+    from tacit.bags import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss
+    from tacit.privacy.errors import InvalidInput
+
+    count = len(words_of(classes))
+    low, high = _range(label_range)
+    if label_range and name not in (LossName.SQUARED, LossName.POISSON):
+        raise InvalidInput(f"--range must stand with --loss squared or poisson, got {name}")
+    if name is LossName.LOG:
+        if count not in (0, 2):
+            raise InvalidInput(f"--classes must list two classes for --loss log, got {count}: use --loss classes")
+        return LogLoss()
+    if name is LossName.CLASSES:
+        if count < 2:
+            raise InvalidInput("--classes must list two classes or more for --loss classes")
+        return CrossEntropy(classes=count)
+    if count:
+        raise InvalidInput(f"--classes must stand with --loss log or classes, got {name}")
+    if name is LossName.SQUARED:
+        return SquaredLoss(lower=low, upper=high)
+    if low not in (None, 0.0) or (high is not None and high != int(high)):
+        raise InvalidInput(f"--range must be 0 to a whole number for --loss poisson, got {label_range!r}")
+    return PoissonLoss(most=None if high is None else int(high))
+
+
+def _range(text: str) -> tuple[float | None, float | None]:
+    from tacit.privacy.errors import InvalidInput
+
+    if not text:
+        return None, None
+    ends = numbers_of(text, option="--range")
+    if len(ends) != 2:
+        raise InvalidInput(f"--range must be two numbers LOW,HIGH, got {text!r}")
+    return ends[0], ends[1]
+
+
+def _noise(epsilon: float | None, delta: float | None) -> TotalsNoise | None:
+    from tacit.bags import GaussianNoise, LaplaceNoise
+    from tacit.privacy.errors import InvalidInput
+
+    if epsilon is None:
+        if delta is not None:
+            raise InvalidInput("--delta must stand with --epsilon")
+        return None
+    return LaplaceNoise(epsilon=epsilon) if delta is None else GaussianNoise(epsilon=epsilon, delta=delta)
+
+
+def _payment(location: str | None, dataset: str | None) -> Payment | None:
+    from tacit.privacy.payment import Payment
+
+    ledger = open_ledger(location, dataset=dataset)
+    return None if ledger is None else Payment(ledger=ledger, dataset=dataset)
+
+
+def _engine(name: EngineName, memory: str | None) -> Engine:
+    from tacit.bags import DuckDBEngine, SparkEngine
+    from tacit.privacy.errors import InvalidInput
+
+    if name is EngineName.SPARK and memory is not None:
+        raise InvalidInput("--memory must stand with --engine duckdb: Spark has its own settings")
+    return SparkEngine() if name is EngineName.SPARK else DuckDBEngine(memory=memory)
+
+
+def _sizes(least: int, small: SmallName) -> Sizes:
+    from tacit.bags import DropSmall, KeepAll, MergeSmall
+    from tacit.privacy.rounding import check_count
+
+    if check_count(least, name="--min-size") == 1:
+        return KeepAll()
+    return DropSmall(least=least) if small is SmallName.DROP else MergeSmall(least=least)
+
+
+def _curated(
+    rows: ibis.Table,
+    by: Sequence[str],
+    edges: Sequence[str],
+    sizes: Sizes,
+    given: dict[str, Any],
+    report: Callable[[int, int], None],
+) -> BagRelease:
+    from tacit.bags import curate
+
+    sets = [tuple(words_of(one)) for one in by]
+    cuts = dict(_edges(one) for one in edges)
+    return curate(rows, by=sets, edges=cuts, sizes=sizes, progress=report, **given)
+
+
+def _edges(text: str) -> tuple[str, list[float]]:
+    from tacit.privacy.errors import InvalidInput
+
+    name, found, numbers = text.partition("=")
+    if not found or not name.strip():
+        raise InvalidInput(f"--edges must be COL=1,2,3, got {text!r}")
+    return name.strip(), numbers_of(numbers, option=f"--edges {name.strip()}")
+
+
+def _drawn(rows: ibis.Table, size: int, bags: int | None, joins: int | None, given: dict[str, Any]) -> BagRelease:
+    from tacit.bags import draw
+    from tacit.privacy.errors import InvalidInput
+
+    if bags is None:
+        raise InvalidInput("--bags must stand with --random: it says how many bags to draw")
+    return draw(rows, size=size, bags=bags, joins=joins, **given)
+
+
+def _print(release: BagRelease, out: Path, table: str, *, as_json: bool) -> None:
+    from tacit.privacy.guarantee import NoGuarantee
+
+    if as_json:
+        typer.echo(json.dumps(_result(release, out), indent=1))
+        return
+    typer.echo(f"{release}.")
+    for part in _partitions(release):
+        left_out = f"; {part['left_out']:,} rows are in smaller ones, left out" if part["left_out"] else ""
+        noise = f"; noise of {part['noise_deviation']:.2g} on each total" if part["noise_deviation"] else ""
+        typer.echo(
+            f"  by {', '.join(part['columns'])}: {part['bags']:,} bags of {part['smallest']:,} to {part['largest']:,} "
+            f"rows{left_out}{noise}"
+        )
+    typer.echo(f"The release: {out}")
+    if isinstance(release.guarantee, NoGuarantee):
+        typer.echo(f"See which labels it tells: tacit bags attack {out} --features {table}")
+
+
+def _result(release: BagRelease, out: Path) -> dict[str, Any]:
+    return {
+        "folder": str(out),
+        "rows": release.rows,
+        "bags": release.bags,
+        "label": release.label,
+        "loss": release.loss.describe(),
+        "guarantee": release.guarantee.to_json(),
+        "mechanism": dict(release.mechanism),
+        "seeded": release.seeded,
+        "partitions": _partitions(release),
+        "random": None if release.random is None else release.random.describe(),
+    }
+
+
+def _partitions(release: BagRelease) -> list[dict[str, Any]]:
+    return [
+        {
+            "columns": list(part.columns),
+            "bags": len(part),
+            "smallest": int(part.counts.min()),
+            "largest": int(part.counts.max()),
+            "left_out": max(0, (release.rows or 0) - int(part.counts.sum())),
+            "noise_deviation": part.variance**0.5,
+        }
+        for part in release.partitions
+    ]
