@@ -1,5 +1,6 @@
 """Guarding scores: what a host may score by, what of a score leaves, and the marks of crafted submissions."""
 
+from tacit.scores.protect.crafted import FeatureStudy, inspect_submission
 from tacit.scores.protect.findings import Finding
 from tacit.scores.protect.metrics import (
     F1,
@@ -29,6 +30,7 @@ from tacit.scores.protect.policies import (
     policy_from_json,
 )
 from tacit.scores.protect.setting import Budget, Setting, Split, identify
+from tacit.scores.protect.sketch import sketch_submission
 
 __all__ = [
     "F1",
@@ -40,6 +42,7 @@ __all__ = [
     "Brier",
     "Budget",
     "Exact",
+    "FeatureStudy",
     "Finding",
     "Ladder",
     "Laplace",
@@ -58,6 +61,8 @@ __all__ = [
     "Thresholdout",
     "identify",
     "inspect_network",
+    "inspect_submission",
     "metric_from_json",
     "policy_from_json",
+    "sketch_submission",
 ]
