@@ -53,7 +53,8 @@ def router() -> APIRouter:
 _REFUSALS = (400, 401, 403, 404, 409, 413, 422, 429, 503)
 
 
-def _engine(request: Request) -> Engine:
+# dependencies that only look are coroutines: FastAPI would send plain functions to another thread
+async def _engine(request: Request) -> Engine:
     engine: Engine = request.app.state.engine
     return engine
 
@@ -62,13 +63,13 @@ Served = Annotated[Engine, Depends(_engine)]
 Caller = Annotated[Identity, Depends(caller)]
 
 
-def _host(identity: Caller) -> Host:
+async def _host(identity: Caller) -> Host:
     if not isinstance(identity, Host):
         raise _refused(identity, "the host")
     return identity
 
 
-def _team(slug: str, identity: Caller) -> Team:
+async def _team(slug: str, identity: Caller) -> Team:
     if not isinstance(identity, Team) or identity.competition != slug:
         raise _refused(identity, "a team of this competition")
     return identity

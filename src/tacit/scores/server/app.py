@@ -11,6 +11,7 @@ from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 
 from tacit import __version__
 from tacit.privacy.errors import BudgetExceeded, InvalidInput, LedgerError, TacitError
@@ -120,6 +121,11 @@ def _add_refusals(app: FastAPI) -> None:
     def refuse_plainly(request: Request, error: HTTPException) -> Response:
         del request
         return JSONResponse({"error": str(error.detail)}, status_code=error.status_code, headers=error.headers)
+
+    @app.exception_handler(ClientDisconnect)
+    def nobody_listens(request: Request, error: ClientDisconnect) -> Response:
+        del request, error
+        return Response(status_code=400)
 
     @app.exception_handler(Exception)
     def fail(request: Request, error: Exception) -> Response:

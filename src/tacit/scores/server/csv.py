@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping, Sequence
-from operator import methodcaller
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
@@ -16,6 +17,7 @@ __all__ = ["PredictionReader", "quote"]
 
 _SHOWN = 20
 _BOM = b"\xef\xbb\xbf"
+_COMMA, _NEWLINE = b",\n"
 
 
 def quote(cell: str) -> str:
@@ -91,24 +93,18 @@ class PredictionReader:
         if self._found < len(self._index):
             missing = next(name for name, row in self._index.items() if np.isnan(self._values[row, 0]))
             raise InvalidInput(
-                f"the file has {self._found} of {len(self._index)} rows; the first that is missing has id {quote(missing)}"
+                f"the file has {self._found} of {len(self._index)} rows; the first missing one has id {quote(missing)}"
             )
         return self._values[:, 0] if self._values.shape[1] == 1 else self._values
 
     def _take(self, block: bytes) -> None:
-        try:
-            lines = block.removeprefix(b"" if self._started else _BOM).decode("utf-8").split("\n")
-        except UnicodeDecodeError:
-            raise InvalidInput("the file must be text in UTF-8") from None
-        if "\r" in lines[0]:
-            lines = [line.removesuffix("\r") for line in lines]
+        if b"\r" in block:
+            block = block.replace(b"\r\n", b"\n").removesuffix(b"\r")
         if not self._started:
-            self._check_header(lines.pop(0))
-        kept = [line for line in lines if line]
-        if len(kept) < len(lines):  # blank lines, and the numbers of the lines after them, do not matter
-            lines = kept
-        if lines:
-            self._take_rows(lines)
+            header, _, block = block.removeprefix(_BOM).partition(b"\n")
+            self._check_header(_decode(header))
+        if block:
+            self._take_rows(block)
 
     def _check_header(self, line: str) -> None:
         self._started, self._line = True, 1
@@ -116,30 +112,34 @@ class PredictionReader:
         if names != self._columns:
             raise InvalidInput(f"line 1: the columns must be {','.join(self._columns)}, got {quote(line)}")
 
-    def _take_rows(self, lines: list[str]) -> None:
+    def _take_rows(self, block: bytes) -> None:
         first, width = self._line + 1, len(self._columns)
-        self._line += len(lines)
-        if self._found + len(lines) > len(self._index):
-            raise InvalidInput(f"the file must have {len(self._index)} rows, got more")
-        if all(map((width - 1).__eq__, map(methodcaller("count", ","), lines))) and not any('"' in x for x in lines):
-            flat = ",".join(lines).split(",")
+        if _is_regular(block, width=width, longest=self._longest):
+            flat = _decode(block).replace("\n", ",").split(",")
         else:
-            flat = self._flatten(lines, first)
-        if max(map(len, flat)) > self._longest:
-            raise InvalidInput(f"lines {first} to {self._line}: a cell must have at most {self._longest} characters")
+            flat = self._flatten(_decode(block).split("\n"), first)
+        count = len(flat) // width
+        self._line += count
+        if self._found + count > len(self._index):
+            raise InvalidInput(f"the file must have {len(self._index)} rows, got more")
         rows = self._rows(flat[::width], first)
         for column in range(1, width):
             self._values[rows, column - 1] = _numbers(flat[column::width], first)
-        self._found += len(lines)
+        self._found += count
 
     def _flatten(self, lines: list[str], first: int) -> list[str]:
-        table = _cells(lines, first=first)
+        """Return the cells of lines that have quotes, blank lines between them, or something wrong."""
+        table = _cells([line for line in lines if line], first=first)
         for number, cells in enumerate(table, start=first):
             if len(cells) != len(self._columns):
                 raise InvalidInput(f"line {number}: there must be {len(self._columns)} cells, got {len(cells)}")
+            if max(map(len, cells)) > self._longest:
+                raise InvalidInput(f"line {number}: a cell must have at most {self._longest} characters")
         return [cell for cells in table for cell in cells]
 
     def _rows(self, ids: list[str], first: int) -> NDArray[np.int64]:
+        if not ids:
+            return np.zeros(0, dtype=np.int64)
         found = [self._index.get(name, -1) for name in ids]
         if -1 in found:  # spaces around an id do not matter
             found = [self._index.get(name.strip(), -1) for name in ids]
@@ -167,24 +167,42 @@ def _cells(lines: list[str], *, first: int) -> list[list[str]]:
     return table
 
 
+def _is_regular(block: bytes, *, width: int, longest: int) -> bool:
+    """Tell whether every line has ``width`` cells of a good length, none of them in quotes."""
+    if b'"' in block:
+        return False
+    characters = np.frombuffer(block, dtype=np.uint8)
+    ends = np.flatnonzero((characters == _COMMA) | (characters == _NEWLINE))
+    kinds = np.append(characters[ends], np.uint8(_NEWLINE))
+    if len(kinds) % width or np.diff(ends, prepend=-1, append=len(block)).max() > longest + 1:
+        return False
+    expected = np.array([_COMMA] * (width - 1) + [_NEWLINE], dtype=np.uint8)
+    return bool((kinds.reshape(-1, width) == expected).all())
+
+
+def _decode(block: bytes) -> str:
+    try:
+        return block.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidInput("the file must be text in UTF-8") from None
+
+
 def _numbers(cells: list[str], first: int) -> NDArray[np.float64]:
     try:
-        if "_" in "".join(cells):  # Python would read 1_0 as 10
-            raise ValueError
-        values = np.array(list(map(float, cells)))
-    except ValueError:
-        at = next(i for i, cell in enumerate(cells) if not _is_number(cell))
-        raise InvalidInput(f"line {first + at}: a prediction must be a number, got {quote(cells[at])}") from None
+        values = pc.cast(pa.array(cells, pa.string()), pa.float64()).to_numpy()
+    except pa.ArrowInvalid:  # spaces and signs that Python reads as well, or a mistake
+        values = np.array([_number(cell, line) for line, cell in enumerate(cells, start=first)])
     finite = np.isfinite(values)
     if not finite.all():
         at = int(np.argmin(finite))
         raise InvalidInput(f"line {first + at}: a prediction must be a finite number, got {quote(cells[at])}")
-    return values
+    return np.asarray(values, dtype=np.float64)
 
 
-def _is_number(cell: str) -> bool:
+def _number(cell: str, line: int) -> float:
     try:
-        float(cell)
+        if "_" not in cell:  # Python would read 1_0 as 10
+            return float(cell)
     except ValueError:
-        return False
-    return "_" not in cell
+        pass
+    raise InvalidInput(f"line {line}: a prediction must be a number, got {quote(cell)}")

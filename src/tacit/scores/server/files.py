@@ -20,6 +20,7 @@ from tacit.scores.server.limits import Limits
 __all__ = ["Features", "Labels"]
 
 _ID = "id"
+_CATEGORIES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,17 +77,17 @@ class Features:
         return text.getvalue().encode()
 
     def matrix(self) -> NDArray[np.float64]:
-        """Return the columns as numbers: numeric ones as they are, others as 0, 1, 2, ... for their sorted values.
+        """Return the columns as numbers: missing ones as the mean, text as one 0/1 column for each of its values.
 
         Examples
         --------
-        >>> Features(ids=("a", "b"), names=("age", "sex"), cells=(("30", "m"), ("25", "f"))).matrix()
-        array([[30.,  1.],
-               [25.,  0.]])
+        >>> Features(ids=("a", "b"), names=("age", "sex"), cells=(("30", "m"), ("", "f"))).matrix()
+        array([[30.,  0.,  1.],
+               [30.,  1.,  0.]])
         """
         if not self.names:
             return np.zeros((len(self.ids), 0))
-        return np.stack([_numbers(column) for column in zip(*self.cells, strict=True)], axis=1)
+        return np.concatenate([_numbers(column) for column in zip(*self.cells, strict=True)], axis=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -239,6 +240,13 @@ def _label_numbers(labels: Sequence[str]) -> NDArray[np.float64]:
 
 def _numbers(column: Sequence[str]) -> NDArray[np.float64]:
     try:
-        return np.array([float(cell) if cell.strip() else np.nan for cell in column])
+        values = np.array([float(cell) if cell.strip() else np.nan for cell in column])
+        if not np.isinf(values).any():
+            known = values[~np.isnan(values)]
+            return np.where(np.isnan(values), known.mean() if known.size else 0.0, values)[:, None]
     except ValueError:
-        return np.unique(np.array(column), return_inverse=True)[1].astype(np.float64)
+        pass
+    names, codes = np.unique(np.array(column), return_inverse=True)
+    if len(names) > _CATEGORIES:  # a name or a free text: one column is enough to tell rows apart
+        return codes.astype(np.float64)[:, None]
+    return np.eye(len(names))[codes]

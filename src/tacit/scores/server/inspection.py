@@ -4,28 +4,33 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable
+from time import monotonic
 
 import numpy as np
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, RowMapping, insert, select, update
 
-from tacit.scores.protect import Finding
+from tacit.scores.protect.crafted import FeatureStudy, inspect_submission
+from tacit.scores.protect.findings import Finding
+from tacit.scores.protect.sketch import sketch_submission
 from tacit.scores.server.board import Board, from_stored
 from tacit.scores.server.database import Database
 from tacit.scores.server.schema import COMPETITION, FLAG, PREDICTION, SUBMISSION, TEAM
 
 __all__ = ["Inspector"]
 
-_EARLIER = 20
+_EARLIER = 1_000
 _PAUSE = 0.05
 _GROUP = 16
+_PATIENCE = 2.0  # under load a group is looked at this often all the same
+
+Row = RowMapping
 
 _log = logging.getLogger("tacit.scores.server")
 
 
 class Inspector:
-    """A thread that looks at what no one has looked at yet, while no submission waits to be scored.
+    """A thread that looks at what no one has looked at yet, mostly while no submission waits to be scored.
 
     What is to do is in the database: a server that was killed goes on where it stopped.
     """
@@ -34,6 +39,7 @@ class Inspector:
         self, database: Database, *, board: Callable[[str], Board], lock: threading.Lock, idle: Callable[[], bool]
     ) -> None:
         self._database, self._board, self._lock, self._idle = database, board, lock, idle
+        self._studies: dict[str, FeatureStudy] = {}
         self._ask, self._done, self._closed = threading.Event(), threading.Event(), threading.Event()
         self._ask.set()
         self._thread = threading.Thread(target=self._run, name="tacit-inspector", daemon=True)
@@ -71,29 +77,52 @@ class Inspector:
 
     def _look(self) -> bool:
         """Look at some submissions; False where there is none."""
-        while not self._idle() and not self._closed.wait(_PAUSE):
+        until = monotonic() + _PATIENCE
+        while not self._idle() and monotonic() < until and not self._closed.wait(_PAUSE):
             pass
         with self._database.reading() as connection:
             rows = connection.execute(_WAITING).mappings().all()
-            found = [(row, self._inspect(connection, row)) for row in rows]
-        if found:
+        for row in rows:
+            sketch, findings = self._try(row)
             with self._lock, self._database.writing() as connection:
-                for row, findings in found:
-                    _store(connection, row, findings)
-        return bool(found)
+                _store(connection, row, sketch, findings)
+        return bool(rows)
 
-    def _inspect(self, connection: Connection, row: Mapping[str, Any]) -> tuple[Finding, ...]:
-        from tacit.scores.protect import inspect_submission
+    def _try(self, row: Row) -> tuple[str | None, tuple[Finding, ...]]:
+        """Inspect one submission; what cannot be inspected is flagged as that, and holds nothing up."""
+        try:
+            with self._database.reading() as connection:
+                return self._inspect(connection, row)
+        except (ArithmeticError, ValueError) as error:
+            _log.error("inspection failed: %s", type(error).__name__)
+            return None, (Finding(check="failed", reason="it could not be inspected", measured=0.0, limit=0.0),)
 
+    def _inspect(self, connection: Connection, row: Row) -> tuple[str, tuple[Finding, ...]]:
         board = self._board(row["slug"])
+        mine = (PREDICTION.c.team == row["team"], PREDICTION.c.number == row["number"])
+        content = connection.execute(select(PREDICTION.c.content).where(*mine)).scalar_one()
+        predictions = from_stored(bytes(content), rows=len(board.index))
         earlier = connection.execute(
-            select(PREDICTION)
-            .where(PREDICTION.c.team == row["team"], PREDICTION.c.number <= row["number"])
-            .order_by(PREDICTION.c.number.desc())
-            .limit(_EARLIER + 1)
-        ).mappings()
-        newest, *others = [from_stored(bytes(entry["content"]), rows=len(board.index)) for entry in earlier]
-        return inspect_submission(newest, features=board.matrix, earlier=others, classes=board.setting.metric.classes)
+            select(SUBMISSION.c.sketch)
+            .where(SUBMISSION.c.team == row["team"], SUBMISSION.c.number < row["number"], SUBMISSION.c.inspected)
+            .order_by(SUBMISSION.c.number.desc())
+            .limit(_EARLIER)
+        ).scalars()
+        found = inspect_submission(
+            predictions,
+            classes=board.setting.metric.classes,
+            features=self._study(row["slug"], board),
+            earlier=[sketch for sketch in earlier if sketch],
+        )
+        return sketch_submission(predictions), found
+
+    def _study(self, slug: str, board: Board) -> FeatureStudy | None:
+        """Study a competition's features once."""
+        if board.matrix.shape[1] == 0:
+            return None
+        if slug not in self._studies:
+            self._studies[slug] = FeatureStudy.of(board.matrix)
+        return self._studies[slug]
 
 
 _WAITING = (
@@ -106,7 +135,7 @@ _WAITING = (
 )
 
 
-def _store(connection: Connection, row: Mapping[str, Any], findings: tuple[Finding, ...]) -> None:
+def _store(connection: Connection, row: Row, sketch: str | None, findings: tuple[Finding, ...]) -> None:
     mine = (SUBMISSION.c.team == row["team"], SUBMISSION.c.number == row["number"])
     for finding in findings:
         connection.execute(
@@ -119,4 +148,4 @@ def _store(connection: Connection, row: Mapping[str, Any], findings: tuple[Findi
                 boundary=float(np.nan_to_num(finding.limit)),
             )
         )
-    connection.execute(update(SUBMISSION).where(*mine).values(inspected=True))
+    connection.execute(update(SUBMISSION).where(*mine).values(inspected=True, sketch=sketch))

@@ -59,7 +59,7 @@ DESCRIPTION: dict[str, Any] = {
 
 async def take_submission(request: Request, team: Team, engine: Engine) -> Score:
     """Read, check, measure and queue a submission; return its score when it is on disk."""
-    board = await anyio.to_thread.run_sync(engine.board, team.competition)
+    board = engine.board(team.competition)  # read once, then kept
     predictions, _ = await read_predictions(request, board, engine)
     key = request.headers.get("idempotency-key")
     if len(board.index) <= _SMALL:

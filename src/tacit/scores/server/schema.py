@@ -96,8 +96,7 @@ TEAM = Table(
     _binary("state"),
     UniqueConstraint("competition", "name"),
 )
-"""``entry`` is the ledger's charge for ``reserved`` scores, of which ``drawn`` were shown; ``state`` the policy's memory,
-encrypted."""
+"""``entry`` is the charge for ``reserved`` scores, of which ``drawn`` were shown; ``state`` is sealed."""
 
 SUBMISSION = Table(
     "server_submission",
@@ -111,11 +110,12 @@ SUBMISSION = Table(
     Column("released", Float, nullable=False),
     _text("text"),
     Column("inspected", Boolean, nullable=False),
+    _text("sketch", nullable=True),
     UniqueConstraint("team", "key"),
     Index("server_submission_inspected", "inspected"),
     Index("server_submission_digest", "digest"),
 )
-"""``key`` is the id that the team knows; ``digest`` the hash of the predictions."""
+"""``key`` is the id that the team knows; ``digest`` the hash of the predictions, ``sketch`` what tells near copies."""
 
 
 def _to_submission(*, primary_key: bool) -> tuple[Column[int] | ForeignKeyConstraint, ...]:

@@ -49,12 +49,13 @@ def token_of(headers: Headers) -> str | None:
     return token.strip() if kind.lower() == "bearer" and token.strip() else None
 
 
-def caller(request: Request) -> Identity:
+async def caller(request: Request) -> Identity:
     """Return who sent a request; pages may set another identity, from their cookie.
 
     Examples
     --------
-    >>> caller(Request({"type": "http", "headers": [], "state": {}}))
+    >>> import asyncio
+    >>> asyncio.run(caller(Request({"type": "http", "headers": [], "state": {}})))
     Anyone()
     """
     found: Identity = getattr(request.state, "identity", Anyone())

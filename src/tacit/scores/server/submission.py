@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from time import monotonic
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,7 @@ __all__ = ["Submission", "Writer", "score_of", "state_place"]
 
 _BATCH = 128
 _WAITING = 4096
+_QUIET = 0.2
 _STATELESS = (Exact, Rounded, Laplace)
 
 
@@ -61,17 +63,19 @@ class Writer:
         self._queue: queue.Queue[Submission | None] = queue.Queue(_WAITING)
         self._thread = threading.Thread(target=self._run, name="tacit-writer", daemon=True)
         self._closed = False
+        self._last = 0.0
         self._thread.start()
 
     @property
     def idle(self) -> bool:
-        """Whether nothing waits."""
-        return self._queue.empty()
+        """Whether nothing waits and nothing came lately."""
+        return self._queue.empty() and monotonic() - self._last > _QUIET
 
     def put(self, submission: Submission) -> Future[Score]:
         """Queue a submission; its answer is set when it is on disk, or refused."""
         if self._closed:
             raise Unavailable("the server is shutting down; nothing was scored, try again later")
+        self._last = monotonic()
         try:
             self._queue.put_nowait(submission)
         except queue.Full:
@@ -193,6 +197,7 @@ class _Group:
             "released": answer.released,
             "text": answer.text,
             "inspected": False,
+            "sketch": None,
         }
         self._new.append(row)
         self._contents.append(

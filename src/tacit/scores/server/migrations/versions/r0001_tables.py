@@ -69,6 +69,7 @@ def _create_teams_and_submissions() -> None:
         sa.Column("released", sa.Float, nullable=False),
         _text("text"),
         sa.Column("inspected", sa.Boolean, nullable=False),
+        _text("sketch", nullable=True),
         sa.UniqueConstraint("team", "key"),
     )
     op.create_index("server_submission_inspected", "server_submission", ["inspected"])

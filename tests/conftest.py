@@ -1,0 +1,75 @@
+"""A throw-away PostgreSQL server for every test that wants one."""
+
+import itertools
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from glob import glob
+from pathlib import Path
+
+import psycopg
+import pytest
+
+_NUMBERS = itertools.count()
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    """The socket's folder of a server that is started once a worker and lives in a temporary folder."""
+    programs = _postgresql_programs()
+    if programs is None:
+        pytest.skip("PostgreSQL is absent: no initdb on PATH, in /usr/lib/postgresql or where pg_config points")
+    home = Path(tempfile.mkdtemp(prefix="tacit-pg-"))
+    become = _as_other_user(home)
+
+    def call(program: str, *arguments: str) -> None:
+        subprocess.run([*become, programs / program, *arguments], check=True, capture_output=True, cwd=home)
+
+    data, log = str(home / "data"), str(home / "log")
+    # no fsync: these tests kill clients, never the server
+    options = f"-F -k '{home}' -c listen_addresses='' -c max_connections=50"
+    try:
+        call("initdb", "-D", data, "-U", "tacit", "-A", "trust", "-E", "UTF8", "--no-sync")
+        call("pg_ctl", "-D", data, "-l", log, "-o", options, "-w", "start")
+        yield str(home)
+        call("pg_ctl", "-D", data, "-m", "immediate", "stop")
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+
+
+def _postgresql_programs() -> Path | None:
+    places = [shutil.which("initdb"), *sorted(glob("/usr/lib/postgresql/*/bin/initdb"), reverse=True)]
+    if shutil.which("pg_config"):
+        told = subprocess.run(["pg_config", "--bindir"], capture_output=True, text=True, check=False)
+        places.append(f"{told.stdout.strip()}/initdb")
+    found = [Path(place).resolve().parent for place in places if place and Path(place).exists()]
+    return next((folder for folder in found if (folder / "pg_ctl").exists()), None)
+
+
+def _as_other_user(home: Path) -> list[str]:
+    """PostgreSQL refuses to run as root: then another user runs it and owns its folder."""
+    if not hasattr(os, "geteuid") or os.geteuid() != 0:
+        return []
+    import pwd
+
+    if shutil.which("setpriv") is None:
+        pytest.skip("PostgreSQL does not run as root, and setpriv is absent")
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    user = pwd.getpwnam("postgres" if "postgres" in names else "nobody")
+    os.chown(home, user.pw_uid, user.pw_gid)
+    return ["setpriv", f"--reuid={user.pw_uid}", f"--regid={user.pw_gid}", "--clear-groups"]
+
+
+@pytest.fixture
+def new_postgresql_location(postgresql: str) -> Callable[[], str]:
+    """Fresh schemas of one database."""
+
+    def make() -> str:
+        schema = f"place_{next(_NUMBERS)}"
+        with psycopg.connect(host=postgresql, user="tacit", dbname="postgres", autocommit=True) as connection:
+            connection.execute(f"CREATE SCHEMA {schema}")
+        return f"postgresql://tacit@/postgres?host={postgresql}&options=-csearch_path%3D{schema}"
+
+    return make
