@@ -3,6 +3,7 @@
 from tacit.labels.learn import (
     AccuracyEstimate,
     AsGiven,
+    Backward,
     Confidence,
     Consensus,
     Denoise,
@@ -35,6 +36,7 @@ from tacit.labels.protect.unbiased import OptimalUnbiased
 __all__ = [
     "AccuracyEstimate",
     "AsGiven",
+    "Backward",
     "Classes",
     "Confidence",
     "Consensus",

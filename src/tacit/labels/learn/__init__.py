@@ -1,5 +1,6 @@
 """Learn from randomized labels as much as they tell."""
 
+from tacit.labels.learn.backward import Backward
 from tacit.labels.learn.classifier import LabelPrivateClassifier
 from tacit.labels.learn.correction import (
     backward_loss,
@@ -17,6 +18,7 @@ from tacit.labels.learn.validate import AccuracyEstimate, debiased_accuracy, deb
 __all__ = [
     "AccuracyEstimate",
     "AsGiven",
+    "Backward",
     "Confidence",
     "Consensus",
     "Denoise",

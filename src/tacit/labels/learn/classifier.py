@@ -157,7 +157,9 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         features = self._features(X)
         coding, randomized, self._rows = read_release(release, rows=len(features))
         weights = _weights(sample_weight, features)
-        self._check_denoise(features, classes=len(coding), stages=int(release.mechanism.get("stages", 1)))
+        self._check_denoise(
+            features, mechanism=None, classes=len(coding), stages=int(release.mechanism.get("stages", 1))
+        )
         self.release_, self.guarantee_, self.classes_ = release, release.guarantee, np.asarray(coding.values)
         return features[self._rows], randomized, None if weights is None else weights[self._rows]
 
@@ -175,7 +177,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         )
         codes, weights = coding.encode(labels), _weights(sample_weight, features)
         mechanism = bind_mechanism(self.mechanism, classes=len(coding), rows=len(codes), stages=self.stages)
-        self._check_denoise(features, classes=len(coding), stages=self.stages)
+        self._check_denoise(features, mechanism=mechanism, classes=len(coding), stages=self.stages)
         more = (*(() if coding.declared else (CLASSES,)), *(() if weights is None else (WEIGHTS,)))
         guarantee = assuming(mechanism.guarantee(), *more).for_group(rows=self.rows_per_person)
         purpose = f"labels for {type(self._base()).__name__}"
@@ -195,10 +197,10 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self._rows = np.arange(len(codes))
         return features, randomized, weights
 
-    def _check_denoise(self, X: NDArray[Any], *, classes: int, stages: int) -> None:
+    def _check_denoise(self, X: NDArray[Any], **channel: Any) -> None:  # noqa: ANN401
         check = getattr(self._denoise(), "check", None)
         if check is not None:
-            check(self._base(), X, classes=classes, stages=stages)
+            check(self._base(), X, **channel)
 
     def _train(
         self, X: NDArray[Any], randomized: Randomized, weights: NDArray[np.float64] | None, rng: np.random.Generator

@@ -14,6 +14,8 @@ from sklearn.model_selection import KFold
 from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
+from tacit.privacy.errors import InvalidInput
+
 __all__ = ["Model", "cross_fit", "fit_hard", "fit_soft"]
 
 _FAINT = 0.01  # a soft target below this is dropped: it would cost a row and move nothing
@@ -88,7 +90,7 @@ def fit_soft(
     sample_weight: Weights = None,
     rng: np.random.Generator | None,
 ) -> Model:
-    """Fit a fresh copy of ``estimator`` to a distribution over classes for each row.
+    """Fit a fresh copy of ``estimator`` to a distribution over classes, or signed weights of them, for each row.
 
     An estimator with a method ``fit_targets`` (:class:`TorchClassifier`) takes the distributions as they are. For
     others a row stands once for each of its likely classes, weighted; one without sample weights gets the likeliest
@@ -106,12 +108,35 @@ def fit_soft(
         return Model(_fresh(estimator, rng).fit_targets(X, targets, sample_weight=sample_weight), K)
     if not has_fit_parameter(estimator, "sample_weight"):
         return fit_hard(estimator, X, targets.argmax(axis=1), classes=K, rng=rng)
-    kept = np.where(targets >= min(_FAINT, 1 / (2 * K)), targets, 0.0)
+    signed = bool((targets < 0).any())
+    kept = targets if signed else np.where(targets >= min(_FAINT, 1 / (2 * K)), targets, 0.0)
     rows, codes = np.nonzero(kept)
     weights = (kept / kept.sum(axis=1, keepdims=True))[rows, codes]
     if sample_weight is not None:
         weights = weights * sample_weight[rows]
-    return fit_hard(estimator, _safe_indexing(X, rows), codes, classes=K, sample_weight=weights, rng=rng)
+    copies = _safe_indexing(X, rows)
+    if signed:
+        return _fit_signed(estimator, X, copies, codes, classes=K, sample_weight=weights, rng=rng)
+    return fit_hard(estimator, copies, codes, classes=K, sample_weight=weights, rng=rng)
+
+
+def _fit_signed(
+    estimator: Any,  # noqa: ANN401
+    X: Any,  # noqa: ANN401
+    copies: Any,  # noqa: ANN401
+    codes: NDArray[np.int64],
+    **options: Any,  # noqa: ANN401
+) -> Model:
+    """Fit with negative weights, and see that probabilities come out."""
+    try:
+        model = fit_hard(estimator, copies, codes, **options)
+        probabilities = model.probabilities(X)
+    except ValueError as error:
+        reason = str(error).strip().partition("\n")[0]
+        raise InvalidInput(f"estimator must take negative weights, {estimator!r} does not: {reason}") from error
+    if not np.isfinite(probabilities).all() or probabilities.min() < 0 or probabilities.max() > 1 + 1e-9:
+        raise InvalidInput(f"estimator must take negative weights, {estimator!r} makes no probabilities from them")
+    return model
 
 
 def cross_fit(
