@@ -77,7 +77,7 @@ class FeatureStudy:
         count = min(_NEIGHBOURS, len(rows) - 1)
         if count == 0:
             return cls(groups=groups.reshape(-1), rows=rows, neighbours=np.zeros((1, 0), dtype=np.int64))
-        _, near = cKDTree(Z).query(Z, k=count + 1)
+        near = np.asarray(cKDTree(Z).query(Z, k=count + 1)[1])
         own = near == np.arange(len(rows))[:, None]
         own[~own.any(axis=1), -1] = True  # more equal rows than neighbours asked for: leave out any one
         return cls(groups=groups.reshape(-1), rows=rows, neighbours=near[~own].reshape(len(rows), count))
@@ -142,7 +142,7 @@ def inspect_submission(
 
 def _check_values(P: Table, *, classes: int) -> list[Finding]:
     """Look at the numbers alone; they are probabilities, or ranks of any scale."""
-    if len(P) >= _CONSTANT and (P == P[0]).all():
+    if len(P) >= _CONSTANT and not np.ptp(P, axis=0).any():
         reason = f"all {len(P)} rows have the same prediction"
         return [Finding(check="constant", reason=reason, measured=1.0, limit=1.0)]
     if classes < 2 or P.min() < 0 or P.max() > 1:
