@@ -18,6 +18,7 @@ from tacit.privacy.errors import BudgetExceeded, InvalidInput, LedgerError, Taci
 from tacit.scores.server.api import router
 from tacit.scores.server.engine import Engine
 from tacit.scores.server.errors import ServerError
+from tacit.scores.server.pages import add_pages
 from tacit.scores.server.reference import reference_page
 from tacit.scores.server.security import Guard
 from tacit.scores.server.settings import Settings
@@ -65,6 +66,7 @@ def create_app(source: Settings | Engine) -> FastAPI:
     if isinstance(source, Engine):
         app.state.engine = source
     app.include_router(router())
+    add_pages(app)
     app.add_api_route("/api/v1/docs", _reference(app), include_in_schema=False, response_class=HTMLResponse)
     _add_refusals(app)
     app.add_middleware(Guard, engine=lambda: app.state.engine)

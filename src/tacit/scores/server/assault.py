@@ -99,11 +99,12 @@ def assault(
     --------
     >>> rng = np.random.default_rng(0)
     >>> truth, rules = rng.integers(0, 2, 50), Setting(metric=Accuracy(), policy=Rounded(decimals=3))
-    >>> found = assault(lambda p: f"{(p == truth).mean():.3f}", rules, prior=np.full((50, 2), 0.5), submissions=60, rng=rng)
+    >>> coins = np.full((50, 2), 0.5)
+    >>> found = assault(lambda p: f"{(p == truth).mean():.3f}", rules, prior=coins, submissions=60, rng=rng)
     >>> bool((found.labels == truth).all()), found.submissions < 40
     (True, True)
     """
-    tell = progress or (lambda made, planned, guess: None)
+    tell = progress or (lambda *_: None)
     chosen = _one_by_one(setting, prior, submissions)
     if chosen is not None:
         return _read(submit, chosen, prior, submissions, tell, rng)

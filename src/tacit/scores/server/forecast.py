@@ -179,8 +179,9 @@ def _ladder(setting: Setting) -> Forecast:
     assert isinstance(setting.policy, Ladder)
     bits = setting.policy.bits(submissions=setting.budget.per_team)
     told = (
-        f"Not by this attack: the Ladder shows improvements alone, and one team's {setting.budget.per_team:,} submissions "
-        f"say at most {bits:,.0f} bits together. That bound is no promise to a label, and a new team starts anew."
+        f"Not by this attack: the Ladder shows improvements alone, and one team's {setting.budget.per_team:,} "
+        f"submissions say at most {bits:,.0f} bits together. That bound is no promise to a label, and a new team "
+        "starts anew."
     )
     return _silent("improvements alone", told)
 
@@ -189,8 +190,8 @@ def _thresholdout(setting: Setting) -> Forecast:
     policy = setting.policy
     assert isinstance(policy, Thresholdout)
     told = (
-        f"Not by this attack: a team gets {policy.refreshes} scores that change, with epsilon {policy.epsilon:g} each, and "
-        "no more scores afterwards."
+        f"Not by this attack: a team gets {policy.refreshes} scores that change, with epsilon {policy.epsilon:g} "
+        "each, and no more scores afterwards."
     )
     return _silent("changes alone", told)
 

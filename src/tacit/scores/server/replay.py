@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.rounding import check_count
+from tacit.scores.client import Client
 from tacit.scores.protect import Budget
 from tacit.scores.server.assault import assault
 from tacit.scores.server.baseline import feature_prior
 from tacit.scores.server.board import Board
-from tacit.scores.server.client import Client
 from tacit.scores.server.engine import Engine
 
 __all__ = ["Replay", "ReplayProgress", "prior_of", "replay_attack", "running"]

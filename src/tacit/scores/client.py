@@ -34,6 +34,7 @@ class Client:
 
     Examples
     --------
+    >>> from tacit.scores.client import Client
     >>> from tacit.scores.server.demo import toy
     >>> from tacit.scores.server.replay import running
     >>> with toy() as engine, running(engine) as url:

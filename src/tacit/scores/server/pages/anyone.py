@@ -1,0 +1,105 @@
+"""Pages for everybody: competitions, a leaderboard with its rules, joining, signing in and out."""
+
+from __future__ import annotations
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from tacit.scores.server.engine import Engine
+from tacit.scores.server.errors import Unauthorized
+from tacit.scores.server.pages.forms import check_mark, read_form
+from tacit.scores.server.pages.plot import draw_history
+from tacit.scores.server.pages.view import engine_of, go_to, render, visible
+from tacit.scores.server.records import Host, Team
+from tacit.scores.server.security import COOKIE
+
+__all__ = ["add_public_pages", "sign_in"]
+
+_LONGEST = 256
+
+
+def add_public_pages(routes: APIRouter) -> None:
+    """Add the pages that need no token.
+
+    Examples
+    --------
+    >>> routes = APIRouter()
+    >>> add_public_pages(routes)
+    >>> {"/", "/join", "/sign-in"} <= {route.path for route in routes.routes}
+    True
+    """
+
+    @routes.get("/")
+    def home(request: Request) -> Response:
+        engine = engine_of(request)
+        now = engine.settings.clock()
+        return render(request, "home.html", competitions=engine.competitions(), now=now)
+
+    @routes.get("/c/{slug}")
+    def competition(request: Request, slug: str) -> Response:
+        found = visible(request, slug)
+        engine = engine_of(request)
+        return render(
+            request,
+            "competition.html",
+            competition=found,
+            places=engine.leaderboard(slug),
+            final=engine.final(slug),
+            plot=draw_history(engine.history(slug, most=2000), lower_is_better=found.lower_is_better),
+            open=found.is_open(engine.settings.clock()),
+        )
+
+    @routes.get("/c/{slug}/features.csv")
+    def features(request: Request, slug: str) -> Response:
+        found = visible(request, slug)
+        headers = {"content-disposition": f'attachment; filename="{found.slug}-features.csv"'}
+        return Response(engine_of(request).features(slug), media_type="text/csv", headers=headers)
+
+    @routes.get("/join")
+    def join_form(request: Request) -> Response:
+        return render(request, "join.html")
+
+    @routes.post("/join")
+    async def join(request: Request) -> Response:
+        engine = engine_of(request)
+        fields = await read_form(request)
+        check_mark(request, fields, engine.form_secret)
+        name, code = (_text(fields, field) for field in ("name", "invite"))
+        joined = await run_in_threadpool(engine.register, code, name=name)
+        response = render(request, "welcome.html", joined=joined)
+        sign_in(response, joined.token, engine)
+        return response
+
+    @routes.get("/sign-in")
+    def sign_in_form(request: Request) -> Response:
+        return render(request, "sign_in.html")
+
+    @routes.post("/sign-in")
+    async def take_token(request: Request) -> Response:
+        engine = engine_of(request)
+        fields = await read_form(request)
+        check_mark(request, fields, engine.form_secret)
+        token = _text(fields, "token")
+        who = await run_in_threadpool(engine.identify, token)
+        if isinstance(who, Host | Team):
+            response = go_to("/host" if isinstance(who, Host) else f"/c/{who.competition}/team")
+            sign_in(response, token, engine)
+            return response
+        raise Unauthorized("this token is not known; look for spaces or a missing end, or ask the host for an invite")
+
+    @routes.post("/sign-out")
+    async def sign_out(request: Request) -> Response:
+        fields = await read_form(request)
+        check_mark(request, fields, engine_of(request).form_secret)
+        response = go_to("/")
+        response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+        return response
+
+
+def sign_in(response: Response, token: str, engine: Engine) -> None:
+    """Keep a token in a cookie that scripts cannot read and other sites cannot send."""
+    response.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=engine.settings.secure_cookies)
+
+
+def _text(fields: dict[str, bytes], name: str) -> str:
+    return fields.get(name, b"").decode("utf-8", errors="replace").strip()[:_LONGEST]

@@ -1,0 +1,33 @@
+// Keeps the progress of a running replay up to date. Without scripts the page loads itself anew instead.
+"use strict";
+const part = document.getElementById("replay-part");
+const percent = (share) => (100 * share).toFixed(1) + "%";
+
+async function look() {
+  let state;
+  try {
+    const answer = await fetch(part.dataset.state, { credentials: "same-origin" });
+    if (!answer.ok) throw new Error(answer.status);
+    state = await answer.json();
+  } catch {
+    setTimeout(look, 3000);
+    return;
+  }
+  if (!state.running) {
+    location.reload();
+    return;
+  }
+  const at = state.progress;
+  if (at) {
+    const bar = document.getElementById("bar");
+    bar.max = at.planned;
+    bar.value = at.submissions;
+    document.getElementById("bar-text").textContent =
+      at.submissions.toLocaleString("en") + " of " + at.planned.toLocaleString("en") + " submissions";
+    document.getElementById("now").textContent =
+      "Labels guessed right: " + percent(at.recovered) + "; by the features alone: " + percent(at.baseline) + ".";
+  }
+  setTimeout(look, 1000);
+}
+
+if (part && part.dataset.state) setTimeout(look, 500);
