@@ -23,6 +23,7 @@ AREAS = {
     "labels": "Randomize a label column, learn from it, and see what it still tells.",
     "ledger": "What data sets may spend and have spent, over all surfaces.",
     "scores": "How many submissions until the labels are public.",
+    "serve": "Host a competition whose leaderboard does not give its labels away.",
 }
 """Name and one sentence of each area; ``tacit.cli.<name>`` holds its ``app``."""
 

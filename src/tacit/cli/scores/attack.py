@@ -1,4 +1,4 @@
-"""``tacit scores``: how many submissions until the labels are public, worked out and done."""
+"""``tacit scores plan`` and ``attack``: how many submissions until the labels are public, worked out and done."""
 
 from __future__ import annotations
 
@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
     from tacit.scores.attack import Answers, Design, HttpOracle, Outcome, Plan, Progress
 
-__all__ = ["app"]
-
-app = typer.Typer(no_args_is_help=True, help="How many submissions until the labels are public.")
+__all__ = ["attack", "plan"]
 
 _METRICS = "log_loss, brier, softmax, sigmoid, bce, accuracy, f1, auc, rmse or mae"
 
@@ -35,7 +33,6 @@ DesignName = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-@app.command()
 def plan(
     rows: Annotated[int, typer.Option(help="Rows that the host scores.")],
     classes: Annotated[int, typer.Option(help="Number of labels.")] = 2,
@@ -66,7 +63,6 @@ def plan(
     typer.echo(_describe(chosen))
 
 
-@app.command()
 def attack(
     labels: Annotated[
         str | None,

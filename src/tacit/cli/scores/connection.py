@@ -1,0 +1,55 @@
+"""Where a scoring server is and who asks: options that the commands share."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from tacit.scores.client import Client
+
+__all__ = ["AsJson", "Competition", "Token", "Url", "connect", "find_slug", "print_json"]
+
+Url = Annotated[str, typer.Option(envvar="TACIT_URL", help="Where the scoring server is.")]
+Token = Annotated[
+    str,
+    typer.Option(
+        envvar="TACIT_TOKEN",
+        help="The token; better in the environment than on the command line, where others may see it.",
+    ),
+]
+Competition = Annotated[
+    str | None,
+    typer.Option(metavar="SLUG", help="The competition's short name. Default: the only one of the server."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
+
+
+def connect(url: str, token: str) -> Client:
+    """Return a client; the connection is made with the first request."""
+    from tacit.privacy.errors import InvalidInput
+    from tacit.scores.client import Client
+
+    if not token.strip():
+        raise InvalidInput("token must be given, with --token or in the environment variable TACIT_TOKEN")
+    return Client(url=url, token=token.strip())
+
+
+def find_slug(client: Client, slug: str | None) -> str:
+    """Return the competition that is meant."""
+    from tacit.privacy.errors import InvalidInput
+
+    if slug is not None:
+        return slug
+    known = [str(one["slug"]) for one in client.call("GET", "/competitions")]
+    if len(known) != 1:
+        said = f"the server has {', '.join(known)}" if known else "the server has none"
+        raise InvalidInput(f"competition must be given: {said}")
+    return known[0]
+
+
+def print_json(document: Any) -> None:  # noqa: ANN401
+    """Print a result for programs."""
+    typer.echo(json.dumps(document))

@@ -1,0 +1,40 @@
+"""``tacit scores submit``: send a file of predictions and see the released score."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tacit.cli.scores.connection import AsJson, Competition, Token, Url, connect, find_slug, print_json
+
+__all__ = ["submit"]
+
+
+def submit(
+    file: Annotated[Path, typer.Argument(help="Predictions: a CSV file with the competition's columns.")],
+    url: Url = "http://127.0.0.1:8000",
+    token: Token = "",
+    competition: Competition = None,
+    as_json: AsJson = False,
+) -> None:
+    """Submit predictions as a team, and print the score that is released and what is left of the budget.
+
+    The team's token was shown when it joined. A file that is refused uses up nothing.
+
+    Example: TACIT_TOKEN=tacit_team_... tacit scores submit predictions.csv --url http://127.0.0.1:8000
+    """
+    content = file.read_bytes()
+    with connect(url, token) as client:
+        slug = find_slug(client, competition)
+        score = client.call("POST", f"/competitions/{slug}/submissions", content, content_type="text/csv")
+        left = client.call("GET", f"/competitions/{slug}/budget")
+    if as_json:
+        print_json({"competition": slug, **score, "left": left})
+        return
+    limits = [
+        f"{left[name]} {words}" for name, words in (("today", "today"), ("total", "in all")) if left[name] is not None
+    ]
+    rest = f" Left: {', '.join(limits)}." if limits else ""
+    typer.echo(f"Submission {score['number']} scored {score['text']}.{rest}")

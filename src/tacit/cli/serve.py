@@ -1,0 +1,117 @@
+"""``tacit serve``: the scoring server, with a demo competition where there is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=False)
+
+
+@app.command()
+def serve(
+    folder: Annotated[
+        Path, typer.Option(help="Holds the database, the ledger and the key of the labels; made with mode 0700.")
+    ] = Path("tacit-server"),
+    database: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="A postgresql:// URL, or a SQLite file. Default: server.db in the folder."),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on. 127.0.0.1: this machine alone; put others behind HTTPS.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(help="Port to listen on; 0: any that is free.", min=0, max=65535)] = 8000,
+    demo: Annotated[bool, typer.Option(help="Create the Titanic demo where there is no competition yet.")] = True,
+    new_admin_token: Annotated[
+        bool, typer.Option("--new-admin-token", help="Make a new admin token; the earlier one is void from then on.")
+    ] = False,
+    secure_cookies: Annotated[
+        bool, typer.Option("--secure-cookies", help="Send cookies over HTTPS alone: for every server behind HTTPS.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print address and token as one line of JSON.")] = False,
+) -> None:
+    """Start the scoring server: pages, JSON API, and a leaderboard that does not give its labels away.
+
+    The first start prints the admin token, once; with it the host signs in on the pages and uses tacit scores host.
+    Alone it starts a demo competition on Titanic. Stop it with Ctrl-C; everything acknowledged is on disk.
+
+    Example: tacit serve --folder competition --port 8000
+    """
+    from tacit.privacy.errors import InvalidInput
+
+    try:
+        import cryptography  # noqa: F401
+        import fastapi  # noqa: F401
+        import python_multipart  # noqa: F401
+        import uvicorn  # noqa: F401
+    except ModuleNotFoundError as error:
+        raise InvalidInput(
+            f"tacit serve needs the extra web, and {error.name} is missing; install it with: pip install 'tacit[web]'"
+        ) from None
+    from tacit.scores.server import Engine, Settings
+    from tacit.scores.server.demo import create_titanic
+
+    settings = Settings(folder=folder, database=database, secure_cookies=secure_cookies)
+    engine = Engine.open(settings)
+    try:
+        if demo and not engine.competitions():
+            create_titanic(engine)
+        token = engine.new_admin_token() if new_admin_token or not engine.has_admin else None
+        _run(engine, host=host, port=port, token=token, as_json=as_json)
+    finally:
+        engine.close()
+
+
+def _run(engine: object, *, host: str, port: int, token: str | None, as_json: bool) -> None:
+    """Listen, say where, and serve until asked to stop."""
+    import logging
+    import socket
+
+    import uvicorn
+
+    from tacit.privacy.errors import InvalidInput
+    from tacit.scores.server import Engine
+    from tacit.scores.server.app import create_app
+
+    assert isinstance(engine, Engine)
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except OSError as error:
+        raise InvalidInput(f"port {port} of {host} cannot be used: {error.strerror}; choose another --port") from None
+    shown = f"[{host}]" if ":" in host else host
+    _say(f"http://{shown}:{listening.getsockname()[1]}", engine, token, as_json=as_json)
+    logging.basicConfig(level=logging.WARNING)
+    config = uvicorn.Config(
+        create_app(engine), access_log=False, log_level="warning", server_header=False, timeout_graceful_shutdown=30
+    )
+    try:
+        uvicorn.Server(config).run(sockets=[listening])
+    finally:
+        listening.close()
+
+
+def _say(url: str, engine: object, token: str | None, *, as_json: bool) -> None:
+    from tacit.scores.server import Engine
+
+    assert isinstance(engine, Engine)
+    slugs = [competition.slug for competition in engine.competitions()]
+    if as_json:
+        typer.echo(json.dumps({"url": url, "token": token, "competitions": slugs}))
+    else:
+        typer.echo(f"Serving {', '.join(slugs) or 'no competition yet'} at {url}")
+        if token is not None:
+            typer.echo(f"Admin token, shown this once: {token}")
+            typer.echo(f"Sign in at {url}/sign-in, or: export TACIT_URL={url} TACIT_TOKEN={token}")
+        else:
+            typer.echo("The admin token was shown at the first start; --new-admin-token makes another one.")
+    import sys
+
+    sys.stdout.flush()
