@@ -5,13 +5,16 @@ from tacit.bags.learn.crosses import GradientDescent, Lbfgs, Solver
 from tacit.bags.learn.evaluation import Calibration, Evaluation, evaluate
 from tacit.bags.learn.parts import MLP, Cross, Module, Part, Tree
 from tacit.bags.learn.penalty import NoiseRidge, Penalty, Ridge
+from tacit.bags.learn.random_bags import BagMean, EasyLabels, Printed, Proportions, RandomBagModel, Unbiased
 from tacit.bags.learn.training import Training
 
 __all__ = [
     "MLP",
     "AdditiveModel",
+    "BagMean",
     "Calibration",
     "Cross",
+    "EasyLabels",
     "Evaluation",
     "GradientDescent",
     "Lbfgs",
@@ -19,9 +22,13 @@ __all__ = [
     "NoiseRidge",
     "Part",
     "Penalty",
+    "Printed",
+    "Proportions",
+    "RandomBagModel",
     "Ridge",
     "Solver",
     "Training",
     "Tree",
+    "Unbiased",
     "evaluate",
 ]

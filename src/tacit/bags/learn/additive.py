@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.bags.learn.cells import cells_of
 from tacit.bags.learn.core import CoreModel, assign_cells, fit_core, overall_total
 from tacit.bags.learn.crosses import Lbfgs, Solver
-from tacit.bags.learn.evaluation import Calibration, Evaluation, evaluate, headline
+from tacit.bags.learn.evaluation import Calibration, Evaluation, evaluate, headline, predictions_of, probabilities_of
 from tacit.bags.learn.parts import Cross, Part, Tree, check_parts
 from tacit.bags.learn.penalty import NoiseRidge, Penalty
 from tacit.bags.learn.rows import read_features
@@ -202,13 +202,10 @@ appropriate arguments before using this estimator.
         <bound method AdditiveModel.predict_proba of AdditiveModel()>
         """
         f = self._f(features)
-        if not isinstance(self.loss_, LogLoss | CrossEntropy):
-            raise InvalidInput(f"predict_proba needs a loss over classes, got {self.loss_}; use predict")
-        mean = self.loss_.mean(f)
-        return np.hstack([1 - mean, mean]) if mean.shape[1] == 1 else mean
+        return probabilities_of(self.loss_, f)
 
     def predict(self, features: Any) -> NDArray[Any]:  # noqa: ANN401
-        """Return the likeliest class, or the predicted mean.
+        """Return the likeliest class, the labels above one half, or the predicted mean.
 
         Examples
         --------
@@ -218,11 +215,7 @@ appropriate arguments before using this estimator.
         <bound method AdditiveModel.predict of AdditiveModel()>
         """
         f = self._f(features)
-        if isinstance(self.loss_, LogLoss):
-            return (f[:, 0] > 0).astype(np.int64)
-        if isinstance(self.loss_, CrossEntropy):
-            return np.asarray(f.argmax(axis=1))
-        return np.asarray(self.loss_.mean(f)[:, 0])
+        return predictions_of(self.loss_, f)
 
     def score(self, features: Any, labels: ArrayLike) -> float:  # noqa: ANN401
         """Return accuracy for classes, R^2 for the squared loss, D^2 for counts.
@@ -234,7 +227,8 @@ appropriate arguments before using this estimator.
         >>> AdditiveModel().score  # doctest: +ELLIPSIS
         <bound method AdditiveModel.score of AdditiveModel()>
         """
-        return headline(self.loss_, self._f(features), labels)
+        f = self._f(features)
+        return headline(self.loss_, f, labels)
 
     def evaluate(self, features: Any, labels: ArrayLike) -> Evaluation:  # noqa: ANN401
         """Return loss, score, AUC and calibration on rows with known labels.
@@ -246,7 +240,8 @@ appropriate arguments before using this estimator.
         >>> AdditiveModel().evaluate  # doctest: +ELLIPSIS
         <bound method AdditiveModel.evaluate of AdditiveModel()>
         """
-        return evaluate(self.loss_ if self._is_fitted() else LogLoss(), self._f(features), labels)
+        f = self._f(features)
+        return evaluate(self.loss_, f, labels)
 
     def calibration(self, release: BagRelease, features: Any) -> list[Calibration]:  # noqa: ANN401
         """Compare the bag totals of the predictions with the released ones, partition by partition; no label is read.
@@ -268,9 +263,6 @@ appropriate arguments before using this estimator.
 
     def _rows(self, features: Any) -> pa.Table:  # noqa: ANN401
         return read_features(features, sorted({name for one in self.cells_ for name in one.domain.columns}))
-
-    def _is_fitted(self) -> bool:
-        return hasattr(self, "model_")
 
     def _loss_of(self, release: BagRelease) -> SemilinearLoss:
         if not release.partitions:

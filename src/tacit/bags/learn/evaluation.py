@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
 from sklearn.metrics import d2_tweedie_score, r2_score, roc_auc_score
 
-from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SemilinearLoss
+from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, PoissonLoss, SemilinearLoss
 from tacit.bags.partition import Partition
+from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Calibration", "Evaluation", "calibration_error", "evaluate", "headline"]
+__all__ = [
+    "Calibration",
+    "Evaluation",
+    "calibration_error",
+    "evaluate",
+    "headline",
+    "predictions_of",
+    "probabilities_of",
+]
 
 Floats = NDArray[np.float64]
 
@@ -118,7 +128,7 @@ def evaluate(loss: SemilinearLoss, f: Floats, labels: ArrayLike) -> Evaluation:
         loss=float(loss.value(f, labels).mean()),
         score=headline(loss, f, labels),
         auc=_auc(loss, mean, T),
-        calibration_error=calibration_error(mean, T) if isinstance(loss, LogLoss | CrossEntropy) else None,
+        calibration_error=calibration_error(mean, T) if isinstance(loss, LogLoss | CrossEntropy | MultiLabel) else None,
         predicted=tuple(mean.mean(axis=0).tolist()),
         observed=tuple(T.mean(axis=0).tolist()),
         rows=len(T),
@@ -126,7 +136,7 @@ def evaluate(loss: SemilinearLoss, f: Floats, labels: ArrayLike) -> Evaluation:
 
 
 def headline(loss: SemilinearLoss, f: Floats, labels: ArrayLike) -> float:
-    """Return accuracy for classes, R^2 for the squared loss, D^2 for counts.
+    """Return accuracy (for several labels, of each of them), R^2 for the squared loss, D^2 for counts.
 
     Examples
     --------
@@ -138,9 +148,42 @@ def headline(loss: SemilinearLoss, f: Floats, labels: ArrayLike) -> float:
         return float(np.mean((f[:, 0] > 0) == (y == 1)))
     if isinstance(loss, CrossEntropy):
         return float(np.mean(f.argmax(axis=1) == y))
+    if isinstance(loss, MultiLabel):
+        return float(np.mean((f > 0) == (y == 1)))
     if isinstance(loss, PoissonLoss):
         return float(d2_tweedie_score(y, np.maximum(loss.mean(f)[:, 0], 1e-12), power=1))
     return float(r2_score(y, f[:, 0]))
+
+
+def predictions_of(loss: SemilinearLoss, f: Floats) -> NDArray[Any]:
+    """Return the likeliest class, the labels above one half, or the predicted mean.
+
+    Examples
+    --------
+    >>> predictions_of(CrossEntropy(classes=3), np.array([[0.0, 2.0, 1.0]]))
+    array([1])
+    """
+    if isinstance(loss, LogLoss):
+        return (f[:, 0] > 0).astype(np.int64)
+    if isinstance(loss, CrossEntropy):
+        return np.asarray(f.argmax(axis=1))
+    if isinstance(loss, MultiLabel):
+        return (f > 0).astype(np.int64)
+    return np.asarray(loss.mean(f)[:, 0])
+
+
+def probabilities_of(loss: SemilinearLoss, f: Floats) -> Floats:
+    """Return one column a class, or a label of several.
+
+    Examples
+    --------
+    >>> probabilities_of(LogLoss(), np.array([[0.0]]))
+    array([[0.5, 0.5]])
+    """
+    if not isinstance(loss, LogLoss | CrossEntropy | MultiLabel):
+        raise InvalidInput(f"predict_proba needs a loss over classes, got {loss}; use predict")
+    mean = loss.mean(f)
+    return np.hstack([1 - mean, mean]) if isinstance(loss, LogLoss) else mean
 
 
 def calibration_error(probabilities: Floats, truth: Floats, *, groups: int = 10) -> float:
@@ -159,7 +202,7 @@ def calibration_error(probabilities: Floats, truth: Floats, *, groups: int = 10)
 
 
 def _auc(loss: SemilinearLoss, mean: Floats, T: Floats) -> float | None:
-    if not isinstance(loss, LogLoss | CrossEntropy):
+    if not isinstance(loss, LogLoss | CrossEntropy | MultiLabel):
         return None
     areas = [roc_auc_score(t, p) for t, p in zip(T.T, mean.T, strict=True) if 0 < t.sum() < len(t)]
     return float(np.mean(areas)) if len(areas) == T.shape[1] else None

@@ -18,7 +18,7 @@ from tacit.bags.learn.modules import PartModules
 from tacit.bags.learn.penalty import Penalty
 from tacit.bags.learn.processes import Processes
 from tacit.bags.learn.training import Training
-from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SemilinearLoss
+from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, PoissonLoss, SemilinearLoss
 from tacit.bags.partition import Partition
 
 __all__ = ["AdditiveNetwork", "BagTargets", "bag_loss", "fit_network", "potential"]
@@ -37,6 +37,8 @@ def potential(loss: SemilinearLoss, f: torch.Tensor) -> torch.Tensor:
     """
     if isinstance(loss, LogLoss):
         return torch.nn.functional.softplus(f[:, 0])
+    if isinstance(loss, MultiLabel):
+        return torch.nn.functional.softplus(f).sum(dim=1)
     if isinstance(loss, CrossEntropy):
         return torch.logsumexp(f, dim=1)
     if isinstance(loss, PoissonLoss):

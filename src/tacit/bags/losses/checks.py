@@ -54,7 +54,9 @@ def number_of(column: Value) -> NumericValue:
 def missing(column: Value) -> BooleanValue:
     """Say where a column has no finite number, by an expression that is never NULL."""
     number = number_of(column)
-    absent = number.isnull() | number.isnan() | number.isinf()
+    absent = number.isnull()
+    if column.type().is_floating():  # whole numbers are finite, and not every engine can ask
+        absent = absent | number.isnan() | number.isinf()
     # a comparison with NULL is NULL on every engine; the answer here must be a plain yes
     flagged: BooleanValue = absent.fill_null(True)
     return flagged

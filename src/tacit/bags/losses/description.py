@@ -7,6 +7,7 @@ from typing import Any
 
 from tacit.bags.losses.categorical import CrossEntropy
 from tacit.bags.losses.logistic import LogLoss
+from tacit.bags.losses.multilabel import MultiLabel
 from tacit.bags.losses.poisson import PoissonLoss
 from tacit.bags.losses.semilinear import SemilinearLoss
 from tacit.bags.losses.squared import SquaredLoss
@@ -14,7 +15,7 @@ from tacit.privacy.errors import InvalidInput
 
 __all__ = ["loss_of"]
 
-_KINDS = {kind.name: kind for kind in (SquaredLoss, LogLoss, CrossEntropy, PoissonLoss)}
+_KINDS = {kind.name: kind for kind in (SquaredLoss, LogLoss, CrossEntropy, MultiLabel, PoissonLoss)}
 
 
 def loss_of(description: Mapping[str, Any], /) -> SemilinearLoss:
@@ -36,7 +37,7 @@ def loss_of(description: Mapping[str, Any], /) -> SemilinearLoss:
     >>> loss_of({"name": "hinge"})
     Traceback (most recent call last):
     ...
-    tacit.privacy.errors.InvalidInput: loss must be one of cross_entropy, log, poisson, squared, got 'hinge'
+    tacit.privacy.errors.InvalidInput: loss must be one of cross_entropy, log, multilabel, poisson, squared, got 'hinge'
     """
     parameters = dict(description)
     name = parameters.pop("name", None)

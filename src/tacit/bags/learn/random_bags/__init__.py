@@ -1,0 +1,37 @@
+"""Learn from the mean labels of random bags: risks without bias, objectives, and a model of rows."""
+
+from tacit.bags.learn.random_bags.model import RandomBagModel
+from tacit.bags.learn.random_bags.objectives import (
+    BagMean,
+    BagObjective,
+    EasyLabels,
+    Objective,
+    Printed,
+    Proportions,
+    Unbiased,
+    easy_labels,
+)
+from tacit.bags.learn.random_bags.risk import (
+    BagMoments,
+    bag_residuals,
+    label_variance,
+    printed_objective,
+    unbiased_risk,
+)
+
+__all__ = [
+    "BagMean",
+    "BagMoments",
+    "BagObjective",
+    "EasyLabels",
+    "Objective",
+    "Printed",
+    "Proportions",
+    "RandomBagModel",
+    "Unbiased",
+    "bag_residuals",
+    "easy_labels",
+    "label_variance",
+    "printed_objective",
+    "unbiased_risk",
+]

@@ -1,0 +1,285 @@
+"""A linear model or a network, fitted to the mean labels of random bags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from scipy.optimize import minimize
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tacit.bags.learn.evaluation import Evaluation, evaluate, headline, predictions_of, probabilities_of
+from tacit.bags.learn.random_bags.design import Design, design_of
+from tacit.bags.learn.random_bags.objectives import EasyLabels, Objective, Unbiased
+from tacit.bags.learn.random_bags.risk import BagMoments, bag_residuals, label_variance, unbiased_risk
+from tacit.bags.learn.rows import read_features
+from tacit.bags.learn.training import Training
+from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss
+from tacit.bags.partition import BagRelease, RandomBags
+from tacit.data import load_table
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["RandomBagModel"]
+
+Floats = NDArray[np.float64]
+
+
+class RandomBagModel(BaseEstimator):  # type: ignore[misc]
+    """Learn a model of rows from the mean labels of random bags.
+
+    Parameters
+    ----------
+    objective
+        :class:`Unbiased` (default), :class:`Printed`, :class:`EasyLabels`, :class:`Proportions`, :class:`BagMean`.
+    columns
+        What the model sees; None takes all columns but the private one.
+    hidden
+        Widths of hidden layers; none makes the model linear, in the core, without torch.
+    l2
+        Penalty, half of it times the squared weights (not the intercept); for networks the weight decay.
+    steps
+        Quasi-Newton steps at most, for linear models.
+    training
+        How a network is trained; ``batch_rows`` counts rows, so a batch has batch_rows/m bags, and at least 2.
+    most_values
+        Values of a text column that get weights of their own.
+    random_state
+        Seed of a network's weights and batches.
+
+    Attributes
+    ----------
+    risk_
+        The unbiased estimate of the mean of |h - y|^2 over rows, on the bags that were fitted.
+
+    References
+    ----------
+    Chen et al. (2023), Section 4, Theorem 2.
+
+    Examples
+    --------
+    >>> from tacit.privacy import NoGuarantee
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=2000)
+    >>> y = (x + 0.3 * rng.normal(size=2000) > 0).astype(float)
+    >>> rows = rng.permutation(2000).reshape(500, 4)
+    >>> bags = RandomBags(rows=rows, labels=y[rows].mean(axis=1)[:, None])
+    >>> release = BagRelease(random=bags, loss=LogLoss(), guarantee=NoGuarantee(reason="exact"), seeded=True,
+    ...                      label="y", rows=2000, mechanism={"name": "random bags"})
+    >>> model = RandomBagModel().fit(release, pa.table({"x": x}))
+    >>> model.score(pa.table({"x": x}), y) > 0.85
+    True
+    """
+
+    def __init__(
+        self,
+        objective: Objective | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        hidden: Sequence[int] = (),
+        l2: float = 1e-3,
+        steps: int = 500,
+        training: Training | None = None,
+        most_values: int = 1000,
+        random_state: int | None = None,
+    ) -> None:
+        self.objective = objective
+        self.columns = columns
+        self.hidden = hidden
+        self.l2 = l2
+        self.steps = steps
+        self.training = training
+        self.most_values = most_values
+        self.random_state = random_state
+
+    def fit(self, release: BagRelease, features: Any) -> RandomBagModel:  # noqa: ANN401
+        """Train from a release of random bags and the features of the table's rows, in its order.
+
+        Examples
+        --------
+        See the class.
+
+        >>> RandomBagModel().fit  # doctest: +ELLIPSIS
+        <bound method RandomBagModel.fit of RandomBagModel()>
+        """
+        if release.random is None:
+            raise InvalidInput("release must hold random bags, got partitions; use AdditiveModel")
+        rows = self._read(features, release.label)
+        if release.rows is not None and release.rows != rows.num_rows:
+            raise InvalidInput(
+                f"features must be the {release.rows} rows that bags were drawn from, got {rows.num_rows}"
+            )
+        self.design_: Design = design_of(rows, columns=rows.column_names, most_values=self.most_values)
+        self.loss_: SemilinearLoss = release.loss
+        if isinstance(self.loss_, LogLoss | CrossEntropy):
+            self.classes_ = np.arange(max(2, self.loss_.targets))
+        return self._fit_matrix(self.design_.matrix(rows), release.random)
+
+    def _fit_matrix(self, X: sparse.csr_matrix, bags: RandomBags) -> RandomBagModel:
+        moments = BagMoments(size=bags.size, rows=X.shape[0])
+        objective = self.objective or Unbiased()
+        self.model_: Callable[[sparse.csr_matrix], Floats]
+        if self.hidden:
+            from tacit.bags.learn.random_bags.network import fit_bag_network  # torch is an extra
+
+            training = self.training or Training()
+            self.model_ = fit_bag_network(
+                X,
+                bags,
+                objective,
+                moments,
+                loss=self.loss_,
+                hidden=self.hidden,
+                l2=self.l2,
+                training=training,
+                seed=self.random_state,
+            )
+        else:
+            self.model_ = _fit_linear(X, bags, objective, moments, loss=self.loss_, l2=self.l2, steps=self.steps)
+        excess = bags.targets * bags.variance + (label_variance(bags, moments) if bags.bernoulli else 0.0)
+        residuals = bag_residuals(bags, self.loss_.mean(self.model_(X)))
+        self.risk_ = unbiased_risk(residuals, moments, excess=excess) if len(bags) > 1 else float("nan")
+        return self
+
+    def decision_function(self, features: Any) -> Floats:  # noqa: ANN401
+        """Return f, one column a target (a flat array for one target).
+
+        Examples
+        --------
+        >>> RandomBagModel().decision_function(None)
+        Traceback (most recent call last):
+        ...
+        sklearn.exceptions.NotFittedError: This RandomBagModel instance is not fitted yet. Call 'fit' with \
+appropriate arguments before using this estimator.
+        """
+        f = self._f(features)
+        return f[:, 0] if f.shape[1] == 1 else f
+
+    def predict_proba(self, features: Any) -> Floats:  # noqa: ANN401
+        """Return the probability of each class, or of each of several labels.
+
+        Examples
+        --------
+        See the class.
+
+        >>> RandomBagModel().predict_proba  # doctest: +ELLIPSIS
+        <bound method RandomBagModel.predict_proba of RandomBagModel()>
+        """
+        f = self._f(features)
+        return probabilities_of(self.loss_, f)
+
+    def predict(self, features: Any) -> NDArray[Any]:  # noqa: ANN401
+        """Return the likeliest class, the labels above one half, or the predicted mean.
+
+        Examples
+        --------
+        See the class.
+
+        >>> RandomBagModel().predict  # doctest: +ELLIPSIS
+        <bound method RandomBagModel.predict of RandomBagModel()>
+        """
+        f = self._f(features)
+        return predictions_of(self.loss_, f)
+
+    def score(self, features: Any, labels: ArrayLike) -> float:  # noqa: ANN401
+        """Return accuracy for classes, R^2 for the squared loss, D^2 for counts.
+
+        Examples
+        --------
+        See the class.
+
+        >>> RandomBagModel().score  # doctest: +ELLIPSIS
+        <bound method RandomBagModel.score of RandomBagModel()>
+        """
+        f = self._f(features)
+        return headline(self.loss_, f, labels)
+
+    def evaluate(self, features: Any, labels: ArrayLike) -> Evaluation:  # noqa: ANN401
+        """Return loss, score, AUC and calibration on rows with known labels.
+
+        Examples
+        --------
+        See :func:`tacit.bags.learn.evaluate`.
+
+        >>> RandomBagModel().evaluate  # doctest: +ELLIPSIS
+        <bound method RandomBagModel.evaluate of RandomBagModel()>
+        """
+        f = self._f(features)
+        return evaluate(self.loss_, f, labels)
+
+    def _f(self, features: Any) -> Floats:  # noqa: ANN401
+        check_is_fitted(self, "model_")
+        return np.asarray(self.model_(self.design_.matrix(read_features(features, self.design_.columns))))
+
+    def _read(self, features: Any, label: str) -> pa.Table:  # noqa: ANN401
+        if self.columns is not None:
+            return read_features(features, list(self.columns))
+        names = features.column_names if isinstance(features, pa.Table) else load_table(features).columns
+        return read_features(features, [name for name in names if name != label])
+
+
+class _LinearModel:
+    """f = X w + w_0."""
+
+    def __init__(self, weights: Floats, intercept: Floats) -> None:
+        self.weights, self.intercept = weights, intercept
+
+    def __call__(self, X: sparse.csr_matrix) -> Floats:
+        return np.asarray(X @ self.weights + self.intercept)
+
+
+def _fit_linear(
+    X: sparse.csr_matrix,
+    bags: RandomBags,
+    objective: Objective,
+    moments: BagMoments,
+    *,
+    loss: SemilinearLoss,
+    l2: float,
+    steps: int,
+) -> _LinearModel:
+    labels = objective.labels(bags, moments)
+    n, m = bags.rows.shape
+    members = sparse.csr_matrix(
+        (np.full(n * m, 1 / m), (np.repeat(np.arange(n), m), bags.rows.ravel())), (n, X.shape[0])
+    )
+    # how often a row is in bags, and the sum of the soft labels it gets there: all that a loss of logits needs
+    joins = np.asarray(members.sum(axis=0)).ravel() * m
+    soft = (members.T @ labels) * m
+    K = bags.targets
+    start = np.zeros((X.shape[1] + 1, K))
+    start[-1] = loss.link(np.clip(bags.labels.mean(axis=0), *_inside(loss))[None, :])[0]
+
+    def value_and_gradient(parameters: Floats) -> tuple[float, Floats]:
+        W = parameters.reshape(-1, K)
+        f = X @ W[:-1] + W[-1]
+        if isinstance(objective, EasyLabels):
+            value = (joins @ loss.potential(f) - np.sum(soft * f)) / (n * m)
+            slope = (joins[:, None] * loss.mean(f) - soft) / (n * m)
+        else:
+            value, bag_slope = objective.value_and_gradient(members @ loss.mean(f), labels, moments)
+            slope = _chain(loss, f, members.T @ bag_slope)
+        value += l2 * np.sum(W[:-1] ** 2) / 2
+        gradient = np.vstack([X.T @ slope + l2 * W[:-1], slope.sum(axis=0)[None, :]])
+        return float(value), gradient.ravel()
+
+    found = minimize(value_and_gradient, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": steps})
+    W = found.x.reshape(-1, K)
+    return _LinearModel(W[:-1], W[-1])
+
+
+def _inside(loss: SemilinearLoss) -> tuple[Floats, Floats]:
+    lower, upper = loss.bounds
+    return (lower + 1e-3, upper - 1e-3) if np.isfinite(upper).all() else (lower, upper)
+
+
+def _chain(loss: SemilinearLoss, f: Floats, slope: Floats) -> Floats:
+    """The gradient in f from that in h = mean(f)."""
+    if isinstance(loss, CrossEntropy):
+        p = loss.mean(f)
+        return np.asarray(p * (slope - np.sum(p * slope, axis=1, keepdims=True)))
+    return np.asarray(loss.curvature(f) * slope)

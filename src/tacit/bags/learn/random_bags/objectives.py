@@ -1,0 +1,262 @@
+"""What a model is fitted to, when labels are known as means of random bags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.bags.learn.random_bags.risk import BagMoments
+from tacit.bags.partition import RandomBags
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["BagMean", "BagObjective", "EasyLabels", "Objective", "Printed", "Proportions", "Unbiased", "easy_labels"]
+
+Floats = NDArray[np.float64]
+_LEAST = 1e-12
+
+
+class BagObjective(Protocol):
+    """A loss of the bags, as a function of the mean of what the model says of their rows.
+
+    Examples
+    --------
+    >>> objective: BagObjective = Unbiased()
+    """
+
+    def labels(self, bags: RandomBags, moments: BagMoments, /) -> Floats:
+        """Return the label that stands for each bag, (bags, targets)."""
+        ...
+
+    def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:
+        """Return the loss and its gradient in the bag means of h."""
+        ...
+
+
+class _Plain:
+    __slots__ = ()
+
+    def labels(self, bags: RandomBags, moments: BagMoments, /) -> Floats:  # noqa: ARG002
+        """Return the bags' own labels.
+
+        Examples
+        --------
+        >>> bags = RandomBags(rows=np.array([[0, 1]]), labels=np.array([[0.5]]))
+        >>> BagMean().labels(bags, BagMoments(size=2, rows=9))
+        array([[0.5]])
+        """
+        return bags.labels
+
+
+@dataclass(frozen=True, slots=True)
+class BagMean(_Plain):
+    """The squared distance of bag means, uncorrected: what it is smallest for is not what rows need.
+
+    Examples
+    --------
+    >>> BagMean().value_and_gradient(np.array([[0.5]]), np.array([[1.0]]), BagMoments(size=2, rows=9))[0]
+    0.25
+    """
+
+    def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:  # noqa: ARG002
+        """Return mean|r|^2 and its gradient.
+
+        Examples
+        --------
+        See the class.
+
+        >>> BagMean().value_and_gradient(np.array([[0.5]]), np.array([[1.0]]), BagMoments(size=2, rows=9))[1]
+        array([[-1.]])
+        """
+        r = means - labels
+        return float(np.mean(np.sum(r**2, axis=1))), 2 * r / len(r)
+
+
+@dataclass(frozen=True, slots=True)
+class Printed(_Plain):
+    """Theorem 2's objective as printed, mean|r|^2 - c|mean r|^2, times k so that it has the scale of a risk.
+
+    References
+    ----------
+    Chen et al. (2023), Theorem 2.
+
+    Examples
+    --------
+    >>> round(Printed().value_and_gradient(np.array([[1.0], [0.0]]), np.array([[0.5], [0.5]]),
+    ...                                    BagMoments(size=2, rows=5))[0], 6)
+    0.666667
+    """
+
+    def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:
+        """Return the objective and its gradient.
+
+        Examples
+        --------
+        See the class.
+
+        >>> Printed().value_and_gradient(np.zeros((2, 1)), np.zeros((2, 1)), BagMoments(size=2, rows=5))[0]
+        0.0
+        """
+        r = means - labels
+        mean = r.mean(axis=0)
+        value = np.mean(np.sum(r**2, axis=1)) - moments.c * mean @ mean
+        return float(moments.k * value), moments.k * 2 * (r - moments.c * mean) / len(r)
+
+
+@dataclass(frozen=True, slots=True)
+class Unbiased(_Plain):
+    """The U-statistic form of Theorem 2's objective: over draws of bags its mean is the risk, plus a constant.
+
+    References
+    ----------
+    Formula sheet f4.
+
+    Examples
+    --------
+    >>> round(Unbiased().value_and_gradient(np.array([[1.0], [0.0]]), np.array([[0.5], [0.5]]),
+    ...                                     BagMoments(size=2, rows=5))[0], 6)
+    1.083333
+    """
+
+    def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:
+        """Return the objective and its gradient.
+
+        Examples
+        --------
+        See the class.
+
+        >>> Unbiased().value_and_gradient(np.zeros((2, 1)), np.zeros((2, 1)), BagMoments(size=2, rows=5))[0]
+        0.0
+        """
+        r = means - labels
+        n = len(r)
+        if n < 2:
+            raise InvalidInput(f"an unbiased risk needs at least 2 bags, got {n}")
+        mean = r.mean(axis=0)
+        square = np.mean(np.sum(r**2, axis=1))
+        U = (n * mean @ mean - square) / (n - 1)
+        slope = 2 * r / n - moments.c * (2 * mean - 2 * r / n) / (n - 1)
+        return float(moments.k * (square - moments.c * U)), moments.k * slope
+
+
+@dataclass(frozen=True, slots=True)
+class Proportions(_Plain):
+    """DLLP: the cross-entropy of bag means, -sum_c a_c log(mean of p_c); not unbiased for rows.
+
+    Parameters
+    ----------
+    several
+        The targets are several 0/1 labels, not classes of which one holds.
+
+    References
+    ----------
+    Ardehaly and Culotta (2017); formula sheet f6.
+
+    Examples
+    --------
+    >>> means, proportions = np.array([[0.5]]), np.array([[1 / 3]])
+    >>> round(Proportions().value_and_gradient(means, proportions, BagMoments(size=3, rows=9))[0], 6)
+    0.693147
+    """
+
+    several: bool = False
+
+    def labels(self, bags: RandomBags, moments: BagMoments, /) -> Floats:  # noqa: ARG002
+        """Return proportions inside [0, 1]: noise may have moved them out.
+
+        Examples
+        --------
+        >>> bags = RandomBags(rows=np.array([[0, 1]]), labels=np.array([[1.5]]), variance=1.0)
+        >>> Proportions().labels(bags, BagMoments(size=2, rows=9))
+        array([[1.]])
+        """
+        return np.clip(bags.labels, 0.0, 1.0)
+
+    def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:  # noqa: ARG002
+        """Return the loss and its gradient; one target means two classes.
+
+        Examples
+        --------
+        See the class.
+
+        >>> Proportions().value_and_gradient(np.array([[0.5]]), np.array([[0.5]]), BagMoments(size=3, rows=9))[1]
+        array([[0.]])
+        """
+        p = np.clip(means, _LEAST, 1 - _LEAST)
+        if means.shape[1] == 1 or self.several:
+            value = -(labels * np.log(p) + (1 - labels) * np.log1p(-p))
+            return float(value.sum(axis=1).mean()), ((1 - labels) / (1 - p) - labels / p) / len(p)
+        return float(-(labels * np.log(p)).sum(axis=1).mean()), -labels / p / len(p)
+
+
+@dataclass(frozen=True, slots=True)
+class EasyLabels:
+    """EasyLLP: a soft label for every row of a bag whose mean given the row's label is that label.
+
+    The loss is semilinear in the soft label, so it is unbiased for the row loss, and convex where b is.
+
+    Parameters
+    ----------
+    finite
+        Use the form for bags drawn without replacement from N rows, exactly unbiased; False is the published one,
+        for bags of independent rows.
+
+    References
+    ----------
+    Busa-Fekete et al. (2023); formula sheet f5.
+
+    Examples
+    --------
+    >>> bags = RandomBags(rows=np.array([[0, 1], [2, 3]]), labels=np.array([[0.0], [1.0]]))
+    >>> EasyLabels().labels(bags, BagMoments(size=2, rows=4)).ravel()
+    array([-1.,  2.])
+    """
+
+    finite: bool = True
+
+    def labels(self, bags: RandomBags, moments: BagMoments, /) -> Floats:
+        """Return the soft label of each bag's rows; the base rate is the mean of the bags' labels.
+
+        Examples
+        --------
+        >>> bags = RandomBags(rows=np.array([[0, 1], [2, 3]]), labels=np.array([[0.0], [1.0]]))
+        >>> EasyLabels(finite=False).labels(bags, BagMoments(size=2, rows=9)).ravel()
+        array([-0.5,  1.5])
+        """
+        rate = bags.labels.mean(axis=0)
+        return easy_labels(bags.labels, rate, size=moments.size, rows=moments.rows if self.finite else None)
+
+
+Objective = BagObjective | EasyLabels
+"""What a model can be fitted to."""
+
+
+def easy_labels(proportions: Floats, rate: Floats, *, size: int, rows: int | None) -> Floats:
+    """Return soft labels s with E[s | y] = y.
+
+    Independent rows: s = k(a - p) + p, of variance (k-1)p(1-p) given y. Bags of k of N rows without replacement:
+    s = ((N-1) k a - (k-1) N p)/(N-k).
+
+    Parameters
+    ----------
+    proportions
+        a, (bags, targets).
+    rate
+        p, the mean of T(y) over all rows.
+    size
+        k.
+    rows
+        N; None for independent rows.
+
+    Examples
+    --------
+    >>> easy_labels(np.array([[0.5]]), np.array([0.3]), size=2, rows=None).round(6)
+    array([[0.7]])
+    >>> easy_labels(np.array([[1.0]]), np.array([0.5]), size=1, rows=10)
+    array([[1.]])
+    """
+    if rows is None:
+        return np.asarray(size * (proportions - rate) + rate)
+    return np.asarray(((rows - 1) * size * proportions - (size - 1) * rows * rate) / (rows - size))
