@@ -1,0 +1,256 @@
+"""What a policy costs honest teams (Kendall tau-b over fifty fixed models) and what it leaves an attacker of a budget.
+
+    TACIT_DATA=... python -m benchmarks.scoring_ranking    # everything; writes the JSON and the tables of the page
+    python -m benchmarks.scoring_ranking --quick           # Titanic, few draws, writes nothing
+
+The models are in ``scoring_models.py``, a file that was committed before any score was looked at. The attack here is
+the server's own, in one process; the table that is made over HTTP is ``scoring_attack.py``'s.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from rich.console import Console
+from scipy.stats import kendalltau
+from threadpoolctl import threadpool_limits
+
+from benchmarks.__main__ import HERE, describe_machine
+from benchmarks.scoring_models import Scored, Table, each_prediction, held_out
+from tacit.privacy.files import write_atomically
+from tacit.scores.protect import (
+    F1,
+    Accuracy,
+    Auc,
+    Brier,
+    Exact,
+    Ladder,
+    Laplace,
+    LogLoss,
+    Mae,
+    Metric,
+    Policy,
+    Rmse,
+    Rounded,
+    Setting,
+    Split,
+    Thresholdout,
+    identify,
+)
+from tacit.scores.server.assault import assault
+from tacit.scores.server.baseline import feature_prior
+
+EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+FLOORS = {"titanic": 500, "satellite": 500, "adult": 3000}  # public: fewer rows than every class has
+PUBLIC = 0.3
+FINAL = Laplace(epsilon=5.0)
+KEY = b"scoring_ranking"
+RESULTS = HERE / "results" / "scoring_ranking.json"
+PAGE = HERE.parent / "docs" / "scores_protect.md"
+
+
+def metrics_of(data: Scored, *, share: float = 1.0) -> list[Metric]:
+    """Return every metric that fits; a floor on class counts shrinks with the rows, with a tenth to spare."""
+    floor = max(1, int(FLOORS[data.name] * share * (1.0 if share == 1 else 0.9)))
+    kinds: list[Metric] = [LogLoss(classes=data.classes), Brier(classes=data.classes), Accuracy(classes=data.classes)]
+    kinds += [Auc(classes=data.classes, class_floor=floor), F1(classes=data.classes, class_floor=floor)]
+    return kinds + ([Rmse(), Mae()] if data.classes == 2 else [])
+
+
+def policies() -> list[Policy]:
+    """Return what is compared."""
+    plain: list[Policy] = [Rounded(decimals=2), Rounded(decimals=3), Ladder(step=0.01), Ladder(step=0.002)]
+    return [*plain, Thresholdout(epsilon=1.0, threshold=0.01), *(Laplace(epsilon=epsilon) for epsilon in EPSILONS)]
+
+
+def label_of(policy: Policy) -> str:
+    """Return a short name."""
+    arguments = [f"{value:g}" for key, value in policy.to_json().items() if key not in ("policy", "refreshes")]
+    return f"{policy.kind} {' '.join(arguments)}".strip()
+
+
+def submission(metric: Metric, probabilities: Table) -> Table:
+    """Return what a team submits for this metric."""
+    if metric.name in ("accuracy", "f1"):
+        return probabilities.argmax(axis=1).astype(np.float64)
+    return probabilities[:, 1] if probabilities.shape[1] == 2 else probabilities
+
+
+def rank(
+    data: Scored, predictions: Sequence[Table], *, draws: int, rng: np.random.Generator
+) -> Iterator[dict[str, Any]]:
+    """Yield tau-b of every metric and policy: on all rows, on the public ones, and on the private ones."""
+    rows = len(predictions[0])
+    labels = data.labels[:rows]
+    public = Split(public_fraction=PUBLIC).public_rows(range(rows), key=KEY)
+    for part, chosen in (("all", np.ones(rows, dtype=np.bool_)), ("public", public), ("private", ~public)):
+        for metric in metrics_of(data, share=1.0 if part == "all" else float(chosen.mean())):
+            submitted = [submission(metric, table) for table in predictions]
+            measured = [metric.measure(labels[chosen], given[chosen]) for given in submitted]
+            names = [identify(given, metric, rows=rows) for given in submitted]
+            exact = [measurement.exact for measurement in measured]
+            yield {
+                "set": data.name,
+                "metric": metric.name,
+                "part": part,
+                "rows": int(chosen.sum()),
+                "exact": {"least": min(exact), "median": float(np.median(exact)), "largest": max(exact)},
+                "distinct": len(set(names)),
+                "tau": {
+                    label_of(policy): _taus(policy, measured, names, exact, draws=draws, rng=rng)
+                    for policy in policies()
+                    if metric.additive or not isinstance(policy, Thresholdout)
+                },
+            }
+
+
+def _taus(
+    policy: Policy, measured: Any, names: list[str], exact: list[float], *, draws: int, rng: Any
+) -> dict[str, float]:
+    """Return mean and least tau-b over draws of the noise; the same submission gets the same answer."""
+    taus = []
+    for _ in range(draws if isinstance(policy, Laplace | Thresholdout) else 1):
+        answers: dict[str, float] = {}
+        for name, measurement in zip(names, measured, strict=True):
+            if name not in answers:
+                answers[name] = policy.release(measurement, state={}, rng=rng).released
+        taus.append(kendalltau(exact, [answers[name] for name in names]).statistic)
+    return {"mean": float(np.mean(taus)), "least": float(np.min(taus))}
+
+
+def attack(data: Scored, *, submissions: int, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
+    """Yield what the server's attack recovers with a team's submissions, and the baseline of the features alone.
+
+    Where only a part of the rows is scored the attacker is told which, and has one final score of the others.
+    """
+    prior = feature_prior(data.X, data.labels, classes=data.classes)
+    right = prior.argmax(axis=1) == data.labels
+    tried: list[Policy] = [Exact(), Rounded(decimals=3), Rounded(decimals=2), Ladder(step=0.01), Ladder(step=0.002)]
+    for policy in [*tried, *(Laplace(epsilon=epsilon) for epsilon in EPSILONS)]:
+        for share in (1.0, PUBLIC):
+            public = Split(public_fraction=share).public_rows(range(len(data.labels)), key=KEY)
+            runs = 3 if len(data.labels) < 3000 else 1  # the more rows, the less a run varies
+            found = []
+            for _ in range(runs):
+                got = _recovered(policy, data, prior, public, submissions, rng)
+                got += _recovered(FINAL, data, prior, ~public, 1, rng) if share < 1 else 0
+                found.append(got / len(data.labels))
+            yield {
+                "set": data.name,
+                "policy": label_of(policy),
+                "public_fraction": share,
+                "submissions": submissions,
+                "baseline": float(right.mean()),
+                "recovered": float(np.mean(found)),
+                "largest": float(np.max(found)),
+            }
+
+
+def _recovered(
+    policy: Policy, data: Scored, prior: Table, rows: NDArray[np.bool_], submissions: int, rng: np.random.Generator
+) -> int:
+    """Return how many labels of these rows, all of them scored, the attack has right."""
+    setting = Setting(metric=LogLoss(classes=data.classes), policy=policy)
+    labels, state = data.labels[rows], {}
+
+    def submit(predictions: Any) -> str:
+        answer = setting.answer(labels, predictions, state=state, rng=rng)
+        state.update(answer.state)
+        return answer.text
+
+    guessed = assault(submit, setting, prior=prior[rows], submissions=submissions, rng=rng)
+    return int((guessed.labels == labels).sum())
+
+
+def run(*, quick: bool, note: Any) -> dict[str, Any]:
+    """Return all results."""
+    ranking: list[dict[str, Any]] = []
+    attacked: list[dict[str, Any]] = []
+    names = ["titanic"] if quick else ["titanic", "satellite", *(["adult"] if os.environ.get("TACIT_DATA") else [])]
+    with threadpool_limits(1):
+        for name in names:
+            data, rng = held_out(name), np.random.default_rng(0)
+            note(f"{name}: fifty models")
+            predictions = [table for _, table in each_prediction(data)]
+            ranking += rank(data, predictions, draws=3 if quick else 20, rng=rng)
+            if name != "adult":
+                note(f"{name}: attacks")
+                attacked += attack(data, submissions=100, rng=rng)
+    date = datetime.now(UTC).date().isoformat()
+    return {"date": date, "quick": quick, "machine": describe_machine(), "ranking": ranking, "attack": attacked}
+
+
+def ranking_table(document: dict[str, Any], *, part: str) -> str:
+    """Return tau-b as a Markdown table: a row a set and metric, a column a policy."""
+    chosen = [row for row in document["ranking"] if row["part"] == part]
+    shown = [label_of(policy) for policy in policies()]
+    lines = [
+        "| set, rows | metric | exact: least, median, largest | " + " | ".join(shown) + " |",
+        "| --- | --- | --- |" + " ---: |" * len(shown),
+    ]
+    for row in chosen:
+        exact = ", ".join(f"{row['exact'][key]:.3f}" for key in ("least", "median", "largest"))
+        cells = [f"{row['tau'][name]['mean']:.2f}" if name in row["tau"] else "" for name in shown]
+        lines.append(f"| {row['set']}, {row['rows']:,} | {row['metric']} | {exact} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def attack_table(document: dict[str, Any]) -> str:
+    """Return what is recovered as a Markdown table."""
+    lines = [
+        "| set | policy | rows behind the scores | recovered | above the features alone |",
+        "| --- | --- | ---: | ---: | ---: |",
+    ]
+    for row in document["attack"]:
+        gain = row["recovered"] - row["baseline"]
+        share = f"{row['public_fraction']:.0%}"
+        lines.append(f"| {row['set']} | {row['policy']} | {share} | {row['recovered']:.1%} | {gain:+.1%} |")
+    return "\n".join(lines)
+
+
+def write_page(document: dict[str, Any], page: Path) -> None:
+    """Put the tables between their markers."""
+    text = page.read_text(encoding="utf-8")
+    tables = {f"ranking {part}": ranking_table(document, part=part) for part in ("all", "public", "private")}
+    for name, table in (tables | {"attack": attack_table(document)}).items():
+        start, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
+        before, rest = text.split(start)
+        text = before + start + "\n" + table + "\n" + end + rest.split(end)[1]
+    _write(page, text)
+
+
+def _write(path: Path, text: str) -> None:
+    with write_atomically(path, force=True) as handle:
+        handle.write(text.encode())
+
+
+def main() -> None:
+    """Parse, run, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--page-only", action="store_true", help="make the tables again from the JSON")
+    given = parser.parse_args()
+    console = Console(stderr=True)
+    if given.page_only:
+        write_page(json.loads(RESULTS.read_text(encoding="utf-8")), PAGE)
+        return
+    document = run(quick=given.quick, note=console.print)
+    if given.quick:
+        print(ranking_table(document, part="private"))
+        print(attack_table(document))
+        return
+    _write(RESULTS, json.dumps(document, indent=1) + "\n")
+    if PAGE.exists():
+        write_page(document, PAGE)
+
+
+if __name__ == "__main__":
+    main()
