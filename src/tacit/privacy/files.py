@@ -13,7 +13,7 @@ from typing import BinaryIO
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["write_atomically"]
+__all__ = ["check_writable", "write_atomically"]
 
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 
@@ -76,6 +76,24 @@ def write_atomically(path: str | os.PathLike[str], *, force: bool = False, mode:
     finally:
         unfinished.unlink(missing_ok=True)
     _sync_folder(target.parent)
+
+
+class _NotWanted(Exception):
+    """Ends a writing that was only a trial."""
+
+
+def check_writable(path: str | os.PathLike[str], *, force: bool = False) -> None:
+    """Raise as writing would, and leave everything as it was: nothing is charged for a release that cannot be kept.
+
+    Examples
+    --------
+    >>> check_writable(Path("no such folder") / "out.parquet")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: no such folder/out.parquet cannot be written: No such file or directory; ...
+    """
+    with suppress(_NotWanted), write_atomically(path, force=force):
+        raise _NotWanted
 
 
 def _check_target(target: Path, *, force: bool, mode: int) -> int:

@@ -1,0 +1,136 @@
+"""Labels of any type as class codes and back."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["MISSING", "Classes", "as_column"]
+
+MISSING = -1
+"""The code of a missing label."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Classes:
+    """The public list of classes, in the order of their codes.
+
+    Parameters
+    ----------
+    values
+        At least two different values of one type.
+    declared
+        Whether the user gave the list. If not, it was read off the labels, and a Guarantee rests on the
+        assumption that which classes occur is public.
+
+    Examples
+    --------
+    >>> classes = Classes.of(["no", "yes", "no"])
+    >>> classes.values, classes.encode(["yes", None])
+    (('no', 'yes'), array([ 1, -1]))
+    >>> classes.decode(np.array([1, -1])).to_pylist()
+    ['yes', None]
+    """
+
+    values: tuple[Any, ...]
+    declared: bool = True
+
+    def __post_init__(self) -> None:
+        if len(set(self.values)) < len(self.values):
+            raise InvalidInput(f"classes must be different, got {list(self.values)!r}")
+        if len(self.values) < 2:
+            raise InvalidInput(f"classes must be at least two, got {list(self.values)!r}; one class hides nothing")
+
+    @classmethod
+    def of(cls, labels: object, *, declared: Sequence[Any] | None = None) -> Classes:
+        """Return the declared classes, or those that occur in the labels, sorted.
+
+        Examples
+        --------
+        >>> Classes.of([True, False]).values
+        (False, True)
+        """
+        if declared is not None:
+            return cls(values=tuple(_plain(value) for value in declared))
+        occurring = pc.unique(as_column(labels).drop_null())
+        return cls(values=tuple(sorted(occurring.to_pylist())), declared=False)
+
+    def encode(self, labels: object) -> NDArray[np.int64]:
+        """Return the code of each label, ``MISSING`` where there is none.
+
+        Examples
+        --------
+        >>> Classes(values=("a", "b")).encode(["a", "c"])
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: labels must be among the declared classes ['a', 'b'], got 'c'
+        """
+        column = as_column(labels)
+        try:
+            declared = pa.array(self.values).cast(column.type) if len(column) else pa.array(self.values)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise InvalidInput(
+                f"labels must be of the classes' type, got {column.type} for {list(self.values)!r}"
+            ) from None
+        codes = pc.index_in(column, value_set=declared)
+        unknown = pc.and_(codes.is_null(), column.is_valid())
+        if pc.any(unknown).as_py():
+            first = column.filter(unknown)[0].as_py()
+            raise InvalidInput(f"labels must be among the declared classes {list(self.values)!r}, got {first!r}")
+        return np.asarray(pc.fill_null(codes, MISSING).to_numpy(zero_copy_only=False), dtype=np.int64)
+
+    def decode(self, codes: NDArray[np.int64]) -> pa.Array:
+        """Return the labels of codes; null where a code is ``MISSING``.
+
+        Examples
+        --------
+        >>> Classes(values=(1, 2)).decode(np.array([0, 1])).to_pylist()
+        [1, 2]
+        """
+        return pa.array(self.values).take(pa.array(codes, mask=codes == MISSING))
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+def as_column(labels: object) -> pa.Array:
+    """Return a column of labels as one plain Arrow array; NaN and None are missing.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> as_column(pd.Series(["a", None], dtype="category")).to_pylist()
+    ['a', None]
+    >>> as_column([1, "a"])
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: labels must be of one type, got a mixture (...)
+    """
+    if isinstance(labels, pa.ChunkedArray):
+        column = labels.combine_chunks()
+    elif isinstance(labels, pa.Array):
+        column = labels
+    else:
+        try:
+            column = pa.array(labels, from_pandas=True)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise InvalidInput(f"labels must be of one type, got a mixture ({error})") from None
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    if pa.types.is_floating(column.type):
+        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+    return column
+
+
+def _plain(value: object) -> object:
+    return value.item() if isinstance(value, np.generic) else value

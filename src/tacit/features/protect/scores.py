@@ -1,0 +1,217 @@
+"""What features are ranked by: the distance of class means, or that distance in standard deviations."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import combinations
+from typing import ClassVar, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.features.protect.box import STEPS
+from tacit.features.protect.moments import ClassMoments
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_count
+
+__all__ = ["Distance", "FeatureScore", "TStatistic", "by_distance", "by_t_statistic", "check_class_rows"]
+
+Vector = NDArray[np.float64]
+
+
+def by_distance(X: ArrayLike, codes: ArrayLike) -> Vector:
+    """Return D_j = max over pairs of classes of the distance of their means: the paper's score, without privacy.
+
+    References
+    ----------
+    The feature-release paper, Algorithm 1, line 3.
+
+    Examples
+    --------
+    >>> by_distance([[0.0, 1.0], [4.0, 1.0], [0.0, 3.0]], [0, 1, 2])
+    array([4., 2.])
+    """
+    groups = _groups(X, codes)
+    means = np.stack([group.mean(axis=0) for group in groups])
+    return np.asarray(means.max(axis=0) - means.min(axis=0))
+
+
+def by_t_statistic(X: ArrayLike, codes: ArrayLike) -> Vector:
+    """Return the largest |t| over pairs of classes, without privacy; 0 where a feature does not vary.
+
+    t = (mean_1 - mean_2) / sqrt(s_1^2/n_1 + s_2^2/n_2).
+
+    References
+    ----------
+    Fan and Fan (2008), Section 3.
+
+    Examples
+    --------
+    >>> by_t_statistic([[0.0, 1.0], [1.0, 1.0], [4.0, 1.0], [5.0, 1.0]], [0, 0, 1, 1]).round(4)
+    array([5.6569, 0.    ])
+    """
+    groups = _groups(X, codes)
+    if min(len(group) for group in groups) < 2:
+        raise InvalidInput("a t-statistic needs at least two rows of each class")
+    means = [group.mean(axis=0) for group in groups]
+    errors = [group.var(axis=0, ddof=1) / len(group) for group in groups]
+    largest = np.zeros(len(means[0]))
+    for a, b in combinations(range(len(groups)), 2):
+        spread = np.sqrt(errors[a] + errors[b])
+        gap = np.abs(means[a] - means[b])
+        np.maximum(largest, np.divide(gap, spread, out=np.zeros_like(gap), where=spread > 0), out=largest)
+    return largest
+
+
+class FeatureScore(Protocol):
+    """A score a feature whose movement by one record is bounded.
+
+    Examples
+    --------
+    >>> score: FeatureScore = Distance()
+    >>> score.name
+    'distance'
+    """
+
+    name: ClassVar[str]
+
+    def scores(self, moments: ClassMoments, *, class_rows: NDArray[np.int64]) -> Vector:
+        """Return one score a feature, in half widths of the box."""
+
+    def sensitivity(self, *, class_rows: NDArray[np.int64]) -> float:
+        """Return by how much replacing one record, label included, moves a score at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Distance:
+    """The largest distance between class means, of values clipped to the box and with fixed denominators.
+
+    D_j = max over classes c, q of |S_cj/n_c - S_qj/n_q|, S the sums and n public numbers (or numbers released before).
+    A record that keeps its class moves one sum by at most 2, one that changes its class two sums by at most 1, in half
+    widths: at most 2/min n. With the data's own class sizes that would be false.
+
+    References
+    ----------
+    The feature-release paper, Algorithm 1; formula sheet j3.
+
+    Examples
+    --------
+    >>> moments = ClassMoments.of(np.array([[1024, 0], [0, 0]]), np.array([0, 1]), classes=2)
+    >>> Distance().scores(moments, class_rows=np.array([1, 1]))
+    array([1., 0.])
+    """
+
+    name: ClassVar[str] = "distance"
+
+    def scores(self, moments: ClassMoments, *, class_rows: NDArray[np.int64]) -> Vector:
+        """Return one score a feature, in half widths of the box.
+
+        Examples
+        --------
+        >>> moments = ClassMoments.of(np.array([[512], [-512]]), np.array([0, 1]), classes=2)
+        >>> Distance().scores(moments, class_rows=np.array([1, 2]))
+        array([0.75])
+        """
+        means = moments.sums / (STEPS * class_rows[:, None].astype(np.float64))
+        return np.asarray(means.max(axis=0) - means.min(axis=0))
+
+    def sensitivity(self, *, class_rows: NDArray[np.int64]) -> float:
+        """Return 2/min n.
+
+        Examples
+        --------
+        >>> Distance().sensitivity(class_rows=np.array([100, 50]))
+        0.04
+        """
+        return 2 / float(class_rows.min())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TStatistic:
+    """The distance of class means divided by the pooled deviation within classes, with a public floor under it.
+
+    T_j = D_j / sqrt(W_j + floor), W_j = Q_j/N - sum_c S_cj^2/(n_c N) clipped to [0, 1], N = sum n_c, each sum clipped
+    to +- n_c. One record moves D_j by at most 2/min n and W_j by at most 5/N, and D_j <= 2, so it moves T_j by at most
+    2/(min n sqrt(floor)) + 2 (floor^(-1/2) - (floor + 5/N)^(-1/2)). (The factor 1/sqrt(1/n_1 + 1/n_2) of the usual
+    statistic is the same for all features of a pair and is left out.)
+
+    Parameters
+    ----------
+    floor
+        The least variance counted, as a share of the squared half width; a larger one means less noise.
+
+    References
+    ----------
+    Fan and Fan (2008), Section 3. Proof: docs/proofs/features.md.
+
+    Examples
+    --------
+    >>> moments = ClassMoments.of(np.array([[1024, 0], [0, 0]]), np.array([0, 1]), classes=2)
+    >>> TStatistic(floor=0.25).scores(moments, class_rows=np.array([1, 1]))
+    array([2., 0.])
+    """
+
+    name: ClassVar[str] = "t_statistic"
+    floor: float = 1 / 16
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.floor) and 0 < self.floor <= 1):
+            raise InvalidInput(f"floor must be in (0, 1], got {self.floor!r}")
+
+    def scores(self, moments: ClassMoments, *, class_rows: NDArray[np.int64]) -> Vector:
+        """Return one score a feature.
+
+        Examples
+        --------
+        >>> moments = ClassMoments.of(np.array([[512], [-512]]), np.array([0, 1]), classes=2)
+        >>> TStatistic(floor=1.0).scores(moments, class_rows=np.array([1, 1]))
+        array([1.])
+        """
+        n = class_rows[:, None].astype(np.float64)
+        sums = np.clip(moments.sums / STEPS, -n, n)
+        means = sums / n
+        within = np.clip((moments.squares / STEPS - (sums**2 / n).sum(axis=0)) / n.sum(), 0.0, 1.0)
+        return np.asarray((means.max(axis=0) - means.min(axis=0)) / np.sqrt(within + self.floor))
+
+    def sensitivity(self, *, class_rows: NDArray[np.int64]) -> float:
+        """Return the bound above.
+
+        Examples
+        --------
+        >>> round(TStatistic(floor=0.25).sensitivity(class_rows=np.array([100, 100])), 4)
+        0.2261
+        """
+        move = 5 / float(class_rows.sum())
+        spread = math.sqrt(self.floor)
+        return 2 / (float(class_rows.min()) * spread) + 2 * (1 / spread - 1 / math.sqrt(self.floor + move))
+
+
+def check_class_rows(class_rows: ArrayLike, *, classes: int) -> NDArray[np.int64]:
+    """Return public class sizes, or raise.
+
+    Examples
+    --------
+    >>> check_class_rows([10, 0], classes=2)
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: class_rows must be a whole number >= 1, got 0
+    """
+    sizes = np.asarray(class_rows)
+    if sizes.shape != (classes,):
+        raise InvalidInput(f"class_rows must be one number for each of {classes} classes, got shape {sizes.shape}")
+    return np.array([check_count(int(n), name="class_rows") for n in sizes], dtype=np.int64)
+
+
+def _groups(X: ArrayLike, codes: ArrayLike) -> list[Vector]:
+    rows, classes = np.asarray(X, dtype=np.float64), np.asarray(codes)
+    if rows.ndim != 2 or len(rows) != len(classes):
+        raise InvalidInput(
+            f"X must be rows of features with one label each, got {rows.shape} and {len(classes)} labels"
+        )
+    if not np.isfinite(rows).all():
+        raise InvalidInput("X must be finite, got NaN or infinity; drop or impute those rows first")
+    found = [rows[classes == c] for c in np.unique(classes)]
+    if len(found) < 2:
+        raise InvalidInput("labels must be of at least two classes, got one")
+    return found

@@ -1,0 +1,247 @@
+"""From a table of any size to a release of features: checked, charged, selected, noised, written whole."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.data import load_table
+from tacit.features.protect.box import Box
+from tacit.features.protect.moments import ClassMoments
+from tacit.features.protect.plan import FeaturePlan
+from tacit.features.protect.rows import ClassTotals, NoisedRows
+from tacit.features.protect.survey import FeatureTable, Progress, Survey
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.files import check_writable
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.ledger import Ledger, Receipt
+from tacit.privacy.noise import is_seeded
+from tacit.privacy.release import Release, open_release_writer
+
+__all__ = ["LABEL", "ProtectedFeatures", "protect_features"]
+
+LABEL = "label"
+"""The name of the released label column, whatever the private one is called."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProtectedFeatures:
+    """What was written, and what it cost.
+
+    Examples
+    --------
+    >>> from tacit.privacy import Unit
+    >>> print(ProtectedFeatures(path=Path("out.parquet"), rows=10, features=("a", "b"), clipped=0.0,
+    ...                         guarantee=Guarantee(unit=Unit.RECORD, epsilon=1.0), mechanism={"name": "noised_rows"},
+    ...                         seeded=False))
+    2 features of 10 rows by noised_rows in out.parquet: epsilon 1 for one record
+    """
+
+    path: Path
+    rows: int
+    features: tuple[str, ...]
+    clipped: float
+    guarantee: Guarantee
+    mechanism: Mapping[str, Any]
+    seeded: bool
+    receipt: Receipt | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as plain JSON.
+
+        Examples
+        --------
+        >>> from tacit.privacy import Unit
+        >>> ProtectedFeatures(path=Path("out.parquet"), rows=10, features=("a",), clipped=0.0, seeded=False,
+        ...                   guarantee=Guarantee(unit=Unit.RECORD, epsilon=1.0), mechanism={}).to_json()["rows"]
+        10
+        """
+        return {
+            "path": str(self.path),
+            "rows": self.rows,
+            "features": list(self.features),
+            "guarantee": self.guarantee.to_json(),
+            "mechanism": dict(self.mechanism),
+            "seeded": self.seeded,
+            "charge": self.receipt and self.receipt.id,
+        }
+
+    def __str__(self) -> str:
+        count = f"{len(self.features)} feature{'' if len(self.features) == 1 else 's'}"
+        return f"{count} of {self.rows:,} rows by {self.mechanism['name']} in {self.path}: {self.guarantee}"
+
+
+def protect_features(
+    table: object,
+    out: str | Path,
+    *,
+    label: str,
+    plan: FeaturePlan,
+    features: Sequence[str] | None = None,
+    classes: Sequence[Any] | None = None,
+    ledger: Ledger | None = None,
+    dataset: str | None = None,
+    rng: np.random.Generator,
+    force: bool = False,
+    progress: Progress | None = None,
+) -> ProtectedFeatures:
+    """Write a release of a table's features: Parquet for noised rows, JSON for class totals.
+
+    The table is read once to check it and to add up class totals, and once more, the selected columns only, to
+    release rows. A ledger is charged after the checks and before any noise is drawn.
+
+    Unit: one record, label included. Not protected: see :class:`FeaturePlan`.
+
+    Parameters
+    ----------
+    table
+        What ``load_table`` takes.
+    out
+        The file to write; it appears whole, after everything else succeeded.
+    label
+        The private label column.
+    plan
+        What leaves, and under which noise.
+    features
+        Numeric columns to select from; default: all but the label.
+    classes
+        The public class list; None declares the classes that occur public.
+    ledger, dataset
+        Who pays, and for which data set of the ledger, kept for records.
+    rng
+        :func:`tacit.privacy.noise.system_rng` for a real release.
+    force
+        Write over an existing file.
+    progress
+        Called with rows done and rows in all, over both readings.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tacit.features.protect.box import Box
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 500)
+    >>> rows = pa.table({"a": rng.normal(size=500) / 4 + y / 2, "b": rng.normal(size=500) / 4, "y": y})
+    >>> plan = FeaturePlan(box=Box.symmetric(1.0), release=ClassTotals(epsilon=1.0, delta=1e-5))
+    >>> made = protect_features(rows, Path(tempfile.mkdtemp()) / "totals.json", label="y", plan=plan, rng=rng)
+    >>> made.features
+    ('a', 'b')
+    """
+    path = Path(out)
+    check_writable(path, force=force)
+    source = FeatureTable.of(load_table(table), label=label, features=features, classes=classes)
+    plan.check(features=len(source.features), classes=len(source.classes))
+    if ledger is not None and dataset is None:
+        raise InvalidInput("dataset must name the ledger's data set to charge")
+    promise = plan.guarantee(features=len(source.features), classes=len(source.classes))
+    found = source.survey(box=plan.box, progress=progress and (lambda done, total: progress(done, 2 * total)))
+    receipt = None
+    if ledger is not None and dataset is not None:
+        receipt = ledger.charge(dataset, promise, purpose=f"features by {plan.release.name}: {path.name}")
+    places = _select(plan, found.moments, rng=rng)
+    making = _Making(
+        path=path, force=force, source=source, plan=plan, places=places, promise=promise, rng=rng, seeded=is_seeded(rng)
+    )
+    making.write(found, progress=progress)
+    return ProtectedFeatures(
+        path=path,
+        rows=found.rows,
+        features=making.names,
+        clipped=float(found.clipped[places].mean()),
+        guarantee=promise,
+        mechanism=making.header,
+        seeded=making.seeded,
+        receipt=receipt,
+    )
+
+
+def _select(plan: FeaturePlan, moments: ClassMoments, *, rng: np.random.Generator) -> NDArray[np.int64]:
+    if plan.selection is None or plan.class_rows is None:
+        return np.arange(moments.sums.shape[1])
+    sizes = plan.class_rows.sizes(moments.counts, rng=rng)
+    return plan.selection.select(moments, class_rows=sizes, rng=rng)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Making:
+    """A release that is paid for and whose features are chosen."""
+
+    path: Path
+    force: bool
+    source: FeatureTable
+    plan: FeaturePlan
+    places: NDArray[np.int64]
+    promise: Guarantee
+    rng: np.random.Generator
+    seeded: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.source.features[j] for j in self.places)
+
+    @property
+    def box(self) -> Box:
+        return self.plan.box.take(self.places)
+
+    @property
+    def header(self) -> dict[str, Any]:
+        """What a learner and an attacker need to know, all of it public."""
+        sides = {"lower": self.box.lower, "upper": self.box.upper}
+        public = {
+            **self.plan.to_json(),
+            "features": list(self.names),
+            "classes": list(self.source.classes.values),
+            **{name: np.broadcast_to(np.asarray(side), len(self.places)).tolist() for name, side in sides.items()},
+            "noise": self.plan.release.public_noise(self.box, features=len(self.places)),
+        }
+        if self.plan.labels is not None:
+            bound = self.plan.labels.bind(len(self.source.classes))
+            public["labels"] = {"name": bound.name, "transition": bound.transition().tolist()}
+        return public
+
+    def write(self, found: Survey, *, progress: Progress | None) -> None:
+        release = self.plan.release
+        if isinstance(release, ClassTotals):
+            self._write_totals(release, found.moments)
+        else:
+            self._write_rows(release, found.rows, progress)
+
+    def _write_totals(self, release: ClassTotals, moments: ClassMoments) -> None:
+        totals = release.protect(moments.take(self.places), rng=self.rng)
+        value = {name: getattr(totals, name).tolist() for name in ("counts", "sums", "squares")}
+        Release(
+            value=value, guarantee=self.promise, surface="features", mechanism=self.header, seeded=self.seeded
+        ).write(self.path, force=self.force)
+
+    def _write_rows(self, release: NoisedRows, rows: int, progress: Progress | None) -> None:
+        kind = pa.array(self.source.classes.values).type
+        schema = pa.schema([*((name, pa.float64()) for name in self.names), (LABEL, kind)])
+        done = 0
+        with open_release_writer(
+            self.path,
+            schema=schema,
+            guarantee=self.promise,
+            surface="features",
+            mechanism=self.header,
+            seeded=self.seeded,
+            force=self.force,
+        ) as out:
+            for values, codes in self.source.read(self.names):
+                noised = self.box.values(release.protect(self.box.snap(values), rng=self.rng))
+                out.write(
+                    pa.Table.from_arrays([*map(pa.array, noised.T), self._labels(codes).cast(kind)], schema=schema)
+                )
+                done += len(values)
+                if progress:
+                    progress(rows + done, 2 * rows)
+
+    def _labels(self, codes: NDArray[np.int64]) -> pa.Array:
+        assert self.plan.labels is not None  # a plan of rows has a mechanism for labels
+        mechanism = self.plan.labels.bind(len(self.source.classes))
+        return self.source.classes.decode(mechanism.randomize(codes, rng=self.rng))
