@@ -4,8 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacit.features import link_rows, linkage_leak, membership_leak
-from tacit.features.attack import membership_scores
+from tacit.features.attack import link_rows, linkage_leak, membership_leak, membership_scores
 from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, NoGuarantee, Unit
 from tacit.privacy.release import Release
 

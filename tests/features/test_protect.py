@@ -16,10 +16,10 @@ from tacit.features import (
     NoisedRows,
     PrivateSelection,
     PublicClassRows,
-    canary_leak,
     protect_features,
     published_release,
 )
+from tacit.features.attack import canary_leak
 from tacit.features.protect.moments import ClassMoments
 from tacit.labels import RandomizedResponse
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, NoGuarantee, Unit

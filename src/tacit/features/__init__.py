@@ -1,7 +1,6 @@
 """Noised feature rows: release few and well-chosen ones, learn from them, link them back."""
 
-from tacit.features.attack import canary_leak, link_rows, linkage_leak, membership_leak, selection_leak
-from tacit.features.learn import FisherClassifier, Full, Independence, learn_release
+from tacit.features.learn import FisherClassifier, Full, Independence, Rule, learn_release
 from tacit.features.protect import (
     Box,
     ClassTotals,
@@ -12,6 +11,7 @@ from tacit.features.protect import (
     OneShot,
     Peeling,
     PrivateSelection,
+    ProtectedFeatures,
     PublicClassRows,
     TStatistic,
     by_distance,
@@ -33,16 +33,13 @@ __all__ = [
     "OneShot",
     "Peeling",
     "PrivateSelection",
+    "ProtectedFeatures",
     "PublicClassRows",
+    "Rule",
     "TStatistic",
     "by_distance",
     "by_t_statistic",
-    "canary_leak",
     "learn_release",
-    "link_rows",
-    "linkage_leak",
-    "membership_leak",
     "protect_features",
     "published_release",
-    "selection_leak",
 ]
