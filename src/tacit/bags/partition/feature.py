@@ -111,7 +111,8 @@ class Feature:
         if self.edges is not None:
             if not (kind.is_numeric() and not kind.is_boolean()):
                 raise InvalidInput(f"column {self.name!r} must hold numbers to be cut at edges, got {kind}")
-            return _bucketed(_without_nan(column.cast("float64")), self.edges)
+            number = column.cast("float64")
+            return _bucketed(number if kind.is_integer() else _without_nan(number), self.edges)
         if kind.is_integer():
             return column.cast("int64")
         if kind.is_floating() or kind.is_decimal():

@@ -87,14 +87,20 @@ class DuckDBEngine:
             return
         wanted = {"memory_limit": self.memory, "threads": self.threads}
         changed = {name: value for name, value in wanted.items() if value is not None}
-        before = {name: backend.con.sql(f"SELECT current_setting('{name}')").fetchone()[0] for name in changed}
+        before = {name: _setting(backend, name) for name in changed}
         try:
             for name, value in changed.items():
                 backend.con.execute(f"SET {name} = '{value}'")
             yield table
         finally:
             for name, value in before.items():
-                backend.con.execute(f"SET {name} = '{value}'")
+                backend.con.execute(f"RESET {name}")
+                if _setting(backend, name) != value:  # not DuckDB's default, which it prints rounded
+                    backend.con.execute(f"SET {name} = '{value}'")
+
+
+def _setting(backend: Any, name: str) -> Any:  # noqa: ANN401
+    return backend.con.sql(f"SELECT current_setting('{name}')").fetchone()[0]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

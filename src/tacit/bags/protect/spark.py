@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import ibis
+from ibis.common.exceptions import IbisError, TableNotFound
 
 from tacit.privacy.errors import InvalidInput
 
@@ -101,7 +102,7 @@ def _open_named(name: str, backend: Any) -> ibis.Table:  # noqa: ANN401
     try:
         is_file = "/" in name or Path(name).exists()
         table: ibis.Table = backend.read_parquet(name) if is_file else backend.table(name)
-    except (PySparkException, ibis.common.exceptions.IbisError) as error:
+    except (PySparkException, IbisError, TableNotFound) as error:
         raise InvalidInput(
             f"{name} must be a Parquet file or folder, or a table of Spark's catalog, to be read by Spark"
         ) from error

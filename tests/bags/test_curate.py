@@ -1,0 +1,270 @@
+"""Curated bags: Algorithms 1 and 2 against plain loops, what is paid, and what is refused before it is paid."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tacit.bags import (
+    CrossEntropy,
+    DropSmall,
+    Feature,
+    GaussianNoise,
+    LaplaceNoise,
+    LogLoss,
+    MergeSmall,
+    PoissonLoss,
+    SquaredLoss,
+    curate,
+)
+from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Unit
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.noise import Grid, system_rng
+from tacit.privacy.payment import Payment
+
+ROWS = 500
+EDGES = {"x": (-1.0, 0.0, 0.5)}
+LOSSES = [LogLoss(), CrossEntropy(classes=3), SquaredLoss(lower=-1.0, upper=2.0), PoissonLoss(most=3), SquaredLoss()]
+
+
+@pytest.fixture(scope="module")
+def frame():
+    rng = np.random.default_rng(0)
+    words = np.array(["p", "q", "r", None], dtype=object)
+    return pd.DataFrame(
+        {
+            "a": words[rng.integers(4, size=ROWS)],
+            "b": rng.integers(5, size=ROWS),
+            "x": np.where(rng.random(ROWS) < 0.1, np.nan, rng.normal(size=ROWS)),
+            "click": rng.integers(2, size=ROWS),
+            "kind": rng.integers(3, size=ROWS),
+            "real": rng.normal(size=ROWS),
+            "count": rng.poisson(2.0, size=ROWS),
+        }
+    )
+
+
+def column_for(loss):
+    return {"log": "click", "cross_entropy": "kind", "squared": "real", "poisson": "count"}[loss.describe()["name"]]
+
+
+def by_loops(frame, names, loss):
+    """Algorithm 1 as it reads: for every combination of values, its rows and the sum of T(y)."""
+    bags = {}
+    statistic = loss.statistic(frame[column_for(loss)].to_numpy())
+    for row, value in zip(frame.to_dict("records"), statistic, strict=True):
+        key = tuple(
+            None if pd.isna(row[n]) else sum(e <= row[n] for e in EDGES[n]) if n in EDGES else row[n] for n in names
+        )
+        count, total = bags.get(key, (0, 0.0))
+        bags[key] = (count + 1, total + value)
+    return bags
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: f"{loss.describe()}")
+def test_bags_are_those_of_the_algorithm(frame, loss):
+    sets = [("a",), ("a", "x"), ("b", "a", "x")]
+    made = curate(frame, by=sets, edges=EDGES, label=column_for(loss), loss=loss)
+    assert made.rows == ROWS
+    assert str(made.guarantee).startswith("no guarantee: exact totals of bags")
+    for names, part in zip(sets, made.partitions, strict=True):
+        expected = by_loops(frame, names, loss)
+        keys = [tuple(row.values()) for row in part.keys.to_pylist()]
+        assert sorted(keys, key=str) == sorted(expected, key=str)
+        assert part.counts.tolist() == [expected[key][0] for key in keys]
+        np.testing.assert_allclose(part.totals, [expected[key][1] for key in keys], atol=1e-9)
+
+
+def test_keys_are_sorted_with_missing_ones_first(frame):
+    part = curate(frame, by=[("a", "b")], label="click", loss=LogLoss()).partitions[0]
+    keys = [tuple(row.values()) for row in part.keys.to_pylist()]
+    assert keys == sorted(keys, key=lambda key: (key[0] is not None, key[0] or "", key[1]))
+
+
+def test_every_row_finds_its_bag(frame):
+    made = curate(frame, by=["a", ("b", "x")], edges=EDGES, label="click", loss=LogLoss())
+    for part in made.partitions:
+        bag = part.assign(frame)
+        np.testing.assert_array_equal(np.bincount(bag), part.counts)
+        np.testing.assert_array_equal(np.bincount(bag, weights=frame["click"]), part.totals[:, 0])
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "arrow", "pandas"])
+def test_any_table_gives_the_same_bags(frame, tmp_path, kind):
+    table = pa.Table.from_pandas(frame, preserve_index=False)
+    given = {"arrow": table, "pandas": frame, "parquet": tmp_path / "t.parquet", "csv": tmp_path / "t.csv"}[kind]
+    if kind == "parquet":
+        pq.write_table(table, given)
+    if kind == "csv":
+        frame.to_csv(given, index=False)
+    reference = curate(frame, by=[("a", "x")], edges=EDGES, label="click", loss=LogLoss()).partitions[0]
+    part = curate(given, by=[("a", "x")], edges=EDGES, label="click", loss=LogLoss()).partitions[0]
+    assert part.keys.equals(reference.keys)
+    np.testing.assert_array_equal(part.totals, reference.totals)
+
+
+def test_real_labels_on_a_grid_have_exact_sums(frame):
+    grid = Grid(step=2**-8)
+    made = curate(frame, by=["b"], label="real", loss=SquaredLoss(), grid=grid).partitions[0]
+    steps = np.floor(frame["real"] * 256 + 0.5)
+    np.testing.assert_array_equal(made.totals[:, 0], np.bincount(frame["b"], weights=steps) / 256)
+
+
+def test_a_merged_bag_has_all_rows_of_small_ones(frame):
+    whole = curate(frame, by=[("a", "b", "x")], edges=EDGES, label="click", loss=LogLoss()).partitions[0]
+    made = curate(frame, by=[("a", "b", "x")], edges=EDGES, label="click", loss=LogLoss(), sizes=MergeSmall(least=6))
+    part = made.partitions[0]
+    assert part.counts.min() >= 6
+    assert part.counts.sum() == ROWS
+    assert (part.counts[part.other], part.dropped) == (whole.counts[whole.counts < 6].sum(), False)
+    np.testing.assert_array_equal(np.bincount(part.assign(frame), weights=frame["click"]), part.totals[:, 0])
+
+
+def test_a_dropped_bag_is_gone(frame):
+    made = curate(frame, by=[("a", "b", "x")], edges=EDGES, label="click", loss=LogLoss(), sizes=DropSmall(least=6))
+    part = made.partitions[0]
+    assert part.counts.min() >= 6
+    assert part.dropped
+    bag = part.assign(frame)
+    assert (bag == -1).sum() == ROWS - part.counts.sum()
+    np.testing.assert_array_equal(np.bincount(bag[bag >= 0], weights=frame["click"][bag >= 0]), part.totals[:, 0])
+
+
+def test_noise_is_near_the_truth_and_says_its_variance(frame):
+    given = {"by": ["a", "b"], "label": "kind", "loss": CrossEntropy(classes=3)}
+    true = curate(frame, **given)
+    made = curate(frame, **given, noise=LaplaceNoise(epsilon=50.0), rng=np.random.default_rng(1))
+    for one, two in zip(made.partitions, true.partitions, strict=True):
+        assert one.keys.equals(two.keys)
+        assert np.abs(one.totals - two.totals).max() <= 3
+        assert one.variance > 0 == two.variance
+    assert made.guarantee.epsilon == 50.0
+    assert made.guarantee.assumptions == (
+        "the features of all rows are public, and so are the keys and counts of bags",
+    )
+    assert made.mechanism["scales"] == ["2/25", "2/25"]
+    assert made.seeded
+    assert not curate(frame, **given, noise=LaplaceNoise(epsilon=50.0), rng=system_rng()).seeded
+
+
+def test_a_seed_gives_the_same_release_again(frame):
+    given = {"by": ["a"], "label": "click", "loss": LogLoss(), "noise": LaplaceNoise(epsilon=1.0)}
+    one, two, other = (curate(frame, **given, rng=np.random.default_rng(seed)) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(one.partitions[0].totals, two.partitions[0].totals)
+    assert (one.partitions[0].totals != other.partitions[0].totals).any()
+
+
+def test_records_get_noised_counts_and_every_declared_bag(frame):
+    features = (Feature("a", values=("p", "q")), Feature("x", edges=(0.0,)))
+    made = curate(
+        frame,
+        by=[features],
+        label="click",
+        loss=LogLoss(),
+        unit=Unit.RECORD,
+        noise=GaussianNoise(epsilon=5.0, delta=1e-6),
+        rng=np.random.default_rng(0),
+    )
+    part = made.partitions[0]
+    assert len(part) == 3 * 3 + 1, "values and NULL, and one bag of the rest"
+    assert part.other == 9
+    assert part.counts.dtype == np.float64
+    assert part.count_variance > 0
+    bag = part.assign(frame)
+    np.testing.assert_allclose(part.counts, np.bincount(bag, minlength=10), atol=12)
+    np.testing.assert_allclose(part.totals[:, 0], np.bincount(bag, weights=frame["click"], minlength=10), atol=12)
+    assert str(made.guarantee) == "epsilon 5, delta 1e-6 for one record"
+
+
+def test_many_rows_of_one_person_are_stated(frame):
+    made = curate(
+        frame,
+        by=["a"],
+        label="click",
+        loss=LogLoss(),
+        noise=LaplaceNoise(epsilon=0.5),
+        rows_per_person=3,
+        rng=np.random.default_rng(0),
+    )
+    assert str(made.guarantee) == "epsilon 1.5 for 3 labels of one person"
+
+
+@pytest.fixture
+def ledger(frame, tmp_path):
+    made = Ledger.create(tmp_path / "ledger.db")
+    made.register(frame["click"], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
+    return made
+
+
+def test_a_release_is_paid_for(frame, ledger):
+    given = {"by": ["a"], "label": "click", "loss": LogLoss(), "payment": Payment(ledger=ledger)}
+    curate(frame, **given, noise=LaplaceNoise(epsilon=0.75), rng=np.random.default_rng(0))
+    assert ledger.statement("clicks").spent == 0.75
+    with pytest.raises(BudgetExceeded, match="so nothing was charged"):
+        curate(frame, **given, noise=LaplaceNoise(epsilon=0.5), rng=np.random.default_rng(0))
+
+
+def test_nothing_is_drawn_before_the_charge(frame, ledger):
+    class Refusing(np.random.Generator):
+        """A generator that nobody may use."""
+
+        def __getattribute__(self, name):
+            raise AssertionError(f"drew by {name}")
+
+    given = {"by": ["a"], "label": "click", "loss": LogLoss(), "payment": Payment(ledger=ledger)}
+    with pytest.raises(BudgetExceeded):
+        curate(frame, **given, noise=LaplaceNoise(epsilon=2.0), rng=Refusing(np.random.PCG64(0)))
+    with pytest.raises(AssertionError, match="drew by"):  # control: with budget left it is used
+        curate(frame, **given, noise=LaplaceNoise(epsilon=0.5), rng=Refusing(np.random.PCG64(0)))
+    assert ledger.statement("clicks").spent == 0.5, "the charge stands when what follows fails"
+
+
+def bad_inputs():
+    good = {"by": ["a"], "label": "click", "loss": LogLoss()}
+    noise = {"noise": LaplaceNoise(epsilon=0.5), "rng": np.random.default_rng(0)}
+    return {
+        "missing_key": ({**good, "by": ["aa"]}, "by names no column 'aa'; did you mean 'a'"),
+        "missing_label": ({**good, "label": "clik"}, "label names no column 'clik'; did you mean 'click'"),
+        "null_labels": ({**good, "label": "x", "loss": SquaredLoss()}, "that are missing or out of range for the loss"),
+        "out_of_range": ({**good, "label": "kind"}, "out of range for the loss {'name': 'log'}"),
+        "text_label": ({**good, "label": "a", "by": ["b"]}, "label column 'a' must hold numbers or truth values"),
+        "label_as_key": ({**good, "by": ["click"]}, "by must not name the label column 'click'"),
+        "no_sets": ({**good, "by": []}, "by must name at least one feature set"),
+        "empty_set": ({**good, "by": [()]}, "at least one column in each feature set"),
+        "same_set_twice": ({**good, "by": [("a", "b"), ("b", "a")]}, "by must name different feature sets"),
+        "edges_of_nothing": ({**good, "edges": {"x": [0]}}, "edges must be for columns in by, got x"),
+        "edges_of_text": ({**good, "edges": {"a": [0]}}, "column 'a' must hold numbers to be cut at edges"),
+        "no_rng": ({**good, "noise": LaplaceNoise(epsilon=0.5)}, "rng must be given with noise"),
+        "unit": ({**good, **noise, "unit": Unit.BAG}, "unit must be label or record, got bag"),
+        "undeclared": ({**good, **noise, "unit": Unit.RECORD}, "must declare the values or the edges of 'a'"),
+        "no_range": ({**good, **noise, "label": "real", "loss": SquaredLoss()}, "needs declared labels"),
+        "too_large": ({**good, **noise, "sizes": DropSmall(least=1000)}, "no bag would have 1000 rows or more"),
+        "person": ({**good, **noise, "rows_per_person": 0}, "rows_per_person must be a whole number >= 1"),
+        "shares": (
+            {**good, "noise": LaplaceNoise(epsilon=0.5, shares=(1, 2)), "rng": np.random.default_rng(0)},
+            "shares must be one for each of 1 partitions",
+        ),
+        "exact_and_paid": (good, "payment must come with noise"),
+    }
+
+
+@pytest.mark.parametrize("case", bad_inputs())
+def test_bad_input_is_one_sentence_and_nothing_is_charged(frame, ledger, case):
+    given, message = bad_inputs()[case]
+    with pytest.raises(InvalidInput) as caught:
+        curate(frame, **given, payment=Payment(ledger=ledger) if "noise" in given or case == "exact_and_paid" else None)
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert ledger.statement("clicks").entries == ()
+
+
+def test_a_label_that_is_missing_is_counted():
+    with pytest.raises(InvalidInput, match=r"has 2 labels of 3 that are missing or out of range .*, 1 of them NULL"):
+        curate(pa.table({"a": [1, 1, 1], "y": [None, 5, 1]}), by=["a"], label="y", loss=LogLoss())
+
+
+def test_progress_is_told(frame):
+    seen = []
+    curate(frame, by=["a", "b"], label="click", loss=LogLoss(), progress=lambda done, rows: seen.append((done, rows)))
+    assert seen == [(1, 2), (2, 2)]

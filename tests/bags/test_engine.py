@@ -1,0 +1,134 @@
+"""The same bags on DuckDB, Spark and any other backend; memory bounded by a setting."""
+
+import subprocess
+import sys
+import textwrap
+
+import ibis
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tacit.bags import CrossEntropy, DuckDBEngine, LogLoss, SquaredLoss, curate
+from tacit.data.connection import connection
+from tacit.privacy import InvalidInput
+from tacit.privacy.noise import Grid
+
+ROWS = 4000
+EDGES = {"x": (-1.0, 0.0, 0.5), "n": (3.0,)}
+SETS = [("word",), ("x", "word"), ("n", "flag"), ("f",)]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """Text beyond ASCII, missing keys of every type, NaN beside NULL, both zeros, and values on the edges."""
+    rng = np.random.default_rng(0)
+    words = np.array(["b", "a", "ä", "Z", "z", "", " ", "😀", "ﬀ", None], dtype=object)
+    x = rng.choice([-1.0, 0.0, -0.0, 0.5, 0.25, np.nan, np.inf, -np.inf, 7.0], size=ROWS)
+    missing = rng.random(ROWS) < 0.1
+    table = pa.table(
+        {
+            "word": words[rng.integers(len(words), size=ROWS)],
+            "x": pa.array(x, mask=missing),
+            "n": pa.array(rng.integers(6, size=ROWS), mask=rng.random(ROWS) < 0.1),
+            "flag": pa.array(rng.random(ROWS) < 0.5, mask=rng.random(ROWS) < 0.1),
+            "f": pa.array(rng.choice([0.0, -0.0, 1.5, np.nan], size=ROWS), mask=missing),
+            "click": rng.integers(2, size=ROWS),
+            "kind": rng.integers(3, size=ROWS),
+            "real": rng.normal(size=ROWS),
+        }
+    )
+    file = tmp_path_factory.mktemp("engine") / "rows.parquet"
+    pq.write_table(table, file)
+    return file
+
+
+def same(one, two):
+    for first, second in zip(one.partitions, two.partitions, strict=True):
+        assert first.keys.schema == second.keys.schema
+        assert [str(row) for row in first.keys.to_pylist()] == [str(row) for row in second.keys.to_pylist()]
+        np.testing.assert_array_equal(first.counts, second.counts)
+        np.testing.assert_array_equal(first.totals, second.totals)
+
+
+CASES = {
+    "log": {"label": "click", "loss": LogLoss()},
+    "cross_entropy": {"label": "kind", "loss": CrossEntropy(classes=3)},
+    "squared": {"label": "real", "loss": SquaredLoss(lower=-2.0, upper=2.0), "grid": Grid(step=2**-10)},
+}
+
+
+def test_zeros_and_missing_numbers_are_one_key_each(path):
+    part = curate(path, by=["f"], label="click", loss=LogLoss()).partitions[0]
+    assert [str(key) for key in part.keys["f"].to_pylist()] == ["None", "0.0", "1.5"]
+
+
+def test_another_backend_of_ibis_makes_the_same_bags(path):
+    rows = pq.read_table(path, columns=["word", "n", "click"])
+    other = ibis.sqlite.connect()
+    table = other.create_table("visits", rows)
+    given = {"by": [("word",), ("n", "word")], "edges": {"n": (3.0,)}, **CASES["log"]}
+    same(curate(table, **given), curate(path, **given))
+
+
+def test_settings_hold_for_the_block_alone():
+    def settings():
+        names = ("memory_limit", "threads")
+        return [connection().con.sql(f"SELECT current_setting('{name}')").fetchone()[0] for name in names]
+
+    before = settings()
+    with DuckDBEngine(memory="512MB", threads=1).open(pa.table({"x": [1]})):
+        assert settings() == ["488.2 MiB", 1]
+    assert settings() == before
+    with pytest.raises(ZeroDivisionError), DuckDBEngine(memory="512MB").open(pa.table({"x": [1]})):
+        raise ZeroDivisionError
+    assert settings() == before
+
+
+@pytest.mark.parametrize("memory", ["much", "10", "-1GB", "1GB; DROP TABLE x"])
+def test_a_bad_memory_limit_is_refused(memory):
+    with pytest.raises(InvalidInput, match="memory must be a size such as 2GB"):
+        DuckDBEngine(memory=memory)
+
+
+def test_a_damaged_file_is_one_sentence(path, tmp_path):
+    bad = tmp_path / "bad.parquet"
+    data = bytearray(path.read_bytes())
+    data[100:20_000] = bytes(19_900)
+    bad.write_bytes(data)
+    with pytest.raises(InvalidInput) as caught:
+        curate(bad, by=["word"], label="click", loss=LogLoss())
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="needs resource limits")
+def test_rows_beyond_the_memory_limit_are_grouped(tmp_path):
+    """12 M rows, about 290 MB of columns, through DuckDB with 200 MB: grouped, and the process stays small."""
+    script = textwrap.dedent(
+        """
+        import resource, sys
+        from tacit.bags import DuckDBEngine, LogLoss, curate
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        engine = DuckDBEngine(memory="200MB", threads=2)
+        made = curate(sys.argv[1], by=["a", "b"], label="y", loss=LogLoss(), engine=engine)
+        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+        print(made.rows, int(made.partitions[0].totals.sum()), grown)
+        """
+    )
+    file = tmp_path / "large.parquet"
+    rng = np.random.default_rng(0)
+    schema = pa.schema([("a", pa.int64()), ("b", pa.int64()), ("y", pa.int64())])
+    total = 0
+    with pq.ParquetWriter(file, schema) as out:
+        for _ in range(12):
+            y = rng.integers(2, size=1_000_000)
+            total += int(y.sum())
+            out.write(pa.table({"a": rng.integers(1000, size=len(y)), "b": rng.integers(9, size=len(y)), "y": y}))
+    done = subprocess.run([sys.executable, "-c", script, str(file)], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    rows, sums, grown = map(int, done.stdout.split())
+    assert (rows, sums) == (12_000_000, total)
+    scale = 1 if sys.platform == "darwin" else 1024
+    assert grown * scale < 400e6

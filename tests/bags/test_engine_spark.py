@@ -1,0 +1,120 @@
+"""Curated bags on a local Spark: the same as on DuckDB, to the last bit."""
+
+import os
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tacit.bags import CrossEntropy, LaplaceNoise, LogLoss, SparkEngine, SquaredLoss, curate
+from tacit.privacy import Guarantee, InvalidInput, Unit
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.noise import Grid
+from tacit.privacy.payment import Payment
+
+pytest.importorskip("pyspark", reason="needs PySpark: install the extra spark")
+if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+    pytest.skip("needs Java, which Spark runs on", allow_module_level=True)
+
+from tacit.bags.protect.spark import start_spark
+
+ROWS = 4000
+EDGES = {"x": (-1.0, 0.0, 0.5), "n": (3.0,)}
+SETS = [("word",), ("x", "word"), ("n", "flag"), ("f",)]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    """Text beyond ASCII, missing keys of every type, NaN beside NULL, both zeros, and values on the edges."""
+    rng = np.random.default_rng(0)
+    words = np.array(["b", "a", "ä", "Z", "z", "", " ", "😀", "ﬀ", None], dtype=object)
+    x = rng.choice([-1.0, 0.0, -0.0, 0.5, 0.25, np.nan, np.inf, -np.inf, 7.0], size=ROWS)
+    missing = rng.random(ROWS) < 0.1
+    table = pa.table(
+        {
+            "word": words[rng.integers(len(words), size=ROWS)],
+            "x": pa.array(x, mask=missing),
+            "n": pa.array(rng.integers(6, size=ROWS), mask=rng.random(ROWS) < 0.1),
+            "flag": pa.array(rng.random(ROWS) < 0.5, mask=rng.random(ROWS) < 0.1),
+            "f": pa.array(rng.choice([0.0, -0.0, 1.5, np.nan], size=ROWS), mask=missing),
+            "click": rng.integers(2, size=ROWS),
+            "kind": rng.integers(3, size=ROWS),
+            "real": rng.normal(size=ROWS),
+        }
+    )
+    file = tmp_path_factory.mktemp("engine") / "rows.parquet"
+    pq.write_table(table, file)
+    return file
+
+
+def same(one, two):
+    for first, second in zip(one.partitions, two.partitions, strict=True):
+        assert first.keys.schema == second.keys.schema
+        assert [str(row) for row in first.keys.to_pylist()] == [str(row) for row in second.keys.to_pylist()]
+        np.testing.assert_array_equal(first.counts, second.counts)
+        np.testing.assert_array_equal(first.totals, second.totals)
+
+
+CASES = {
+    "log": {"label": "click", "loss": LogLoss()},
+    "cross_entropy": {"label": "kind", "loss": CrossEntropy(classes=3)},
+    "squared": {"label": "real", "loss": SquaredLoss(lower=-2.0, upper=2.0), "grid": Grid(step=2**-10)},
+}
+
+
+@pytest.fixture(scope="module")
+def session():
+    settings = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1"}
+    made = start_spark({**settings, "spark.driver.bindAddress": "127.0.0.1", "spark.sql.shuffle.partitions": "2"})
+    yield made
+    made.stop()
+
+
+@pytest.mark.parametrize(
+    "case",
+    ["log", pytest.param("cross_entropy", marks=pytest.mark.slow), pytest.param("squared", marks=pytest.mark.slow)],
+)
+def test_spark_makes_the_same_bags(session, path, case):
+    given = {"by": SETS, "edges": EDGES, **CASES[case]}
+    same(curate(str(path), **given, engine=SparkEngine()), curate(path, **given))
+
+
+@pytest.mark.slow
+def test_spark_takes_its_own_tables(session, path):
+    frame = session.read.parquet(str(path)).repartition(3)
+    given = {"by": SETS, "edges": EDGES, **CASES["log"]}
+    same(curate(frame, **given, engine=SparkEngine()), curate(path, **given))
+    frame.createOrReplaceTempView("rows_of_spark")
+    same(curate("rows_of_spark", **given, engine=SparkEngine()), curate(path, **given))
+
+
+@pytest.mark.slow
+def test_spark_draws_the_same_noise_from_the_same_seed(session, path):
+    given = {"by": SETS, "edges": EDGES, **CASES["log"], "noise": LaplaceNoise(epsilon=1.0)}
+    one = curate(str(path), **given, engine=SparkEngine(), rng=np.random.default_rng(0))
+    same(one, curate(path, **given, rng=np.random.default_rng(0)))
+
+
+def test_spark_says_what_is_wrong_in_one_sentence(session, path, tmp_path):
+    for source, message in [
+        (str(tmp_path / "no.parquet"), "must be a Parquet file or folder"),
+        ("no_such_table", "must be a Parquet file or folder"),
+        (pa.table({"y": [1]}), "for engine spark, got Table"),
+    ]:
+        with pytest.raises(InvalidInput, match=message) as caught:
+            curate(source, by=["word"], label="click", loss=LogLoss(), engine=SparkEngine())
+        assert "\n" not in str(caught.value)
+    with pytest.raises(InvalidInput, match="out of range for the loss"):
+        curate(str(path), by=["word"], label="kind", loss=LogLoss(), engine=SparkEngine())
+
+
+def test_a_table_without_an_order_is_charged_by_name(session, path, tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    ledger.register([0, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
+    given = {"by": ["word"], **CASES["log"], "noise": LaplaceNoise(epsilon=0.5), "engine": SparkEngine()}
+    with pytest.raises(InvalidInput, match="dataset must name what to charge"):
+        curate(str(path), **given, payment=Payment(ledger=ledger), rng=np.random.default_rng(0))
+    curate(str(path), **given, payment=Payment(ledger=ledger, dataset="clicks"), rng=np.random.default_rng(0))
+    assert ledger.statement("clicks").spent == 0.5
