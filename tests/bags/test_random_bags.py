@@ -14,7 +14,7 @@ from tacit.bags.learn import (
     BagMean,
     EasyLabels,
     Printed,
-    Proportions,
+    ProportionLoss,
     RandomBagModel,
     Training,
     Unbiased,
@@ -34,7 +34,7 @@ from tacit.privacy.errors import InvalidInput
 
 Y = np.array([0.0, 0, 1, 1, 1])[:, None]
 H = np.array([0.0, 1, 1, 1, 1])[:, None]
-OBJECTIVES = [BagMean(), Printed(), Unbiased(), Proportions()]
+OBJECTIVES = [BagMean(), Printed(), Unbiased(), ProportionLoss()]
 
 
 def expected(statistic, y, *, size, bags, bernoulli=False):
@@ -135,15 +135,15 @@ def test_easy_labels_are_unbiased_given_the_label():
 
 def test_the_proportion_loss_is_pinned():
     means = np.array([[np.mean([0.9, 0.2, 0.4])]])
-    value, _ = Proportions().value_and_gradient(means, np.array([[1 / 3]]), BagMoments(size=3, rows=9))
+    value, _ = ProportionLoss().value_and_gradient(means, np.array([[1 / 3]]), BagMoments(size=3, rows=9))
     assert value == pytest.approx(0.693147, abs=1e-6)
     two = np.hstack([1 - means, means])
-    both, _ = Proportions().value_and_gradient(two, np.array([[2 / 3, 1 / 3]]), BagMoments(size=3, rows=9))
+    both, _ = ProportionLoss().value_and_gradient(two, np.array([[2 / 3, 1 / 3]]), BagMoments(size=3, rows=9))
     assert both == pytest.approx(value)
 
 
 @pytest.mark.parametrize("targets", [1, 3])
-@pytest.mark.parametrize("objective", [*OBJECTIVES, Proportions(several=True)], ids=repr)
+@pytest.mark.parametrize("objective", [*OBJECTIVES, ProportionLoss(several=True)], ids=repr)
 def test_gradients_of_objectives(objective, targets):
     rng = np.random.default_rng(0)
     means = rng.dirichlet(np.full(max(targets, 2), 9.0), size=4)[:, :targets]
@@ -190,11 +190,11 @@ def bags_of(rng, rows, size):
 
 
 @pytest.mark.parametrize("loss", [LogLoss(), CrossEntropy(classes=3), MultiLabel(labels=2)], ids=lambda loss: loss.name)
-@pytest.mark.parametrize("objective", [Printed(), Unbiased(), EasyLabels(), Proportions()], ids=repr)
+@pytest.mark.parametrize("objective", [Printed(), Unbiased(), EasyLabels(), ProportionLoss()], ids=repr)
 def test_a_linear_model_is_learned_from_bags(objective, loss):
     rng = np.random.default_rng(0)
-    if isinstance(loss, MultiLabel) and isinstance(objective, Proportions):
-        objective = Proportions(several=True)
+    if isinstance(loss, MultiLabel) and isinstance(objective, ProportionLoss):
+        objective = ProportionLoss(several=True)
     table, y = data(rng, 6000, loss)
     release = make_release(loss, y, bags_of(rng, 6000, 4))
     model = RandomBagModel(objective).fit(release, table)
@@ -249,7 +249,7 @@ def test_bernoulli_labels_teach_too():
     assert model.risk_ == pytest.approx(np.mean((model.predict_proba(table)[:, 1] - y) ** 2), abs=0.05)
 
 
-@pytest.mark.parametrize("objective", [Unbiased(), EasyLabels(), Proportions()], ids=repr)
+@pytest.mark.parametrize("objective", [Unbiased(), EasyLabels(), ProportionLoss()], ids=repr)
 def test_a_network_is_learned_from_bags(objective):
     pytest.importorskip("torch", reason="needs the extra torch")
     rng = np.random.default_rng(0)

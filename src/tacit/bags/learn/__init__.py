@@ -5,7 +5,7 @@ from tacit.bags.learn.crosses import GradientDescent, Lbfgs, Solver
 from tacit.bags.learn.evaluation import Calibration, Evaluation, evaluate
 from tacit.bags.learn.parts import MLP, Cross, Module, Part, Tree
 from tacit.bags.learn.penalty import NoiseRidge, Penalty, Ridge
-from tacit.bags.learn.random_bags import BagMean, EasyLabels, Printed, Proportions, RandomBagModel, Unbiased
+from tacit.bags.learn.random_bags import BagMean, EasyLabels, Printed, ProportionLoss, RandomBagModel, Unbiased
 from tacit.bags.learn.training import Training
 
 __all__ = [
@@ -23,7 +23,7 @@ __all__ = [
     "Part",
     "Penalty",
     "Printed",
-    "Proportions",
+    "ProportionLoss",
     "RandomBagModel",
     "Ridge",
     "Solver",

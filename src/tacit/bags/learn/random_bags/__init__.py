@@ -7,7 +7,7 @@ from tacit.bags.learn.random_bags.objectives import (
     EasyLabels,
     Objective,
     Printed,
-    Proportions,
+    ProportionLoss,
     Unbiased,
     easy_labels,
 )
@@ -26,7 +26,7 @@ __all__ = [
     "EasyLabels",
     "Objective",
     "Printed",
-    "Proportions",
+    "ProportionLoss",
     "RandomBagModel",
     "Unbiased",
     "bag_residuals",

@@ -35,7 +35,7 @@ class RandomBagModel(BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     objective
-        :class:`Unbiased` (default), :class:`Printed`, :class:`EasyLabels`, :class:`Proportions`, :class:`BagMean`.
+        :class:`Unbiased` (default), :class:`Printed`, :class:`EasyLabels`, :class:`ProportionLoss`, :class:`BagMean`.
     columns
         What the model sees; None takes all columns but the private one.
     hidden

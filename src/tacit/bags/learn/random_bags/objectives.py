@@ -12,7 +12,7 @@ from tacit.bags.learn.random_bags.risk import BagMoments
 from tacit.bags.partition import RandomBags
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["BagMean", "BagObjective", "EasyLabels", "Objective", "Printed", "Proportions", "Unbiased", "easy_labels"]
+__all__ = ["BagMean", "BagObjective", "EasyLabels", "Objective", "Printed", "ProportionLoss", "Unbiased", "easy_labels"]
 
 Floats = NDArray[np.float64]
 _LEAST = 1e-12
@@ -142,7 +142,7 @@ class Unbiased(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class Proportions(_Plain):
+class ProportionLoss(_Plain):
     """DLLP: the cross-entropy of bag means, -sum_c a_c log(mean of p_c); not unbiased for rows.
 
     Parameters
@@ -157,7 +157,7 @@ class Proportions(_Plain):
     Examples
     --------
     >>> means, proportions = np.array([[0.5]]), np.array([[1 / 3]])
-    >>> round(Proportions().value_and_gradient(means, proportions, BagMoments(size=3, rows=9))[0], 6)
+    >>> round(ProportionLoss().value_and_gradient(means, proportions, BagMoments(size=3, rows=9))[0], 6)
     0.693147
     """
 
@@ -169,7 +169,7 @@ class Proportions(_Plain):
         Examples
         --------
         >>> bags = RandomBags(rows=np.array([[0, 1]]), labels=np.array([[1.5]]), variance=1.0)
-        >>> Proportions().labels(bags, BagMoments(size=2, rows=9))
+        >>> ProportionLoss().labels(bags, BagMoments(size=2, rows=9))
         array([[1.]])
         """
         return np.clip(bags.labels, 0.0, 1.0)
@@ -181,7 +181,7 @@ class Proportions(_Plain):
         --------
         See the class.
 
-        >>> Proportions().value_and_gradient(np.array([[0.5]]), np.array([[0.5]]), BagMoments(size=3, rows=9))[1]
+        >>> ProportionLoss().value_and_gradient(np.array([[0.5]]), np.array([[0.5]]), BagMoments(size=3, rows=9))[1]
         array([[0.]])
         """
         p = np.clip(means, _LEAST, 1 - _LEAST)
