@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.labels.learn.expect import calibrate, expect_outside, posterior_targets
-from tacit.labels.learn.model import Weights, fit_soft
+from tacit.labels.learn.model import Weights, fit_soft, unbalanced
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
@@ -126,12 +126,13 @@ class Forward:
         (8, 2)
         """
         start = posterior_targets(np.full(likelihood.shape, 1 / likelihood.shape[1]), likelihood)
+        plain = unbalanced(estimator)  # a posterior takes P(class | x)
         if self.folds == 1:
-            return self._in_sample(estimator, X, likelihood, start, sample_weight, rng)
+            return self._in_sample(plain, X, likelihood, start, sample_weight, rng)
         if len(likelihood) < 2 * self.folds:
             return start
         prior = expect_outside(
-            estimator,
+            plain,
             X,
             likelihood=likelihood,
             start=start,

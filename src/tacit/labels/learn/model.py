@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Model", "cross_fit", "fit_hard", "fit_soft"]
+__all__ = ["Model", "cross_fit", "fit_hard", "fit_soft", "unbalanced"]
 
 _FAINT = 0.01  # a soft target below this is dropped: it would cost a row and move nothing
 
@@ -114,10 +114,32 @@ def fit_soft(
     weights = (kept / kept.sum(axis=1, keepdims=True))[rows, codes]
     if sample_weight is not None:
         weights = weights * sample_weight[rows]
+    if getattr(estimator, "class_weight", None) == "balanced":  # it would count copies, not their weights
+        estimator, weights = unbalanced(estimator), weights * _balance(weights, codes, K)[codes]
     copies = _safe_indexing(X, rows)
     if signed:
         return _fit_signed(estimator, X, copies, codes, classes=K, sample_weight=weights, rng=rng)
     return fit_hard(estimator, copies, codes, classes=K, sample_weight=weights, rng=rng)
+
+
+def unbalanced(estimator: Any) -> Any:  # noqa: ANN401
+    """Return the estimator, in a copy without class weights if it has any: what it then predicts is P(class | x).
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> unbalanced(LogisticRegression(class_weight="balanced"))
+    LogisticRegression()
+    """
+    if getattr(estimator, "class_weight", None) is None:
+        return estimator
+    return clone(estimator).set_params(class_weight=None)
+
+
+def _balance(weights: NDArray[np.float64], codes: NDArray[np.int64], classes: int) -> NDArray[np.float64]:
+    """scikit-learn's balanced class weights, of weighted rows; a class that signed weights make empty is left alone."""
+    totals = np.bincount(codes, weights=weights, minlength=classes)
+    return np.asarray(np.where(totals > 0, weights.sum() / (classes * np.where(totals > 0, totals, 1.0)), 1.0))
 
 
 def _fit_signed(

@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.labels.learn.denoise import Denoise
-from tacit.labels.learn.model import Weights, fit_soft
+from tacit.labels.learn.model import Weights, fit_soft, unbalanced
 from tacit.labels.protect.coding import Classes
 from tacit.labels.protect.column import column_of
 from tacit.labels.protect.evidence import PRIOR, STAGE, prior_column, read_evidence
@@ -104,7 +104,9 @@ def randomize_in_stages(
             estimator, X[seen], likelihood=likelihood[seen], given=given[seen], sample_weight=weights, rng=rng
         )
         # rounded as it is written down: whoever reads the release finds the same best k
-        priors[now] = fit_soft(estimator, X[seen], targets, sample_weight=weights, rng=rng).probabilities(X[now])
+        priors[now] = fit_soft(unbalanced(estimator), X[seen], targets, sample_weight=weights, rng=rng).probabilities(
+            X[now]
+        )
         later = PriorRandomizedResponse(epsilon=mechanism.epsilon, prior=priors[now])
         given[now] = later.randomize(codes[now], rng=rng)
         likelihood[now] = later.likelihood(given[now])

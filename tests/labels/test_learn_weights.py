@@ -1,0 +1,83 @@
+"""Rows and classes that count differently: weights reach every fit, and balancing is by released labels alone."""
+
+import numpy as np
+import pytest
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+
+from tacit.labels import AsGiven, Backward, Forward, LabelPrivateClassifier, LabelPrivateRegressor, RandomizedResponse
+
+RR = RandomizedResponse(epsilon=3.0)
+
+
+def rare(rows=5000, *, seed=0):
+    """8% of the labels are 1."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(rows) < 0.08).astype(int)
+    return rng.normal(size=(rows, 3)) + 1.2 * y[:, None], y
+
+
+def recall(model, X, y):
+    return float(np.mean(model.predict(X)[y == 1]))
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        LogisticRegression(class_weight="balanced"),
+        HistGradientBoostingClassifier(max_iter=5, learning_rate=0.5, class_weight="balanced"),
+    ],
+    ids=["logistic", "trees"],
+)
+@pytest.mark.parametrize("denoise", [Forward(), Backward()], ids=["forward", "backward"])
+def test_balanced_classes_are_balanced_as_on_clean_labels(estimator, denoise):
+    """A row stands once for each class: balancing by copies instead of their weights would do nothing."""
+    X, y = rare()
+    clean = recall(estimator.fit(X, y), X, y)
+    found = recall(LabelPrivateClassifier(estimator, mechanism=RR, denoise=denoise, random_state=0).fit(X, y), X, y)
+    assert found > clean - 0.15
+    plain = estimator.__class__(**{**estimator.get_params(), "class_weight": None})
+    control = LabelPrivateClassifier(plain, mechanism=RR, denoise=denoise, random_state=0).fit(X, y)
+    assert recall(control, X, y) < found - 0.2, "control: a rare class is rarely predicted"
+
+
+def test_balancing_does_not_move_the_posteriors():
+    """P(label | x) is wanted, not that of a world with equal classes: given labels and targets agree on the shares."""
+    X, y = rare()
+    given = RR.bind(2).randomize(y, rng=np.random.default_rng(1))
+    settings = {"likelihood": RR.bind(2).likelihood(given), "given": given}
+    for weight in (None, "balanced"):
+        targets = Forward().targets(
+            LogisticRegression(class_weight=weight), X, rng=np.random.default_rng(2), **settings
+        )
+        assert targets[:, 1].mean() == pytest.approx(y.mean(), abs=0.02)
+    assert given.mean() > y.mean() + 0.03, "control: the released shares themselves are off"
+
+
+@pytest.mark.parametrize(
+    ("denoise", "stages"), [(AsGiven(), 1), (Forward(), 1), (Backward(), 1), (Forward(), 2)], ids=lambda v: str(v)
+)
+def test_rows_of_no_weight_do_not_count(denoise, stages):
+    """Half of the rows are from elsewhere, where the label means the opposite."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 2))
+    y = (X[:, 0] > 0).astype(int)
+    elsewhere = rng.random(2000) < 0.5
+    y[elsewhere] = 1 - y[elsewhere]
+    settings = {"mechanism": RR, "denoise": denoise, "stages": stages, "rounds": 1, "random_state": 0}
+    model = LabelPrivateClassifier(**settings)
+    weighted = model.fit(X, y, sample_weight=np.where(elsewhere, 1e-9, 1.0)).score(X[~elsewhere], y[~elsewhere])
+    assert weighted > 0.9
+    if stages == 1:
+        assert model.fit(X, y).score(X[~elsewhere], y[~elsewhere]) < 0.85, "control"
+
+
+def test_weights_of_a_regressor():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(4000, 1))
+    elsewhere = rng.random(4000) < 0.5
+    y = np.where(elsewhere, -X[:, 0], X[:, 0])
+    model = LabelPrivateRegressor(epsilon=3.0, bounds=(-1.0, 1.0), random_state=0)
+    slope = model.fit(X, y, sample_weight=np.where(elsewhere, 1e-9, 1.0))._model.coef_[0]
+    assert slope == pytest.approx(1.0, abs=0.2)
+    assert model.fit(X, y)._model.coef_[0] == pytest.approx(0.0, abs=0.2), "control"
