@@ -1,0 +1,179 @@
+"""Bags: building three partitions of a Criteo-like table against the bare SQL, the noise apart, memory by a setting.
+
+python -m benchmarks.bench_bags            # 20,000,000 rows, 39 columns
+python -m benchmarks.bench_bags --quick    # 200,000 rows
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacit.bags import GaussianNoise, LaplaceNoise, LogLoss, curate, make_consistent
+from tacit.bags.protect.curation import Curation
+from tacit.bags.protect.engine import Grouped
+from tacit.bags.protect.measure import Measure, public_grid
+from tacit.bags.protect.sizes import KeepAll
+from tacit.privacy import Unit
+from tacit.privacy.noise import system_rng
+
+Row = dict[str, Any]
+NUMERIC = [f"I{i}" for i in range(1, 14)]
+# from a few values to a million, as in Criteo's 26 columns
+VOCABULARIES = [1_000, 500, 1_000_000, 300_000, 300, 20, 10_000, 600, 4, 40_000, 5_000, 800_000, 3_000]
+VOCABULARIES += [26, 10_000, 700_000, 10, 5_000, 2_000, 4, 900_000, 18, 16, 200_000, 80, 90_000]
+EDGES = [1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 256.0]
+SETS = [("C3",), ("I1", "I2", "C1"), ("C2", "C6", "I7")]
+MEMORY = "1GB"
+PART = 1_000_000
+
+
+def run(*, quick: bool) -> list[Row]:
+    """Return one row a case."""
+    rows = 200_000 if quick else 20_000_000
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.parquet"
+        write_rows(path, rows)
+        return [*_building(path, rows, best_of=1 if quick else 3), _bounded(path, rows)]
+
+
+def write_rows(path: Path, rows: int) -> None:
+    """Write numeric columns with missing values, text columns with heavy-tailed vocabularies, and a 0/1 label."""
+    rng = np.random.default_rng(0)
+    words = [np.array([f"{(i * 2654435761 + j) % 2**32:08x}" for i in range(v)]) for j, v in enumerate(VOCABULARIES)]
+    dictionaries = [pa.array(one) for one in words]
+    writer = None
+    for start in range(0, rows, PART):
+        part = _part(min(PART, rows - start), dictionaries, rng)
+        writer = writer or pq.ParquetWriter(path, part.schema, compression="zstd", compression_level=1)
+        writer.write_table(part)
+    if writer is not None:
+        writer.close()
+
+
+def _part(rows: int, dictionaries: list[pa.Array], rng: np.random.Generator) -> pa.Table:
+    columns: dict[str, Any] = {}
+    for name in NUMERIC:
+        values = np.floor(rng.lognormal(1.5, 1.5, rows)).astype(np.float32)
+        columns[name] = pa.array(values, mask=rng.random(rows, dtype=np.float32) < 0.2)
+    for j, words in enumerate(dictionaries):
+        rank = np.exp(rng.random(rows, dtype=np.float32) * np.log(len(words))).astype(np.int32) - 1
+        columns[f"C{j + 1}"] = pa.DictionaryArray.from_arrays(rank, words)
+    columns["label"] = (rng.random(rows) < 0.25).astype(np.int8)
+    return pa.table(columns)
+
+
+def _building(path: Path, rows: int, *, best_of: int) -> list[Row]:
+    edges = {name: EDGES for names in SETS for name in names if name in NUMERIC}
+
+    def ours() -> object:
+        return curate(path, by=SETS, edges=edges, label="label", loss=LogLoss())
+
+    built, bare = _in_turns(ours, lambda: _bare_sql(path), best_of=best_of)
+    release = curate(path, by=SETS, edges=edges, label="label", loss=LogLoss())
+    bags = release.bags
+    case = f"3 partitions of {rows:,} rows, {bags:,} bags"
+    made = [_row(f"build {case}", built, "the same GROUP BYs as SQL in DuckDB, to Arrow", bare)]
+    for noise in (LaplaceNoise(epsilon=1.0), GaussianNoise(epsilon=1.0, delta=1e-6)):
+        seconds = _in_turns(lambda noise=noise: _hide(release, noise), best_of=best_of)[0]
+        made.append(_row(f"{noise.name} noise on {case}", seconds, "building them", built))
+    noised = curate(
+        path, by=SETS, edges=edges, label="label", loss=LogLoss(), noise=LaplaceNoise(epsilon=1.0), rng=system_rng()
+    )
+    start = perf_counter()
+    factors = make_consistent(noised).factors
+    row = _row(f"make consistent {case}", perf_counter() - start, "building them", built)
+    return [*made, {**row, "variance_factors": [round(factor, 6) for factor in factors]}]
+
+
+def _hide(release: Any, noise: LaplaceNoise | GaussianNoise) -> None:
+    measure = Measure(loss=LogLoss(), grid=public_grid(LogLoss()))
+    plan = Curation(measure=measure, noise=noise, unit=Unit.LABEL, sizes=KeepAll(), partitions=len(SETS))
+    calibrated, rng = plan.calibrate(), system_rng()
+    assert calibrated is not None
+    for at, part in enumerate(release.partitions):
+        grouped = Grouped(features=part.features, keys=part.keys, counts=part.counts, sums=part.totals)
+        plan.hide(grouped, calibrated, at=at, rng=rng)
+
+
+def _bare_sql(path: Path) -> None:
+    connection = duckdb.connect()
+    for names in SETS:
+        keys = ", ".join(_bucket(name) if name in NUMERIC else name for name in names)
+        query = f"SELECT {keys}, count(*), sum(label) FROM '{path}' GROUP BY ALL"
+        connection.execute(query).to_arrow_table()
+    connection.close()
+
+
+def _bucket(name: str) -> str:
+    cases = " ".join(f"WHEN {name} < {edge} THEN {i}" for i, edge in enumerate(EDGES))
+    return f"CASE {cases} WHEN {name} IS NOT NULL THEN {len(EDGES)} END AS {name}"
+
+
+_PEAK = """
+import sys
+from pathlib import Path
+from tacit.bags import DuckDBEngine, LogLoss, curate
+from benchmarks.bench_bags import EDGES, MEMORY, NUMERIC, SETS
+edges = {name: EDGES for names in SETS for name in names if name in NUMERIC}
+curate(sys.argv[1], by=SETS, edges=edges, label="label", loss=LogLoss(), engine=DuckDBEngine(memory=MEMORY))
+status = Path("/proc/self/status")
+if status.exists():
+    print(next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM")))
+else:
+    import resource
+    print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def _bounded(path: Path, rows: int) -> Row:
+    """The whole process, interpreter and result included, with DuckDB held to a setting."""
+    start = perf_counter()
+    done = subprocess.run([sys.executable, "-W", "ignore", "-c", _PEAK, str(path)], capture_output=True, text=True)
+    seconds = perf_counter() - start
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    bare = _in_turns(lambda: _bare_sql(path), best_of=1)[0]
+    case = f"build 3 partitions of {rows:,} rows in a new process, DuckDB held to {MEMORY}"
+    peak = round(int(done.stdout) / 1024)
+    size = round(path.stat().st_size / 2**20)
+    return {**_row(case, seconds, "the same GROUP BYs as SQL, no limit", bare), "peak_mib": peak, "file_mib": size}
+
+
+def _in_turns(*works: Callable[[], object], best_of: int) -> list[float]:
+    """The best time of each, taken in turns so that a busy machine slows all."""
+    times: list[list[float]] = [[] for _ in works]
+    for _ in range(best_of):
+        for work, taken in zip(works, times, strict=True):
+            start = perf_counter()
+            work()
+            taken.append(perf_counter() - start)
+    return [min(taken) for taken in times]
+
+
+def _row(case: str, seconds: float, reference: str, reference_seconds: float) -> Row:
+    return {
+        "case": case,
+        "seconds": seconds,
+        "reference": reference,
+        "reference_seconds": reference_seconds,
+        "ratio": seconds / reference_seconds,
+    }
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true")
+    json.dump(run(quick=parser.parse_args().quick), sys.stdout, indent=1)
