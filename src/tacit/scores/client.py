@@ -1,10 +1,11 @@
-"""A client of the scoring server's API: one kept connection, one sentence for every refusal."""
+"""A client of the scoring server's API: a kept connection for each thread, one sentence for every refusal."""
 
 from __future__ import annotations
 
 import http.client
 import json
 import ssl
+import threading
 from types import TracebackType
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -50,12 +51,9 @@ class Client:
         self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
         self._path = parts.path.rstrip("/")
         self._token = token
-        self._connection: http.client.HTTPConnection
-        if parts.scheme == "https":
-            context = ssl.create_default_context()
-            self._connection = http.client.HTTPSConnection(parts.netloc, timeout=timeout, context=context)
-        else:
-            self._connection = http.client.HTTPConnection(parts.netloc, timeout=timeout)
+        self._parts, self._timeout = parts, timeout
+        self._own = threading.local()
+        self._open: list[http.client.HTTPConnection] = []
 
     def __enter__(self) -> Client:
         return self
@@ -63,7 +61,8 @@ class Client:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._connection.close()
+        for connection in self._open:
+            connection.close()
 
     def call(
         self,
@@ -116,17 +115,31 @@ class Client:
         body = {"predictions": np.asarray(predictions).tolist()}
         return str(self.call("POST", f"/competitions/{slug}/submissions", body)["text"])
 
+    def _connection(self) -> http.client.HTTPConnection:
+        """Return this thread's connection."""
+        found: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
+        if found is None:
+            if self._parts.scheme == "https":
+                context = ssl.create_default_context()
+                found = http.client.HTTPSConnection(self._parts.netloc, timeout=self._timeout, context=context)
+            else:
+                found = http.client.HTTPConnection(self._parts.netloc, timeout=self._timeout)
+            self._own.connection = found
+            self._open.append(found)
+        return found
+
     def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
+        connection = self._connection()
         for again in (True, False):
             try:
-                self._connection.request(method, path, body=body, headers=headers)
-                response = self._connection.getresponse()
+                connection.request(method, path, body=body, headers=headers)
+                response = connection.getresponse()
                 return response.status, response.read(_LARGEST)
             except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
-                self._connection.close()  # an idle connection that the server gave up
+                connection.close()  # an idle connection that the server gave up
                 if not again or method != "GET":
                     raise OracleError(f"{self.url} closed the connection ({type(error).__name__})") from None
             except (OSError, http.client.HTTPException) as error:
-                self._connection.close()
+                connection.close()
                 raise OracleError(f"{self.url} cannot be reached: {error}") from None
         raise AssertionError("unreachable")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_ndtr
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attack.steps import Labels
 
 __all__ = ["Reading", "label_posterior"]
 
@@ -43,7 +43,7 @@ class Reading:
     array([1, 0])
     """
 
-    choice: Labels
+    choice: NDArray[np.integer[Any]]
     low: float
     high: float
     scale: float = 0.0

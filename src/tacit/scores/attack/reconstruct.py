@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,7 +53,7 @@ class Menu:
 
 
 def guess_labels(
-    ask: Callable[[Labels], Reading],
+    ask: Callable[[Sequence[NDArray[np.int8]]], Iterable[Reading]],
     prior: ArrayLike,
     *,
     menu: Menu,
@@ -71,7 +71,8 @@ def guess_labels(
     Parameters
     ----------
     ask
-        Submits the predictions of the menu that are chosen for the rows, and reads the answer.
+        Submits, for each choice of predictions of the menu for the rows, these predictions, and reads the answers. No
+        query depends on an earlier answer, so that they may be asked at once.
     prior
         (rows, labels): what is believed without any score.
     menu
@@ -90,9 +91,10 @@ def guess_labels(
     >>> rng = np.random.default_rng(0)
     >>> truth = rng.integers(0, 2, 300)
     >>> menu = Menu(losses=np.array([[0.0, 1.0], [1.0, 0.0], [0.25, 0.25]]), neutral=2)
-    >>> def ask(choice):
-    ...     answer = menu.losses[choice, truth].sum() + rng.laplace(0, 1.0)
-    ...     return Reading(choice, answer, answer, 1.0)
+    >>> def ask(choices):
+    ...     for choice in choices:
+    ...         answer = menu.losses[choice, truth].sum() + rng.laplace(0, 1.0)
+    ...         yield Reading(choice, answer, answer, 1.0)
     >>> posterior = guess_labels(ask, np.full((300, 2), 0.5), menu=menu, queries=400, deviation=1.4, rng=rng)
     >>> float((posterior.argmax(axis=1) == truth).mean())
     1.0
@@ -102,18 +104,20 @@ def guess_labels(
     if not (math.isfinite(deviation) and deviation >= 0):
         raise InvalidInput(f"deviation must be a finite number >= 0, got {deviation!r}")
     rows = rows_worth_asking(start, queries=queries, deviation=deviation, span=menu.span)
-    looks = {round(queries * look / _LOOKS) for look in range(1, _LOOKS)} if progress is not None else set()
+    ends = sorted({round(queries * look / _LOOKS) for look in range(1, _LOOKS + 1)} - {0})
     readings: list[Reading] = []
-    for count in range(1, queries + 1):
+    beliefs = start
+    for end in ends if progress is not None else ends[-1:]:
+        wanted = end - len(readings)
         try:
-            readings.append(ask(_choose(start, rows, menu, rng)))
+            readings.extend(ask([_choose(start, rows, menu, rng) for _ in range(wanted)]))  # keeps what came before
         except OracleError:
+            wanted = -1
+        beliefs = label_posterior(readings, start, losses=menu.losses, floating=menu.neutral is None)
+        if progress is not None:
+            progress(len(readings), beliefs)
+        if wanted < 0:
             break
-        if progress is not None and count in looks:
-            progress(count, label_posterior(readings, start, losses=menu.losses, floating=menu.neutral is None))
-    beliefs = label_posterior(readings, start, losses=menu.losses, floating=menu.neutral is None)
-    if progress is not None:
-        progress(len(readings), beliefs)
     return beliefs
 
 
@@ -184,14 +188,14 @@ def _seen_through(u: Floats, precision: float) -> tuple[Floats, Floats]:
     return right, rest
 
 
-def _choose(beliefs: Floats, rows: Labels, menu: Menu, rng: np.random.Generator) -> Labels:
+def _choose(beliefs: Floats, rows: Labels, menu: Menu, rng: np.random.Generator) -> NDArray[np.int8]:
     """Return one of the menu for every row: a likely label at random where it is asked for."""
-    guesses = beliefs.argmax(axis=1)
-    choice = guesses if menu.neutral is None else np.full(len(beliefs), menu.neutral, dtype=np.int64)
+    choice = np.full(len(beliefs), menu.neutral or 0, dtype=np.int8)  # many are kept: small
+    if menu.neutral is None:
+        choice = beliefs[:, : len(menu.losses)].argmax(axis=1).astype(np.int8)
     if len(rows):
         order = np.argsort(-beliefs[rows], axis=1, kind="stable")
         likely = 1 + (np.sort(beliefs[rows], axis=1)[:, ::-1].cumsum(axis=1)[:, :-1] < 0.98).sum(axis=1)
         drawn = (rng.random(len(rows)) * np.maximum(2, likely)).astype(np.int64)
-        choice = choice.copy()
         choice[rows] = order[np.arange(len(rows)), drawn]
     return choice

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,6 +44,8 @@ from tacit.scores.protect import (
 )
 
 __all__ = ["Assault", "assault"]
+
+_AT_ONCE = 8
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -83,7 +87,7 @@ def assault(
     Parameters
     ----------
     submit
-        Takes predictions and returns the score as it is shown.
+        Takes predictions and returns the score as it is shown; called by several threads at once.
     setting
         The rules.
     prior
@@ -180,7 +184,7 @@ def _weigh(
         name = "climbing by turned labels"
     else:
         beliefs = guess_labels(
-            host.ask,
+            host.ask_all,
             host.prior,
             menu=host.menu,
             queries=submissions,
@@ -226,14 +230,25 @@ class _Host:
         low, high, scale = self._interval(*self._middle(), changed=True)
         return math.sqrt((high - low) ** 2 / 12 + 2 * scale**2)
 
-    def ask(self, choice: Labels) -> Reading:
-        if choice.max() >= len(self.predictions):
-            raise InvalidInput("choice must be of the menu")
+    def ask(self, choice: NDArray[np.signedinteger[Any]]) -> Reading:
         answer = self.submit(self.predictions[choice])
         self.made += 1
         changed, self.last = answer != self.last, answer
         low, high, scale = self._interval(float(answer), int((choice == 1).sum()), changed=changed)
         return Reading(choice, low, high, scale)
+
+    def ask_all(self, choices: Sequence[NDArray[np.int8]]) -> Iterator[Reading]:
+        """Ask for many at once where an answer does not depend on the ones before it."""
+        if isinstance(self.setting.policy, Thresholdout):
+            yield from map(self.ask, choices)
+            return
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for choice, answer in zip(
+                choices, pool.map(lambda choice: self.submit(self.predictions[choice]), choices), strict=True
+            ):
+                self.made += 1
+                low, high, scale = self._interval(float(answer), int((choice == 1).sum()), changed=True)
+                yield Reading(choice, low, high, scale)
 
     def _middle(self) -> tuple[float, int]:
         low, high = self.setting.metric.bounds

@@ -20,7 +20,7 @@ from tacit.scores.server.pages.forms import check_mark, read_form
 from tacit.scores.server.pages.replays import MOST, Replays
 from tacit.scores.server.pages.view import engine_of, go_to, host_of, render
 from tacit.scores.server.payloads import ErrorAnswer
-from tacit.scores.server.records import Host, Team
+from tacit.scores.server.records import Host, Identity, Team
 from tacit.scores.server.replay import prior_of
 from tacit.scores.server.security import caller
 
@@ -115,8 +115,7 @@ def leak_api() -> APIRouter:
     return routes
 
 
-def _only_host(request: Request) -> None:
-    who = caller(request)
+def _only_host(who: Annotated[Identity, Depends(caller)]) -> None:
     if isinstance(who, Team):
         raise Forbidden("only the host may do this")
     if not isinstance(who, Host):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from html import escape
 from itertools import accumulate
@@ -53,7 +53,7 @@ def draw_history(scores: Sequence[Score], *, lower_is_better: bool) -> str:
     for number, (name, place) in enumerate(zip(shown, places, strict=True)):
         own = [score for score in scores if score.team == name][-_POINTS:]
         parts.append(
-            f'<g class="team-{number}">{frame.line(own, lambda first, second: best(first, second))}{frame.dots(own)}'
+            f'<g class="team-{number}">{frame.line(own)}{frame.dots(own)}'
         )
         label = name if len(name) <= 18 else name[:17] + "…"
         parts.append(f'<text class="name" x="{_WIDTH - _RIGHT + 10}" y="{place:.1f}">{escape(label)}</text></g>')
@@ -104,8 +104,9 @@ class _Frame:
             f'<circle cx="{self.x(score.time):.1f}" cy="{self.y(score.released):.1f}" r="3"/>' for score in scores
         )
 
-    def line(self, scores: Sequence[Score], best: Callable[[float, float], float]) -> str:
-        bests = accumulate([score.released for score in scores], best)
+    def line(self, scores: Sequence[Score]) -> str:
+        better = min if self.lower_is_better else max
+        bests = accumulate([score.released for score in scores], lambda first, second: better(first, second))
         corners: list[str] = []
         for score, value in zip(scores, bests, strict=True):
             x, y = self.x(score.time), self.y(value)
