@@ -36,6 +36,7 @@ from tacit.scores.protect import (
     Laplace,
     LogLoss,
     Mae,
+    Measurement,
     Metric,
     Policy,
     Rmse,
@@ -113,17 +114,33 @@ def rank(
 
 
 def _taus(
-    policy: Policy, measured: Any, names: list[str], exact: list[float], *, draws: int, rng: Any
+    policy: Policy,
+    measured: Sequence[Measurement],
+    names: list[str],
+    exact: list[float],
+    *,
+    draws: int,
+    rng: np.random.Generator,
 ) -> dict[str, float]:
     """Return mean and least tau-b over draws of the noise; the same submission gets the same answer."""
+    first = [names.index(name) for name in names]
     taus = []
-    for _ in range(draws if isinstance(policy, Laplace | Thresholdout) else 1):
-        answers: dict[str, float] = {}
-        for name, measurement in zip(names, measured, strict=True):
-            if name not in answers:
-                answers[name] = policy.release(measurement, state={}, rng=rng).released
-        taus.append(kendalltau(exact, [answers[name] for name in names]).statistic)
+    for _ in range(draws if isinstance(policy, Laplace) else 1):
+        if isinstance(policy, Laplace):
+            answers = _noised(policy, measured, rng)
+        else:
+            answers = [policy.release(one, state={}, rng=rng).released for one in measured]
+        taus.append(kendalltau(exact, np.asarray(answers)[first]).statistic)
     return {"mean": float(np.mean(taus)), "least": float(np.min(taus))}
+
+
+def _noised(policy: Laplace, measured: Sequence[Measurement], rng: np.random.Generator) -> list[float]:
+    """Return what :meth:`Laplace.release` draws, but for its grid: noise for all models at once, far quicker."""
+    metric, rows = measured[0].metric, measured[0].rows
+    low, high = metric.term_bounds
+    means = np.array([one.terms.mean() for one in measured])
+    noised = np.clip(means + rng.laplace(0, policy.scale(metric, rows=rows), size=len(means)), low, high)
+    return [metric.finish(float(mean)) for mean in noised]
 
 
 def attack(data: Scored, *, submissions: int, rng: np.random.Generator) -> Iterator[dict[str, Any]]:

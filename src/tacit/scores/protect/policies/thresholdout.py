@@ -122,8 +122,9 @@ class Thresholdout(Policy):
         )
         low, high = metric.term_bounds
         last = state.get("last", 0.5)
-        share = min(max(holdout.answer([last], (measurement.terms - low) / (high - low)), 0.0), 1.0)
+        answer = holdout.answer([last], (measurement.terms - low) / (high - low))
         refreshed = holdout.left < (left if covered else self.refreshes)
+        share = min(max(answer, 0.0), 1.0) if refreshed else last
         text = f"{metric.finish(low + share * (high - low)):.6g}"
         return Answer(
             released=float(text),
