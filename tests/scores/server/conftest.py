@@ -1,6 +1,7 @@
 """Servers to test: engines on both databases, a clock to turn, and a client without a network."""
 
 import itertools
+import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -42,8 +43,17 @@ def clock() -> Clock:
     return Clock()
 
 
+@pytest.fixture(scope="session")
+def empty_server(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a server without competitions, to copy: making one takes longer than most tests."""
+    folder = tmp_path_factory.mktemp("empty") / "server"
+    Engine.open(Settings(folder=folder)).close()
+    return folder
+
+
 @pytest.fixture
-def sqlite_settings(tmp_path: Path, clock: Clock) -> Settings:
+def sqlite_settings(tmp_path: Path, clock: Clock, empty_server: Path) -> Settings:
+    shutil.copytree(empty_server, tmp_path / "server")
     return Settings(folder=tmp_path / "server", limits=Limits(token_rate=FREE, address_rate=FREE), clock=clock)
 
 

@@ -71,10 +71,10 @@ class PredictionReader:
         tacit.privacy.errors.InvalidInput: line 1: the columns must be id,prediction, got 'id,score'
         """
         whole, newline, self._rest = (self._rest + piece).rpartition(b"\n")
-        if len(self._rest) > (self._longest + 3) * len(self._columns):
-            raise TooLarge(f"line {self._line + 2}: a line must not be longer than {self._longest} characters a column")
         if newline:
             self._take(whole)
+        if len(self._rest) > (self._longest + 3) * len(self._columns):
+            raise TooLarge(f"line {self._line + 1}: a line must not be longer than {self._longest} characters a column")
 
     def finish(self) -> NDArray[np.float64]:
         """Return the predictions in the order of the rows, a list or a table, after the last piece.

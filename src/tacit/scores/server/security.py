@@ -111,7 +111,18 @@ class Guard:
         except TooLarge as refusal:
             await _refusal(refusal, headers={"connection": "close"})(scope, receive, send)
             return
-        await self._app(scope, _counted(receive, limit), send)
+        counted = _Counted(receive, limit=limit)
+
+        async def answer(message: Message) -> None:
+            if not counted.exceeded:
+                await send(message)
+
+        try:
+            await self._app(scope, counted, answer)
+        finally:
+            if counted.exceeded:  # whatever the application made of it
+                refusal = _refusal(_too_large(limit), headers={"connection": "close"})
+                await refusal(scope, receive, send)
 
     def _identify(self, scope: Scope, headers: Headers, engine: Engine) -> None:
         """Count the request and find out whose it is."""
@@ -132,19 +143,24 @@ class Guard:
         state["identity"] = engine.identify(bearer) if bearer is not None else Anyone()
 
 
-def _counted(receive: Receive, limit: int) -> Receive:
+class _Counted:
     """Pass on what comes, up to the limit: a length that was told may be wrong or absent."""
-    taken = 0
 
-    async def take() -> Message:
-        nonlocal taken
-        message = await receive()
-        taken += len(message.get("body", b""))
-        if taken > limit:
-            raise _too_large(limit)
+    def __init__(self, receive: Receive, *, limit: int) -> None:
+        self._receive, self._limit, self._taken = receive, limit, 0
+
+    @property
+    def exceeded(self) -> bool:
+        """Whether more came than may come."""
+        return self._taken > self._limit
+
+    async def __call__(self) -> Message:
+        """Receive the next message."""
+        message = await self._receive()
+        self._taken += len(message.get("body", b""))
+        if self.exceeded:
+            raise _too_large(self._limit)
         return message
-
-    return take
 
 
 def _too_large(limit: int) -> TooLarge:
