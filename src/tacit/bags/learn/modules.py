@@ -73,8 +73,20 @@ class PartModules(nn.Module):
         # what a network says about the bag of rows that were too few, which has no key
         self.merged = nn.ParameterList(nn.Parameter(torch.zeros(targets)) for _ in cells)
 
-    def outputs(self, codes: torch.Tensor, cells: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """Return each part's output on rows, 0 where its cell is -1.
+    def add(self, outputs: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Return f, the intercept and all outputs together.
+
+        Examples
+        --------
+        See the class.
+        """
+        f: torch.Tensor = self.intercept
+        for out in outputs:
+            f = f + out
+        return f
+
+    def outputs(self, codes: torch.Tensor, cells: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
+        """Return each part's output on rows, 0 where its cell is -1; a network needs no cell where all rows have one.
 
         Examples
         --------
@@ -83,7 +95,10 @@ class PartModules(nn.Module):
         made = []
         for j, part in enumerate(self.parts):
             cell = cells[j]
-            out = part(cell.clamp(min=0)) if self.by_cell[j] else part(codes[:, self.seen[j]])
+            out = part(codes[:, self.seen[j]]) if cell is None or not self.by_cell[j] else part(cell.clamp(min=0))
+            if cell is None:
+                made.append(out)
+                continue
             if self.others[j] is not None and not self.by_cell[j]:
                 out = torch.where(torch.eq(cell, self.others[j] or 0)[:, None], self.merged[j], out)
             made.append(out * (cell >= 0)[:, None])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from tacit.bags.learn.cells import Cells
 from tacit.bags.learn.core import overall_total
 from tacit.bags.learn.forest import ColumnCodes
 from tacit.bags.learn.modules import PartModules
+from tacit.bags.learn.parts import Cross
 from tacit.bags.learn.penalty import Penalty
 from tacit.bags.learn.processes import Processes
 from tacit.bags.learn.training import Training
@@ -64,6 +66,8 @@ class BagTargets:
         For each part the cell of each bag.
     strengths
         For each part the penalty a row of each cell carries; None where all are 0.
+    needed
+        For each part whether its cell must be looked up: not for a network whose every row has a bag with a key.
 
     Examples
     --------
@@ -77,21 +81,22 @@ class BagTargets:
     means: tuple[torch.Tensor, ...]
     cell_of_bag: tuple[torch.Tensor, ...]
     strengths: tuple[torch.Tensor | None, ...]
+    needed: tuple[bool, ...]
 
-    def cells(self, bags: torch.Tensor) -> list[torch.Tensor]:
-        """Return each part's cell of rows, from their bags.
+    def cells(self, bags: torch.Tensor) -> list[torch.Tensor | None]:
+        """Return each part's cell of rows, from their bags, where it is needed.
 
         Examples
         --------
         >>> targets = BagTargets(loss=LogLoss(), mean=torch.zeros(1), source=(0,), means=(torch.zeros(2, 1),),
-        ...                      cell_of_bag=(torch.tensor([1, 0]),), strengths=(None,))
+        ...                      cell_of_bag=(torch.tensor([1, 0]),), strengths=(None,), needed=(True,))
         >>> targets.cells(torch.tensor([[0], [-1]]))[0].tolist()
         [1, -1]
         """
-        made = []
-        for table, source in zip(self.cell_of_bag, self.source, strict=True):
+        made: list[torch.Tensor | None] = []
+        for table, source, needed in zip(self.cell_of_bag, self.source, self.needed, strict=True):
             bag = bags[:, source]
-            made.append(torch.where(bag >= 0, table[bag.clamp(min=0)], -1))
+            made.append(torch.where(bag >= 0, table[bag.clamp(min=0)], -1) if needed else None)
         return made
 
 
@@ -114,21 +119,20 @@ def bag_loss(modules: PartModules, targets: BagTargets, codes: torch.Tensor, bag
     ...                       totals=np.array([[0.0], [1.0]]))
     >>> cells = cells_of([Cross(("a",))], [partition])
     >>> modules = PartModules(cells, vocabulary(cells), targets=1, share_embeddings=False)
-    >>> targets = BagTargets(loss=LogLoss(), mean=torch.tensor([0.5]), source=(0,), strengths=(None,),
+    >>> targets = BagTargets(loss=LogLoss(), mean=torch.tensor([0.5]), source=(0,), strengths=(None,), needed=(True,),
     ...                      means=(torch.tensor([[0.0], [1.0]]),), cell_of_bag=(torch.tensor([0, 1]),))
     >>> round(bag_loss(modules, targets, torch.tensor([[1], [2]]), torch.tensor([[0], [1]])).item(), 6)
     1.386294
     """
     cells = targets.cells(bags)
     outputs = modules.outputs(codes, cells)
-    f = modules.intercept + torch.stack(outputs).sum(dim=0)
-    value = potential(targets.loss, f).sum() - len(codes) * (modules.intercept @ targets.mean)
+    value = potential(targets.loss, modules.add(outputs)).sum() - len(codes) * (modules.intercept @ targets.mean)
     for s, table in enumerate(targets.means):
         ours = [out for out, source in zip(outputs, targets.source, strict=True) if source == s]
-        # rows of no bag have output 0, so whatever mean they look up is multiplied by 0
-        value = value - (torch.stack(ours).sum(dim=0) * table[bags[:, s].clamp(min=0)]).sum()
+        # rows of no bag have output 0, so whatever mean they look up (that of the last bag) is multiplied by 0
+        value = value - (functools.reduce(torch.add, ours) * table[bags[:, s]]).sum()
     for out, cell, strength in zip(outputs, cells, targets.strengths, strict=True):
-        if strength is not None:
+        if strength is not None and cell is not None:
             value = value + (strength[cell.clamp(min=0)] * (out**2).sum(dim=1)).sum() / 2
     return value
 
@@ -169,7 +173,7 @@ class AdditiveNetwork:
         codes = torch.from_numpy(np.stack([one.encode(rows) + 1 for one in self.columns], axis=1))
         cells = [self._cell(j, rows, codes) for j in range(len(self.cells))]
         with torch.no_grad():
-            f = self.modules.intercept + torch.stack(self.modules.outputs(codes, cells)).sum(dim=0)
+            f = self.modules.add(self.modules.outputs(codes, cells))
         return f.numpy().astype(np.float64)
 
     def _cell(self, j: int, rows: pa.Table, codes: torch.Tensor) -> torch.Tensor:
@@ -296,6 +300,13 @@ def _targets(
         means=tuple(_like(p.totals / np.maximum(n, 1)[:, None], like) for p, n in zip(used, counts, strict=True)),
         cell_of_bag=tuple(torch.from_numpy(one.cell_of_bag).to(like.device) for one in cells),
         strengths=tuple(strengths),
+        needed=tuple(
+            isinstance(one.part, Cross)
+            or strength is not None
+            or one.domain.other is not None
+            or counts[place].sum() < len(rows)
+            for one, place, strength in zip(cells, source, strengths, strict=True)
+        ),
     )
 
 
@@ -309,7 +320,7 @@ def _recalibrate(
             on_device = _tensors(codes, bags, device)
             with torch.no_grad():
                 outputs = modules.outputs(on_device[0], targets.cells(on_device[1]))
-                f = (modules.intercept + torch.stack(outputs).sum(dim=0)).double().cpu().numpy()
+                f = modules.add(outputs).double().cpu().numpy()
             gap += _like(targets.loss.mean(f).sum(axis=0), gap)
             slope += _like(targets.loss.curvature(f).sum(axis=0), slope)
         with torch.no_grad():
