@@ -218,11 +218,11 @@ def test_learn_writes_a_model_that_predicts_and_keeps_no_secret(result, ledger, 
     document = result(f"{LEARN} --ledger ledger.db --out model.joblib")
     assert document["model"] == "model.joblib"
     stored = joblib.load(tmp_path / "model.joblib")
-    with pytest.raises(LedgerError, match="stored without its ledger"):
-        stored["model"].fit(np.zeros((2, 3)), ["no", "yes"])
     predicted = stored["model"].predict(stored["encoder"].encode(visits(400, seed=1)))
     assert np.mean(predicted == np.array(visits(400, seed=1)["ill"])) > 0.75
     assert ledger._secret not in (tmp_path / "model.joblib").read_bytes()
+    with pytest.raises(LedgerError, match="stored without its ledger"):
+        stored["model"].fit(np.zeros((2, 3)), ["no", "yes"])
 
 
 def test_attack_measures_what_the_release_tells(run, result):

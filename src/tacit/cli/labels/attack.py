@@ -20,16 +20,23 @@ if TYPE_CHECKING:
 __all__ = ["attack"]
 
 
+ReleaseFile = Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file of labels.")]
+FeatureFile = Annotated[
+    Path | None, typer.Option(help="A table of features in the order of the rows. Default: those in the release.")
+]
+TruthFile = Annotated[Path | None, typer.Option(help="A table with the true labels, to count right guesses.")]
+TruthColumn = Annotated[str | None, typer.Option(help="The column of true labels there.")]
+EstimatorOption = Annotated[
+    EstimatorName, typer.Option(help="What learns labels from features: logistic regression, or boosted trees.")
+]
+
+
 def attack(
-    release: Annotated[Path, typer.Argument(metavar="RELEASE", help="A release file of labels.")],
-    features: Annotated[
-        Path | None, typer.Option(help="A table of features in the order of the rows. Default: those in the release.")
-    ] = None,
-    truth: Annotated[Path | None, typer.Option(help="A table with the true labels, to count right guesses.")] = None,
-    label: Annotated[str | None, typer.Option(help="The column of true labels there.")] = None,
-    estimator: Annotated[
-        EstimatorName, typer.Option(help="What learns labels from features: logistic regression, or boosted trees.")
-    ] = EstimatorName.LOGISTIC,
+    release: ReleaseFile,
+    features: FeatureFile = None,
+    truth: TruthFile = None,
+    label: TruthColumn = None,
+    estimator: EstimatorOption = EstimatorName.LOGISTIC,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
@@ -40,7 +47,6 @@ def attack(
 
     Example: tacit labels attack visits.release.parquet --truth visits.csv --label ill
     """
-    from tacit.labels.attack import guess_labels, guess_labels_with_features
     from tacit.privacy.errors import InvalidInput
     from tacit.privacy.release import read_release
 
@@ -48,14 +54,7 @@ def attack(
         raise InvalidInput("--truth and --label must stand together")
     released = read_release(release)
     known = None if truth is None or label is None else _truth(truth, label)
-    with show_progress("attack") as report:
-        found = {"alone": guess_labels(released)}
-        report(1, 2)
-        X = _features(released, features, private=label)
-        if X is not None:
-            found["with_features"] = guess_labels_with_features(
-                released, X, model=estimator_of(estimator), rng=rng_of(seed)
-            )
+    found = _guess(released, _features(released, features, private=label), estimator, seed)
     test = None if known is None else _acted(released, known)
     results = {name: _result(guesses, known) for name, guesses in found.items()}
     if as_json:
@@ -65,6 +64,20 @@ def attack(
         _print(released, results, test)
     if test is not None and not test.acted():
         raise typer.Exit(1)
+
+
+def _guess(
+    release: Release, X: NDArray[Any] | None, estimator: EstimatorName, seed: int | None
+) -> dict[str, LabelGuesses]:
+    from tacit.labels.attack import guess_labels, guess_labels_with_features
+
+    with show_progress("attack") as report:
+        found = {"alone": guess_labels(release)}
+        report(1, 2)
+        if X is not None:
+            model = estimator_of(estimator)
+            found["with_features"] = guess_labels_with_features(release, X, model=model, rng=rng_of(seed))
+    return found
 
 
 def _truth(path: Path, label: str) -> pa.ChunkedArray:
@@ -81,9 +94,14 @@ def _features(release: Release, path: Path | None, *, private: str | None) -> ND
 
     from tacit.data import load_table, read_rows
     from tacit.labels.learn.encode import FeatureEncoder
+    from tacit.labels.protect.evidence import PRIOR, STAGE
+    from tacit.labels.protect.source import LABEL
 
     rows = pa.table(release.value) if path is None else read_rows(load_table(path))
-    names = [name for name in rows.column_names if name not in ("label", "stage", private)]
+    own = {LABEL, private, release.mechanism.get("column")}
+    if path is None and "stages" in release.mechanism:
+        own |= {STAGE, PRIOR}
+    names = [name for name in rows.column_names if name not in own]
     return FeatureEncoder.of(rows, columns=names).encode(rows) if names else None
 
 

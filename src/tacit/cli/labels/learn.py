@@ -3,12 +3,30 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
+from tacit.cli.labels.learn_options import (
+    Compare,
+    DenoiseName,
+    DenoiseOption,
+    EpsilonOption,
+    EstimatorOption,
+    Features,
+    HoldOut,
+    LabelOption,
+    ModelOut,
+    ReleaseFile,
+    RetrainName,
+    RetrainOption,
+    Rounds,
+    Stages,
+    Table,
+    TestFile,
+    learner_of,
+)
 from tacit.cli.labels.options import (
     AsJson,
     ClassList,
@@ -16,8 +34,8 @@ from tacit.cli.labels.options import (
     EstimatorName,
     Force,
     LedgerAt,
+    RowsPerPerson,
     Seed,
-    estimator_of,
     open_ledger,
     show_progress,
     warn_if_seeded,
@@ -25,75 +43,29 @@ from tacit.cli.labels.options import (
 )
 
 if TYPE_CHECKING:
-    from tacit.labels import LabelPrivateClassifier, Retrain
+    from tacit.labels import LabelPrivateClassifier
     from tacit.labels.learn.table import LearnedTable
 
 __all__ = ["learn"]
 
 
-class RetrainName(StrEnum):
-    """Which rows to train on again."""
-
-    NONE = "none"
-    FULL = "full"
-    CONSENSUS = "consensus"
-    CONFIDENCE = "confidence"
-
-
-class DenoiseName(StrEnum):
-    """How released labels become targets."""
-
-    AUTO = "auto"
-    FORWARD = "forward"
-    NONE = "none"
-
-
 def learn(
-    table: Annotated[
-        Path, typer.Argument(metavar="IN", help="A table with features, and the labels if they are private.")
-    ],
-    label: Annotated[
-        str | None, typer.Option(help="The private column; with a release, the test file's column of true labels.")
-    ] = None,
-    epsilon: Annotated[float | None, typer.Option(help="The promise for one label. With a release: its own.")] = None,
-    release: Annotated[
-        Path | None,
-        typer.Option(
-            help="Labels released before, in the order of IN's rows. Without it and --label, IN is a release."
-        ),
-    ] = None,
-    stages: Annotated[
-        int, typer.Option(help="2 or more: labels of earlier parts teach the prior of later ones. 1: all at once.")
-    ] = 1,
-    retrain: Annotated[
-        RetrainName,
-        typer.Option(help="Train again on predictions: on all rows, where they agree with the label, or where sure."),
-    ] = RetrainName.CONSENSUS,
-    rounds: Annotated[int, typer.Option(help="How many times to retrain.")] = 1,
-    denoise: Annotated[
-        DenoiseName,
-        typer.Option(help="forward: take the noise into account, at several fits. auto: forward, but none for trees."),
-    ] = DenoiseName.AUTO,
-    estimator: Annotated[
-        EstimatorName, typer.Option(help="logistic: logistic regression. trees: gradient boosted trees, for many rows.")
-    ] = EstimatorName.LOGISTIC,
+    table: Table,
+    label: LabelOption = None,
+    epsilon: EpsilonOption = None,
+    release: ReleaseFile = None,
+    stages: Stages = 1,
+    retrain: RetrainOption = RetrainName.CONSENSUS,
+    rounds: Rounds = 1,
+    denoise: DenoiseOption = DenoiseName.AUTO,
+    estimator: EstimatorOption = EstimatorName.LOGISTIC,
     classes: ClassList = "",
-    features: Annotated[
-        str, typer.Option(metavar="COL,...", help="The public columns to learn from. Default: all but the label.")
-    ] = "",
-    test: Annotated[
-        Path | None,
-        typer.Option(help="A table with true labels to measure accuracy on; that number is outside the guarantee."),
-    ] = None,
-    hold_out: Annotated[
-        float, typer.Option(help="Without --test: the share of rows whose released labels judge the model.")
-    ] = 0.2,
-    compare: Annotated[
-        bool, typer.Option("--compare", help="With --test: also train on the true labels, to see what privacy costs.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the model, with its feature encoder, as a joblib file.")
-    ] = None,
+    features: Features = "",
+    test: TestFile = None,
+    hold_out: HoldOut = 0.2,
+    compare: Compare = False,
+    rows_per_person: RowsPerPerson = 1,
+    out: ModelOut = None,
     force: Force = False,
     ledger: LedgerAt = None,
     dataset: DataSet = None,
@@ -109,39 +81,55 @@ def learn(
 
     Example: tacit labels learn visits.release.parquet --estimator trees --out model.joblib
     """
-    from tacit.data import load_table
-    from tacit.labels.learn.table import learn_table
-    from tacit.labels.protect.payment import check_writable
-    from tacit.privacy.release import read_release
-
+    learner = learner_of(
+        estimator=estimator,
+        epsilon=epsilon,
+        stages=stages,
+        retrain=retrain,
+        rounds=rounds,
+        denoise=denoise,
+        rows_per_person=rows_per_person,
+        seed=seed,
+    )
     private = _private_column(label, epsilon, release, test)
-    given = private or read_release(release or table)
-    rows = load_table(table)
-    learner = _learner(estimator, epsilon, stages, retrain, rounds, denoise, seed)
     if private:
-        _declare(learner, classes, rows, private)
+        _declare(learner, classes, table, private)
         learner.set_params(ledger=open_ledger(ledger, dataset=dataset), dataset=dataset)
-    if out is not None:
-        check_writable(out, force=force)
-    with show_progress("fits") as report:
-        learned = learn_table(
-            rows,
-            given,
-            learner=learner,
-            features=words_of(features) or None,
-            test=None if test is None else load_table(test),
-            test_label=label,
-            hold_out=hold_out,
-            compare=compare,
-            progress=lambda begun, fits: report(begun - 1, fits),
-        )
-    if out is not None:
-        _write_model(learned, out, force=force)
+    _check_out(out, force=force)
+    asked = {"features": words_of(features) or None, "test_label": label, "hold_out": hold_out, "compare": compare}
+    learned = _learn(learner, table, private, release, test, asked)
+    _write_model(learned, out, force=force)
     if as_json:
         typer.echo(json.dumps({**learned.to_json(), "model": out and str(out)}, indent=1))
     else:
         _print(learned, out)
     warn_if_seeded(learned.model.release_.seeded)
+
+
+def _learn(
+    learner: LabelPrivateClassifier,
+    table: Path,
+    private: str | None,
+    release: Path | None,
+    test: Path | None,
+    asked: dict[str, Any],
+) -> LearnedTable:
+    """Read the files and train."""
+    from tacit.data import load_table
+    from tacit.labels.learn.table import learn_table
+    from tacit.privacy.release import read_release
+
+    given = private or read_release(release or table)
+    judge = None if test is None else load_table(test)
+    with show_progress("fits") as report:
+        return learn_table(
+            load_table(table),
+            given,
+            learner=learner,
+            test=judge,
+            progress=lambda begun, fits: report(begun - 1, fits),
+            **asked,
+        )
 
 
 def _private_column(label: str | None, epsilon: float | None, release: Path | None, test: Path | None) -> str | None:
@@ -156,57 +144,32 @@ def _private_column(label: str | None, epsilon: float | None, release: Path | No
     return None if epsilon is None else label
 
 
-def _learner(
-    estimator: EstimatorName,
-    epsilon: float | None,
-    stages: int,
-    retrain: RetrainName,
-    rounds: int,
-    denoise: DenoiseName,
-    seed: int | None,
-) -> LabelPrivateClassifier:
-    from tacit.labels import (
-        AsGiven,
-        Confidence,
-        Consensus,
-        Forward,
-        Full,
-        LabelPrivateClassifier,
-        RandomizedResponse,
-    )
-
-    choices: dict[RetrainName, Retrain] = {
-        RetrainName.FULL: Full(),
-        RetrainName.CONSENSUS: Consensus(),
-        RetrainName.CONFIDENCE: Confidence(),
-    }
-    as_given = denoise is DenoiseName.NONE or (denoise is DenoiseName.AUTO and estimator is EstimatorName.TREES)
-    return LabelPrivateClassifier(
-        estimator_of(estimator),
-        mechanism=None if epsilon is None else RandomizedResponse(epsilon=epsilon),
-        stages=stages,
-        denoise=AsGiven() if as_given else Forward(),
-        retrain=choices.get(retrain),
-        rounds=0 if retrain is RetrainName.NONE else rounds,
-        random_state=seed,
-    )
-
-
-def _declare(learner: LabelPrivateClassifier, classes: str, rows: Any, label: str) -> None:  # noqa: ANN401
+def _declare(learner: LabelPrivateClassifier, classes: str, table: Path, label: str) -> None:
+    from tacit.data import load_table
     from tacit.data.names import check_present
     from tacit.labels.protect.source import TableSource, declare_classes
 
+    rows = load_table(table)
     check_present(label, rows.columns, argument="--label")
     if classes:
         found = declare_classes(words_of(classes), source=TableSource(table=rows), label=label)
         learner.set_params(classes=sorted(found.values))
 
 
-def _write_model(learned: LearnedTable, out: Path, *, force: bool) -> None:
+def _check_out(out: Path | None, *, force: bool) -> None:
+    from tacit.labels.protect.payment import check_writable
+
+    if out is not None:
+        check_writable(out, force=force)
+
+
+def _write_model(learned: LearnedTable, out: Path | None, *, force: bool) -> None:
     import joblib
 
     from tacit.privacy.files import write_atomically
 
+    if out is None:
+        return
     with write_atomically(out, force=force) as file:
         joblib.dump({"model": learned.model, "encoder": learned.encoder}, file)
 

@@ -22,6 +22,7 @@ __all__ = [
     "EstimatorName",
     "Force",
     "LedgerAt",
+    "RowsPerPerson",
     "Seed",
     "estimator_of",
     "open_ledger",
@@ -55,6 +56,10 @@ ClassList = Annotated[
         metavar="A,B,...",
         help="The public class list. Default: the classes that occur; the guarantee then says that these are public.",
     ),
+]
+
+RowsPerPerson = Annotated[
+    int, typer.Option(help="How many rows one person holds at most; the guarantee is stated for all of them.")
 ]
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -15,12 +14,30 @@ from tacit.cli.labels.options import (
     DataSet,
     Force,
     LedgerAt,
+    RowsPerPerson,
     Seed,
     open_ledger,
     rng_of,
     show_progress,
     warn_if_seeded,
     words_of,
+)
+from tacit.cli.labels.protect_options import (
+    Again,
+    EngineName,
+    EngineOption,
+    Epsilon,
+    Keep,
+    MechanismName,
+    MechanismOption,
+    MemoFolder,
+    MissingName,
+    MissingOption,
+    Prior,
+    PriorShare,
+    PrivateColumn,
+    ReleaseOut,
+    Table,
 )
 
 if TYPE_CHECKING:
@@ -31,81 +48,29 @@ if TYPE_CHECKING:
     from tacit.labels.protect.estimate import EstimatedPrior
     from tacit.labels.protect.payment import Payment
     from tacit.labels.protect.source import Source
+    from tacit.labels.protect.stream import ProtectedTable
 
 __all__ = ["protect"]
 
 
-class MechanismName(StrEnum):
-    """What randomizes."""
-
-    RR = "rr"
-    PRIOR = "prior"
-    LAPLACE = "laplace"
-    BINS = "bins"
-
-
-class EngineName(StrEnum):
-    """What reads the table."""
-
-    DUCKDB = "duckdb"
-    SPARK = "spark"
-
-
-class MissingName(StrEnum):
-    """What to do with rows without a label."""
-
-    REFUSE = "refuse"
-    PUBLIC = "public"
-
-
 def protect(
-    table: Annotated[
-        str,
-        typer.Argument(metavar="IN", help="A CSV, TSV, Parquet or Arrow file; for Spark Parquet, or a table's name."),
-    ],
-    label: Annotated[str, typer.Option(help="The private column.")],
-    epsilon: Annotated[float, typer.Option(help="The promise for one label, read as the decimal you type.")],
-    mechanism: Annotated[
-        MechanismName,
-        typer.Option(
-            help="rr: randomized response. prior: the same among the likely classes. laplace: noise on the one-hot "
-            "label. bins: for numbers, randomized response on bins."
-        ),
-    ] = MechanismName.RR,
+    table: Table,
+    label: PrivateColumn,
+    epsilon: Epsilon,
+    mechanism: MechanismOption = MechanismName.RR,
     classes: ClassList = "",
-    prior: Annotated[
-        str,
-        typer.Option(metavar="P,Q,...", help="For prior and bins: public probabilities, one for each of --classes."),
-    ] = "",
-    prior_share: Annotated[
-        float, typer.Option(help="For prior and bins without --prior: the share of epsilon that estimates it.")
-    ] = 0.1,
-    keep: Annotated[
-        str,
-        typer.Option(metavar="COL,...", help="Public columns to put beside the labels; all for every other column."),
-    ] = "",
-    missing: Annotated[
-        MissingName, typer.Option(help="Rows without a label: refuse them, or keep them so and call that public.")
-    ] = MissingName.REFUSE,
-    rows_per_person: Annotated[
-        int, typer.Option(help="How many rows one person holds at most; the guarantee is stated for all of them.")
-    ] = 1,
-    engine: Annotated[
-        EngineName,
-        typer.Option(help="duckdb: streamed through this machine. spark: on every partition of a Spark table."),
-    ] = EngineName.DUCKDB,
-    out: Annotated[
-        Path | None, typer.Option(help="The release file, Parquet. Default: IN's name with .release.parquet, here.")
-    ] = None,
+    prior: Prior = "",
+    prior_share: PriorShare = 0.1,
+    keep: Keep = "",
+    missing: MissingOption = MissingName.REFUSE,
+    rows_per_person: RowsPerPerson = 1,
+    engine: EngineOption = EngineName.DUCKDB,
+    out: ReleaseOut = None,
     force: Force = False,
     ledger: LedgerAt = None,
     dataset: DataSet = None,
-    memo: Annotated[
-        Path | None, typer.Option(help="A folder for releases made so far. Default: beside the ledger's file.")
-    ] = None,
-    again: Annotated[
-        bool, typer.Option("--again", help="Make, and pay for, another release of labels that were released before.")
-    ] = False,
+    memo: MemoFolder = None,
+    again: Again = False,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:
@@ -142,6 +107,10 @@ def protect(
             force=force,
             progress=report,
         )
+    _print(made, as_json=as_json)
+
+
+def _print(made: ProtectedTable, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(made.to_json(), indent=1))
     else:
