@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from tacit import __version__
+from tacit.audit.bags import audit_bags
 from tacit.audit.labels import audit_labels
 from tacit.audit.result import AuditResult, Finding
 from tacit.audit.scores import audit_scores
@@ -22,7 +23,7 @@ class _Audit(Protocol):
     def __call__(self, *, rng: np.random.Generator, progress: Callable[[str], None]) -> Iterator[Finding]: ...
 
 
-SURFACES: dict[str, _Audit] = {"labels": audit_labels, "scores": audit_scores}
+SURFACES: dict[str, _Audit] = {"bags": audit_bags, "labels": audit_labels, "scores": audit_scores}
 """The surfaces that can be audited, by name."""
 
 
@@ -45,7 +46,7 @@ def run_audit(
     >>> run_audit(only=["moon"])
     Traceback (most recent call last):
     ...
-    tacit.privacy.errors.InvalidInput: only must name surfaces among labels, scores, got moon
+    tacit.privacy.errors.InvalidInput: only must name surfaces among bags, labels, scores, got moon
     """
     unknown = [name for name in only if name not in SURFACES]
     if unknown:

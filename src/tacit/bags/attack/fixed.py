@@ -16,7 +16,7 @@ from tacit.bags.attack.membership import read_totals
 from tacit.bags.attack.propagation import nested_differences
 from tacit.bags.attack.row_space import combinations
 from tacit.bags.attack.system import Cells, collapse, system_of
-from tacit.bags.losses import SquaredLoss
+from tacit.bags.losses import MultiLabel, SquaredLoss
 from tacit.bags.partition import BagRelease
 from tacit.privacy.errors import InvalidInput
 
@@ -147,6 +147,8 @@ def determined(
     >>> determined(release, people).labels
     array([nan, nan,  0.])
     """
+    if isinstance(release.loss, MultiLabel):
+        raise InvalidInput("release must have one label a row, got several: give labels_from_totals each one's totals")
     published = read_totals(release, table).exact()
     lower, upper = release.loss.bounds
     if not isinstance(release.loss, SquaredLoss):

@@ -46,7 +46,8 @@ def learn(
     """Train an additive model from label totals and features, and say how good it is.
 
     The model is a sum of parts, one for each partition of the release. From exact totals it is the model that the
-    labels themselves would give. Without --test its totals are compared with the released ones.
+    labels themselves would give. Without --test its totals are compared with the released ones. Random bags teach a
+    linear model of all columns.
 
     Example: tacit bags learn clicks.bags --features clicks.csv --test later.csv --json
     """
@@ -78,11 +79,10 @@ def _rows(path: Path) -> Any:  # noqa: ANN401
 
 
 def _fit(release: BagRelease, features: Path, model: ModelName, report: Any) -> Any:  # noqa: ANN401
-    from tacit.bags.learn import AdditiveModel, Tree
-    from tacit.privacy.errors import InvalidInput
+    from tacit.bags.learn import AdditiveModel, RandomBagModel, Tree
 
     if release.random is not None:
-        raise InvalidInput("DIR must hold bags made by --by: random bags are learned from in Python")
+        return RandomBagModel().fit(release, _rows(features))
     parts = None if model is ModelName.CROSSES else [Tree(part.columns) for part in release.partitions]
     return AdditiveModel(parts=parts).fit(release, _rows(features), progress=report)
 
