@@ -1,0 +1,88 @@
+"""Ways of learning from randomized labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from benchmarks.labels_accuracy.problems import Problem
+from tacit.labels import AsGiven, Confidence, Consensus, Forward, ForwardCorrected, Full, Likelihoods
+from tacit.labels.learn.network import GeneralisedCrossEntropy, SymmetricCrossEntropy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Method:
+    """Settings of ``LabelPrivateClassifier``, and of the network where it is one; without settings, the default."""
+
+    name: str
+    words: str
+    settings: dict[str, Any] = field(default_factory=dict)
+    network: dict[str, Any] = field(default_factory=dict)
+    applies: Callable[[Problem, float], bool] = lambda _problem, _epsilon: True
+
+
+def _on_network(problem: Problem, _epsilon: float) -> bool:
+    return problem.set == "mnist"
+
+
+def _off_network(problem: Problem, _epsilon: float) -> bool:
+    return problem.set != "mnist"
+
+
+def _network_at_one(problem: Problem, epsilon: float) -> bool:
+    return problem.set == "mnist" and epsilon == 1
+
+
+PLAIN = {"denoise": AsGiven(), "rounds": 0}
+NATIVE = {"loss": ForwardCorrected()}
+
+METHODS = (
+    Method(name="rr", words="randomized response, plain", settings=PLAIN),
+    Method(name="two_stage", words="2-stage (LP-2ST)", settings={**PLAIN, "stages": 2}),
+    Method(name="full", words="full retraining", settings={"denoise": AsGiven(), "retrain": Full()}),
+    Method(name="consensus", words="consensus retraining", settings={"denoise": AsGiven(), "retrain": Consensus()}),
+    Method(name="confidence", words="confidence retraining", settings={"denoise": AsGiven(), "retrain": Confidence()}),
+    Method(
+        name="forward",
+        words="forward correction",
+        settings={"denoise": Forward(), "rounds": 0},
+        applies=_off_network,
+    ),
+    Method(
+        name="forward_loss",
+        words="forward correction, in the loss",
+        settings={"denoise": Likelihoods(), "rounds": 0},
+        network=NATIVE,
+        applies=_on_network,
+    ),
+    Method(
+        name="forward_loss_consensus",
+        words="forward correction, in the loss, and consensus",
+        settings={"denoise": Likelihoods(), "retrain": Consensus()},
+        network=NATIVE,
+        applies=_on_network,
+    ),
+    Method(name="default", words="tacit's default"),
+    Method(
+        name="symmetric",
+        words="symmetric cross-entropy",
+        settings=PLAIN,
+        network={"loss": SymmetricCrossEntropy()},
+        applies=_network_at_one,
+    ),
+    Method(
+        name="generalised",
+        words="generalised cross-entropy",
+        settings=PLAIN,
+        network={"loss": GeneralisedCrossEntropy()},
+        applies=_network_at_one,
+    ),
+    Method(
+        name="warm",
+        words="consensus retraining from a warm start",
+        settings={"denoise": AsGiven(), "retrain": Consensus(), "warm": True},
+        applies=_network_at_one,
+    ),
+)
+CLEAN = Method(name="clean", words="true labels (no privacy)")

@@ -1,0 +1,34 @@
+"""The network for MNIST."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tacit.labels.learn.network import TorchClassifier
+
+
+def small_cnn(shape: tuple[int, ...], classes: int) -> Any:
+    """Two blocks of convolutions and one hidden layer, on rows of 784 pixels; about 430,000 weights."""
+    from torch import nn
+
+    side = round(shape[0] ** 0.5)
+    return nn.Sequential(
+        nn.Unflatten(1, (1, side, side)),
+        *_block(1, 32),
+        *_block(32, 64),
+        nn.Flatten(),
+        nn.Linear(64 * (side // 4) ** 2, 128),
+        nn.ReLU(),
+        nn.Dropout(0.3),
+        nn.Linear(128, classes),
+    )
+
+
+def _block(channels: int, width: int) -> list[Any]:
+    from torch import nn
+
+    return [nn.Conv2d(channels, width, 3, padding=1), nn.BatchNorm2d(width), nn.ReLU(), nn.MaxPool2d(2)]
+
+
+def mnist_network(*, quick: bool, **options: Any) -> TorchClassifier:
+    return TorchClassifier(small_cnn, epochs=2 if quick else 12, batch_size=512, **options)
