@@ -1,8 +1,9 @@
 """What each policy of the scoring server gives away: the real attack over HTTP, on Titanic and Satellite.
 
-``python -m benchmarks.scoring_attack`` attacks a copy of a competition for each policy as one team with 100, 1,000 and
-10,000 submissions (the budget is raised for the experiment; a team has 100), writes ``results/scoring_attack.json`` after
-every cell, goes on where it stopped, and puts the table into ``docs/server.md``. ``--submissions 100,1000`` does a part.
+``python -m benchmarks.scoring_attack`` attacks a copy of a competition for each policy as one team with 100, 1,000
+and 10,000 submissions (the budget is raised for the experiment; a team has 100), writes
+``results/scoring_attack.json`` after every cell, goes on where it stopped, and puts the table into ``docs/server.md``.
+``--submissions 100,1000`` does a part.
 """
 
 from __future__ import annotations

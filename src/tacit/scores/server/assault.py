@@ -15,10 +15,12 @@ from tacit.privacy.errors import InvalidInput
 from tacit.scores import attack
 from tacit.scores.attack import (
     AttackStopped,
+    DigitDesign,
     Menu,
     OracleError,
     Plan,
     Progress,
+    RankDesign,
     Reading,
     climb_labels,
     expected_gain,
@@ -27,6 +29,7 @@ from tacit.scores.attack import (
     plan,
     rows_worth_asking,
 )
+from tacit.scores.losses import Loss
 from tacit.scores.protect import (
     F1,
     Accuracy,
@@ -126,10 +129,14 @@ def _one_by_one(setting: Setting, prior: Floats, submissions: int) -> Plan | Non
         found = plan(metric, rows=len(prior), answers=answers)
         if found.queries <= submissions:
             return found
+        if isinstance(metric, Loss):
+            found = plan(metric, rows=len(prior), answers=answers, design=DigitDesign)
+        if not isinstance(found.design, DigitDesign | RankDesign):
+            return None  # other designs tell nothing before their last query
     except InvalidInput:  # rounding hides single rows
         return None
     doubt = _doubt(prior)
-    read = submissions / found.queries * float(doubt.sum())
+    read = float(np.sort(doubt)[::-1][: len(prior) * submissions // found.queries].sum())
     rows = rows_worth_asking(prior, queries=submissions, deviation=0.3, span=1.0)
     return found if read > expected_gain(doubt[rows], queries=submissions, noise=0.09) else None
 
