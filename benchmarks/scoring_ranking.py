@@ -235,16 +235,20 @@ def attack_table(document: dict[str, Any]) -> str:
 
 def write_page(document: dict[str, Any], page: Path) -> None:
     """Put the tables between their markers."""
-    text = page.read_text(encoding="utf-8")
-    tables = {f"ranking {part}": ranking_table(document, part=part) for part in ("all", "public", "private")}
-    for name, table in (tables | {"attack": attack_table(document)}).items():
-        start, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
-        before, rest = text.split(start)
-        text = before + start + "\n" + table + "\n" + end + rest.split(end)[1]
-    _write(page, text)
+    for part in ("all", "public", "private"):
+        put_table(page, f"ranking {part}", ranking_table(document, part=part))
+    put_table(page, "attack", attack_table(document))
 
 
-def _write(path: Path, text: str) -> None:
+def put_table(page: Path, name: str, table: str) -> None:
+    """Replace what stands between a page's two markers of this name."""
+    start, end = f"<!-- {name} -->\n", f"\n<!-- end of {name} -->"
+    before, rest = page.read_text(encoding="utf-8").split(start)
+    write_text(page, before + start + "\n" + table + "\n" + end + rest.split(end)[1])
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a whole file or none."""
     with write_atomically(path, force=True) as handle:
         handle.write(text.encode())
 
@@ -264,7 +268,7 @@ def main() -> None:
         print(ranking_table(document, part="private"))
         print(attack_table(document))
         return
-    _write(RESULTS, json.dumps(document, indent=1) + "\n")
+    write_text(RESULTS, json.dumps(document, indent=1) + "\n")
     if PAGE.exists():
         write_page(document, PAGE)
 
