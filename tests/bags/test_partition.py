@@ -38,6 +38,21 @@ def test_an_engine_makes_the_same_keys_as_memory(edges, kind):
     assert found["key"].to_pylist() == feature.codes(table.order_by("i").to_pyarrow()["x"]).to_pylist()
 
 
+@pytest.mark.parametrize("edges", [EDGES, (0.0, 0.5)])
+def test_buckets_are_those_of_ibis_with_open_extremes(edges):
+    table = ibis.memtable(pa.table({"x": pa.array([v for v in NUMBERS if v == v], pa.float64())}))
+
+    def bucket(*, close_extreme):
+        made = table.x.bucket(edges, closed="left", close_extreme=close_extreme, include_under=True, include_over=True)
+        return table.select("x", key=made.cast("int64")).order_by("x").to_pyarrow()["key"].to_pylist()
+
+    ours = (
+        table.select("x", key=Feature("x", edges=edges).expression(table)).order_by("x").to_pyarrow()["key"].to_pylist()
+    )
+    assert ours == bucket(close_extreme=False)
+    assert ours != bucket(close_extreme=True), "control: Ibis's default moves the last edge"
+
+
 @pytest.mark.parametrize(
     "column",
     [

@@ -111,8 +111,7 @@ class Feature:
         if self.edges is not None:
             if not (kind.is_numeric() and not kind.is_boolean()):
                 raise InvalidInput(f"column {self.name!r} must hold numbers to be cut at edges, got {kind}")
-            number = column.cast("float64")
-            return _bucketed(number if kind.is_integer() else _without_nan(number), self.edges)
+            return _bucketed(column.cast("float64"), self.edges, exact=kind.is_integer())
         if kind.is_integer():
             return column.cast("int64")
         if kind.is_floating() or kind.is_decimal():
@@ -188,8 +187,12 @@ def _without_nan(column: ibis.Value) -> ibis.Value:
     return ibis.ifelse(column.isnan(), ibis.null("float64"), column + ibis.literal(0.0, type="float64"))
 
 
-def _bucketed(column: ibis.Value, edges: tuple[float, ...]) -> ibis.Value:
-    if len(edges) == 1:  # Ibis makes no buckets of one edge
-        code = ibis.ifelse(column.isnull(), ibis.null("int64"), (column >= edges[0]).cast("int64"))
-        return code.cast("int64")
-    return column.bucket(edges, closed="left", close_extreme=False, include_under=True, include_over=True).cast("int64")
+def _bucketed(column: ibis.Value, edges: tuple[float, ...], *, exact: bool) -> ibis.Value:
+    """The number of edges at or below a value: one comparison an edge, where Ibis's ``bucket`` makes two.
+
+    The same as ``bucket(edges, closed="left", close_extreme=False, include_under=True, include_over=True)``; with its
+    default, ``close_extreme=True``, the last edge itself would fall into the bucket below it.
+    """
+    missing = column.isnull() if exact else column.isnull() | column.isnan()  # engines put NaN above every edge
+    below = [(column < edge, ibis.literal(i, type="int32")) for i, edge in enumerate(edges)]
+    return ibis.cases((missing, ibis.null("int32")), *below, else_=ibis.literal(len(edges), type="int32"))

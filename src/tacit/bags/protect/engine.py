@@ -11,6 +11,7 @@ from typing import Any, Protocol, runtime_checkable
 import ibis
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.bags.partition.feature import Feature
@@ -192,20 +193,22 @@ def group_rows(table: ibis.Table, *, features: tuple[Feature, ...], label: str, 
     )
     targets = [f"t_{k}" for k in range(measure.loss.targets)]
     grouped = inner.group_by(keys).aggregate(rows=inner.count(), **{name: inner[name].sum() for name in targets})
-    found = _run(grouped.order_by([ibis.asc(grouped[key], nulls_first=True) for key in keys]))
+    found = _sorted(_run(grouped), keys)
     return Grouped(
         features=features,
-        keys=pa.table(
-            {feature.name: feature_keys(found[key], feature) for key, feature in zip(keys, features, strict=True)}
-        ),
+        keys=pa.table({feature.name: found[key] for key, feature in zip(keys, features, strict=True)}),
         counts=found["rows"].to_numpy().astype(np.int64),
         sums=np.column_stack([found[name].to_numpy() for name in targets]).astype(np.float64),
     )
 
 
-def feature_keys(column: pa.ChunkedArray, feature: Feature) -> pa.Array:
-    """Return the keys of an engine in the types of a release."""
-    return Feature(feature.name).codes(column)
+def _sorted(found: pa.Table, keys: list[str]) -> pa.Table:
+    """Keys in the types of a release, and bags in the order of their keys: engines have collations of their own."""
+    for key in keys:
+        at = found.column_names.index(key)
+        found = found.set_column(at, key, Feature(key).codes(found[key]))
+    order = pc.sort_indices(found, sort_keys=[(key, "ascending") for key in keys], null_placement="at_start")
+    return found.take(order).combine_chunks()
 
 
 def _run(expression: ibis.Table) -> pa.Table:
