@@ -20,6 +20,7 @@ __all__ = ["AREAS", "app", "load_area", "main"]
 AREAS = {
     "audit": "Measure what each surface gives away, and write one page.",
     "bags": "Publish label totals of groups of rows, learn from them, and see which labels they tell.",
+    "features": "Release few features under noise, learn from them, and link them back.",
     "labels": "Randomize a label column, learn from it, and see what it still tells.",
     "ledger": "What data sets may spend and have spent, over all surfaces.",
     "scores": "How many submissions until the labels are public.",

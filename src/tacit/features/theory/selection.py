@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,9 +12,10 @@ from scipy.special import log_ndtr
 from scipy.stats import norm
 
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.noise.search import least_enough
 from tacit.privacy.rounding import check_count
 
-__all__ = ["SelectionMargin", "mean_gap_tail", "selection_margin"]
+__all__ = ["SelectionMargin", "mean_gap_tail", "selection_failure", "selection_margin"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,6 +71,26 @@ def mean_gap_tail(x: ArrayLike, *, deviation: float, noise: float = 0.0) -> NDAr
     return np.clip(norm.sf(z) + (up - down) / 2, 0.0, 1.0)
 
 
+def selection_failure(gap: float, *, chosen: int, others: int, deviation: float, noise: float = 0.0) -> float:
+    """Bound the chance that one of ``others`` features outscores one of ``chosen`` that all differ by ``gap``.
+
+    Parameters
+    ----------
+    deviation
+        Of the distance of two class means.
+    noise
+        Scale of the Laplace noise on the scores.
+
+    Examples
+    --------
+    >>> selection_failure(0.1, chosen=2, others=5, deviation=1.0)
+    1.0
+    >>> selection_failure(9.0, chosen=2, others=5, deviation=1.0) < 1e-4
+    True
+    """
+    return _Problem(excess=np.zeros(chosen), others=others, deviation=deviation, noise=noise).best(gap)[1]
+
+
 def selection_margin(
     gaps: ArrayLike, *, others: int, deviation: float, rows: tuple[int, int], noise: float = 0.0, level: float = 0.05
 ) -> SelectionMargin:
@@ -110,28 +130,35 @@ def selection_margin(
     alpha = np.abs(np.asarray(gaps, dtype=np.float64))
     if alpha.ndim != 1 or not len(alpha):
         raise InvalidInput(f"gaps must be a list of at least one number, got shape {alpha.shape}")
-    p = check_count(others, name="others", least=0)
     s = deviation * math.sqrt(sum(1 / check_count(n, name="rows") for n in rows))
-
-    def failure(least: float, y: float) -> float:
-        shifted = alpha - alpha.min() + least
-        wrong = 2 * p * mean_gap_tail(y, deviation=s, noise=noise)
-        return float(min(1.0, wrong + mean_gap_tail(shifted - y, deviation=s, noise=noise).sum()))
-
-    def best(least: float) -> tuple[float, float]:
-        found = minimize_scalar(lambda y: np.log(failure(least, y) + 1e-300), bounds=(0.0, least), method="bounded")
-        return float(found.x), failure(least, float(found.x))
-
-    y, chance = best(float(alpha.min()))
-    return SelectionMargin(threshold=y, failure=chance, margin=float(alpha.min()) - _needed(best, level, s + noise))
+    problem = _Problem(
+        excess=alpha - alpha.min(), others=check_count(others, name="others", least=0), deviation=s, noise=noise
+    )
+    y, chance = problem.best(float(alpha.min()))
+    needed = least_enough(lambda least: problem.best(least)[1] <= level, start=s + noise)
+    return SelectionMargin(threshold=y, failure=chance, margin=float(alpha.min()) - needed)
 
 
-def _needed(best: Callable[[float], tuple[float, float]], level: float, unit: float) -> float:
-    """The least gap whose failure is at most ``level``, by bisection: failure falls as all gaps grow."""
-    lower, upper = 0.0, unit
-    while best(upper)[1] > level:
-        lower, upper = upper, 2 * upper
-    for _ in range(60):
-        middle = (lower + upper) / 2
-        lower, upper = (lower, middle) if best(middle)[1] <= level else (middle, upper)
-    return upper
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Problem:
+    """Features that differ by a least gap and some excess over it, among others that do not."""
+
+    excess: NDArray[np.float64]
+    others: int
+    deviation: float
+    noise: float
+
+    def failure(self, least: float, y: float) -> float:
+        above = mean_gap_tail(y, deviation=self.deviation, noise=self.noise)
+        below = mean_gap_tail(self.excess + least - y, deviation=self.deviation, noise=self.noise)
+        return float(min(1.0, 2 * self.others * above + below.sum()))
+
+    def best(self, least: float) -> tuple[float, float]:
+        """The threshold that separates best, and its failure."""
+        grid = np.linspace(0.0, least, 65)
+        middle = int(np.argmin([self.failure(least, y) for y in grid]))
+        sides = grid[max(middle - 1, 0)], grid[min(middle + 1, 64)]
+        found = minimize_scalar(lambda y: self.failure(least, y), bounds=sides, method="bounded")
+        best = min((float(found.x), float(grid[middle])), key=lambda y: self.failure(least, y))
+        return best, self.failure(least, best)
+

@@ -1,0 +1,138 @@
+"""How to divide an epsilon between choosing features, releasing them, and their labels."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from tacit.features.theory.error import ReleasedMeans, independence_rule_error
+from tacit.features.theory.selection import selection_failure
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.noise import gaussian_scale
+from tacit.privacy.rounding import check_count, check_delta, check_epsilon, exact
+
+__all__ = ["BudgetSplit", "split_budget"]
+
+_GAP, _DEVIATION = 0.5, 1 / 3  # the reference: a kept feature differs by half the bound, and varies by a third of it
+_SHARES = tuple(Fraction(k, 20) for k in range(1, 15))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BudgetSplit:
+    """Epsilons that add up to the whole, and the error they should give.
+
+    Examples
+    --------
+    >>> BudgetSplit(class_rows=0.05, selection=0.45, release=0.5, labels=0.0, error=0.2).whole
+    1.0
+    """
+
+    class_rows: float
+    selection: float
+    release: float
+    labels: float
+    error: float
+
+    @property
+    def whole(self) -> float:
+        """The sum.
+
+        Examples
+        --------
+        >>> BudgetSplit(class_rows=0.1, selection=0.2, release=0.3, labels=0.4, error=0.2).whole
+        1.0
+        """
+        return float(sum(map(exact, (self.class_rows, self.selection, self.release, self.labels))))
+
+
+def split_budget(
+    epsilon: float,
+    *,
+    delta: float,
+    features: int,
+    keep: int,
+    rows: int,
+    classes: int = 2,
+    released_rows: bool,
+    label_epsilon: float | None = None,
+) -> BudgetSplit:
+    """Divide an epsilon so that a reference problem is classified best.
+
+    In the reference, ``keep`` of the features differ between two classes by half the bound, all vary by a third of
+    it, and the classes are of equal size. For each division the error is that of the independence rule under the
+    release's noise and the labels' flips, plus the chance that selection fails. Class sizes get a twentieth. It
+    reads no data: it is as good as the reference is like them, and every part can be set by hand.
+
+    Parameters
+    ----------
+    epsilon, delta
+        The whole budget of the release.
+    features, keep, rows, classes
+        How many there are; the number of rows may be a guess.
+    released_rows
+        Whether rows leave, with their labels, or class totals.
+    label_epsilon
+        The labels' part, if it is fixed already.
+
+    Examples
+    --------
+    >>> split = split_budget(4.0, delta=1e-6, features=100, keep=5, rows=5000, released_rows=True)
+    >>> split.whole, split.release > split.selection
+    (4.0, True)
+    >>> split_budget(1.0, delta=1e-6, features=100, keep=5, rows=5000, released_rows=False).labels
+    0.0
+    """
+    whole = exact(check_epsilon(epsilon))
+    check_delta(delta, zero=False)
+    m, p = check_count(keep, name="keep"), check_count(features, name="features")
+    n = max(2, check_count(rows, name="rows") // check_count(classes, name="classes", least=2))
+    fixed = None if label_epsilon is None else exact(check_epsilon(label_epsilon))
+    if fixed is not None and fixed >= whole:
+        raise InvalidInput(f"label_epsilon must be less than epsilon, {epsilon!r}, got {label_epsilon!r}")
+    sizes = whole / 20 if m < p else Fraction(0)
+    splits = [
+        BudgetSplit(
+            class_rows=float(sizes),
+            selection=float(selection),
+            release=float(whole - sizes - selection - labels),
+            labels=float(labels),
+            error=error + failed * (0.5 - error),
+        )
+        for selection, failed in _choices(whole, m, p, n)
+        for labels in _label_shares(whole, fixed, released_rows)
+        if whole - sizes - selection - labels > 0
+        for error in [_error(float(whole - sizes - selection - labels), float(labels), delta, m, n, released_rows)]
+    ]
+    if not splits:
+        raise InvalidInput(f"epsilon {epsilon!r} leaves nothing for the features after labels at {label_epsilon!r}")
+    return min(splits, key=lambda split: split.error)
+
+
+def _choices(whole: Fraction, m: int, p: int, n: int) -> list[tuple[Fraction, float]]:
+    """Epsilons for the selection, and how likely it then fails; nothing to choose where all features are kept."""
+    if m >= p:
+        return [(Fraction(0), 0.0)]
+    spread = _DEVIATION * math.sqrt(2 / n)
+    scales = [(share * whole, float(2 * min(m, p - m) * Fraction(2, n) / (share * whole))) for share in _SHARES]
+    return [(e, selection_failure(_GAP, chosen=m, others=p - m, deviation=spread, noise=b)) for e, b in scales]
+
+
+def _label_shares(whole: Fraction, fixed: Fraction | None, released_rows: bool) -> list[Fraction]:
+    if not released_rows:
+        return [Fraction(0)]
+    return [share * whole for share in _SHARES] if fixed is None else [fixed]
+
+
+@lru_cache(maxsize=4096)
+def _error(release: float, labels: float, delta: float, m: int, n: int, released_rows: bool) -> float:
+    """The reference's error under one division, if the right features are chosen."""
+    noise = 2 * math.sqrt(m) * gaussian_scale(release, delta=delta)
+    # for two classes, a gap between released labels shrinks by tanh(epsilon/2)
+    on_rows = math.hypot(_DEVIATION, noise) / math.tanh(labels / 2) / math.sqrt(n) if released_rows else 0.0
+    on_means = on_rows if released_rows else noise / n
+    means = ReleasedMeans.of_sums(sigma=_DEVIATION, noise=(on_means, on_means), rows=(n, n), features=m)
+    return independence_rule_error(np.full(m, _GAP), means)
