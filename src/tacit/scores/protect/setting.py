@@ -16,7 +16,7 @@ from tacit.privacy.rounding import check_count
 from tacit.scores.protect.metrics import Metric, OwnMetric, metric_from_json
 from tacit.scores.protect.policies import Answer, Laplace, Policy, State, policy_from_json
 
-__all__ = ["Budget", "Setting", "Split", "identify"]
+__all__ = ["Budget", "Setting", "Split", "default_setting", "identify"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -296,6 +296,32 @@ class Setting:
         truth = np.asarray(labels)
         given = self.metric.check(predictions, rows=len(truth))
         return (truth, given) if rows is None else (truth[rows], given[rows])
+
+
+def default_setting(metric: Metric) -> Setting:
+    """Return the rules a host gets who chooses none, measured in docs/scores_protect.md.
+
+    A team has 100 submissions, 10 a day. Scores during the competition use about 30% of the rows and carry Laplace
+    noise of epsilon 0.2 each; they are for the team's own bearings. The ranking that counts is made once, from one
+    score a team on the other rows, with epsilon 5.
+
+    Examples
+    --------
+    >>> from tacit.scores.protect import LogLoss
+    >>> for sentence in default_setting(LogLoss()).describe():
+    ...     print(sentence)
+    Submissions are scored by log_loss; lower is better.
+    Scores carry noise: each is differentially private for one label with epsilon 0.2.
+    A team may make 100 submissions, 10 a day.
+    About 30% of the rows are behind these scores; the final ranking is made once, on the others.
+    """
+    return Setting(
+        metric=metric,
+        policy=Laplace(epsilon=0.2),
+        budget=Budget(per_team=100, per_day=10),
+        split=Split(public_fraction=0.3),
+        final_policy=Laplace(epsilon=5.0),
+    )
 
 
 def identify(predictions: ArrayLike, metric: Metric, *, rows: int) -> str:
