@@ -11,10 +11,18 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tacit.data import load_table
-from tacit.labels import AsGiven, Consensus, LabelPrivateClassifier, RandomizedResponse, release_labels
+from tacit.labels import (
+    AsGiven,
+    Consensus,
+    LabelPrivateClassifier,
+    LaplaceOneHot,
+    RandomizedResponse,
+    release_labels,
+)
 from tacit.labels.learn.encode import FeatureEncoder
 from tacit.labels.learn.table import learn_table
-from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Unit
+from tacit.labels.protect.stream import protect_table
+from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Unit, read_release
 from tacit.privacy.ledger import Ledger
 
 
@@ -82,6 +90,23 @@ def test_a_release_costs_nothing_more_and_is_split_like_labels():
     assert learned.estimate.value == pytest.approx(0.87, abs=5 * learned.estimate.standard_error)
     with pytest.raises(InvalidInput, match="labels must be of the table's 10 rows, got a release of 3000"):
         learn_table(load_table(table.slice(0, 10)), release, learner=learner())
+
+
+def test_labels_by_another_mechanism_do_not_judge(tmp_path):
+    table = people()
+    protect_table(
+        table, tmp_path / "out.parquet", label="ill", mechanism=LaplaceOneHot(epsilon=3.0), rng=np.random.default_rng(0)
+    )
+    release = read_release(tmp_path / "out.parquet")
+    with pytest.raises(InvalidInput, match="hold_out must be 0 for a release by laplace_one_hot"):
+        learn_table(load_table(table), release, learner=learner())
+    learned = learn_table(load_table(table), release, learner=learner(), hold_out=0)
+    assert learned.to_json()["accuracy"] is None
+    judged = learn_table(load_table(table), release, learner=learner(), test=load_table(table), test_label="ill")
+    assert judged.accuracy > 0.75
+    staged = learn_table(load_table(table), "ill", learner=learner(stages=2), hold_out=0).model.release_
+    with pytest.raises(InvalidInput, match="hold_out must be 0"):
+        learn_table(load_table(table), staged, learner=learner(), features=["age", "city"])
 
 
 def test_a_release_that_does_not_name_its_column_needs_the_features_named():

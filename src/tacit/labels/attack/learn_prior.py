@@ -60,7 +60,8 @@ def learn_prior(
     X, likelihood = _safe_indexing(features, np.flatnonzero(present)), evidence.likelihood[present]
     prior = np.array(np.broadcast_to(evidence.prior, evidence.likelihood.shape))
     if evidence.channel is None:
-        start = posterior_targets(prior[present], likelihood)
+        # flat at first: models of soft targets shrink to where these start, and calibration undoes that from flat
+        start = posterior_targets(np.full_like(likelihood, 1 / likelihood.shape[1]), likelihood)
         prior[present] = expect_outside(
             model, X, likelihood=likelihood, start=start, rounds=2, folds=max(3, folds), rng=rng
         )

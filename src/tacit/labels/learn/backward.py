@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.utils import _safe_indexing
 from sklearn.utils.validation import has_fit_parameter
 
 from tacit.labels.learn.model import Weights, fit_soft
@@ -71,7 +70,7 @@ class Backward:
                 f"denoise=Backward() needs an estimator with sample_weight, got {estimator!r}; use Forward()"
             )
         if not hasattr(estimator, "fit_targets"):  # a network takes the weights as they are
-            _try_out(estimator, _safe_indexing(X, np.arange(min(_TRIAL_ROWS, len(X)))), classes)
+            _try_out(estimator, columns=X.shape[1], classes=classes)
 
     def targets(
         self,
@@ -101,15 +100,17 @@ class Backward:
         return np.asarray((released - q[:, None]) / (pi - q)[:, None])
 
 
-def _try_out(estimator: Any, X: Any, classes: int) -> None:  # noqa: ANN401
-    """Fit made-up labels, with the negative weights and without: no difference means that they are left out."""
-    made_up = np.where(np.eye(classes, dtype=bool), 1.5, -0.5 / (classes - 1))[np.arange(len(X)) % classes]
+def _try_out(estimator: Any, *, columns: int, classes: int) -> None:  # noqa: ANN401
+    """Fit made-up rows, with the negative weights and without: no difference means that they are left out."""
+    rng = np.random.default_rng(0)
+    X = rng.random((max(_TRIAL_ROWS, 2 * classes), columns))
+    released = np.eye(classes, dtype=bool)[rng.permutation(np.arange(len(X)) % classes)]
 
     def scores(weights: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
         rows = np.full(len(X), scale)
         model = fit_soft(estimator, X, weights, sample_weight=rows, rng=np.random.default_rng(0))
         return np.asarray(getattr(model.estimator, "decision_function", model.probabilities)(X))
 
-    signed, cut = scores(made_up, 1.0), scores((made_up > 0).astype(np.float64), 1.5)
+    signed, cut = scores(np.where(released, 1.5, -0.5 / (classes - 1)), 1.0), scores(released.astype(np.float64), 1.5)
     if signed.shape == cut.shape and np.allclose(signed, cut):
         raise InvalidInput(f"estimator must take negative weights, {estimator!r} leaves them out; use Forward()")

@@ -123,8 +123,7 @@ def learn_table(
     table
         What ``load_table`` returned.
     labels
-        The private column, or a release of labels by randomized response in the order of the rows, which costs
-        nothing more.
+        The private column, or a release of labels in the order of the rows, which costs nothing more.
     learner
         Fitted here. Its ledger, if it has one, is charged once, before the first label is randomized.
     features
@@ -134,7 +133,8 @@ def learn_table(
     test_label
         The column with the true labels there; default: the private column's name.
     hold_out
-        Share of rows to judge by where there is no test table; 0 judges nothing.
+        Share of rows to judge by where there is no test table; 0 judges nothing. Must be 0 with a release by another
+        mechanism than randomized response.
     compare
         Also train on the true labels, to see what privacy costs; needs them, and a test table.
     progress
@@ -152,6 +152,8 @@ def learn_table(
         raise InvalidInput("compare needs the true labels, to train on, and a test table, to measure both models by")
     if not 0 <= hold_out < 1:
         raise InvalidInput(f"hold_out must be in [0, 1), got {hold_out!r}")
+    if isinstance(labels, Release) and test is None and hold_out:
+        _check_judges(labels)
     private = None if isinstance(labels, Release) else labels
     rows = read_rows(table)
     if isinstance(labels, Release) and len(labels.value) != rows.num_rows:
@@ -182,6 +184,15 @@ def learn_table(
         rows=len(kept),
         judged_rows=len(judges.y) if judges else len(held),
     )
+
+
+def _check_judges(release: Release) -> None:
+    said = release.mechanism
+    if said["name"] != RandomizedResponse.name or said.get("stages", 1) > 1:
+        raise InvalidInput(
+            f"hold_out must be 0 for a release by {said['name']}: only plain randomized response judges a model "
+            "without bias; or give a test table"
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
