@@ -39,14 +39,15 @@ def attack(
     from tacit.privacy.release import read_release
 
     released = read_release(release)
-    names = list(ReleasedRows(released).names)
+    seen = ReleasedRows(released)
+    names = list(seen.names)
 
     def rows_of(path: Path) -> np.ndarray:
         return numeric_matrix(read_rows(load_table(path), columns=names), columns=names)
 
     truth = rows_of(raw)
-    if len(truth) != released.value.num_rows:
-        raise InvalidInput(f"--raw must hold the {released.value.num_rows} released rows, got {len(truth)}")
+    if len(truth) != len(seen.rows):
+        raise InvalidInput(f"--raw must hold the {len(seen.rows)} released rows, got {len(truth)}")
     with show_progress("linkage") as report:
         linked = link_rows(released, truth, progress=report)
     leaks = {"linkage": linkage_leak(linked, np.arange(len(truth)), candidates=len(truth))}
