@@ -1,6 +1,7 @@
 """Learn from randomized labels as much as they tell."""
 
 from tacit.labels.learn.backward import Backward
+from tacit.labels.learn.choose import Choice, CleanLabels, HeldOut, Judge, choose_learner
 from tacit.labels.learn.classifier import LabelPrivateClassifier
 from tacit.labels.learn.correction import (
     backward_loss,
@@ -19,12 +20,16 @@ __all__ = [
     "AccuracyEstimate",
     "AsGiven",
     "Backward",
+    "Choice",
+    "CleanLabels",
     "Confidence",
     "Consensus",
     "Denoise",
     "Forward",
     "ForwardCorrected",
     "Full",
+    "HeldOut",
+    "Judge",
     "LabelPrivateClassifier",
     "LabelPrivateRegressor",
     "Likelihoods",
@@ -33,6 +38,7 @@ __all__ = [
     "RetrainingReport",
     "TorchClassifier",
     "backward_loss",
+    "choose_learner",
     "debiased_accuracy",
     "debiased_scorer",
     "forward_loss",

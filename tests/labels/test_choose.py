@@ -1,0 +1,69 @@
+"""Choosing between learners: at no cost by released labels, by name by clean ones."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.dummy import DummyClassifier
+from sklearn.naive_bayes import GaussianNB
+
+from tacit.labels import (
+    CleanLabels,
+    HeldOut,
+    LabelPrivateClassifier,
+    PriorRandomizedResponse,
+    RandomizedResponse,
+    choose_learner,
+    release_labels,
+)
+from tacit.privacy import Guarantee, InvalidInput, Unit
+from tacit.privacy.ledger import Ledger
+
+X, Y = make_blobs(1200, centers=3, n_features=4, cluster_std=2.0, random_state=0)
+BAD, GOOD = (LabelPrivateClassifier(base, random_state=0) for base in (DummyClassifier(), GaussianNB()))
+
+
+def released(mechanism, labels=Y[:900]):
+    return release_labels(labels, mechanism=mechanism, rng=np.random.default_rng(0))
+
+
+RELEASE = released(RandomizedResponse(epsilon=2.0))
+
+
+@pytest.mark.parametrize("judge", [None, CleanLabels(X[900:], Y[900:])], ids=["released", "clean"])
+def test_the_better_learner_wins(judge):
+    choice = choose_learner([BAD, GOOD], X[:900], RELEASE, judge=judge, rng=np.random.default_rng(1))
+    assert choice.place == 1
+    score, truth = choice.scores[1], choice.model.score(X[900:], Y[900:])
+    assert abs(score.value - truth) < 5 * score.standard_error + 0.03
+    assert choice.scores[0].value < 0.6, "control"
+    assert choice.model.release_ is RELEASE
+
+
+def test_clean_labels_are_asked_for_by_name_and_recorded():
+    plain = choose_learner([GOOD], X[:900], RELEASE, rng=np.random.default_rng(1))
+    assert plain.guarantee == RELEASE.guarantee
+    clean = choose_learner([GOOD], X[:900], RELEASE, judge=CleanLabels(X[900:], Y[900:]), rng=np.random.default_rng(1))
+    (said,) = set(clean.guarantee.assumptions) - set(RELEASE.guarantee.assumptions)
+    assert said == "300 clean validation labels chose the model, and are outside this guarantee"
+    assert clean.model.guarantee_ == clean.guarantee
+
+
+def test_nothing_is_charged(tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    ledger.register(Y[:900], name="blobs", budget=Guarantee(unit=Unit.LABEL, epsilon=2.0))
+    paying = LabelPrivateClassifier(GaussianNB(), ledger=ledger, random_state=0)
+    choose_learner([paying, paying], X[:900], RELEASE, rng=np.random.default_rng(1))
+    assert ledger.statement("blobs").entries == ()
+
+
+def test_bad_input():
+    by_prior = released(PriorRandomizedResponse(epsilon=1.0, prior=np.array([0.8, 0.1, 0.1])))
+    cases = {
+        "learners must be at least one": lambda: choose_learner([], X, RELEASE, rng=np.random.default_rng(0)),
+        "one label for each of the 1200 rows": lambda: choose_learner([GOOD], X, RELEASE, rng=np.random.default_rng(0)),
+        "fraction must be": lambda: HeldOut(fraction=0.0),
+        "plain randomized response": lambda: choose_learner([GOOD], X[:900], by_prior, rng=np.random.default_rng(0)),
+    }
+    for message, call in cases.items():
+        with pytest.raises(InvalidInput, match=message):
+            call()
