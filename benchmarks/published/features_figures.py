@@ -1,8 +1,8 @@
 """The experiments of the feature-release paper, run again: error against features and against epsilon, 20 seeds.
 
 Arms: the printed algorithm (distance, t, all features), and the private form (rows with randomized labels, and class
-totals; distance, t, all features), each at the same epsilon and delta. Noise is on the training rows; the error on clean
-test rows is the headline, that on noised test rows stands beside it for the arms that release rows. The paper's figures
+totals; distance, t, all features), each at the same epsilon and delta. Noise is on the training rows; the error on
+clean test rows is the headline, that on noised test rows stands beside it for the arms that release rows. The paper's figures
 have no numbers in its text, so they are compared with its words: see docs/features_figures.md.
 
     python -m benchmarks.published.features_figures            # all points, 20 seeds; resumes
