@@ -1,5 +1,6 @@
 """Label totals of groups of rows: protect them, learn from them, attack them."""
 
+from tacit.bags.learn import MLP, AdditiveModel, Cross, Module, RandomBagModel, Tree
 from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SemilinearLoss, SquaredLoss
 from tacit.bags.partition import BagRelease, Feature, Partition, RandomBags, read_bags
 from tacit.bags.protect import (
@@ -21,9 +22,12 @@ from tacit.bags.protect import (
 )
 
 __all__ = [
+    "MLP",
+    "AdditiveModel",
     "BagRelease",
     "BernoulliDraw",
     "ChosenSets",
+    "Cross",
     "CrossEntropy",
     "DropSmall",
     "DuckDBEngine",
@@ -33,14 +37,17 @@ __all__ = [
     "LaplaceNoise",
     "LogLoss",
     "MergeSmall",
+    "Module",
     "Partition",
     "PoissonLoss",
     "Proportions",
+    "RandomBagModel",
     "RandomBags",
     "Reconciled",
     "SemilinearLoss",
     "SparkEngine",
     "SquaredLoss",
+    "Tree",
     "choose_sets",
     "curate",
     "draw",
