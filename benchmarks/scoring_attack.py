@@ -25,7 +25,7 @@ from tacit.data import satellite, titanic
 from tacit.privacy.files import write_atomically
 from tacit.scores.protect import Accuracy, Exact, Ladder, Laplace, LogLoss, Policy, Rounded, Setting, Thresholdout
 from tacit.scores.server import Engine, Settings, Terms
-from tacit.scores.server.replay import replay_attack
+from tacit.scores.server.replay import prior_of, replay_attack
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "scoring_attack.json"
@@ -47,6 +47,7 @@ POLICIES: dict[str, Policy] = {
     "Thresholdout, epsilon 1, 100 changes": Thresholdout(epsilon=1.0, refreshes=100),
 }
 SUBMISSIONS = (100, 1_000, 10_000)
+PRIORS: dict[str, np.ndarray] = {}
 
 
 def measure(name: str, policy: Policy, submissions: int, *, seed: int) -> dict[str, object]:
@@ -62,7 +63,9 @@ def measure(name: str, policy: Policy, submissions: int, *, seed: int) -> dict[s
                 features=_csv(data.features, zip(*columns, strict=True)),
                 labels=_csv(["label"], ([label] for label in data.y.tolist())),
             )
-            found = replay_attack(engine, name, submissions=submissions, rng=np.random.default_rng(seed))
+            prior = PRIORS[name] = PRIORS[name] if name in PRIORS else prior_of(engine.board(name))
+            rng = np.random.default_rng(seed)
+            found = replay_attack(engine, name, submissions=submissions, prior=prior, rng=rng)
         finally:
             engine.close()
     return found.to_json()

@@ -124,6 +124,7 @@ def replay_attack(
     slug: str,
     *,
     submissions: int | None = None,
+    prior: NDArray[np.float64] | None = None,
     rng: np.random.Generator,
     progress: Callable[[ReplayProgress], None] | None = None,
 ) -> Replay:
@@ -141,6 +142,9 @@ def replay_attack(
         The competition.
     submissions
         How many the attacker makes; default: a team's whole budget. The limit a day is lifted.
+    prior
+        (rows, classes): what the attacker believes of the labels beforehand; default: what the features say, by
+        :func:`prior_of`.
     rng
         Draws the attacker's choices.
     progress
@@ -155,7 +159,7 @@ def replay_attack(
     """
     board = engine.board(slug)
     budget = board.setting.budget.per_team if submissions is None else check_count(submissions, name="submissions")
-    prior = prior_of(board)
+    prior = prior_of(board) if prior is None else prior
     truth = board.labels.codes.astype(np.int64)
     baseline = float((prior.argmax(axis=1) == truth).mean())
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
+
 from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
+from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.scores.server.engine import Engine
 from tacit.scores.server.errors import Unauthorized
 from tacit.scores.server.pages.forms import check_mark, read_form
@@ -16,6 +19,7 @@ from tacit.scores.server.security import COOKIE
 __all__ = ["add_public_pages", "sign_in"]
 
 _LONGEST = 256
+_WEAK = 7.0
 
 
 def add_public_pages(routes: APIRouter) -> None:
@@ -47,6 +51,7 @@ def add_public_pages(routes: APIRouter) -> None:
             final=engine.final(slug),
             plot=draw_history(engine.history(slug, most=2000), lower_is_better=found.lower_is_better),
             open=found.is_open(engine.settings.clock()),
+            odds=_odds(found.promise),
         )
 
     @routes.get("/c/{slug}/features.csv")
@@ -99,6 +104,16 @@ def add_public_pages(routes: APIRouter) -> None:
 def sign_in(response: Response, token: str, engine: Engine) -> None:
     """Keep a token in a cookie that scripts cannot read and other sites cannot send."""
     response.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=engine.settings.secure_cookies)
+
+
+def _odds(promise: Promise) -> str:
+    """Return e^epsilon in words; empty without a guarantee."""
+    if not isinstance(promise, Guarantee):
+        return ""
+    if promise.epsilon > _WEAK:
+        return f"a factor of e^{promise.epsilon:g}: a weak promise where one team turns all its scores on one label"
+    factor = math.exp(promise.epsilon)
+    return f"a factor of {math.ceil(factor * 100) / 100:.2f}" if factor < 10 else f"a factor of {math.ceil(factor):,}"
 
 
 def _text(fields: dict[str, bytes], name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from datetime import datetime
 from html import escape
@@ -11,9 +12,10 @@ from tacit.scores.server.records import Score
 
 __all__ = ["draw_history"]
 
-_WIDTH, _HEIGHT = 720, 300
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 150, 16, 34
+_WIDTH, _HEIGHT = 640, 300
+_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 140, 16, 34
 _TEAMS = 8
+_NAME = 15
 _POINTS = 400
 
 
@@ -52,10 +54,8 @@ def draw_history(scores: Sequence[Score], *, lower_is_better: bool) -> str:
     places = _spread([frame.y(standing[name]) for name in shown])
     for number, (name, place) in enumerate(zip(shown, places, strict=True)):
         own = [score for score in scores if score.team == name][-_POINTS:]
-        parts.append(
-            f'<g class="team-{number}">{frame.line(own)}{frame.dots(own)}'
-        )
-        label = name if len(name) <= 18 else name[:17] + "…"
+        parts.append(f'<g class="team-{number}">{frame.line(own)}{frame.dots(own)}')
+        label = name if len(name) <= _NAME else name[: _NAME - 1] + "…"
         parts.append(f'<text class="name" x="{_WIDTH - _RIGHT + 10}" y="{place:.1f}">{escape(label)}</text></g>')
     better = "lower" if lower_is_better else "higher"
     title = f"Released scores over time; {better} is better and drawn higher up. The leaderboard has the numbers."
@@ -87,12 +87,12 @@ class _Frame:
 
     def axes(self) -> str:
         marks = []
-        for step in range(5):
-            value = self.low + (self.high - self.low) * step / 4
+        for value in _ticks(self.low, self.high):
             y = self.y(value)
             marks.append(f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-            marks.append(f'<text class="tick" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{value:.3g}</text>')
-        layout = "%d %b" if (self.end - self.begin).days >= 3 else "%d %b %H:%M"
+            marks.append(f'<text class="tick" x="{_LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{value:.6g}</text>')
+        span = (self.end - self.begin).total_seconds()
+        layout = "%H:%M:%S" if span < 600 else "%d %b %H:%M" if span < 3 * 86_400 else "%d %b"
         ends = [(self.begin, "start", _LEFT), (self.end, "end", _WIDTH - _RIGHT)]
         for moment, anchor, x in ends if self.end > self.begin else ends[:1]:
             text = moment.strftime(layout)
@@ -113,6 +113,15 @@ class _Frame:
             corners.append(f"M{x:.1f},{y:.1f}" if not corners else f"H{x:.1f}V{y:.1f}")
         corners.append(f"H{_WIDTH - _RIGHT}")
         return f'<path d="{"".join(corners)}"/>'
+
+
+def _ticks(low: float, high: float) -> list[float]:
+    """Return three to six round numbers between two ends."""
+    rough = (high - low) / 4
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough)
+    first = math.ceil(low / step)
+    return [round(count * step, 12) for count in range(first, math.floor(high / step) + 1)]
 
 
 def _spread(wanted: Sequence[float]) -> list[float]:
