@@ -49,7 +49,8 @@ class AdditiveModel(BaseEstimator):  # type: ignore[misc]
     parts
         :class:`Cross`, :class:`Tree`, :class:`MLP` or :class:`Module` objects; None makes one cross a partition.
     penalty
-        Default ``NoiseRidge(spread=1.0)``; ``Ridge(l2=0.0)`` for the plain maximum likelihood fit.
+        Default ``NoiseRidge()``, which learns from the release how far to trust it; ``Ridge(l2=0.0)`` for the plain
+        maximum likelihood fit.
     solver
         ``Lbfgs()`` (default) or ``GradientDescent()`` for crosses and trees; ``Training()`` for networks (default
         where a part needs torch).

@@ -18,7 +18,7 @@ from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import Partition
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["CoreModel", "assign_cells", "fit_core", "overall_total"]
+__all__ = ["CoreModel", "assign_cells", "fit_core", "overall_total", "part_penalty", "typical_curvature"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -109,6 +109,19 @@ def overall_total(partitions: Sequence[Partition], covered: Sequence[int], rows:
     return np.asarray(weights @ totals / weights.sum())
 
 
+def typical_curvature(loss: SemilinearLoss, total: Floats, rows: float) -> float:
+    """Return the loss's second derivative at the overall mean, averaged over targets."""
+    return float(loss.curvature(loss.link((total / rows)[None, :])).mean())
+
+
+def part_penalty(
+    penalty: Penalty, cells: Cells, rows: Floats, *, loss: SemilinearLoss, total: Floats, of: float
+) -> Penalty:
+    """Return the penalty as it fits one part, from its cells' totals and rows."""
+    gaps = cells.domain.totals - rows[:, None] * (total / of)
+    return penalty.fitted(typical_curvature(loss, total, of) * rows, cells.noise, gaps)
+
+
 def fit_core(
     cells: Sequence[Cells],
     assigned: Ints,
@@ -182,10 +195,11 @@ def _problem(
     offset: Floats | None = None,
 ) -> CrossProblem:
     crosses = [j for j, one in enumerate(cells) if not isinstance(one.part, Tree)]
-    typical = float(loss.curvature(loss.link((total / weights.sum())[None, :])).mean())
-    strengths = [
-        penalty.strengths(typical * _rows_of(distinct[:, j], weights, len(cells[j])), cells[j].noise) for j in crosses
-    ]
+    strengths = []
+    for j in crosses:
+        inside = _rows_of(distinct[:, j], weights, len(cells[j]))
+        fitted = part_penalty(penalty, cells[j], inside, loss=loss, total=total, of=weights.sum())
+        strengths.append(fitted.strengths(typical_curvature(loss, total, weights.sum()) * inside, cells[j].noise))
     return CrossProblem(
         loss=loss,
         cells=distinct[:, crosses],
@@ -212,6 +226,17 @@ def _boost(
     offset = np.zeros_like(f)
     read = {j: (columns_of(cells[j]), codes_of_cells(cells[j], columns_of(cells[j]))) for j in trees}
     parts: dict[int, Tree] = {j: one.part for j, one in enumerate(cells) if isinstance(one.part, Tree)}
+    penalties = {
+        j: part_penalty(
+            penalty,
+            cells[j],
+            _rows_of(distinct[:, j], problem.weights, len(cells[j])),
+            loss=problem.loss,
+            total=problem.total,
+            of=problem.weights.sum(),
+        )
+        for j in trees
+    }
     plan = [(r, j) for r in range(max(part.rounds for part in parts.values())) for j in trees if r < parts[j].rounds]
     for done, (_, j) in enumerate(plan, start=1):
         columns, codes = read[j]
@@ -223,7 +248,7 @@ def _boost(
             rows=_rows_of(cell, problem.weights, count),
             gradient=_sum(problem, problem.loss.mean(f), cell, count) - cells[j].domain.totals,
             curvature=_sum(problem, problem.loss.curvature(f), cell, count),
-            penalty=penalty,
+            penalty=penalties[j],
         )
         step = np.vstack([tree.predict(codes), np.zeros((1, f.shape[1]))])[cell]  # cell -1: the last row, no step
         f += step

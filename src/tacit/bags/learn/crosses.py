@@ -106,6 +106,25 @@ class CrossProblem:
             f[known] += table[self.cells[known, j]]
         return f
 
+    def scales(self) -> Floats:
+        """Return one over the square root of each parameter's own curvature: in that scale all bend alike.
+
+        Examples
+        --------
+        >>> from tacit.bags.losses import SquaredLoss
+        >>> problem = CrossProblem(loss=SquaredLoss(), cells=np.array([[0]] * 4), weights=np.ones(4), total=np.ones(1),
+        ...                        totals=[np.ones((1, 1))], strengths=[np.full(1, 12.0)])
+        >>> problem.scales()
+        array([1. , 0.5])
+        """
+        rows = self.weights.sum()
+        typical = self.loss.curvature(self.loss.link((self.total / rows)[None, :])).mean()
+        bends = [np.full(1, typical * rows)]
+        for j, strength in enumerate(self.strengths):
+            inside = np.bincount(self.cells[:, j] + 1, self.weights, minlength=len(strength) + 1)[1:]
+            bends.append(typical * np.maximum(inside, 1) + strength)
+        return np.repeat(np.sqrt(rows / np.concatenate(bends)), self.loss.targets)
+
     def value_and_gradient(self, parameters: Floats) -> tuple[float, Floats]:
         """Return the penalised mean loss, less the mean of c(y), and its gradient.
 
@@ -166,14 +185,20 @@ class Lbfgs:
         >>> Lbfgs().solve(problem, np.zeros(2))[0].round(6)
         array([1., 0.])
         """
+        scale = problem.scales()
+
+        def scaled(z: Floats) -> tuple[float, Floats]:
+            value, gradient = problem.value_and_gradient(scale * z)
+            return value, scale * gradient
+
         found = minimize(
-            problem.value_and_gradient,
-            start,
+            scaled,
+            start / scale,
             jac=True,
             method="L-BFGS-B",
             options={"maxiter": self.steps, "maxfun": 4 * self.steps, "gtol": self.tolerance, "ftol": 0.0},
         )
-        return np.asarray(found.x, dtype=np.float64), int(found.nit)
+        return np.asarray(scale * found.x, dtype=np.float64), int(found.nit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.bags.learn.batches import EncodedRows, batches, encode, vocabulary
 from tacit.bags.learn.cells import Cells
-from tacit.bags.learn.core import overall_total
+from tacit.bags.learn.core import overall_total, part_penalty, typical_curvature
 from tacit.bags.learn.forest import ColumnCodes
 from tacit.bags.learn.modules import PartModules
 from tacit.bags.learn.parts import Cross
@@ -286,12 +286,13 @@ def _targets(
 ) -> BagTargets:
     counts = [_count(rows, i, len(one)) for i, one in enumerate(used)]
     total = overall_total(used, [int(count.sum()) for count in counts], len(rows))
-    typical = float(loss.curvature(loss.link((total / len(rows))[None, :])).mean())
+    typical = typical_curvature(loss, total, len(rows))
     source = tuple(sources.index(one.source) for one in cells)
     strengths: list[torch.Tensor | None] = []
     for one, place in zip(cells, source, strict=True):
         inside = np.bincount(one.cell_of_bag, counts[place], minlength=len(one)).astype(np.float64)
-        strength = penalty.strengths(typical * inside, one.noise) / np.maximum(inside, 1)
+        fitted = part_penalty(penalty, one, inside, loss=loss, total=total, of=len(rows))
+        strength = fitted.strengths(typical * inside, one.noise) / np.maximum(inside, 1)
         strengths.append(_like(strength, like) if strength.any() else None)
     return BagTargets(
         loss=loss,

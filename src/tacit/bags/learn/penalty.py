@@ -13,6 +13,7 @@ from tacit.privacy.errors import InvalidInput
 __all__ = ["NoiseRidge", "Penalty", "Ridge"]
 
 Floats = NDArray[np.float64]
+_LEAST = 1e-3  # curvature of a cell of no rows
 
 
 class Penalty(Protocol):
@@ -24,6 +25,10 @@ class Penalty(Protocol):
     >>> penalty.strengths(np.zeros(2), np.zeros(2))
     array([1., 1.])
     """
+
+    def fitted(self, curvature: Floats, noise: Floats, gaps: Floats, /) -> Penalty:
+        """Return the penalty for one part, from its cells' totals less what the overall mean makes of them."""
+        ...
 
     def strengths(self, curvature: Floats, noise: Floats, /) -> Floats:
         """Return one strength a cell, from the loss's curvature over its rows and its noise variance."""
@@ -45,6 +50,16 @@ class Ridge:
     def __post_init__(self) -> None:
         if not (np.isfinite(self.l2) and self.l2 >= 0):
             raise InvalidInput(f"l2 must be a finite number >= 0, got {self.l2!r}")
+
+    def fitted(self, curvature: Floats, noise: Floats, gaps: Floats, /) -> Ridge:  # noqa: ARG002
+        """Return the same penalty.
+
+        Examples
+        --------
+        >>> Ridge(l2=0.5).fitted(np.ones(1), np.ones(1), np.ones((1, 1)))
+        Ridge(l2=0.5)
+        """
+        return self
 
     def strengths(self, curvature: Floats, noise: Floats, /) -> Floats:  # noqa: ARG002
         """Return ``l2`` for every cell.
@@ -69,7 +84,9 @@ class NoiseRidge:
     Parameters
     ----------
     spread
-        How large the weights are thought to be (standard deviation, in logits for the log loss).
+        How large the weights are thought to be (standard deviation, in logits for the log loss). None estimates it
+        for each part from the release itself, which costs no privacy: a cell's total differs from its rows' share
+        of the overall total by about a w, with variance a + v, so squared differences less a + v tell spread^2.
 
     Examples
     --------
@@ -77,11 +94,28 @@ class NoiseRidge:
     array([ 4., 12.])
     """
 
-    spread: float = 1.0
+    spread: float | None = None
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.spread) and self.spread > 0):
-            raise InvalidInput(f"spread must be a finite number > 0, got {self.spread!r}")
+        if self.spread is not None and not (np.isfinite(self.spread) and self.spread > 0):
+            raise InvalidInput(f"spread must be a finite number > 0 or None, got {self.spread!r}")
+
+    def fitted(self, curvature: Floats, noise: Floats, gaps: Floats, /) -> NoiseRidge:
+        """Return the penalty with the spread that totals show, between 0.05 and 2.
+
+        Examples
+        --------
+        >>> rng = np.random.default_rng(0)
+        >>> a, v = np.full(2000, 30.0), np.full(2000, 50.0)
+        >>> gaps = a * rng.normal(scale=0.4, size=2000) + rng.normal(scale=np.sqrt(a + v))
+        >>> round(NoiseRidge().fitted(a, v, gaps[:, None]).spread, 1)
+        0.4
+        """
+        if self.spread is not None:
+            return self
+        weight = 1 / np.maximum(curvature + noise, _LEAST) ** 2
+        found = weight @ (np.mean(gaps**2, axis=1) - curvature - noise) / max(weight @ curvature**2, _LEAST)
+        return NoiseRidge(spread=float(np.sqrt(np.clip(found, 0.05**2, 2.0**2))))
 
     def strengths(self, curvature: Floats, noise: Floats, /) -> Floats:
         """Return (1 + v/a)/spread^2 for each cell.
@@ -92,4 +126,4 @@ class NoiseRidge:
         array([2.])
         """
         # an empty cell has no curvature: it is held at 0 all the more
-        return np.asarray((1 + noise / np.maximum(curvature, 1e-3)) / self.spread**2)
+        return np.asarray((1 + noise / np.maximum(curvature, _LEAST)) / (self.spread or 1.0) ** 2)
