@@ -10,6 +10,7 @@ from tacit.labels.learn.correction import (
     symmetric_cross_entropy,
 )
 from tacit.labels.learn.denoise import AsGiven, Denoise, Forward
+from tacit.labels.learn.keeper import ValidationKeeper
 from tacit.labels.learn.network import ForwardCorrected, Likelihoods, TorchClassifier
 from tacit.labels.learn.regressor import LabelPrivateRegressor
 from tacit.labels.learn.released import ReleasedLabels
@@ -37,6 +38,7 @@ __all__ = [
     "Retrain",
     "RetrainingReport",
     "TorchClassifier",
+    "ValidationKeeper",
     "backward_loss",
     "choose_learner",
     "debiased_accuracy",

@@ -151,7 +151,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self.module_ = self.module(tuple(X.shape[1:]), len(classes))
             self.module_.to(device)
             self.classes_ = classes
-            put: Callable[[NDArray[Any]], torch.Tensor] = partial(torch.as_tensor, device=device)
+            put = partial(torch.as_tensor, device=device)
             self._train(put(X), put(targets), None if weights is None else put(weights))
         return self
 
