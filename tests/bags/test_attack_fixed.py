@@ -71,7 +71,7 @@ def check_cases(cases, *, seed, effort, rows=8, most=1, classes=2, ranged=False)
 
 @pytest.mark.parametrize("points", [4096, 0], ids=["enumerated", "branched"])
 def test_exact_against_brute_force(points):
-    cases = 1000 if points else 200
+    cases = 500 if points else 120
     missed, found = check_cases(cases, seed=points, effort=Effort(points=points))
     assert found > 3 * cases
     assert missed > 0  # the search is not idle
@@ -90,6 +90,50 @@ def test_exact_for_classes(points):
 @pytest.mark.parametrize("points", [4096, 0], ids=["enumerated", "branched"])
 def test_exact_for_ranges(points):
     check_cases(100, seed=3, effort=Effort(points=points), ranged=True)
+
+
+def partitioned_case(rng, *, partitions, rows=8):
+    n = int(rng.integers(2, rows + 1))
+    assigned = [rng.integers(-1 if rng.random() < 0.4 else 0, int(rng.integers(1, 4)), n) for _ in range(partitions)]
+    return membership_of(assigned, bags=[3] * partitions).toarray(), np.repeat(np.arange(partitions), 3)
+
+
+def test_two_partitions_are_decided_at_any_size_by_a_flow():
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        membership, groups = partitioned_case(rng, partitions=2)
+        totals = (membership.T @ rng.integers(0, 2, len(membership)))[:, None]
+        found = labels_from_totals(membership, totals, groups=groups, effort=Effort(variables=0))
+        expected = brute_force(membership, totals, totals, values=2, classes=2)
+        np.testing.assert_array_equal(found.labels, expected)
+        assert not found.undecided.any()
+
+
+@pytest.mark.parametrize(("classes", "rows"), [(2, 8), (3, 6)])
+def test_a_witness_opens_most_of_what_is_open_and_nothing_else(classes, rows):
+    rng = np.random.default_rng(1)
+    opened = could = 0
+    for _ in range(80):
+        membership, groups = partitioned_case(rng, partitions=3, rows=rows)
+        labels = rng.integers(0, classes, len(membership))
+        totals = np.einsum("nb,nt->bt", membership, statistic(labels, classes))
+        found = labels_from_totals(membership, totals, groups=groups, witness=labels, effort=Effort(variables=0))
+        expected = brute_force(membership, totals, totals, values=classes, classes=classes)
+        known = found.known
+        np.testing.assert_array_equal(found.labels[known], expected[known])
+        settled = ~known & ~found.undecided
+        assert np.isnan(expected[settled]).all()
+        opened, could = opened + int(settled.sum()), could + int(np.isnan(expected).sum())
+    assert opened > 0.9 * could
+
+
+def test_a_wrong_witness_is_refused():
+    square = membership_of([[0, 0, 1, 1], [0, 1, 0, 1]], bags=[2, 2])
+    settings = {"groups": [0, 0, 1, 1], "effort": Effort(variables=0)}
+    with pytest.raises(InvalidInput, match="witness must have the published totals"):
+        labels_from_totals(square, [[1]] * 4, witness=[1, 1, 0, 0], **settings)
+    with pytest.raises(InvalidInput, match="one label for each of 4 rows"):
+        labels_from_totals(square, [[1]] * 4, witness=[1, 1], **settings)
 
 
 def nested():
@@ -121,6 +165,7 @@ def test_the_row_space_finds_what_propagation_does_not():
 
 def test_what_is_too_large_to_search_is_undecided_and_never_guessed():
     membership = membership_of([[0, 0, 1, 1], [0, 1, 0, 1]], bags=[2, 2]).toarray()
+    # without groups it is not known that the bags are two partitions
     found = labels_from_totals(membership, [[1]] * 4, effort=Effort(variables=3))
     assert found.undecided.all()
     assert found.count == 0

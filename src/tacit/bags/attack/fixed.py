@@ -13,6 +13,7 @@ from scipy.sparse import csr_array, vstack
 
 from tacit.bags.attack.components import Effort, Solved, solve
 from tacit.bags.attack.membership import read_totals
+from tacit.bags.attack.openness import settle
 from tacit.bags.attack.propagation import nested_differences
 from tacit.bags.attack.row_space import combinations
 from tacit.bags.attack.system import Cells, collapse, system_of
@@ -101,6 +102,7 @@ def determined(
     table: object,
     *,
     whole: bool = False,
+    witness: ArrayLike | None = None,
     effort: Effort | None = None,
     progress: Progress = lambda _a, _b: None,
 ) -> Determined:
@@ -108,7 +110,8 @@ def determined(
 
     Bags of one and bags of equal labels are the obvious cases; then come bags that are the rest of a larger one,
     bounds that bags set on each other, the row space of the membership matrix, and in components that are small enough
-    a search of all solutions. Sound always; complete wherever no row is ``undecided``. Noised totals fix nothing.
+    a search of all solutions. Two partitions are decided at any size, by a flow. Sound always; complete wherever no row
+    is ``undecided``. Noised totals fix nothing.
 
     Parameters
     ----------
@@ -119,6 +122,9 @@ def determined(
     whole
         For the squared loss with declared bounds: labels are known to be whole numbers. Otherwise only sums and
         differences of its totals are used, in floating point.
+    witness
+        Labels that have these totals, such as the true ones in an audit. They decide no label: they help to prove that
+        others have the same totals, in components too large to search.
     effort
         How large a component is searched.
     progress
@@ -165,6 +171,7 @@ def determined(
         greatest=high,
         most=int(most) if math.isfinite(most) else int(high.max(initial=0)) + 1,
         groups=published.groups,
+        witness=_shifted(witness, float(lower[0])) if len(published.totals) else None,
         effort=effort,
         progress=progress,
     )
@@ -178,6 +185,7 @@ def labels_from_totals(
     greatest: ArrayLike | None = None,
     most: int = 1,
     groups: ArrayLike | None = None,
+    witness: ArrayLike | None = None,
     effort: Effort | None = None,
     progress: Progress = lambda _a, _b: None,
 ) -> Determined:
@@ -195,6 +203,9 @@ def labels_from_totals(
         The greatest label, for one target.
     groups
         A number for each bag; bags of one group are disjoint (a partition). Default: each bag by itself.
+    witness
+        Labels that have these totals, such as the true ones in an audit. They decide no label: they help to prove that
+        others have the same totals, in components too large to search.
     effort
         How large a component is searched.
     progress
@@ -226,10 +237,14 @@ def labels_from_totals(
     system = system_of(wider, low=np.vstack([low, rest_low]), high=np.vstack([high, rest_high]), most=most)
     solved = solve(system, effort=effort, progress=progress)
     labels = _labels(cells, solved, most=most)
-    decided = solved.decided.reshape(-1, len(cells.sizes)).all(axis=0)
+    undecided = np.isnan(labels) & ~solved.decided.reshape(-1, len(cells.sizes)).all(axis=0)
+    if undecided.any() and np.array_equal(low, high):
+        settled = settle(cells, solved, low, groups=group, most=most, witness=witness)
+        labels = np.where(undecided & settled.fixed, settled.value / cells.sizes, labels)
+        undecided &= ~settled.open & ~settled.fixed
     return Determined(
         labels=labels[cells.of_row],
-        undecided=(np.isnan(labels) & ~decided)[cells.of_row],
+        undecided=undecided[cells.of_row],
         cells=len(cells.sizes),
         components=solved.components,
         searched=solved.searched,
@@ -296,6 +311,10 @@ def _whole_range(lower: float, upper: float) -> float:
     if not (math.isfinite(lower) and math.isfinite(upper)) or lower != round(lower) or upper != round(upper):
         raise InvalidInput(f"whole must stand with declared whole bounds of the loss, got {lower:g} to {upper:g}")
     return upper - lower
+
+
+def _shifted(witness: ArrayLike | None, lower: float) -> Floats | None:
+    return None if witness is None else np.asarray(witness, dtype=np.float64) - lower
 
 
 def _unshifted(found: Determined, by: float) -> Determined:

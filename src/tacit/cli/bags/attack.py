@@ -59,7 +59,7 @@ def attack(
     known = None if truth is None else read_labels(released, truth, label=label)
     rows = load_table(features)
     with show_progress("components") as report:
-        fixed = determined(released, rows, whole=whole, effort=Effort(variables=limit), progress=report)
+        fixed = determined(released, rows, whole=whole, witness=known, effort=Effort(variables=limit), progress=report)
     guesses = _guesses(released, rows, fixed, known, private=(label or released.label, released.label), seed=seed)
     leak = None if guesses is None or known is None else guesses.leak(known)
     right = None if known is None else _right(fixed, known)
