@@ -33,9 +33,11 @@ class Menu:
     Parameters
     ----------
     losses
-        (predictions, labels). The first ``labels`` predictions name one label each with certainty.
+        (predictions, labels). The first predictions name one label each with certainty.
     neutral
         The prediction that costs the same whatever the label; None where the metric has none, as accuracy.
+    unscored
+        Whether the last label stands for a row that the host does not score, so that no prediction names it.
 
     Examples
     --------
@@ -45,6 +47,18 @@ class Menu:
 
     losses: Floats
     neutral: int | None
+    unscored: bool = False
+
+    @property
+    def floating(self) -> bool:
+        """Whether the rows that are not asked for cost an amount that is not known.
+
+        Examples
+        --------
+        >>> Menu(losses=np.eye(2), neutral=None).floating
+        True
+        """
+        return self.neutral is None or self.unscored
 
     @property
     def span(self) -> float:
@@ -103,7 +117,8 @@ def guess_labels(
     check_count(queries, name="queries")
     if not (math.isfinite(deviation) and deviation >= 0):
         raise InvalidInput(f"deviation must be a finite number >= 0, got {deviation!r}")
-    rows = rows_worth_asking(start, queries=queries, deviation=deviation, span=menu.span)
+    asked = start[:, :-1] if menu.unscored else start
+    rows = rows_worth_asking(asked, queries=queries, deviation=deviation, span=menu.span)
     ends = sorted({round(queries * look / _LOOKS) for look in range(1, _LOOKS + 1)} - {0})
     readings: list[Reading] = []
     beliefs = start
@@ -113,7 +128,7 @@ def guess_labels(
             readings.extend(ask([_choose(start, rows, menu, rng) for _ in range(wanted)]))  # keeps what came before
         except OracleError:
             wanted = -1
-        beliefs = label_posterior(readings, start, losses=menu.losses, floating=menu.neutral is None)
+        beliefs = label_posterior(readings, start, losses=menu.losses, floating=menu.floating)
         if progress is not None:
             progress(len(readings), beliefs)
         if wanted < 0:
@@ -191,8 +206,10 @@ def _seen_through(u: Floats, precision: float) -> tuple[Floats, Floats]:
 def _choose(beliefs: Floats, rows: Labels, menu: Menu, rng: np.random.Generator) -> NDArray[np.int8]:
     """Return one of the menu for every row: a likely label at random where it is asked for."""
     choice = np.full(len(beliefs), menu.neutral or 0, dtype=np.int8)  # many are kept: small
+    if menu.unscored:
+        beliefs = beliefs[:, :-1] / beliefs[:, :-1].sum(axis=1, keepdims=True)
     if menu.neutral is None:
-        choice = beliefs[:, : len(menu.losses)].argmax(axis=1).astype(np.int8)
+        choice = beliefs.argmax(axis=1).astype(np.int8)
     if len(rows):
         order = np.argsort(-beliefs[rows], axis=1, kind="stable")
         likely = 1 + (np.sort(beliefs[rows], axis=1)[:, ::-1].cumsum(axis=1)[:, :-1] < 0.98).sum(axis=1)

@@ -224,8 +224,7 @@ class _Host:
             table = np.concatenate([table, np.zeros((len(table), 1))], axis=1)
             share = self.setting.split.public_fraction
             self.prior = np.concatenate([self.prior * share, np.full((self.rows, 1), 1 - share)], axis=1)
-            neutral = None  # a constant that is unknown: how many rows are scored
-        self.menu = Menu(losses=table, neutral=neutral)
+        self.menu = Menu(losses=table, neutral=neutral, unscored=table.shape[1] > classes)
 
     @property
     def scored(self) -> int:

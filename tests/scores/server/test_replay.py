@@ -1,0 +1,138 @@
+"""The replay: the real attack over HTTP against a copy, and a number that means something."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra web is not installed")
+
+from tacit.privacy.errors import InvalidInput
+from tacit.scores.client import Client
+from tacit.scores.protect import Accuracy, Exact, Ladder, Laplace, LogLoss, Rmse, Rounded, Setting, Split, Thresholdout
+from tacit.scores.server import Engine, Settings, Terms
+from tacit.scores.server.assault import assault
+from tacit.scores.server.baseline import feature_prior
+from tacit.scores.server.replay import prior_of, replay_attack, running
+
+ROWS = 120
+TRUTH = np.random.default_rng(0).integers(0, 2, ROWS)
+
+
+def open_engine(folder, setting, *, truth=TRUTH):
+    engine = Engine.open(Settings(folder=folder))
+    features = "id,size\n" + "".join(f"{i},{i % 3}\n" for i in range(len(truth)))
+    labels = "label\n" + "".join(f"{label}\n" for label in truth)
+    terms = Terms(slug="coins", name="Coins", setting=setting)
+    engine.create_competition(terms, features=features.encode(), labels=labels.encode())
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("setting", "submissions", "least"),
+    [
+        (Setting(metric=LogLoss(), policy=Exact()), 100, 1.0),
+        (Setting(metric=Accuracy(), policy=Rounded(decimals=1)), 200, 0.85),
+        (Setting(metric=Rmse(), policy=Laplace(epsilon=5.0)), 150, 0.95),
+    ],
+)
+def test_what_leaks_is_found(tmp_path, setting, submissions, least):
+    engine = open_engine(tmp_path, setting)
+    seen = []
+    found = replay_attack(engine, "coins", submissions=submissions, rng=np.random.default_rng(0), progress=seen.append)
+    assert found.recovered >= least
+    assert found.baseline == (prior_of(engine.board("coins")).argmax(axis=1) == TRUTH).mean()
+    assert not found.passes(0.05)
+    assert 0 < found.submissions <= submissions
+    assert [one.submissions for one in seen] == sorted(one.submissions for one in seen)
+    assert seen[-1].recovered == found.recovered
+    assert engine.teams("coins") == ()
+    assert engine.spend("coins").spent == 0
+    engine.close()
+
+
+def test_a_safe_setting_passes(tmp_path):
+    engine = open_engine(tmp_path, Setting(metric=LogLoss(), policy=Laplace(epsilon=0.001)))
+    found = replay_attack(engine, "coins", submissions=20, rng=np.random.default_rng(0))
+    assert found.submissions == 20
+    assert abs(found.gained) < 0.1
+    engine.close()
+
+
+def test_numbers_of_a_range_cannot_be_replayed(tmp_path):
+    engine = open_engine(tmp_path, Setting(metric=Rmse(upper=3.0), policy=Exact()), truth=TRUTH * 2.5)
+    with pytest.raises(InvalidInput, match="labels must be classes"):
+        replay_attack(engine, "coins", submissions=5, rng=np.random.default_rng(0))
+    engine.close()
+
+
+def test_the_copy_is_reached_over_http_and_keeps_its_budget(tmp_path):
+    engine = open_engine(tmp_path, Setting(metric=Accuracy(), policy=Exact()))
+    with running(engine) as url, Client(url=url) as client:
+        assert client.call("GET", "/competitions/coins")["rows"] == ROWS
+        with pytest.raises(Exception, match="only a team of this competition"):
+            client.submit("coins", TRUTH)
+    engine.close()
+
+
+def simulated(setting, truth, rng):
+    """A host in this process, with the state that a server would keep."""
+    state, public = {}, np.ones(len(truth), dtype=bool)
+    if setting.split.public_fraction < 1:
+        public = setting.split.public_rows(range(len(truth)), key=b"key")
+
+    def submit(predictions):
+        nonlocal state
+        answer = setting.answer(truth, predictions, state=state, rng=rng, public=public)
+        state = answer.state
+        return answer.text
+
+    return submit, public
+
+
+@pytest.mark.parametrize("metric", [Accuracy(), LogLoss()])
+def test_unscored_rows_do_not_mislead(metric):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 300)
+    setting = Setting(metric=metric, policy=Exact(), split=Split(public_fraction=0.5))
+    submit, public = simulated(setting, truth, rng)
+    found = assault(submit, setting, prior=np.full((300, 2), 0.5), submissions=600, rng=rng)
+    assert (found.labels == truth)[public].mean() > 0.95
+    assert (found.labels == truth)[~public].mean() < 0.7
+
+
+def test_a_ladder_with_small_steps_is_climbed():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 200)
+    setting = Setting(metric=Accuracy(), policy=Ladder(step=0.005))
+    submit, _ = simulated(setting, truth, rng)
+    found = assault(submit, setting, prior=np.full((200, 2), 0.5), submissions=1500, rng=rng)
+    assert (found.labels == truth).mean() > (truth == 0).mean() + 0.05  # the first guess is 0 for every row
+
+
+def test_thresholdout_ends_the_attack_with_what_there_is():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 200)
+    setting = Setting(metric=Accuracy(), policy=Thresholdout(epsilon=1.0, threshold=0.0, refreshes=5))
+    submit, _ = simulated(setting, truth, rng)
+
+    def refused(predictions):
+        from tacit.privacy.errors import BudgetExceeded
+        from tacit.scores.attack import OracleError
+
+        try:
+            return submit(predictions)
+        except BudgetExceeded as error:
+            raise OracleError(str(error)) from None
+
+    found = assault(refused, setting, prior=np.full((200, 2), 0.5), submissions=500, rng=rng)
+    assert found.submissions < 500
+
+
+def test_the_baseline_knows_the_features_alone():
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(600, 3))
+    labels = (features[:, 0] > 0).astype(int)
+    assert (feature_prior(features, labels, classes=2).argmax(axis=1) == labels).mean() > 0.95
+    coins = rng.integers(0, 2, 600)  # not to be learnt: a model that had seen its rows would be far above 1/2
+    assert abs((feature_prior(features, coins, classes=2).argmax(axis=1) == coins).mean() - 0.5) < 0.1
+    nothing = feature_prior(np.zeros((600, 0)), coins, classes=2)
+    np.testing.assert_allclose(nothing[0], np.bincount(coins) / 600)
