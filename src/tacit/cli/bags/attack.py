@@ -112,7 +112,7 @@ def _result(
         "advantage": _advantage(guesses, leak),
         "advantage_is": "measured" if leak else "expected",
         "expected_rate": guesses and float(guesses.confidence.mean()),
-        "largest_advantage": guesses and guesses.ceiling,
+        "largest_advantage": guesses.ceiling if guesses and leak else None,
         "leak": leak and leak.to_json(),
         "sentence": str(leak) if leak else None,
     }
@@ -127,18 +127,25 @@ def _advantage(guesses: BagGuesses | None, leak: Leak | None) -> float | None:
 def _print(
     release: BagRelease, fixed: Determined, guesses: BagGuesses | None, leak: Leak | None, right: int | None
 ) -> None:
-    from tacit.privacy.guarantee import Guarantee
-
     typer.echo(f"{release}.")
     checked = f"; {right:,} of them are as the truth has them" if right is not None and fixed.count else ""
     typer.echo(f"{fixed}{checked}.")
     if guesses is None:
         return
-    limit = f"; the guarantee allows an advantage of at most {guesses.ceiling:.3f} under that prior"
     typer.echo(
         f"By the attacker's own count {guesses.confidence.mean():.1%} of the guesses are right, "
-        f"{guesses.prior.max(axis=1).mean():.1%} without the release"
-        f"{limit if isinstance(release.guarantee, Guarantee) else ''}."
+        f"{guesses.prior.max(axis=1).mean():.1%} without the release{_limit(release, guesses, leak)}."
     )
     if leak is not None:
         typer.echo(f"{leak}")
+
+
+def _limit(release: BagRelease, guesses: BagGuesses, leak: Leak | None) -> str:
+    """What the guarantee allows over a rival who knows such rows; what groups tell about everyone is not in it."""
+    from tacit.privacy.guarantee import Guarantee
+
+    if leak is None:
+        return "; with --truth, against a rival who knows what such rows have in common"
+    if not isinstance(release.guarantee, Guarantee):
+        return ""
+    return f"; the guarantee allows an advantage of at most {guesses.ceiling:.3f} under that prior"
