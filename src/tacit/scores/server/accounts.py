@@ -28,7 +28,8 @@ class Accounts:
     >>> import tempfile
     >>> from tacit.privacy import Unit
     >>> accounts = Accounts(f"{tempfile.mkdtemp()}/ledger.db")
-    >>> accounts.open("titanic", ["no", "yes"], budget=Guarantee(unit=Unit.LABEL, epsilon=2.0), split=False, again=False)
+    >>> budget = Guarantee(unit=Unit.LABEL, epsilon=2.0)
+    >>> accounts.open("titanic", ["no", "yes"], budget=budget, split=False, again=False)
     'titanic'
     >>> one = Guarantee(unit=Unit.LABEL, epsilon=1.0)
     >>> accounts.charge("titanic", one, purpose="team 1"), accounts.charge("titanic", one, purpose="team 1")

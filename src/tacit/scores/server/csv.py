@@ -25,8 +25,8 @@ def quote(cell: str) -> str:
 
     Examples
     --------
-    >>> quote("=HYPERLINK(" + "x" * 100), quote("a\\x00")
-    ("'=HYPERLINK(xxxxxxxxx'...", "'a\\\\x00'")
+    >>> quote("=HYPERLINK(" + "x" * 100), quote("a\x00")
+    ("'=HYPERLINK(xxxxxxxxx'...", "'a\\x00'")
     """
     return ascii(cell[:_SHOWN]) + ("..." if len(cell) > _SHOWN else "")
 
@@ -46,8 +46,8 @@ class PredictionReader:
     Examples
     --------
     >>> reader = PredictionReader(columns=("id", "prediction"), index={"a": 0, "b": 1})
-    >>> reader.feed(b"id,prediction\\nb,0.2")
-    >>> reader.feed(b"5\\na,0.5\\n")
+    >>> reader.feed(b"id,prediction\nb,0.2")
+    >>> reader.feed(b"5\na,0.5\n")
     >>> reader.finish()
     array([0.5 , 0.25])
     """
@@ -65,7 +65,7 @@ class PredictionReader:
 
         Examples
         --------
-        >>> PredictionReader(columns=("id", "prediction"), index={"a": 0}).feed(b"id,score\\n")
+        >>> PredictionReader(columns=("id", "prediction"), index={"a": 0}).feed(b"id,score\n")
         Traceback (most recent call last):
         ...
         tacit.privacy.errors.InvalidInput: line 1: the columns must be id,prediction, got 'id,score'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import json
 import re
 import secrets
 import tempfile
@@ -19,18 +18,19 @@ from numpy.typing import ArrayLike
 from sqlalchemy import Connection, RowMapping, func, insert, select, update
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee
 from tacit.scores.protect import Budget, Setting, identify
 from tacit.scores.server import standings
-from tacit.scores.server.accounts import PUBLIC, Accounts
-from tacit.scores.server.board import Board, columns_of
+from tacit.scores.server.accounts import Accounts
+from tacit.scores.server.board import Board
+from tacit.scores.server.competition import COMPETITIONS, describe, find, insert_competition, read_board, setting_of
 from tacit.scores.server.database import Database
-from tacit.scores.server.errors import Conflict, Forbidden, NotFound
+from tacit.scores.server.errors import Conflict, Forbidden
 from tacit.scores.server.files import Features, Labels
 from tacit.scores.server.finals import release_final
 from tacit.scores.server.inspection import Inspector
+from tacit.scores.server.joining import TEAMS, find_invited, insert_team, reserve, team_of
 from tacit.scores.server.labels import Key
-from tacit.scores.server.limits import Limits, Rate
+from tacit.scores.server.limits import Rate
 from tacit.scores.server.records import (
     Anyone,
     Competition,
@@ -45,11 +45,11 @@ from tacit.scores.server.records import (
     Spend,
     Team,
 )
-from tacit.scores.server.reservation import labels_budget, scores_reserved, team_promise
-from tacit.scores.server.schema import COMPETITION, FILE, INVITE, SERVER, SUBMISSION, TEAM
+from tacit.scores.server.reservation import labels_budget, scores_reserved
+from tacit.scores.server.schema import COMPETITION, INVITE, SERVER, SUBMISSION, TEAM
 from tacit.scores.server.settings import Settings
-from tacit.scores.server.submission import Submission, Writer, state_place
-from tacit.scores.server.terms import SLUG, Terms, check_line
+from tacit.scores.server.submission import Submission, Writer
+from tacit.scores.server.terms import Terms, check_line
 from tacit.scores.server.tokens import hash_token, new_token
 
 __all__ = ["Engine"]
@@ -72,7 +72,7 @@ class Engine:
     >>> from tacit.scores.protect import Accuracy, Laplace, Setting
     >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
     >>> terms = Terms(slug="coins", name="Coins", setting=Setting(metric=Accuracy(), policy=Laplace(epsilon=0.5)))
-    >>> _ = engine.create_competition(terms, features=b"size\\n1\\n2\\n3\\n", labels=b"label\\nno\\nyes\\nno\\n")
+    >>> _ = engine.create_competition(terms, features=b"size\n1\n2\n3\n", labels=b"label\nno\nyes\nno\n")
     >>> joined = engine.register(engine.invite("coins"), name="Newcomers")
     >>> score = engine.submit(joined.team, [0, 1, 1]).result()
     >>> score.number, engine.remaining(joined.team).total, engine.spend("coins").spent
@@ -91,7 +91,7 @@ class Engine:
         self._known: dict[bytes, Team] = {}
         self._check_key()
         self._writer = Writer(self._database, key=key, settings=settings, lock=self._lock)
-        self._inspector = Inspector(self._database, board=self._board, lock=self._lock, idle=lambda: self._writer.idle)
+        self._inspector = Inspector(self._database, board=self.board, lock=self._lock, idle=lambda: self._writer.idle)
 
     @classmethod
     def open(cls, settings: Settings) -> Engine:
@@ -163,10 +163,10 @@ class Engine:
             admin = connection.execute(select(SERVER.c.admin)).scalar()
             if admin is not None and hmac.compare_digest(bytes(admin), digest):
                 return Host()
-            row = connection.execute(_TEAMS.where(TEAM.c.token == digest)).mappings().first()
+            row = connection.execute(TEAMS.where(TEAM.c.token == digest)).mappings().first()
         if row is None:
             return Anyone()
-        self._known[digest] = _team(row)
+        self._known[digest] = team_of(row)
         return self._known[digest]
 
     def knows(self, token: str) -> bool:
@@ -198,7 +198,7 @@ class Engine:
         >>> from tacit.scores.protect import Accuracy, Exact, Setting
         >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
         >>> terms = Terms(slug="coins", name="Coins", setting=Setting(metric=Accuracy(), policy=Exact()))
-        >>> engine.create_competition(terms, features=b"size\\n1\\n2\\n", labels=b"label\\nno\\nyes\\n").columns
+        >>> engine.create_competition(terms, features=b"size\n1\n2\n", labels=b"label\nno\nyes\n").columns
         ('id', 'prediction')
         >>> engine.close()
         """
@@ -224,7 +224,7 @@ class Engine:
         """
         code = new_token(_INVITE)
         with self._writing() as connection:
-            competition = _find(connection, slug)
+            competition = find(connection, slug)
             connection.execute(
                 insert(INVITE).values(competition=competition["id"], code=hash_token(code), time=self._now())
             )
@@ -245,27 +245,22 @@ class Engine:
         check_line(name, name="team name", longest=_TEAM_NAME)
         token = new_token(_TEAM)
         with self._writing() as connection:
-            invite, competition = self._invited(connection, code, name)
+            invite, competition = find_invited(connection, hash_token(code), name=name)
+            if self._describe(competition).is_closed(self.settings.clock()):
+                raise Forbidden("the competition is closed")
             setting = self._setting(competition)
-            entry = self._reserve(competition, setting, invite=bytes(invite["code"]))
-            connection.execute(
-                insert(TEAM).values(
-                    competition=competition["id"],
-                    invite=invite["id"],
-                    name=name,
-                    token=hash_token(token),
-                    joined=self._now(),
-                    entry=entry,
-                    reserved=0 if entry is None else scores_reserved(setting),
-                    drawn=0,
-                    used=0,
-                    day="",
-                    used_today=0,
-                    state=self._key.seal(b"{}", place=state_place(invite["id"])),
-                )
+            entry = reserve(self._accounts, competition, setting, invite=bytes(invite["code"]))
+            team = insert_team(
+                connection,
+                invite,
+                name=name,
+                token=hash_token(token),
+                entry=entry,
+                reserved=0 if entry is None else scores_reserved(setting),
+                key=self._key,
+                now=self._now(),
             )
-            row = connection.execute(_TEAMS.where(TEAM.c.invite == invite["id"])).mappings().one()
-        return Registration(team=_team(row), token=token)
+        return Registration(team=team, token=token)
 
     def submit(self, team: Team, predictions: ArrayLike, *, id: str | None = None) -> Future[Score]:
         """Score predictions, (rows,) or (rows, classes) in the features' order; done when the score is on disk.
@@ -277,8 +272,8 @@ class Engine:
         predictions
             Checked here, before anything is queued; labels have no part in the check.
         id
-            The submission's own, up to 64 letters, digits, hyphens and underscores. The same id with the same predictions
-            returns the same score and costs nothing: whoever heard no answer asks again.
+            The submission's own, up to 64 letters, digits, hyphens and underscores. The same id with the same
+            predictions returns the same score and costs nothing: whoever heard no answer asks again.
 
         Raises
         ------
@@ -287,7 +282,11 @@ class Engine:
 
         Examples
         --------
-        See the class.
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     team = engine.register(engine.invite("coins"), name="Newcomers").team
+        ...     engine.submit(team, [0, 1, 1], id="first").result().number
+        1
         """
         if id is not None and not _SUBMISSION_ID.fullmatch(id):
             raise InvalidInput("id must be 1 to 64 letters, digits, hyphens and underscores")
@@ -311,7 +310,10 @@ class Engine:
 
         Examples
         --------
-        See the class.
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.remaining(engine.register(engine.invite("coins"), name="Newcomers").team).total
+        100
         """
         budget = self.board(team.competition).setting.budget
         with self._database.reading() as connection:
@@ -326,7 +328,10 @@ class Engine:
 
         Examples
         --------
-        See the class.
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.own_scores(engine.register(engine.invite("coins"), name="Newcomers").team)
+        ()
         """
         with self._database.reading() as connection:
             return standings.scores(connection, SUBMISSION.c.team == team.id)
@@ -336,32 +341,44 @@ class Engine:
 
         Examples
         --------
-        See the class.
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     [found.slug for found in engine.competitions()]
+        ['coins']
         """
         with self._database.reading() as connection:
-            rows = connection.execute(_COMPETITIONS.order_by(COMPETITION.c.id.desc())).mappings()
-            return tuple(self._competition(row) for row in rows)
+            rows = connection.execute(COMPETITIONS.order_by(COMPETITION.c.id.desc())).mappings()
+            return tuple(self._describe(row) for row in rows)
 
     def competition(self, slug: str) -> Competition:
         """Return a competition, or raise NotFound.
 
         Examples
         --------
-        See the class.
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.competition("coins").rows
+        3
         """
         with self._database.reading() as connection:
-            return self._competition(_find(connection, slug))
+            return self._describe(find(connection, slug))
 
     def board(self, slug: str) -> Board:
         """Return a competition with its labels, for scoring; never for an answer.
 
         Examples
         --------
-        See the class.
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.board("coins")
+        Board(1, 3 rows)
         """
         if slug not in self._boards:
             with self._database.reading() as connection:
-                self._boards[slug] = self._read_board(connection, _find(connection, slug))
+                competition = find(connection, slug)
+                self._boards[slug] = read_board(
+                    connection, competition, setting=self._setting(competition), key=self._key
+                )
         return self._boards[slug]
 
     def features(self, slug: str) -> bytes:
@@ -369,7 +386,10 @@ class Engine:
 
         Examples
         --------
-        See the class.
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.features("coins").decode().split()
+        ['id,size', '0,1', '1,2', '2,3']
         """
         return self.board(slug).features.to_csv()
 
@@ -378,10 +398,13 @@ class Engine:
 
         Examples
         --------
-        See the class.
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.leaderboard("coins")
+        ()
         """
         with self._database.reading() as connection:
-            competition = _find(connection, slug)
+            competition = find(connection, slug)
             return standings.leaderboard(
                 connection, competition["id"], lower=self._setting(competition).metric.lower_is_better
             )
@@ -391,10 +414,13 @@ class Engine:
 
         Examples
         --------
-        See the class.
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.history("coins")
+        ()
         """
         with self._database.reading() as connection:
-            competition = _find(connection, slug)
+            competition = find(connection, slug)
             return standings.scores(connection, TEAM.c.competition == competition["id"], most=most)
 
     def teams(self, slug: str) -> tuple[Team, ...]:
@@ -402,22 +428,28 @@ class Engine:
 
         Examples
         --------
-        See the class.
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.teams("coins")
+        ()
         """
         with self._database.reading() as connection:
-            competition = _find(connection, slug)
-            rows = connection.execute(_TEAMS.where(TEAM.c.competition == competition["id"]).order_by(TEAM.c.id))
-            return tuple(map(_team, rows.mappings()))
+            competition = find(connection, slug)
+            rows = connection.execute(TEAMS.where(TEAM.c.competition == competition["id"]).order_by(TEAM.c.id))
+            return tuple(map(team_of, rows.mappings()))
 
     def flags(self, slug: str) -> tuple[Flag, ...]:
         """Return what the checks found in submissions, newest first; for the host alone.
 
         Examples
         --------
-        See the class.
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.flags("coins")
+        ()
         """
         with self._database.reading() as connection:
-            return standings.flags(connection, _find(connection, slug)["id"])
+            return standings.flags(connection, find(connection, slug)["id"])
 
     def wait_for_inspection(self) -> None:
         """Return when every submission so far was looked at.
@@ -435,10 +467,13 @@ class Engine:
 
         Examples
         --------
-        See the class.
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.spend("coins").budget
+        2000.0
         """
         with self._database.reading() as connection:
-            competition = _find(connection, slug)
+            competition = find(connection, slug)
             mine = TEAM.c.competition == competition["id"]
             scores = int(connection.execute(select(func.coalesce(func.sum(TEAM.c.used), 0)).where(mine)).scalar_one())
         promise = self._setting(competition).policy.guarantee_per_score
@@ -458,16 +493,19 @@ class Engine:
     def finish(self, slug: str) -> tuple[FinalPlace, ...]:
         """Release the final ranking, once; afterwards return the same.
 
-        Each team's best submission is scored on the private rows; without a split the leaderboard as it stands is final.
-        A competition with a closing date is finished after it, one without is closed by this.
+        Each team's best submission is scored on the private rows; without a split the leaderboard as it stands is
+        final. A competition with a closing date is finished after it, one without is closed by this.
 
         Examples
         --------
-        See the class.
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.finish("coins"), engine.competition("coins").finished
+        ((), True)
         """
         board = self.board(slug)
         with self._writing() as connection:
-            competition = _find(connection, slug, lock=True)
+            competition = find(connection, slug, lock=True)
             closes = competition["closes"]
             if competition["finished"] is None:
                 if closes is not None and self.settings.clock() < datetime.fromisoformat(closes):
@@ -480,10 +518,13 @@ class Engine:
 
         Examples
         --------
-        See the class.
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.final("coins")
+        ()
         """
         with self._database.reading() as connection:
-            return standings.final(connection, _find(connection, slug)["id"])
+            return standings.final(connection, find(connection, slug)["id"])
 
     @contextmanager
     def copy_for_replay(self, slug: str, *, budget: Budget | None = None) -> Iterator[Engine]:
@@ -495,11 +536,15 @@ class Engine:
 
         Examples
         --------
-        See the class.
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     with engine.copy_for_replay("coins") as copy:
+        ...         copy.competition("coins").name
+        'Coins (copy)'
         """
         board = self.board(slug)
         with self._database.reading() as connection:
-            competition = _find(connection, slug)
+            competition = find(connection, slug)
         terms = Terms(
             slug=slug,
             name=f"{competition['name']} (copy)"[:_TEAM_NAME],
@@ -521,109 +566,29 @@ class Engine:
 
     def _insert(self, terms: Terms, features: Features, labels: Labels, names: list[str]) -> None:
         """Store a competition; its labels are known to the ledger first."""
-        setting = terms.setting
-        budget = labels_budget(setting, teams=terms.most_teams, delta=terms.delta)
+        budget = labels_budget(terms.setting, teams=terms.most_teams, delta=terms.delta)
         with self._writing() as connection:
-            if connection.execute(_COMPETITIONS.where(COMPETITION.c.slug == terms.slug)).first() is not None:
+            if connection.execute(COMPETITIONS.where(COMPETITION.c.slug == terms.slug)).first() is not None:
                 raise Conflict(f"there is a competition {terms.slug!r} already; choose another slug")
             data_set = None
             if budget is not None:
-                split = setting.split.public_fraction < 1
+                split = not bool(labels.public_rows.all())
                 data_set = self._accounts.open(terms.slug, names, budget=budget, split=split, again=terms.again)
-            connection.execute(
-                insert(COMPETITION).values(
-                    slug=terms.slug,
-                    name=terms.name,
-                    description=terms.description,
-                    setting=json.dumps(setting.to_json()),
-                    opens=_text(terms.opens),
-                    closes=_text(terms.closes),
-                    most_teams=terms.most_teams,
-                    public=terms.public,
-                    delta=terms.delta,
-                    rows=len(labels.codes),
-                    classes=setting.metric.classes,
-                    data_set=data_set,
-                    time=self._now(),
-                    finished=None,
-                )
-            )
-            number = _find(connection, terms.slug)["id"]
-            sealed = self._key.seal(labels.to_bytes(), place=_labels_place(terms.slug))
-            contents = {"features": features.to_csv(), "labels": sealed}
-            connection.execute(
-                insert(FILE),
-                [{"competition": number, "kind": kind, "content": content} for kind, content in contents.items()],
+            insert_competition(
+                connection,
+                terms,
+                features=features,
+                labels=labels,
+                data_set=data_set,
+                key=self._key,
+                now=self._now(),
             )
 
-    def _reserve(self, competition: RowMapping, setting: Setting, *, invite: bytes) -> str | None:
-        """Charge the ledger for all scores that a team can get, before it can get one."""
-        promise = team_promise(setting, delta=competition["delta"])
-        if competition["data_set"] is None or not isinstance(promise, Guarantee):
-            return None
-        purpose = (
-            f"{competition['slug']}: {scores_reserved(setting)} scores of the team with invite {invite.hex()[:16]}"
-        )
-        return self._accounts.charge(competition["data_set"], promise, purpose=purpose, part=PUBLIC)
-
-    def _invited(self, connection: Connection, code: str, name: str) -> tuple[RowMapping, RowMapping]:
-        """Find and lock an unused invite and its competition, with room for a team of this name."""
-        found = connection.execute(select(INVITE).where(INVITE.c.code == hash_token(code)).with_for_update())
-        invite = found.mappings().first()
-        if invite is None:
-            raise NotFound("this invite is not known; ask the host for another one")
-        slug = select(COMPETITION.c.slug).where(COMPETITION.c.id == invite["competition"])
-        competition = _find(connection, connection.execute(slug).scalar_one(), lock=True)
-        mine = TEAM.c.competition == competition["id"]
-        if connection.execute(select(TEAM.c.id).where(TEAM.c.invite == invite["id"])).first() is not None:
-            raise Conflict("this invite was used already; ask the host for another one")
-        if connection.execute(select(TEAM.c.id).where(mine, TEAM.c.name == name)).first() is not None:
-            raise Conflict("another team has this name; choose another one")
-        if self._competition(competition).is_closed(self.settings.clock()):
-            raise Forbidden("the competition is closed")
-        if competition["teams"] >= competition["most_teams"]:
-            raise Forbidden(f"all {competition['most_teams']} places are taken; ask the host")
-        return invite, competition
-
-    def _competition(self, row: RowMapping) -> Competition:
-        setting = self._setting(row)
-        return Competition(
-            slug=row["slug"],
-            name=row["name"],
-            description=row["description"],
-            metric=setting.metric.name,
-            rules=setting.describe(),
-            lower_is_better=setting.metric.lower_is_better,
-            rows=row["rows"],
-            classes=row["classes"],
-            columns=columns_of(setting.metric),
-            per_team=setting.budget.per_team,
-            per_day=setting.budget.per_day,
-            teams=row["teams"],
-            most_teams=row["most_teams"],
-            opens=_moment(row["opens"]),
-            closes=_moment(row["closes"]),
-            public=row["public"],
-            promise=team_promise(setting),
-            finished=row["finished"] is not None,
-        )
+    def _describe(self, row: RowMapping) -> Competition:
+        return describe(row, self._setting(row))
 
     def _setting(self, row: RowMapping) -> Setting:
-        return Setting.from_json(json.loads(row["setting"]), own=self.settings.own_metrics)
-
-    def _board(self, slug: str) -> Board:
-        return self.board(slug)
-
-    def _read_board(self, connection: Connection, competition: RowMapping) -> Board:
-        files = connection.execute(select(FILE).where(FILE.c.competition == competition["id"])).mappings()
-        contents = {row["kind"]: bytes(row["content"]) for row in files}
-        opened = self._key.open(contents["labels"], place=_labels_place(competition["slug"]))
-        return Board(
-            id=competition["id"],
-            setting=self._setting(competition),
-            features=Features.read(contents["features"], limits=_UNLIMITED),
-            labels=Labels.from_bytes(opened),
-        )
+        return setting_of(row, own=self.settings.own_metrics)
 
     def _check_key(self) -> None:
         """Write a known text under the key at the first start, and refuse another key later."""
@@ -644,43 +609,7 @@ class Engine:
             yield connection
 
 
-_UNLIMITED = Limits(rows=2**31, columns=2**31, cell=2**31)
-
-_TEAMS = select(TEAM, COMPETITION.c.slug).join(COMPETITION, TEAM.c.competition == COMPETITION.c.id)
-
-_COMPETITIONS = select(
-    COMPETITION,
-    select(func.count()).where(TEAM.c.competition == COMPETITION.c.id).scalar_subquery().label("teams"),
-)
-
-
-def _find(connection: Connection, slug: str, *, lock: bool = False) -> RowMapping:
-    if not SLUG.fullmatch(slug):  # PostgreSQL takes no text with a zero byte
-        raise NotFound(f"there is no competition {ascii(slug[:64])}")
-    query = _COMPETITIONS.where(COMPETITION.c.slug == slug)
-    row = connection.execute(query.with_for_update(of=COMPETITION) if lock else query).mappings().first()
-    if row is None:
-        raise NotFound(f"there is no competition {ascii(slug[:64])}")
-    return row
-
-
-def _team(row: RowMapping) -> Team:
-    return Team(id=row["id"], competition=row["slug"], name=row["name"], joined=datetime.fromisoformat(row["joined"]))
-
-
 def _check_setting(setting: Setting, *, public: int, private: int) -> None:
     setting.policy.check(setting.metric, rows=public)
     if private:
         (setting.final_policy or setting.policy).check(setting.metric, rows=private)
-
-
-def _labels_place(slug: str) -> str:
-    return f"the labels of {slug}"
-
-
-def _text(moment: datetime | None) -> str | None:
-    return None if moment is None else moment.isoformat()
-
-
-def _moment(text: str | None) -> datetime | None:
-    return None if text is None else datetime.fromisoformat(text)

@@ -29,11 +29,11 @@ class Features:
 
     Examples
     --------
-    >>> features = Features.read(b"age,sex\\n30,m\\n25,f\\n", limits=Limits())
+    >>> features = Features.read(b"age,sex\n30,m\n25,f\n", limits=Limits())
     >>> features.ids, features.names
     (('0', '1'), ('age', 'sex'))
     >>> features.to_csv()
-    b'id,age,sex\\r\\n0,30,m\\r\\n1,25,f\\r\\n'
+    b'id,age,sex\r\n0,30,m\r\n1,25,f\r\n'
     """
 
     ids: tuple[str, ...]
@@ -46,7 +46,7 @@ class Features:
 
         Examples
         --------
-        >>> Features.read(b"id,age\\na,30\\na,25\\n", limits=Limits())
+        >>> Features.read(b"id,age\na,30\na,25\n", limits=Limits())
         Traceback (most recent call last):
         ...
         tacit.privacy.errors.InvalidInput: features: the id 'a' appears twice
@@ -68,7 +68,7 @@ class Features:
         Examples
         --------
         >>> Features(ids=("a",), names=("age",), cells=(("30",),)).to_csv()
-        b'id,age\\r\\na,30\\r\\n'
+        b'id,age\r\na,30\r\n'
         """
         text = io.StringIO()
         writer = csv.writer(text)
@@ -123,7 +123,7 @@ class Labels:
 
         Examples
         --------
-        >>> Labels.read(b"id,label\\nb,1\\na,0\\n", ids=["a", "b"], limits=Limits())
+        >>> Labels.read(b"id,label\nb,1\na,0\n", ids=["a", "b"], limits=Limits())
         ['0', '1']
         """
         header, rows = _table(content, name="labels", limits=limits)

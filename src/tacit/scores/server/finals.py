@@ -21,7 +21,7 @@ __all__ = ["release_final"]
 
 
 def release_final(
-    connection: Connection, board: Board, competition: Mapping[str, Any], *, accounts: Accounts, now: str
+    connection: Connection, board: Board, competition: Mapping[Any, Any], *, accounts: Accounts, now: str
 ) -> None:
     """Store the final ranking inside the caller's transaction, which holds the competition's lock.
 
@@ -54,7 +54,7 @@ def release_final(
     connection.execute(update(COMPETITION).where(COMPETITION.c.id == competition["id"]).values(finished=now))
 
 
-def _charge(board: Board, competition: Mapping[str, Any], *, teams: int, accounts: Accounts) -> None:
+def _charge(board: Board, competition: Mapping[Any, Any], *, teams: int, accounts: Accounts) -> None:
     promise = final_promise(board.setting, teams=teams, delta=competition["delta"])
     if teams and competition["data_set"] is not None and isinstance(promise, Guarantee):
         purpose = f"{competition['slug']}: the final ranking of {teams} teams"

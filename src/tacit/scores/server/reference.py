@@ -20,7 +20,8 @@ def reference_page(description: Mapping[str, Any]) -> str:
 
     Examples
     --------
-    >>> page = reference_page({"info": {"title": "A & B"}, "paths": {"/x": {"get": {"summary": "One", "responses": {}}}}})
+    >>> paths = {"/x": {"get": {"summary": "One", "responses": {}}}}
+    >>> page = reference_page({"info": {"title": "A & B"}, "paths": paths})
     >>> "<h1>A &amp; B</h1>" in page, "GET /x" in page
     (True, True)
     """
@@ -42,7 +43,7 @@ def _operations(description: Mapping[str, Any]) -> Iterator[str]:
             yield f"<p>{escape(operation.get('summary', ''))}</p>"
             for kind, content in operation.get("requestBody", {}).get("content", {}).items():
                 yield f"<p>Body, <code>{escape(kind)}</code>:</p>{_fields(content.get('schema', {}), schemas)}"
-            good = next((told for code, told in operation["responses"].items() if code.startswith("2")), {})
+            good: Mapping[str, Any] = next((told for code, told in operation["responses"].items() if code.startswith("2")), {})
             for kind, content in good.get("content", {}).items():
                 yield f"<p>Answer, <code>{escape(kind)}</code>:</p>{_fields(content.get('schema', {}), schemas)}"
 

@@ -30,7 +30,8 @@ _HEADERS = {
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
     "content-security-policy": "default-src 'none'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; "
-    "script-src 'self'; connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+    "script-src 'self'; connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; "
+    "frame-ancestors 'none'",
     "cache-control": "no-store",
 }
 
@@ -121,8 +122,7 @@ class Guard:
             await self._app(scope, counted, answer)
         finally:
             if counted.exceeded:  # whatever the application made of it
-                refusal = _refusal(_too_large(limit), headers={"connection": "close"})
-                await refusal(scope, receive, send)
+                await _refusal(_too_large(limit), headers={"connection": "close"})(scope, receive, send)
 
     def _identify(self, scope: Scope, headers: Headers, engine: Engine) -> None:
         """Count the request and find out whose it is."""

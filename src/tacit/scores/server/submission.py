@@ -175,7 +175,7 @@ class _Group:
         self._changed.add(submission.team)
         return self._record(submission, team, answer, charged=charged)
 
-    def _answer(self, submission: Submission, team: Mapping[str, Any]) -> Answer:
+    def _answer(self, submission: Submission, team: Mapping[Any, Any]) -> Answer:
         setting = submission.board.setting
         earlier = self._remembered.get((team["competition"], submission.digest))
         if earlier is not None and isinstance(setting.policy, _STATELESS):
@@ -186,7 +186,7 @@ class _Group:
         except BudgetExceeded as spent:
             raise BudgetSpent(str(spent)) from None
 
-    def _record(self, submission: Submission, team: Mapping[str, Any], answer: Answer, *, charged: bool) -> Score:
+    def _record(self, submission: Submission, team: Mapping[Any, Any], answer: Answer, *, charged: bool) -> Score:
         row = {
             "team": submission.team,
             "number": team["used"],
@@ -207,7 +207,7 @@ class _Group:
         self._remembered.setdefault((team["competition"], submission.digest), row)
         return score_of(row, team=team["name"])
 
-    def _check_open(self, team: Mapping[str, Any]) -> None:
+    def _check_open(self, team: Mapping[Any, Any]) -> None:
         if team["finished"] is not None:
             raise Forbidden("the competition is finished; nothing was scored")
         for name, moment in (("opens", team["opens"]), ("closes", team["closes"])):
@@ -234,11 +234,11 @@ class _Group:
         rows = self._connection.execute(query.with_for_update(of=TEAM)).mappings()
         return {row["id"]: dict(row) | {"state": self._state(row)} for row in rows}
 
-    def _state(self, row: Mapping[str, Any]) -> dict[str, Any]:
+    def _state(self, row: Mapping[Any, Any]) -> dict[str, Any]:
         opened: dict[str, Any] = json.loads(self._key.open(row["state"], place=state_place(row["invite"])))
         return opened
 
-    def _read_known(self) -> dict[tuple[int, str], Mapping[str, Any]]:
+    def _read_known(self) -> dict[tuple[int, str], Mapping[Any, Any]]:
         """Read earlier submissions with the same ids; ids that the server drew have none."""
         asked = [submission for submission in self._batch if not submission.fresh]
         if not asked:
@@ -251,7 +251,7 @@ class _Group:
         ).mappings()
         return {(row["team"], row["key"]): row for row in rows}
 
-    def _read_remembered(self) -> dict[tuple[int, str], Mapping[str, Any]]:
+    def _read_remembered(self) -> dict[tuple[int, str], Mapping[Any, Any]]:
         """Read the first answers to the same predictions, by any team of the competition."""
         rows = self._connection.execute(
             select(SUBMISSION, TEAM.c.competition)
@@ -268,7 +268,7 @@ class _Group:
         self._connection.execute(insert(PREDICTION), self._contents)
         self._connection.execute(_UPDATE, [self._team_row(self._teams[team]) for team in sorted(self._changed)])
 
-    def _team_row(self, team: Mapping[str, Any]) -> dict[str, Any]:
+    def _team_row(self, team: Mapping[Any, Any]) -> dict[str, Any]:
         plain = json.dumps(team["state"]).encode()
         return {
             "which": team["id"],
@@ -287,7 +287,7 @@ _UPDATE = (
 )
 
 
-def score_of(row: Mapping[str, Any], *, team: str) -> Score:
+def score_of(row: Mapping[Any, Any], *, team: str) -> Score:
     """Return a stored submission as its team sees it."""
     return Score(
         id=row["key"],
