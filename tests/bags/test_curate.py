@@ -18,6 +18,7 @@ from tacit.bags import (
     SquaredLoss,
     curate,
 )
+from tacit.bags.losses import MultiLabel
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import Grid, system_rng
@@ -268,3 +269,13 @@ def test_progress_is_told(frame):
     seen = []
     curate(frame, by=["a", "b"], label="click", loss=LogLoss(), progress=lambda done, rows: seen.append((done, rows)))
     assert seen == [(1, 2), (2, 2)]
+
+
+def test_several_labels_a_row_are_added_up_each_on_its_own(frame):
+    y = np.column_stack([frame["click"], frame["kind"] == 1])
+    table = pa.table({"b": frame["b"], "y": pa.array(y.tolist())})
+    part = curate(table, by=["b"], label="y", loss=MultiLabel(labels=2)).partitions[0]
+    expected = [np.bincount(frame["b"], weights=y[:, k]) for k in range(2)]
+    np.testing.assert_array_equal(part.totals, np.column_stack(expected))
+    with pytest.raises(InvalidInput, match="must hold arrays of 0 and 1, got int64"):
+        curate(frame, by=["b"], label="click", loss=MultiLabel(labels=2))

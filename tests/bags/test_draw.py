@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import chisquare
 
 from tacit.bags import BernoulliDraw, CrossEntropy, GaussianNoise, LaplaceNoise, LogLoss, SquaredLoss, draw
+from tacit.bags.losses import MultiLabel
 from tacit.bags.protect.assignment import assign_rows
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
@@ -137,3 +138,15 @@ def test_truth_values_are_labels():
         pa.table({"y": [True, False, True]}), size=3, bags=1, label="y", loss=LogLoss(), rng=np.random.default_rng(0)
     )
     assert made.random.labels.ravel() == pytest.approx([2 / 3])
+
+
+def test_several_labels_a_row_are_averaged_each_on_its_own():
+    rng = np.random.default_rng(0)
+    y = rng.integers(2, size=(30, 3))
+    table = pa.table({"y": pa.array(y.tolist())})
+    made = draw(table, size=6, bags=5, label="y", loss=MultiLabel(labels=3), rng=rng)
+    np.testing.assert_allclose(made.random.labels, y[made.random.rows].mean(axis=1), atol=1e-12)
+    noised = draw(
+        table, size=6, bags=5, joins=1, label="y", loss=MultiLabel(labels=3), noise=LaplaceNoise(epsilon=1.0), rng=rng
+    )
+    assert noised.mechanism["scales"] == ["3"], "one row moves three entries"

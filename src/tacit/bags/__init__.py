@@ -1,7 +1,7 @@
 """Label totals of groups of rows: protect them, learn from them, attack them."""
 
 from tacit.bags.learn import MLP, AdditiveModel, Cross, Module, RandomBagModel, Tree
-from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SemilinearLoss, SquaredLoss
+from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, PoissonLoss, SemilinearLoss, SquaredLoss
 from tacit.bags.partition import BagRelease, Feature, Partition, RandomBags, read_bags
 from tacit.bags.protect import (
     BernoulliDraw,
@@ -38,6 +38,7 @@ __all__ = [
     "LogLoss",
     "MergeSmall",
     "Module",
+    "MultiLabel",
     "Partition",
     "PoissonLoss",
     "Proportions",

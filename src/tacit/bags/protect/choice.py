@@ -116,7 +116,7 @@ def choose_sets(
         check_labels(rows, label=label, measure=measure)
         read = _read(rows, options, label)  # one query: the rows of a database come in any order
         codes = [_bags_of(read, features) for features in options]
-        values = measure.values(read[label].to_numpy())
+        values = measure.of_column(read[label])
         if payment is not None:
             labels = rows.select(label) if rows.get_backend().name == "duckdb" else None
             payment.charge(promise, labels, purpose="choice of feature sets")

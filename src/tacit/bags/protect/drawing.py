@@ -177,7 +177,7 @@ def draw(
             promise = assumed.for_group(rows=check_count(rows_per_person, name="rows_per_person"))
         if payment is not None:
             payment.charge(promise, rows.select(label), purpose=f"random bags by {noise.name if noise else 'none'}")
-    values = measure.values(column.to_numpy(zero_copy_only=False))
+    values = measure.of_column(column)
     sums = values[chosen].sum(axis=1)
     means, variance = _hide(sums, measure, calibrated, size=size, rng=rng)
     made = RandomBags(

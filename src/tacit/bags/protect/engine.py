@@ -147,9 +147,7 @@ def check_labels(table: ibis.Table, *, label: str, measure: Measure) -> int:
     """
     check_present(label, table.columns, argument="label")
     column = table[label]
-    kind = column.type()
-    if not (kind.is_numeric() or kind.is_boolean()):
-        raise InvalidInput(f"label column {label!r} must hold numbers or truth values, got {kind}; recode it")
+    measure.check_type(column, name=label)
     wrong = measure.loss.violation(column).cast("int64").sum()
     found = _run(table.aggregate(rows=table.count(), missing=column.isnull().cast("int64").sum(), wrong=wrong))
     rows, bad, missing = (int(found[name][0].as_py() or 0) for name in ("rows", "wrong", "missing"))

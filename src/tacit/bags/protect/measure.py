@@ -8,9 +8,10 @@ from fractions import Fraction
 
 import ibis
 import numpy as np
+import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss
+from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, SemilinearLoss
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import Grid
 
@@ -61,6 +62,34 @@ class Measure:
         """
         exactly = self.loss.statistic(labels)
         return exactly if self.grid is None else self.grid.snap(exactly).astype(np.float64)
+
+    def of_column(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
+        """Return the same for an Arrow column of labels.
+
+        Examples
+        --------
+        >>> Measure(loss=MultiLabel(labels=2)).of_column(pa.chunked_array([[[0, 1], [1, 1]]]))
+        array([[0., 1.],
+               [1., 1.]])
+        """
+        nested = isinstance(self.loss, MultiLabel)
+        return self.values(np.array(column.to_pylist()) if nested else column.to_numpy(zero_copy_only=False))
+
+    def check_type(self, column: ibis.Value, *, name: str) -> None:
+        """Raise if a label column is of a type that the loss cannot read.
+
+        Examples
+        --------
+        >>> Measure(loss=LogLoss()).check_type(ibis.table({"y": "string"}).y, name="y")
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: label column 'y' must hold numbers or truth values, got string; recode it
+        """
+        kind = column.type()
+        nested = isinstance(self.loss, MultiLabel)
+        if not (kind.is_array() if nested else kind.is_numeric() or kind.is_boolean()):
+            rule = "arrays of 0 and 1" if nested else "numbers or truth values"
+            raise InvalidInput(f"label column {name!r} must hold {rule}, got {kind}; recode it")
 
     def expressions(self, column: ibis.Value) -> list[ibis.Value]:
         """Return the same as expressions over a column, so that they are added up in the engine.
@@ -115,7 +144,7 @@ def public_grid(loss: SemilinearLoss) -> Grid:
     >>> public_grid(LogLoss()).step, public_grid(SquaredLoss(lower=0.0, upper=10.0)).step
     (Fraction(1, 1), Fraction(1, 128))
     """
-    if isinstance(loss, LogLoss | CrossEntropy):
+    if isinstance(loss, LogLoss | CrossEntropy | MultiLabel):
         return Grid(step=Fraction(1))
     _ = loss.l1
     lower, upper = loss.bounds
@@ -123,4 +152,4 @@ def public_grid(loss: SemilinearLoss) -> Grid:
 
 
 def _is_whole(loss: SemilinearLoss, grid: Grid) -> bool:
-    return grid.step == 1 and isinstance(loss, LogLoss | CrossEntropy)
+    return grid.step == 1 and isinstance(loss, LogLoss | CrossEntropy | MultiLabel)

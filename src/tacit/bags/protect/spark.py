@@ -45,7 +45,14 @@ class SparkEngine:
 
     @contextmanager
     def open(self, source: object) -> Iterator[ibis.Table]:
-        """Give a Parquet file or folder, a table of the catalog, a Spark or an Ibis table as an Ibis table."""
+        """Give a Parquet file or folder, a table of the catalog, a Spark or an Ibis table as an Ibis table.
+
+        Examples
+        --------
+        >>> with SparkEngine().open(ibis.memtable({"x": [1, 2]})) as table:  # an Ibis table stays where it is
+        ...     table.x.sum().execute()
+        3
+        """
         if isinstance(source, ibis.Table):
             yield source
             return
