@@ -15,15 +15,12 @@ from datetime import datetime
 from pathlib import Path
 
 from numpy.typing import ArrayLike
-from sqlalchemy import Connection, RowMapping, func, insert, select, update
+from sqlalchemy import Connection, insert, select, update
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.protect import Budget, Setting, identify
 from tacit.scores.server import standings
-from tacit.scores.server.accounts import Accounts
-from tacit.scores.server.board import Board
-from tacit.scores.server.competition import COMPETITIONS, describe, find, insert_competition, read_board, setting_of
-from tacit.scores.server.database import Database
+from tacit.scores.server.competition import COMPETITIONS, find, insert_competition
 from tacit.scores.server.errors import Conflict, Forbidden
 from tacit.scores.server.files import Features, Labels
 from tacit.scores.server.finals import release_final
@@ -31,22 +28,19 @@ from tacit.scores.server.inspection import Inspector
 from tacit.scores.server.joining import TEAMS, find_invited, insert_team, reserve, team_of
 from tacit.scores.server.labels import Key
 from tacit.scores.server.limits import Rate
+from tacit.scores.server.reading import Reader
 from tacit.scores.server.records import (
     Anyone,
     Competition,
     FinalPlace,
-    Flag,
     Host,
     Identity,
-    Place,
     Registration,
-    Remaining,
     Score,
-    Spend,
     Team,
 )
 from tacit.scores.server.reservation import labels_budget, scores_reserved
-from tacit.scores.server.schema import COMPETITION, INVITE, SERVER, SUBMISSION, TEAM
+from tacit.scores.server.schema import COMPETITION, INVITE, SERVER, TEAM
 from tacit.scores.server.settings import Settings
 from tacit.scores.server.submission import Submission, Writer
 from tacit.scores.server.terms import Terms, check_line
@@ -61,7 +55,7 @@ _HOST, _TEAM, _INVITE = "host", "team", "invite"
 _FREE = Rate(per_minute=60_000_000, burst=1_000_000)
 
 
-class Engine:
+class Engine(Reader):
     r"""The scoring server without HTTP; all methods may be called from any thread.
 
     Who may call what is the caller's to check, with :meth:`identify`: methods that take a :class:`Team` act for that
@@ -81,13 +75,8 @@ class Engine:
     """
 
     def __init__(self, settings: Settings, *, key: Key) -> None:
-        self.settings = settings
-        self._key = key
-        self._database = Database.at(settings.database_location)
-        self._database.prepare()
-        self._accounts = Accounts(settings.ledger_location)
+        super().__init__(settings, key=key)
         self._lock = threading.Lock()  # writers of this process queue here, not inside the database
-        self._boards: dict[str, Board] = {}
         self._known: dict[bytes, Team] = {}
         self._check_key()
         self._writer = Writer(self._database, key=key, settings=settings, lock=self._lock)
@@ -305,152 +294,6 @@ class Engine:
         answer.add_done_callback(lambda _: self._inspector.wake())
         return answer
 
-    def remaining(self, team: Team) -> Remaining:
-        """Return what is left of the team's budget.
-
-        Examples
-        --------
-        >>> from tacit.scores.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.remaining(engine.register(engine.invite("coins"), name="Newcomers").team).total
-        100
-        """
-        budget = self.board(team.competition).setting.budget
-        with self._database.reading() as connection:
-            row = connection.execute(select(TEAM).where(TEAM.c.id == team.id)).mappings().one()
-        today = row["used_today"] if row["day"] == self.settings.clock().date().isoformat() else 0
-        total = max(0, budget.per_team - row["used"])
-        left = None if budget.per_day is None else budget.left(used=row["used"], used_today=today)
-        return Remaining(total=total, today=left)
-
-    def own_scores(self, team: Team) -> tuple[Score, ...]:
-        """Return the team's released scores, oldest first.
-
-        Examples
-        --------
-        >>> from tacit.scores.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.own_scores(engine.register(engine.invite("coins"), name="Newcomers").team)
-        ()
-        """
-        with self._database.reading() as connection:
-            return standings.scores(connection, SUBMISSION.c.team == team.id)
-
-    def competitions(self) -> tuple[Competition, ...]:
-        """Return all competitions, newest first.
-
-        Examples
-        --------
-        >>> from tacit.scores.server.demo import toy
-        >>> with toy() as engine:
-        ...     [found.slug for found in engine.competitions()]
-        ['coins']
-        """
-        with self._database.reading() as connection:
-            rows = connection.execute(COMPETITIONS.order_by(COMPETITION.c.id.desc())).mappings()
-            return tuple(self._describe(row) for row in rows)
-
-    def competition(self, slug: str) -> Competition:
-        """Return a competition, or raise NotFound.
-
-        Examples
-        --------
-        >>> from tacit.scores.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.competition("coins").rows
-        3
-        """
-        with self._database.reading() as connection:
-            return self._describe(find(connection, slug))
-
-    def board(self, slug: str) -> Board:
-        """Return a competition with its labels, for scoring; never for an answer.
-
-        Examples
-        --------
-        >>> from tacit.scores.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.board("coins")
-        Board(1, 3 rows)
-        """
-        if slug not in self._boards:
-            with self._database.reading() as connection:
-                competition = find(connection, slug)
-                self._boards[slug] = read_board(
-                    connection, competition, setting=self._setting(competition), key=self._key
-                )
-        return self._boards[slug]
-
-    def features(self, slug: str) -> bytes:
-        """Return the public features file, a CSV with the column id first.
-
-        Examples
-        --------
-        >>> from tacit.scores.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.features("coins").decode().split()
-        ['id,size', '0,1', '1,2', '2,3']
-        """
-        return self.board(slug).features.to_csv()
-
-    def leaderboard(self, slug: str) -> tuple[Place, ...]:
-        """Return each team's best released score, best first; whether the caller may see it is the caller's check.
-
-        Examples
-        --------
-        >>> from tacit.scores.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.leaderboard("coins")
-        ()
-        """
-        with self._database.reading() as connection:
-            competition = find(connection, slug)
-            return standings.leaderboard(
-                connection, competition["id"], lower=self._setting(competition).metric.lower_is_better
-            )
-
-    def history(self, slug: str, *, most: int = 10_000) -> tuple[Score, ...]:
-        """Return the released scores of all teams, oldest first, the newest ``most`` of them, for the plot.
-
-        Examples
-        --------
-        >>> from tacit.scores.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.history("coins")
-        ()
-        """
-        with self._database.reading() as connection:
-            competition = find(connection, slug)
-            return standings.scores(connection, TEAM.c.competition == competition["id"], most=most)
-
-    def teams(self, slug: str) -> tuple[Team, ...]:
-        """Return the teams, first joined first.
-
-        Examples
-        --------
-        >>> from tacit.scores.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.teams("coins")
-        ()
-        """
-        with self._database.reading() as connection:
-            competition = find(connection, slug)
-            rows = connection.execute(TEAMS.where(TEAM.c.competition == competition["id"]).order_by(TEAM.c.id))
-            return tuple(map(team_of, rows.mappings()))
-
-    def flags(self, slug: str) -> tuple[Flag, ...]:
-        """Return what the checks found in submissions, newest first; for the host alone.
-
-        Examples
-        --------
-        >>> from tacit.scores.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.flags("coins")
-        ()
-        """
-        with self._database.reading() as connection:
-            return standings.flags(connection, find(connection, slug)["id"])
-
     def wait_for_inspection(self) -> None:
         """Return when every submission so far was looked at.
 
@@ -461,34 +304,6 @@ class Engine:
         >>> engine.close()
         """
         self._inspector.drain()
-
-    def spend(self, slug: str) -> Spend:
-        """Return what the labels have spent in the ledger, and how many scores were shown.
-
-        Examples
-        --------
-        >>> from tacit.scores.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.spend("coins").budget
-        2000.0
-        """
-        with self._database.reading() as connection:
-            competition = find(connection, slug)
-            mine = TEAM.c.competition == competition["id"]
-            scores = int(connection.execute(select(func.coalesce(func.sum(TEAM.c.used), 0)).where(mine)).scalar_one())
-        promise = self._setting(competition).policy.guarantee_per_score
-        if competition["data_set"] is None:
-            return Spend(data_set=None, budget=0.0, spent=0.0, left=0.0, delta=0.0, promise=promise, scores=scores)
-        told = self._accounts.statement(competition["data_set"])
-        return Spend(
-            data_set=told.name,
-            budget=told.budget.epsilon,
-            spent=told.spent,
-            left=told.left,
-            delta=told.budget.delta,
-            promise=promise,
-            scores=scores,
-        )
 
     def finish(self, slug: str) -> tuple[FinalPlace, ...]:
         """Release the final ranking, once; afterwards return the same.
@@ -512,19 +327,6 @@ class Engine:
                     raise Forbidden(f"the competition is open until {closes}; finish it afterwards")
                 release_final(connection, board, competition, accounts=self._accounts, now=self._now())
             return standings.final(connection, competition["id"])
-
-    def final(self, slug: str) -> tuple[FinalPlace, ...]:
-        """Return the final ranking, empty before it was released.
-
-        Examples
-        --------
-        >>> from tacit.scores.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.final("coins")
-        ()
-        """
-        with self._database.reading() as connection:
-            return standings.final(connection, find(connection, slug)["id"])
 
     @contextmanager
     def copy_for_replay(self, slug: str, *, budget: Budget | None = None) -> Iterator[Engine]:
@@ -583,12 +385,6 @@ class Engine:
                 key=self._key,
                 now=self._now(),
             )
-
-    def _describe(self, row: RowMapping) -> Competition:
-        return describe(row, self._setting(row))
-
-    def _setting(self, row: RowMapping) -> Setting:
-        return setting_of(row, own=self.settings.own_metrics)
 
     def _check_key(self) -> None:
         """Write a known text under the key at the first start, and refuse another key later."""

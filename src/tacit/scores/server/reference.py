@@ -43,7 +43,8 @@ def _operations(description: Mapping[str, Any]) -> Iterator[str]:
             yield f"<p>{escape(operation.get('summary', ''))}</p>"
             for kind, content in operation.get("requestBody", {}).get("content", {}).items():
                 yield f"<p>Body, <code>{escape(kind)}</code>:</p>{_fields(content.get('schema', {}), schemas)}"
-            good: Mapping[str, Any] = next((told for code, told in operation["responses"].items() if code.startswith("2")), {})
+            answers: Mapping[str, Mapping[str, Any]] = operation["responses"]
+            good = next((told for code, told in answers.items() if code.startswith("2")), {})
             for kind, content in good.get("content", {}).items():
                 yield f"<p>Answer, <code>{escape(kind)}</code>:</p>{_fields(content.get('schema', {}), schemas)}"
 
