@@ -18,6 +18,8 @@ from tacit.scores.server.records import (
 from tacit.scores.server.settings import Settings
 from tacit.scores.server.terms import Terms
 
+from tacit.scores.server.app import create_app, serve  # isort: skip  (its pages import the names above)
+
 __all__ = [
     "Anyone",
     "Competition",
@@ -35,4 +37,6 @@ __all__ = [
     "Spend",
     "Team",
     "Terms",
+    "create_app",
+    "serve",
 ]

@@ -56,12 +56,10 @@ class Competition:
 
     Examples
     --------
-    >>> from tacit.privacy import NoGuarantee
-    >>> Competition(slug="titanic", name="Titanic", description="", metric="log_loss", rules=("Exact scores.",),
-    ...             lower_is_better=True, rows=2201, classes=2, columns=("id", "prediction"), per_team=100,
-    ...             per_day=None, teams=0, most_teams=20, opens=None, closes=None, public=True,
-    ...             promise=NoGuarantee(reason="exact"), finished=False).is_open(datetime(2026, 1, 1))
-    True
+    >>> from tacit.scores.server.demo import toy
+    >>> with toy() as engine:
+    ...     engine.competition("coins").columns
+    ('id', 'prediction')
     """
 
     slug: str
@@ -84,11 +82,27 @@ class Competition:
     finished: bool
 
     def is_open(self, now: datetime) -> bool:
-        """Tell whether submissions are taken at a time."""
+        """Tell whether submissions are taken at a time.
+
+        Examples
+        --------
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.competition("coins").is_open(datetime.now())
+        True
+        """
         return (self.opens is None or self.opens <= now) and not self.is_closed(now)
 
     def is_closed(self, now: datetime) -> bool:
-        """Tell whether the last moment for submissions is over."""
+        """Tell whether the last moment for submissions is over.
+
+        Examples
+        --------
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.competition("coins").is_closed(datetime.now())
+        False
+        """
         return self.finished or (self.closes is not None and self.closes <= now)
 
 
