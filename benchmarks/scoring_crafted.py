@@ -35,8 +35,8 @@ from tacit.scores.protect import FeatureStudy, inspect_submission, sketch_submis
 from tacit.scores.server.baseline import feature_prior
 
 RESULTS = HERE / "results" / "scoring_crafted.json"
-SETS = {"titanic": 2201, "iris": 150, "digits": 1200, "satellite": 1200}
-SEEDS = {"titanic": 3, "iris": 4, "digits": 2, "satellite": 2}
+SETS = {"titanic": 2201, "iris": 150, "digits": 1797, "satellite": 1200}
+SEEDS = {"titanic": 2, "iris": 3, "digits": 1, "satellite": 1}
 
 Host = Callable[[Any], float]
 
@@ -178,7 +178,7 @@ def run(*, quick: bool, note: Callable[[str], None]) -> dict[str, Any]:
     with threadpool_limits(1):
         for name in ("titanic", "iris") if quick else SETS:
             note(f"{name}: attacks")
-            crafted += crafted_rows(name, most=20 if quick else 60, seconds=20, rng=np.random.default_rng(0))
+            crafted += crafted_rows(name, most=20 if quick else 40, seconds=8, rng=np.random.default_rng(0))
             note(f"{name}: honest models")
             honest += honest_rows(name, seeds=1 if quick else SEEDS[name], models=10 if quick else None)
     alarms = [row for row in honest if row["checks"]]

@@ -286,9 +286,7 @@ def main() -> None:
     """Parse, run, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true")
-    parser.add_argument(
-        "--attack-only", action="store_true", help="keep the ranking of the JSON, run the attacks again"
-    )
+    parser.add_argument("--attack-only", action="store_true", help="keep the ranking, run the attacks again")
     parser.add_argument("--page-only", action="store_true", help="make the tables again from the JSON")
     given = parser.parse_args()
     console = Console(stderr=True)

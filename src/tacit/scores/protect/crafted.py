@@ -23,11 +23,13 @@ _NEIGHBOURS = 8
 _SAME = 1e-9  # a probability this near to another is the same
 _CERTAIN = 1e-4  # a row this near to 0 or 1 may be a label that is known already
 _NEUTRAL = 0.5  # share of the other rows at 1/K
-_UNEQUAL = 0.01  # share of rows that differ from the commonest prediction for their features
+_UNEQUAL = 0.01  # share of rows that differ from the middle prediction for their features
+_JITTER = 1e-6  # what binary32 may do to equal rows in other batches, as a share of the predictions' range
 _EXPLAINED = 0.45  # correlation of a prediction with those of its neighbours
-_TIES = (1e-14, 1e-7)  # log-odds this near to the commonest, and not equal to it, are finer than a model's
+_TIES = (1e-13, 1e-8)  # log-odds this near to the commonest are no rounding of binary64 and too fine for binary32
+_OPEN = 1e-3  # nearer to 0 or 1, rounding alone moves log-odds that much
 _FEW = 5  # rows that make a pattern
-_LATTICE = 0.9  # share of log-odds that are whole multiples of one number
+_LATTICE = 0.9  # share of log-odds that are whole multiples of one number, of rows that set a class apart
 _MULTIPLE = 1e-3  # how near to a whole number
 _REPEATED = (0.98, 3)  # share of rows that two files have in common, and how many such files
 _CONSTANT = 100  # rows; models of fewer are often constant
@@ -93,10 +95,11 @@ def inspect_submission(
     """Look for the marks of predictions that were built for an attack.
 
     **constant**: one probability for all rows. **neutral**: of the rows that are not next to certain, more than half
-    at exactly 1/K. **spacing**: log-odds that are whole multiples of one number, or equally spaced over the classes.
-    **precision**: log-odds within 1e-7 of the commonest one and not equal to it. With features, **equal rows**: rows of
-    equal features with unequal predictions; **unexplained**: predictions that a row's nearest neighbours do not share.
-    With earlier files of the team, **repeated**: three or more that are nearly the same file.
+    at exactly 1/K, or fewer where the others set one class apart from equal ones. **spacing**: log-odds that are whole
+    multiples of one number, or equally spaced over the classes. **precision**: log-odds within 1e-8 of the commonest one
+    and not equal to it. With features, **equal rows**: rows of equal features with unequal predictions; **unexplained**:
+    predictions that a row's nearest neighbours do not share. With earlier files of the team, **repeated**: three or more
+    that are nearly the same file.
 
     A finding is a reason to look, never a proof: a team with other features than the host's may be right. An empty
     answer proves nothing either: an attacker who knows the checks can hide in a model's predictions and pay for it
@@ -152,12 +155,17 @@ def _check_values(P: Table, *, classes: int) -> list[Finding]:
 
 
 def _check_neutral(P: Table) -> list[Finding]:
-    open_rows = P.max(axis=1) < 1 - _CERTAIN
-    neutral = int((np.abs(P - 1 / P.shape[1]).max(axis=1) < _SAME).sum())
-    share = neutral / max(1, int(open_rows.sum()))
-    if neutral < _FEW or share <= _NEUTRAL:
+    open_rows = P[P.max(axis=1) < 1 - _CERTAIN]
+    neutral = int((np.ptp(open_rows, axis=1) < _SAME).sum())
+    share = neutral / max(1, len(open_rows))
+    # of three classes or more, rows that set one apart from equal others ask about it: few may then be neutral
+    ordered = np.sort(open_rows, axis=1)
+    apart = np.minimum(ordered[:, -2] - ordered[:, 0], ordered[:, -1] - ordered[:, 1]) < _SAME
+    asking = P.shape[1] > 2 and apart.mean() >= _LATTICE if len(open_rows) else False
+    if neutral < _FEW or (share <= _NEUTRAL and not asking):
         return []
-    reason = f"{neutral} rows are at exactly 1/{P.shape[1]}, {share:.0%} of those that are not next to certain"
+    also = ", and the others set one class apart from equal ones" if asking else ""
+    reason = f"{neutral} rows are at exactly 1/{P.shape[1]}, {share:.0%} of those that are not next to certain{also}"
     return [Finding(check="neutral", reason=reason, measured=share, limit=_NEUTRAL)]
 
 
@@ -195,6 +203,8 @@ def _check_linear(logs: Table) -> list[Finding]:
 
 def _check_precision(P: Table) -> list[Finding]:
     _, first, counts = np.unique(row_keys(P), return_index=True, return_counts=True)
+    if not _OPEN < P[first[counts.argmax()]].min() < 1 - _OPEN:
+        return []
     with np.errstate(divide="ignore", invalid="ignore"):
         odds = np.log(P) - np.log(P[:, :1])
         distance = np.abs(odds - odds[first[counts.argmax()]]).max(axis=1)
@@ -206,16 +216,18 @@ def _check_precision(P: Table) -> list[Finding]:
 
 
 def _check_equal_rows(P: Table, study: FeatureStudy) -> list[Finding]:
-    """Count rows that differ from the commonest prediction of their group."""
-    values, key = np.unique(row_keys(np.round(P / _SAME)), return_inverse=True)
-    pairs, counts = np.unique(study.groups * len(values) + key.reshape(-1), return_counts=True)
-    most = np.zeros(int(study.groups.max()) + 1, dtype=np.int64)
-    np.maximum.at(most, pairs // len(values), counts)
-    unequal = len(P) - int(most.sum())
+    """Count rows that differ from the middle prediction of their group."""
+    sizes = np.bincount(study.groups)
+    middles = np.cumsum(sizes) - sizes + sizes // 2
+    other = np.zeros(len(P), dtype=np.bool_)
+    for column in P.T:
+        middle = column[np.lexsort((column, study.groups))[middles]]
+        other |= np.abs(column - middle[study.groups]) > _JITTER * max(1.0, float(np.ptp(column)))
+    unequal = int(other.sum())
     share = unequal / len(P)
     if unequal < _FEW or share <= _UNEQUAL:
         return []
-    reason = f"{unequal} rows ({share:.1%}) differ from the commonest prediction for the same features"
+    reason = f"{unequal} rows ({share:.1%}) differ from the middle prediction for the same features"
     return [Finding(check="equal rows", reason=reason, measured=share, limit=_UNEQUAL)]
 
 

@@ -64,7 +64,7 @@ class _TableMetric(_RowMetric):
         >>> LogLoss(classes=3).check([[0.33, 0.33, 0.33]], rows=1).round(4)
         array([[0.3333, 0.3333, 0.3333]])
         """
-        two = self.classes == 2 and np.ndim(predictions) == 1
+        two = self.classes == 2 and np.shape(predictions) in ((rows,), (rows, 1))
         given = finite(predictions, rows=rows, columns=None if two else self.classes)
         outside = (given < 0) | (given > 1)
         if outside.any():
