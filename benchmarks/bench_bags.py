@@ -22,9 +22,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tacit.bags import GaussianNoise, LaplaceNoise, LogLoss, curate, make_consistent
-from tacit.bags.protect.curation import Curation
 from tacit.bags.protect.engine import Grouped
 from tacit.bags.protect.measure import Measure, public_grid
+from tacit.bags.protect.plan import Curation
 from tacit.bags.protect.sizes import KeepAll
 from tacit.privacy import Unit
 from tacit.privacy.noise import system_rng

@@ -25,11 +25,11 @@ from tacit.bags import (
     SquaredLoss,
 )
 from tacit.bags.protect.assignment import assign_rows
-from tacit.bags.protect.curation import Curation
 from tacit.bags.protect.drawing import _hide, joined_queries
 from tacit.bags.protect.engine import Grouped, group_rows
 from tacit.bags.protect.measure import Measure, public_grid
 from tacit.bags.protect.noise import Calibrated, Query, check_shares
+from tacit.bags.protect.plan import Curation
 from tacit.data import load_table
 from tacit.privacy import InvalidInput, Unit
 from tacit.privacy.noise import gaussian_scale

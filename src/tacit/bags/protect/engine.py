@@ -179,10 +179,6 @@ def group_rows(table: ibis.Table, *, features: tuple[Feature, ...], label: str, 
     >>> made.keys["age"].to_pylist()
     [None, 0, 1]
     """
-    for feature in features:
-        check_present(feature.name, table.columns, argument="by")
-        if feature.name == label:
-            raise InvalidInput(f"by must not name the label column {label!r}: its values would leave as keys")
     # keys get names of their own: a feature may be called as a column of the result
     keys = [f"key_{i}" for i in range(len(features))]
     inner = table.select(
