@@ -184,12 +184,29 @@ def test_learn_from_private_labels(run, result, ledger):
         "--retrain full --rounds 2",
         "--retrain consensus --stages 2",
         "--retrain confidence --denoise none",
+        "--denoise backward",
         "--estimator trees",
     ],
 )
 def test_learn_by_every_way(result, options):
     with threadpool_limits(1, user_api="openmp"):  # threads on a few rows wait for each other
         document = result(f"{LEARN} {options} --test checked.csv --seed 1")
+    assert document["accuracy"] > 0.7
+
+
+def test_learn_states_the_promise_for_the_person(run):
+    code, out, _ = run(f"{LEARN} --rows-per-person 3 --seed 0")
+    assert code == 0
+    assert "960 rows, epsilon 6 for 3 labels of one person." in out
+
+
+@pytest.mark.parametrize("mechanism", ["prior", "laplace"])
+def test_learn_from_a_release_by_another_mechanism(run, result, mechanism):
+    run(f"{PROTECT} --keep age,city --mechanism {mechanism} --epsilon 3")
+    code, _, err = run("labels learn visits.release.parquet")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "hold_out must be 0 for a release by" in err
+    document = result("labels learn visits.release.parquet --test checked.csv --label ill")
     assert document["accuracy"] > 0.7
 
 
@@ -316,6 +333,9 @@ BAD = [
     (f"{LEARN} --epsilon nan", "epsilon must be a finite number > 0, got nan"),
     (f"{LEARN} --classes no,maybe", "labels must be among the declared classes"),
     (f"{LEARN} --stages 0", "stages must be a whole number >= 1"),
+    (f"{LEARN} --denoise backward --stages 2", "needs a channel with an inverse, so stages=1, got 2"),
+    (f"{LEARN} --rows-per-person 0", "rows_per_person must be a whole number >= 1"),
+    (f"{LEARN} --rows-per-person 2", "is kept for persons of 1 rows"),
     (f"{LEARN} --rounds -1", "rounds must be a whole number >= 0"),
     (f"{LEARN} --test other.csv", "test must have the feature column 'age', its columns are x, ill"),
     (f"{LEARN} --test features.csv", "test's label names no column 'ill'"),

@@ -100,7 +100,7 @@ class TestRecognition:
             model.fit(X, labels, sample_weight=np.ones(7))
         with pytest.raises(ValueError, match="NaN"):
             model.fit(np.full_like(X, np.nan), labels)
-        with pytest.raises(InvalidInput, match="rows must be"):
+        with pytest.raises(InvalidInput, match="rows_per_person must be"):
             learner(ledger, rows_per_person=0).fit(X, labels)
         assert entries(ledger, name) == ()
 

@@ -16,6 +16,7 @@ from tacit.labels.learn.denoise import Denoise, Forward
 from tacit.labels.learn.model import Model, Weights, fit_hard, fit_soft
 from tacit.labels.learn.promise import CLASSES, WEIGHTS, assuming, charge_labels, without_ledger
 from tacit.labels.learn.released import release_of
+from tacit.labels.learn.network.likelihoods import Likelihoods
 from tacit.labels.learn.retrain import Consensus, Retrain, RetrainingReport
 from tacit.labels.learn.stages import Randomized, bind_mechanism, randomize_in_stages, read_release, staged_release
 from tacit.labels.protect.coding import Classes
@@ -48,7 +49,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         1: all labels by ``mechanism``. More: the rows are split at random, and the model of the earlier stages
         gives each later row the prior of :class:`PriorRandomizedResponse`.
     denoise
-        How released labels become targets; default :class:`Forward`. :class:`AsGiven` trains on them as they are.
+        How released labels become targets; default :class:`Likelihoods` for networks, :class:`Forward` for other
+        estimators. :class:`AsGiven` trains on them as they are.
     retrain
         Which rows to train on again, with the model's own predictions; default :class:`Consensus`.
     rounds
@@ -146,6 +148,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         """Find what cannot be done before anything is charged."""
         check_count(self.rounds, name="rounds", least=0)
         check_count(self.stages, name="stages")
+        check_count(self.rows_per_person, name="rows_per_person")
         if self.warm and "warm_start" not in self._base().get_params(deep=False):
             raise InvalidInput(f"warm needs an estimator with warm_start, got {self._base()!r}; leave it False")
 
@@ -209,7 +212,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         targets = self._denoise().targets(
             self._base(), X, likelihood=randomized.likelihood, given=given, sample_weight=weights, rng=rng
         )
-        model = fit_soft(self._base(), X, targets, sample_weight=weights, rng=rng)
+        fit = getattr(self._denoise(), "fit", fit_soft)
+        model: Model = fit(self._base(), X, targets, sample_weight=weights, rng=rng)
         probabilities = model.probabilities(X)
         self._given, self._predicted = given, probabilities.argmax(axis=1)
         self._chosen = np.arange(len(given))
@@ -281,7 +285,9 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         return Consensus() if self.retrain is None else self.retrain
 
     def _denoise(self) -> Denoise:
-        return Forward() if self.denoise is None else self.denoise
+        if self.denoise is None:
+            return Likelihoods() if hasattr(self._base(), "fit_likelihoods") else Forward()
+        return self.denoise
 
 
 _Training = tuple[NDArray[Any], Randomized, Weights]

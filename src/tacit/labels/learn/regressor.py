@@ -168,7 +168,7 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         mechanism = OptimalUnbiased(epsilon=check_epsilon(self.epsilon), values=values, prior=prior)
         more = () if self.bounds is not None else ("the least and the largest label are public",)
         promise = assuming(mechanism.guarantee(), *more, *((WEIGHTS,) if weighted else ()))
-        return mechanism, promise.for_group(rows=self.rows_per_person)
+        return mechanism, promise.for_group(rows=check_count(self.rows_per_person, name="rows_per_person"))
 
     def __getstate__(self) -> dict[str, Any]:
         return without_ledger(super().__getstate__())
