@@ -84,6 +84,7 @@ def _run(engine: object, *, host: str, port: int, token: str | None, as_json: bo
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((host, port))
+        listening.listen(1024)  # from now on connections wait for the server instead of being refused
     except OSError as error:
         raise InvalidInput(f"port {port} of {host} cannot be used: {error.strerror}; choose another --port") from None
     shown = f"[{host}]" if ":" in host else host

@@ -1,0 +1,194 @@
+"""``tacit serve`` and the commands that talk to it: as a host, as a team, and as an auditor with an exit code."""
+
+import builtins
+import json
+import re
+import runpy
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+pytest.importorskip("fastapi", reason="the extra web is not installed")
+
+from tacit.cli.scores import app as scores
+from tacit.cli.serve import app as serve
+from tacit.privacy.errors import TacitError
+from tacit.scores.server import Engine, Settings
+from tacit.scores.server.replay import running
+
+ROWS = 50
+TRUTH = np.random.default_rng(0).integers(0, 2, ROWS)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    engine = Engine.open(Settings(folder=tmp_path_factory.mktemp("server")))
+    with running(engine) as url:
+        yield url, engine
+    engine.close()
+
+
+@pytest.fixture
+def run(server, tmp_path, monkeypatch):
+    """Run ``tacit scores`` as the host; an error that is meant for the user is raised."""
+    url, engine = server
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("TACIT_URL", url)
+    monkeypatch.setenv("TACIT_TOKEN", engine.new_admin_token())
+    Path("f.csv").write_text("id,size\n" + "".join(f"{i},{i % 3}\n" for i in range(ROWS)))
+    Path("y.csv").write_text("id,label\n" + "".join(f"{i},{label}\n" for i, label in enumerate(TRUTH)))
+    Path("p.csv").write_text("id,prediction\n" + "".join(f"{i},{label}\n" for i, label in enumerate(TRUTH)))
+
+    def run(arguments, *, code=0):
+        result = CliRunner().invoke(scores, arguments.split())
+        if result.exception is not None and not isinstance(result.exception, SystemExit):
+            raise result.exception
+        assert result.exit_code == code, result.output
+        return result.stdout
+
+    return run
+
+
+def create(run, engine, slug, options):
+    """Create a competition unless an earlier test did; labels that the ledger knows are not taken twice."""
+    if slug not in {one.slug for one in engine.competitions()}:
+        labels = np.random.default_rng(list(slug.encode())).integers(0, 2, ROWS)
+        Path("y.csv").write_text("label\n" + "".join(f"{label}\n" for label in labels))
+        return run(f"host create {slug} --features f.csv --labels y.csv {options}")
+    return ""
+
+
+def test_a_host_and_a_team_from_the_command_line(run, server, monkeypatch):
+    url, engine = server
+    said = create(run, engine, "exact", "--metric accuracy --policy exact --per-team 5 --name Coins")
+    assert said.startswith(f"Coins: 50 rows, {url}/c/exact\n")
+    assert "A team may make 5 submissions." in said
+    invite = run("host invite --competition exact").strip()
+    token = engine.register(invite, name="Newcomers").token
+    assert run("host teams --competition exact").startswith("Newcomers, joined ")
+    assert json.loads(run("host list --json"))[0]["rows"] == ROWS
+    assert "no guarantee" in run("host spend --competition exact")
+    host = engine.new_admin_token()
+    monkeypatch.setenv("TACIT_TOKEN", token)
+    assert re.match(r"Submission 1 scored [\d.]+\. Left: 4 in all\.\n", run("submit p.csv --competition exact"))
+    document = json.loads(run("submit p.csv --competition exact --json"))
+    assert (document["number"], document["left"]["total"]) == (2, 3)
+    client = runpy.run_path(str(Path(__file__).parents[2] / "examples" / "scores_client.py"))
+    assert client["submit"](url, "exact", token, Path("p.csv").read_bytes())["number"] == 3
+    monkeypatch.setenv("TACIT_TOKEN", host)
+    engine.wait_for_inspection()
+    assert isinstance(json.loads(run("host flags --competition exact --json")), list)
+
+
+def test_an_audit_fails_where_labels_leak(run, server):
+    create(run, server[1], "leaky", "--metric accuracy --policy exact --per-team 40")
+    text = run("audit --competition leaky --max-recovered 0.05", code=1)
+    assert text.startswith("Failed: ")
+    assert "100.0% of 50 labels" in text
+    document = json.loads(run("audit --competition leaky --max-recovered 1 --json"))
+    assert document["passed"]
+    assert document["recovered"] == 1.0
+    assert document["gained"] == document["recovered"] - document["baseline"]
+    assert document["forecast"]["submissions"] <= 40
+
+
+def test_an_audit_passes_where_noise_hides_them(run, server):
+    create(run, server[1], "noised", "--policy laplace:epsilon=0.001 --per-team 10")
+    document = json.loads(run("audit --competition noised --max-recovered 0.15 --submissions 8 --json"))
+    assert document["passed"]
+    assert document["submissions"] == 8
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("audit --competition nowhere", "there is no competition 'nowhere'"),
+        ("audit --competition leaky --max-recovered 2", "max_recovered must be a share from 0 to 1"),
+        ("audit --competition leaky --submissions 0", "submissions"),
+        ("audit --token x --competition leaky", "only the host may do this"),
+        ("audit --url http://127.0.0.1:9", "cannot be reached"),
+        ("audit --url ftp://host", "url must be a server's address"),
+        ("submit nowhere.csv --competition leaky", "nowhere.csv"),
+        ("submit p.csv --competition leaky", "only a team of this competition"),
+        ("submit p.csv --token= --competition leaky", "token must be given"),
+        ("host invite --competition nowhere", "there is no competition"),
+        ("host create x --features f.csv --labels y.csv --metric magic", "metric must be one of"),
+        ("host create x --features f.csv --labels y.csv --policy laplace:epsilon", "policy must have the form"),
+        ("host create x --features f.csv --labels y.csv --policy laplace:epsilon=0", "epsilon must be"),
+        ("host create X! --features f.csv --labels y.csv", "slug"),
+    ],
+)
+def test_refusals_are_one_sentence(run, server, arguments, words):
+    create(run, server[1], "leaky", "--metric accuracy --policy exact --per-team 40")
+    with pytest.raises((TacitError, OSError), match=words) as caught:
+        run(arguments)
+    assert "\n" not in str(caught.value)
+
+
+def test_two_competitions_have_to_be_told_apart(run, server):
+    for slug in ("leaky", "exact"):
+        create(run, server[1], slug, "--metric accuracy --policy exact --per-team 40")
+    with pytest.raises(TacitError, match="competition must be given: the server has"):
+        run("host teams")
+
+
+@pytest.mark.parametrize("missing", ["fastapi", "uvicorn", "cryptography"])
+def test_a_missing_extra_is_named_with_its_remedy(monkeypatch, tmp_path, missing):
+    real = builtins.__import__
+
+    def refuse(name, *rest, **named):
+        if name == missing:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+        return real(name, *rest, **named)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    result = CliRunner().invoke(serve, ["--folder", str(tmp_path / "s")])
+    assert isinstance(result.exception, TacitError)
+    assert "pip install 'tacit[web]'" in str(result.exception)
+    assert missing in str(result.exception)
+    assert not (tmp_path / "s").exists()
+
+
+def test_serve_alone_starts_the_demo_and_stops_when_asked(tmp_path):
+    def start(*options):
+        command = [
+            sys.executable,
+            "-c",
+            "from tacit.cli import main; main()",
+            "serve",
+            "--port",
+            "0",
+            "--json",
+            *options,
+        ]
+        return subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    told = []
+    for _ in range(2):
+        process = start()
+        timer = threading.Timer(120, process.kill)
+        timer.start()
+        told.append(json.loads(process.stdout.readline()))
+        from tacit.scores.client import Client
+
+        with Client(url=told[-1]["url"], token=told[0]["token"]) as client:
+            assert client.call("GET", "/competitions/titanic/teams") == []
+        process.send_signal(signal.SIGINT)
+        process.wait(timeout=60)
+        timer.cancel()
+        assert "Traceback" not in process.stderr.read()
+    assert told[0]["competitions"] == told[1]["competitions"] == ["titanic"]
+    assert told[1]["token"] is None  # shown once
+
+
+def test_a_port_in_use_is_said(server, tmp_path):
+    port = server[0].rpartition(":")[2]
+    result = CliRunner().invoke(serve, ["--folder", str(tmp_path / "s"), "--port", port, "--no-demo"])
+    assert isinstance(result.exception, TacitError)
+    assert f"port {port}" in str(result.exception)
