@@ -391,6 +391,26 @@ class TestLedger:
         assert engine.spend("again").spent == 5.0
         assert engine.spend("again").budget == 100.0
 
+    def test_another_split_of_known_labels_charges_them_all(self, engine, make, join, settings):
+        rules = setting(Laplace(epsilon=0.5), split=Split(public_fraction=0.5))
+        make(engine, setting=rules, most_teams=2)
+        join(engine)
+        make(engine, slug="again", again=True, setting=rules, most_teams=2)
+        engine.submit(join(engine, "again").team, guess(0)).result()
+        engine.finish("again")
+        told = Ledger.open(settings.ledger_location).statement("coins")
+        assert {part.name: part.spent for part in told.parts} == {"public": 5.5, "private": 3.0}
+        assert told.budget.epsilon == 5.0 + 6.0
+
+    def test_a_kill_before_a_competition_is_stored_leaves_its_labels_usable(self, engine, make, join, monkeypatch):
+        with monkeypatch.context() as patched:
+            patched.setattr("tacit.scores.server.engine.insert_competition", lambda *_, **__: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                make(engine)
+        make(engine, most_teams=1)
+        join(engine)
+        assert engine.spend("coins").left == 0
+
     def test_a_delta_makes_many_scores_cheaper(self, engine, make, join):
         rules = setting(Laplace(epsilon=0.01), budget=Budget(per_team=100, per_day=None))
         make(engine, setting=rules, delta=1e-6, most_teams=5)

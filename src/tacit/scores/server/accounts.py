@@ -29,7 +29,7 @@ class Accounts:
     >>> from tacit.privacy import Unit
     >>> accounts = Accounts(f"{tempfile.mkdtemp()}/ledger.db")
     >>> budget = Guarantee(unit=Unit.LABEL, epsilon=2.0)
-    >>> accounts.open("titanic", ["no", "yes"], budget=budget, split=False, again=False)
+    >>> accounts.open("titanic", ["no", "yes"], budget=budget, split=False)
     'titanic'
     >>> one = Guarantee(unit=Unit.LABEL, epsilon=1.0)
     >>> accounts.charge("titanic", one, purpose="team 1"), accounts.charge("titanic", one, purpose="team 1")
@@ -39,20 +39,30 @@ class Accounts:
     def __init__(self, location: str | Path) -> None:
         self._ledger = Ledger.open(location) if Ledger.exists(location) else _create(location)
 
-    def open(self, name: str, labels: Sequence[str], *, budget: Guarantee, split: bool, again: bool) -> str:
-        """Register labels, or find them where they are known; return their name in the ledger."""
-        parts = [Part(name=PUBLIC), Part(name=PRIVATE)] if split else []
+    def knows(self, labels: Sequence[str]) -> Statement | None:
+        """Return what the ledger says about labels that it knows."""
         try:
-            known = self._ledger.identify(list(labels))
+            return self.statement(self._ledger.identify(list(labels)).data_set)
         except LedgerError:
-            return self._ledger.register(list(labels), name=name, budget=budget, parts=parts).name
-        if not again:
+            return None
+
+    def open(self, name: str, labels: Sequence[str], *, budget: Guarantee, split: bool) -> str:
+        """Register labels that the ledger does not know; return their name in the ledger."""
+        parts = [Part(name=PUBLIC), Part(name=PRIVATE)] if split else []
+        return self._ledger.register(list(labels), name=name, budget=budget, parts=parts).name
+
+    def open_again(self, known: Statement, *, budget: Guarantee, again: bool) -> str:
+        """Take labels that the ledger knows: what they spent stays, and their budget grows by what is needed now.
+
+        Labels that were never charged need no word of the host: a server was killed before it stored the competition.
+        """
+        if known.entries and not again:
             raise Conflict(
-                f"these labels are known to the ledger as {known.data_set!r}; what they spent stays spent: "
+                f"these labels are known to the ledger as {known.name!r}; what they spent stays spent: "
                 "allow that with again, or use other labels"
             )
-        self._ledger.set_budget(known.data_set, _together(self.statement(known.data_set).budget, budget))
-        return known.data_set
+        self._ledger.set_budget(known.name, _together(known.budget, budget) if known.entries else budget)
+        return known.name
 
     def charge(self, data_set: str, promise: Promise, *, purpose: str, part: str | None = None) -> str:
         """Charge once for a purpose, and return the entry's id.
@@ -60,14 +70,12 @@ class Accounts:
         Parameters
         ----------
         part
-            Whose labels alone are behind the release, where the data set has such a part; else all are charged.
+            The part that holds all labels behind the release; None: all labels are charged.
         """
         for entry in self.statement(data_set).entries:
             if entry.purpose == purpose and entry.voids is None and entry.voided_by is None:
                 return entry.id
-        names = {spend.name for spend in self.statement(data_set).parts}
-        parts = [part] if part in names else None
-        return self._ledger.charge(data_set, promise, purpose=purpose, parts=parts).id
+        return self._ledger.charge(data_set, promise, purpose=purpose, parts=None if part is None else [part]).id
 
     def statement(self, data_set: str) -> Statement:
         """Return all that the ledger says about labels."""

@@ -77,6 +77,7 @@ def insert_competition(
     features: Features,
     labels: Labels,
     data_set: str | None,
+    parted: bool,
     key: Key,
     now: str,
 ) -> None:
@@ -95,6 +96,7 @@ def insert_competition(
             rows=len(labels.codes),
             classes=terms.setting.metric.classes,
             data_set=data_set,
+            parted=parted,
             time=now,
             finished=None,
         )

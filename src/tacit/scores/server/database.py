@@ -55,12 +55,17 @@ class Database:
         """
         url = _url_of(location)
         if url.get_backend_name() != "sqlite":
-            engine = create_engine(url, pool_size=8, max_overflow=8, pool_pre_ping=True)
+            engine = create_engine(url, hide_parameters=True, pool_size=8, max_overflow=8, pool_pre_ping=True)
             event.listen(engine, "begin", _begin_postgresql)
             return cls(url.render_as_string(hide_password=True), None, engine)
         file = Path(str(url.database)).absolute()
         engine = create_engine(
-            "sqlite://", poolclass=QueuePool, pool_size=8, max_overflow=8, creator=lambda: _connect_sqlite(file)
+            "sqlite://",
+            hide_parameters=True,  # a message must not quote what was stored
+            poolclass=QueuePool,
+            pool_size=8,
+            max_overflow=8,
+            creator=lambda: _connect_sqlite(file),
         )
         event.listen(engine, "begin", _begin_sqlite)
         return cls(str(url.database), file, engine)

@@ -368,23 +368,31 @@ class Engine(Reader):
 
     def _insert(self, terms: Terms, features: Features, labels: Labels, names: list[str]) -> None:
         """Store a competition; its labels are known to the ledger first."""
-        budget = labels_budget(terms.setting, teams=terms.most_teams, delta=terms.delta)
         with self._writing() as connection:
             if connection.execute(COMPETITIONS.where(COMPETITION.c.slug == terms.slug)).first() is not None:
                 raise Conflict(f"there is a competition {terms.slug!r} already; choose another slug")
-            data_set = None
-            if budget is not None:
-                split = not bool(labels.public_rows.all())
-                data_set = self._accounts.open(terms.slug, names, budget=budget, split=split, again=terms.again)
+            data_set, parted = self._open_account(terms, names, split=not bool(labels.public_rows.all()))
             insert_competition(
                 connection,
                 terms,
                 features=features,
                 labels=labels,
                 data_set=data_set,
+                parted=parted,
                 key=self._key,
                 now=self._now(),
             )
+
+    def _open_account(self, terms: Terms, names: list[str], *, split: bool) -> tuple[str | None, bool]:
+        """Return the labels' name in the ledger, None without a promise, and whether it knows this split as parts."""
+        known = self._accounts.knows(names)
+        parted = split and known is None
+        budget = labels_budget(terms.setting, teams=terms.most_teams, delta=terms.delta, parted=parted)
+        if budget is None:
+            return None, False
+        if known is not None:
+            return self._accounts.open_again(known, budget=budget, again=terms.again), False
+        return self._accounts.open(terms.slug, names, budget=budget, split=split), parted
 
     def _check_key(self) -> None:
         """Write a known text under the key at the first start, and refuse another key later."""

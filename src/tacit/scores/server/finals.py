@@ -58,7 +58,8 @@ def _charge(board: Board, competition: Mapping[Any, Any], *, teams: int, account
     promise = final_promise(board.setting, teams=teams, delta=competition["delta"])
     if teams and competition["data_set"] is not None and isinstance(promise, Guarantee):
         purpose = f"{competition['slug']}: the final ranking of {teams} teams"
-        accounts.charge(competition["data_set"], promise, purpose=purpose, part=PRIVATE)
+        part = PRIVATE if competition["parted"] else None
+        accounts.charge(competition["data_set"], promise, purpose=purpose, part=part)
 
 
 def _final_answer(connection: Connection, board: Board, team: int, score: Score) -> Answer:

@@ -53,7 +53,8 @@ def reserve(accounts: Accounts, competition: RowMapping, setting: Setting, *, in
     if competition["data_set"] is None or not isinstance(promise, Guarantee):
         return None
     purpose = f"{competition['slug']}: {scores_reserved(setting)} scores of the team with invite {invite.hex()[:16]}"
-    return accounts.charge(competition["data_set"], promise, purpose=purpose, part=PUBLIC)
+    part = PUBLIC if competition["parted"] else None
+    return accounts.charge(competition["data_set"], promise, purpose=purpose, part=part)
 
 
 def insert_team(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from fractions import Fraction
+
 from tacit.privacy.compose import compose
 from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.rounding import exact, round_up
@@ -51,10 +54,11 @@ def final_promise(setting: Setting, *, teams: int, delta: float = 0.0) -> Promis
     return _times(policy.guarantee_per_score, teams, delta=delta)
 
 
-def labels_budget(setting: Setting, *, teams: int, delta: float = 0.0) -> Guarantee | None:
+def labels_budget(setting: Setting, *, teams: int, delta: float = 0.0, parted: bool = True) -> Guarantee | None:
     """Return what the labels may spend in all: as many teams as may join, and the final ranking; None: no promise.
 
-    A label is either behind the leaderboard or behind the final ranking, so the larger of the two counts.
+    A label is either behind the leaderboard or behind the final ranking, so the larger of the two counts; both count
+    where the ledger does not know the parts.
 
     Examples
     --------
@@ -67,6 +71,8 @@ def labels_budget(setting: Setting, *, teams: int, delta: float = 0.0) -> Guaran
     if setting.split.public_fraction < 1:
         counts.append((policy.guarantee_per_score, teams))
     needs = [_sum(promise, count, delta=delta) for promise, count in counts if isinstance(promise, Guarantee)]
+    if not parted and needs:
+        return replace(needs[0], epsilon=round_up(sum((exact(need.epsilon) for need in needs), Fraction(0))), loss=None)
     return max(needs, key=lambda need: need.epsilon, default=None)
 
 

@@ -62,10 +62,11 @@ COMPETITION = Table(
     _count("rows"),
     _count("classes"),
     _text("data_set", nullable=True),
+    Column("parted", Boolean, nullable=False),
     _text("time"),
     _text("finished", nullable=True),
 )
-"""``data_set`` is the labels' name in the ledger."""
+"""``data_set`` is the labels' name in the ledger, ``parted`` whether its parts there are this competition's split."""
 
 FILE = Table(
     "server_file",

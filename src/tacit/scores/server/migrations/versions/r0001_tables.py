@@ -27,6 +27,7 @@ def upgrade() -> None:
         _count("rows"),
         _count("classes"),
         _text("data_set", nullable=True),
+        sa.Column("parted", sa.Boolean, nullable=False),
         _text("time"),
         _text("finished", nullable=True),
     )
