@@ -9,6 +9,7 @@ from fastapi.testclient import TestClient
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.server import Engine, Limits, Rate
 from tacit.scores.server.app import create_app
+from tacit.scores.server.journal import JsonLines
 from tacit.scores.server.limits import RateLimit
 
 API = "/api/v1"
@@ -116,7 +117,7 @@ def test_the_log_has_routes_and_nothing_of_a_request(client, sqlite_engine, make
         client.get(f"{API}/competitions/coins/budget?secret=query", headers=headers)
         client.get(f"{API}/competitions/zq-path", headers=headers)
         client.get("/nothing/zq-path")
-    told = caplog.text
+    told = "\n".join(JsonLines().format(record) for record in caplog.records)
     assert '"route": "/api/v1/competitions/{slug}/budget"' in told
     assert '"who": "team 1"' in told
     assert '"status": 404' in told

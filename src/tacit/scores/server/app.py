@@ -18,6 +18,7 @@ from tacit.privacy.errors import BudgetExceeded, InvalidInput, LedgerError, Taci
 from tacit.scores.server.api import router
 from tacit.scores.server.engine import Engine
 from tacit.scores.server.errors import ServerError
+from tacit.scores.server.journal import write_log
 from tacit.scores.server.pages import add_pages
 from tacit.scores.server.reference import reference_page
 from tacit.scores.server.security import Guard
@@ -73,17 +74,28 @@ def create_app(source: Settings | Engine) -> FastAPI:
     return app
 
 
-def serve(source: Settings | Engine, *, host: str = "127.0.0.1", port: int = 8000) -> None:
+def serve(source: Settings | Engine, *, host: str = "127.0.0.1", port: int = 8000, log: bool = True) -> None:
     """Run the application until it is asked to stop; requests under way and all that is queued are finished.
+
+    Parameters
+    ----------
+    source
+        As for :func:`create_app`.
+    host, port
+        Where to listen; the default is reached from this machine alone.
+    log
+        Whether each request writes one line of JSON to standard error.
 
     Examples
     --------
     >>> import inspect
     >>> list(inspect.signature(serve).parameters)
-    ['source', 'host', 'port']
+    ['source', 'host', 'port', 'log']
     """
     import uvicorn
 
+    if log:
+        write_log()
     config = uvicorn.Config(
         create_app(source),
         host=host,
@@ -91,6 +103,7 @@ def serve(source: Settings | Engine, *, host: str = "127.0.0.1", port: int = 800
         access_log=False,  # uvicorn's has whole paths; ours has routes
         log_level="warning",
         server_header=False,
+        limit_concurrency=1_000,
         timeout_graceful_shutdown=30,
     )
     uvicorn.Server(config).run()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 from collections.abc import Callable
@@ -94,7 +93,8 @@ class Guard:
         try:
             await self._guarded(scope, receive, answer)
         finally:
-            _log.info(_line(scope, status=status, seconds=perf_counter() - began))
+            fields = _fields(scope, status=status, seconds=perf_counter() - began)
+            _log.info("request %s", fields, extra={"fields": fields})
 
     async def _guarded(self, scope: Scope, receive: Receive, send: Send) -> None:
         engine = self._engine()
@@ -171,18 +171,17 @@ def _refusal(refusal: TooLarge | TooManyRequests, *, headers: dict[str, str]) ->
     return JSONResponse({"error": str(refusal)}, status_code=refusal.status, headers=headers)
 
 
-def _line(scope: Scope, *, status: int, seconds: float) -> str:
+def _fields(scope: Scope, *, status: int, seconds: float) -> dict[str, object]:
     route: Any = scope.get("route")
     who = scope.get("state", {}).get("identity")
     name = {Host: "host", Team: "team"}.get(type(who), "anyone")
-    record = {
+    return {
         "method": scope["method"] if scope["method"] in _METHODS else "other",
         "route": getattr(route, "path", "none"),
         "status": status,
         "milliseconds": round(1000 * seconds, 1),
         "who": f"team {who.id}" if isinstance(who, Team) else name,
     }
-    return json.dumps(record)
 
 
 _METHODS = ("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS")
