@@ -14,6 +14,7 @@ from typing import Any
 
 from benchmarks.__main__ import describe_machine
 from benchmarks.labels_accuracy.cells import Cell, measure, plan
+from benchmarks.labels_accuracy.problems import PROBLEMS
 from benchmarks.labels_accuracy.tables import write_tables
 from tacit.privacy.files import write_atomically
 
@@ -27,7 +28,9 @@ def main(arguments: list[str] | None = None) -> None:
         write_tables(PAGE, sorted(RESULTS.parent.glob("labels_accuracy*.json")))
         return
     document = _read(options.out, quick=options.quick)
-    wanted = plan(options.sets.split(","), [float(e) for e in options.epsilons.split(",")], options.seeds)
+    sets, learners = options.sets.split(","), options.learners.split(",")
+    problems = [p for p in PROBLEMS if p.set in sets and p.learner in learners]
+    wanted = plan(problems, [float(e) for e in options.epsilons.split(",")], options.seeds)
     missing = [cell for cell in wanted if cell.key not in document["cells"]]
     for number, (cell, row) in enumerate(_measure_all(missing, quick=options.quick, jobs=options.jobs), start=1):
         print(f"{number}/{len(missing)} {cell.key} {row['accuracy']:.4f} in {row['seconds']:.1f} s", file=sys.stderr)
@@ -38,6 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.labels_accuracy", description=__doc__)
     parser.add_argument("--sets", default="digits,adult,mnist", help="which of digits, adult, mnist")
+    parser.add_argument("--learners", default="logistic,perceptron,trees,cnn", help="which of them")
     parser.add_argument("--epsilons", default="0.5,1,2,3")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=RESULTS, help="JSON; cells it holds already are not run again")

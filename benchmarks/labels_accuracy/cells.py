@@ -33,10 +33,10 @@ class Cell:
         return f"{self.problem}/{self.method}/{'none' if self.epsilon is None else f'{self.epsilon:g}'}/{self.seed}"
 
 
-def plan(sets: Sequence[str], epsilons: Sequence[float], seeds: int) -> Iterator[Cell]:
+def plan(problems: Sequence[Problem], epsilons: Sequence[float], seeds: int) -> Iterator[Cell]:
     """Yield every cell, seed by seed: an interrupted run has whole tables of fewer seeds."""
     for seed in range(seeds):
-        for problem in (p for p in PROBLEMS if p.set in sets):
+        for problem in problems:
             yield Cell(problem=problem.name, method=CLEAN.name, epsilon=None, seed=seed)
             for epsilon in epsilons:
                 for method in METHODS:

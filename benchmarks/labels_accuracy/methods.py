@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.labels_accuracy.problems import Problem
-from tacit.labels import AsGiven, Confidence, Consensus, Forward, ForwardCorrected, Full, Likelihoods
+from tacit.labels import AsGiven, Confidence, Consensus, Forward, Full, Likelihoods
 from tacit.labels.learn.network import GeneralisedCrossEntropy, SymmetricCrossEntropy
 
 
@@ -23,19 +23,19 @@ class Method:
 
 
 def _on_network(problem: Problem, _epsilon: float) -> bool:
-    return problem.set == "mnist"
+    return problem.learner in NETWORKS
 
 
 def _off_network(problem: Problem, _epsilon: float) -> bool:
-    return problem.set != "mnist"
+    return problem.learner not in NETWORKS
 
 
 def _network_at_one(problem: Problem, epsilon: float) -> bool:
     return problem.set == "mnist" and epsilon == 1
 
 
+NETWORKS = {"cnn", "perceptron"}
 PLAIN = {"denoise": AsGiven(), "rounds": 0}
-NATIVE = {"loss": ForwardCorrected()}
 
 METHODS = (
     Method(name="rr", words="randomized response, plain", settings=PLAIN),
@@ -53,14 +53,12 @@ METHODS = (
         name="forward_loss",
         words="forward correction, in the loss",
         settings={"denoise": Likelihoods(), "rounds": 0},
-        network=NATIVE,
         applies=_on_network,
     ),
     Method(
         name="forward_loss_consensus",
         words="forward correction, in the loss, and consensus",
         settings={"denoise": Likelihoods(), "retrain": Consensus()},
-        network=NATIVE,
         applies=_on_network,
     ),
     Method(name="default", words="tacit's default"),

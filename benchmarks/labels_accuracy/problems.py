@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.neural_network import MLPClassifier
 
-from benchmarks.labels_accuracy.networks import mnist_network
+from benchmarks.labels_accuracy.networks import digits_network, mnist_network
 
 QUICK_ROWS = 600
-TREE_ROWS = 6000
+TREE_ROWS = 5000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,21 +59,19 @@ def _logistic(*, quick: bool, **_: Any) -> Any:
 
 
 def _trees(*, quick: bool, **_: Any) -> Any:
-    return HistGradientBoostingClassifier(max_iter=10 if quick else 50, early_stopping=False)
-
-
-def _perceptron(*, quick: bool, **_: Any) -> Any:
-    return MLPClassifier((64,), max_iter=5 if quick else 30, early_stopping=False)
+    return HistGradientBoostingClassifier(max_iter=10 if quick else 30, early_stopping=False)
 
 
 PROBLEMS = (
     Problem(set="digits", learner="logistic", words="digits, logistic regression, 1,200 rows", make=_logistic),
-    Problem(set="digits", learner="perceptron", words="digits, one hidden layer of 64, 1,200 rows", make=_perceptron),
+    Problem(
+        set="digits", learner="perceptron", words="digits, one hidden layer of 64, 1,200 rows", make=digits_network
+    ),
     Problem(set="adult", learner="logistic", words="Adult, logistic regression, 32,561 rows", make=_logistic),
     Problem(
         set="adult",
         learner="trees",
-        words=f"Adult, 50 boosted trees, the first {TREE_ROWS:,} of 32,561 rows",
+        words=f"Adult, 30 boosted trees, the first {TREE_ROWS:,} of 32,561 rows",
         make=_trees,
         rows=TREE_ROWS,
     ),

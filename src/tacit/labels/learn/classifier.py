@@ -14,9 +14,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from tacit.labels.learn.denoise import Denoise, Forward
 from tacit.labels.learn.model import Model, Weights, fit_hard, fit_soft
+from tacit.labels.learn.network.likelihoods import Likelihoods
 from tacit.labels.learn.promise import CLASSES, WEIGHTS, assuming, charge_labels, without_ledger
 from tacit.labels.learn.released import release_of
-from tacit.labels.learn.network.likelihoods import Likelihoods
 from tacit.labels.learn.retrain import Consensus, Retrain, RetrainingReport
 from tacit.labels.learn.stages import Randomized, bind_mechanism, randomize_in_stages, read_release, staged_release
 from tacit.labels.protect.coding import Classes

@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Model", "cross_fit", "fit_hard", "fit_soft", "unbalanced"]
+__all__ = ["Model", "cross_fit", "fit_hard", "fit_soft", "fresh_copy", "unbalanced"]
 
 _FAINT = 0.01  # a soft target below this is dropped: it would cost a row and move nothing
 
@@ -75,7 +75,7 @@ def fit_hard(
     if len(np.unique(codes)) == 1:  # randomization can leave one class of a small set
         constant = DummyClassifier(strategy="constant", constant=int(codes[0]))
         return Model(constant.fit(X, codes), classes)
-    learner = _fresh(estimator, rng)
+    learner = fresh_copy(estimator, rng)
     if start is not None and np.array_equal(start.estimator.classes_, np.unique(codes)):
         learner = copy.deepcopy(start.estimator).set_params(warm_start=True)
     extra = {} if sample_weight is None else {"sample_weight": sample_weight}
@@ -105,7 +105,7 @@ def fit_soft(
     """
     K = targets.shape[1]
     if hasattr(estimator, "fit_targets"):
-        return Model(_fresh(estimator, rng).fit_targets(X, targets, sample_weight=sample_weight), K)
+        return Model(fresh_copy(estimator, rng).fit_targets(X, targets, sample_weight=sample_weight), K)
     if not has_fit_parameter(estimator, "sample_weight"):
         return fit_hard(estimator, X, targets.argmax(axis=1), classes=K, rng=rng)
     signed = bool((targets < 0).any())
@@ -189,7 +189,15 @@ def cross_fit(
     return result
 
 
-def _fresh(estimator: Any, rng: np.random.Generator | None) -> Any:  # noqa: ANN401
+def fresh_copy(estimator: Any, rng: np.random.Generator | None) -> Any:  # noqa: ANN401
+    """Return an unfitted copy, seeded where the estimator takes a seed and has none.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> fresh_copy(LogisticRegression(), np.random.default_rng(0)).random_state
+    1826701615
+    """
     fresh = clone(estimator)
     if rng is not None and "random_state" in fresh.get_params(deep=False) and fresh.random_state is None:
         fresh.set_params(random_state=int(rng.integers(2**31)))

@@ -104,9 +104,9 @@ def randomize_in_stages(
             estimator, X[seen], likelihood=likelihood[seen], given=given[seen], sample_weight=weights, rng=rng
         )
         # rounded as it is written down: whoever reads the release finds the same best k
-        priors[now] = fit_soft(unbalanced(estimator), X[seen], targets, sample_weight=weights, rng=rng).probabilities(
-            X[now]
-        )
+        fit = getattr(denoise, "fit", fit_soft)
+        model = fit(unbalanced(estimator), X[seen], targets, sample_weight=weights, rng=rng)
+        priors[now] = model.probabilities(X[now])
         later = PriorRandomizedResponse(epsilon=mechanism.epsilon, prior=priors[now])
         given[now] = later.randomize(codes[now], rng=rng)
         likelihood[now] = later.likelihood(given[now])

@@ -16,7 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tacit.labels.learn.network.extra import load_torch
-from tacit.labels.learn.network.losses import CrossEntropy, Loss
+from tacit.labels.learn.network.losses import CrossEntropy, ForwardCorrected, Loss
 from tacit.labels.learn.network.optimizers import Adam, Optimizer
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
@@ -134,6 +134,27 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if weights.ndim != 2 or len(weights) != len(rows):
             raise InvalidInput(f"targets must have one row for each of the {len(rows)} rows of X, got {weights.shape}")
         return self._fit(rows, weights, np.arange(weights.shape[1]), sample_weight)
+
+    def fit_likelihoods(
+        self, X: ArrayLike, likelihoods: ArrayLike, sample_weight: ArrayLike | None = None
+    ) -> TorchClassifier:
+        """Train on what each row's released label says: P(released label | true label k) in column k.
+
+        The loss is the forward-corrected one, -log sum_k p_k P(released | k), whatever ``loss`` says for labels.
+
+        Examples
+        --------
+        >>> import torch
+        >>> def linear(shape, classes):
+        ...     return torch.nn.Linear(*shape, classes)
+        >>> TorchClassifier(linear, epochs=1).fit_likelihoods([[0.0], [1.0]], [[0.7, 0.3], [0.3, 0.7]]).classes_
+        array([0, 1])
+        """
+        loss, self.loss = self.loss, ForwardCorrected()
+        try:
+            return self.fit_targets(X, likelihoods, sample_weight)
+        finally:
+            self.loss = loss
 
     def _fit(
         self, X: NDArray[Any], targets: NDArray[Any], classes: NDArray[Any], sample_weight: ArrayLike | None

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.labels.learn.model import Weights
+from tacit.labels.learn.model import Model, Weights, fresh_copy
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["Likelihoods"]
@@ -16,10 +16,11 @@ __all__ = ["Likelihoods"]
 
 @dataclass(frozen=True, slots=True)
 class Likelihoods:
-    """Each released label as its likelihood under every true label, for a loss that takes that in.
+    """Each released label as its likelihood under every true label, for an estimator that learns from that.
 
-    With ``TorchClassifier(..., loss=ForwardCorrected())`` this is forward correction as published, at the cost of
-    one training. :class:`~tacit.labels.Forward` reaches the same minimiser with any estimator, at several.
+    That is an estimator with a method ``fit_likelihoods``, as :class:`TorchClassifier` has: forward correction as
+    published, at the cost of one training. :class:`~tacit.labels.Forward` seeks the same minimiser with any
+    estimator, at several; networks learn far less that way, since each of its models sees part of the rows.
 
     References
     ----------
@@ -31,9 +32,25 @@ class Likelihoods:
     Likelihoods()
     """
 
+    def check(self, estimator: Any, X: Any, **channel: Any) -> None:  # noqa: ANN401, ARG002
+        """Refuse an estimator that cannot learn from likelihoods, before anything is charged.
+
+        Examples
+        --------
+        >>> Likelihoods().check("an estimator without it", None)
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: denoise=Likelihoods() needs an estimator with fit_likelihoods, got ...
+        """
+        if not hasattr(estimator, "fit_likelihoods"):
+            raise InvalidInput(
+                f"denoise=Likelihoods() needs an estimator with fit_likelihoods, got {estimator!r}; "
+                "use a TorchClassifier, or denoise=Forward()"
+            )
+
     def targets(
         self,
-        estimator: Any,  # noqa: ANN401
+        estimator: Any,  # noqa: ANN401, ARG002
         X: Any,  # noqa: ANN401, ARG002
         *,
         likelihood: NDArray[np.float64],
@@ -41,18 +58,33 @@ class Likelihoods:
         sample_weight: Weights = None,  # noqa: ARG002
         rng: np.random.Generator,  # noqa: ARG002
     ) -> NDArray[np.float64]:
-        """Return the likelihoods as they are; an estimator whose loss would misread them is refused.
+        """Return the likelihoods as they are.
 
         Examples
         --------
-        >>> from tacit.labels.learn.network import ForwardCorrected, TorchClassifier
-        >>> network = TorchClassifier(None, loss=ForwardCorrected())
-        >>> Likelihoods().targets(network, None, likelihood=np.array([[0.7, 0.3]]), given=np.array([0]), rng=None)
+        >>> Likelihoods().targets(None, None, likelihood=np.array([[0.7, 0.3]]), given=np.array([0]), rng=None)
         array([[0.7, 0.3]])
         """
-        if not getattr(getattr(estimator, "loss", None), "takes_likelihoods", False):
-            raise InvalidInput(
-                f"denoise=Likelihoods() needs an estimator whose loss takes likelihoods, got {estimator!r}; "
-                "use TorchClassifier(..., loss=ForwardCorrected()), or denoise=Forward()"
-            )
         return likelihood
+
+    def fit(
+        self,
+        estimator: Any,  # noqa: ANN401
+        X: Any,  # noqa: ANN401
+        targets: NDArray[np.float64],
+        *,
+        sample_weight: Weights = None,
+        rng: np.random.Generator | None,
+    ) -> Model:
+        """Fit a fresh copy of the estimator to the likelihoods.
+
+        Examples
+        --------
+        >>> import torch
+        >>> from tacit.labels import TorchClassifier
+        >>> network = TorchClassifier(lambda shape, classes: torch.nn.Linear(*shape, classes), epochs=1)
+        >>> Likelihoods().fit(network, [[0.0], [1.0]], np.array([[0.7, 0.3], [0.3, 0.7]]), rng=None).classes
+        2
+        """
+        fitted = fresh_copy(estimator, rng).fit_likelihoods(X, targets, sample_weight=sample_weight)
+        return Model(fitted, targets.shape[1])

@@ -65,8 +65,7 @@ class ForwardCorrected:
     Parameters
     ----------
     transition
-        P(released label | true label), a row for each true label. With None, use the denoiser
-        :class:`~tacit.labels.learn.network.Likelihoods`.
+        P(released label | true label), a row for each true label.
 
     References
     ----------
@@ -75,8 +74,8 @@ class ForwardCorrected:
     Examples
     --------
     >>> from tacit.labels import RandomizedResponse
-    >>> ForwardCorrected(transition=RandomizedResponse(epsilon=1.0, classes=3).transition()).takes_likelihoods
-    False
+    >>> ForwardCorrected(transition=RandomizedResponse(epsilon=1.0, classes=3).transition()).transition.shape
+    (3, 3)
     """
 
     transition: NDArray[np.float64] | None = None
@@ -87,17 +86,6 @@ class ForwardCorrected:
         T = np.asarray(self.transition, dtype=np.float64)
         if T.ndim != 2 or T.shape[0] != T.shape[1] or (T < 0).any() or not np.allclose(T.sum(axis=1), 1, atol=1e-9):
             raise InvalidInput(f"transition must be a square matrix of rows that sum to 1, got shape {T.shape}")
-
-    @property
-    def takes_likelihoods(self) -> bool:
-        """Whether targets are read as likelihoods.
-
-        Examples
-        --------
-        >>> ForwardCorrected().takes_likelihoods
-        True
-        """
-        return self.transition is None
 
     def rows(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Return one loss a row.

@@ -1,0 +1,223 @@
+import pickle
+import sys
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.datasets import make_blobs
+from sklearn.naive_bayes import GaussianNB
+from sklearn.utils.estimator_checks import check_estimator
+
+from tacit.labels import (
+    AsGiven,
+    Consensus,
+    Forward,
+    ForwardCorrected,
+    LabelPrivateClassifier,
+    Likelihoods,
+    RandomizedResponse,
+    TorchClassifier,
+    forward_loss,
+    generalised_cross_entropy,
+    symmetric_cross_entropy,
+)
+from tacit.labels.learn.network import (
+    Adam,
+    CrossEntropy,
+    GeneralisedCrossEntropy,
+    MomentumSGD,
+    SymmetricCrossEntropy,
+)
+from tacit.privacy import InvalidInput
+from tacit.privacy.errors import TacitError
+
+torch = pytest.importorskip("torch")
+BATCHES = "a row repeated and a row weighted fall into other batches"
+
+
+def linear(shape, classes):
+    return torch.nn.Sequential(torch.nn.Flatten(), torch.nn.Linear(int(np.prod(shape)), classes))
+
+
+def learner(**options):
+    settings = {"epochs": 30, "batch_size": 64, "optimizer": Adam(learning_rate=0.05), "random_state": 0}
+    return TorchClassifier(linear, **{**settings, **options})
+
+
+@pytest.fixture(scope="module")
+def blobs():
+    return make_blobs(600, centers=3, n_features=4, cluster_std=2.0, random_state=0)
+
+
+@pytest.fixture
+def some_rows():
+    rng = np.random.default_rng(0)
+    return rng.normal(0, 3, (50, 4)), rng.integers(0, 4, 50)
+
+
+def softmax(logits):
+    return np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+
+
+def rows_of(loss, logits, noisy):
+    one_hot = np.eye(logits.shape[1])[noisy]
+    return loss.rows(torch.as_tensor(logits), torch.as_tensor(one_hot)).numpy()
+
+
+def test_losses_equal_the_numpy_ones(some_rows):
+    logits, noisy = some_rows
+    p = softmax(logits)
+    T = RandomizedResponse(epsilon=1.0, classes=4).transition()
+    for loss, expected in (
+        (CrossEntropy(), -np.log(p[np.arange(50), noisy])),
+        (ForwardCorrected(transition=T), forward_loss(p, noisy, transition=T)),
+        (GeneralisedCrossEntropy(q=0.6), generalised_cross_entropy(p, noisy, q=0.6)),
+        (SymmetricCrossEntropy(alpha=0.3, beta=0.8), symmetric_cross_entropy(p, noisy, alpha=0.3, beta=0.8)),
+    ):
+        np.testing.assert_allclose(rows_of(loss, logits, noisy), expected, rtol=1e-9)
+    wrong = RandomizedResponse(epsilon=2.0, classes=4).transition()
+    mistaken = rows_of(ForwardCorrected(transition=wrong), logits, noisy)
+    assert not np.allclose(mistaken, forward_loss(p, noisy, transition=T)), "control"
+
+
+def test_likelihood_rows_are_forward_correction(some_rows):
+    """An asymmetric matrix, so that a transpose would show."""
+    logits, noisy = some_rows
+    T = np.random.default_rng(1).dirichlet(np.ones(4), 4)
+    likelihoods = torch.as_tensor(T[:, noisy].T.copy())
+    given = ForwardCorrected().rows(torch.as_tensor(logits), likelihoods).numpy()
+    expected = forward_loss(softmax(logits), noisy, transition=T)
+    np.testing.assert_allclose(given, expected, rtol=1e-9)
+    np.testing.assert_allclose(rows_of(ForwardCorrected(transition=T), logits, noisy), expected, rtol=1e-9)
+    assert not np.allclose(given, forward_loss(softmax(logits), noisy, transition=T.T / T.T.sum(axis=1, keepdims=True)))
+
+
+def test_a_sure_and_wrong_model_has_a_finite_loss():
+    logits, impossible = torch.tensor([[200.0, -200.0]]), torch.tensor([[0.0, 1.0]])
+    loss = ForwardCorrected().rows(logits, impossible)
+    assert torch.isfinite(loss).all()
+    assert loss > 50
+
+
+def test_passes_scikit_learns_checks():
+    check_estimator(
+        learner(epochs=100, batch_size=32, optimizer=Adam(learning_rate=0.1)),
+        expected_failed_checks={"check_sample_weight_equivalence_on_dense_data": BATCHES},
+    )
+
+
+def test_same_seed_same_network_and_global_generators_untouched(blobs):
+    X, y = blobs
+    before = torch.get_rng_state()
+    one, two, other = (learner(random_state=seed, epochs=2).fit(X, y).predict_proba(X) for seed in (0, 0, 1))
+    assert (one == two).all()
+    assert (one != other).any()
+    assert (torch.get_rng_state() == before).all()
+
+
+def test_images_soft_targets_and_pickles(blobs):
+    X, y = blobs
+    images = X.reshape(-1, 1, 2, 2).astype(np.float32)
+    hard = learner().fit(images, y)
+    soft = learner().fit_targets(images, np.eye(3)[y])
+    assert hard.score(images, y) > 0.85
+    np.testing.assert_allclose(hard.predict_proba(images), soft.predict_proba(images), atol=1e-6)
+    again = pickle.loads(pickle.dumps(hard))
+    assert (again.predict(images) == hard.predict(images)).all()
+    assert learner().fit_targets(images, np.full((600, 3), 1 / 3)).predict_proba(images).max() < 0.6, "control"
+
+
+def test_weights_count_and_their_scale_does_not(blobs):
+    X, y = blobs
+    heavy = np.where(y == 0, 5.0, 1.0)
+    plain, weighted, scaled = (learner().fit(X, y, w).predict_proba(X) for w in (None, heavy, 10 * heavy))
+    assert weighted[:, 0].mean() > plain[:, 0].mean() + 0.01
+    np.testing.assert_allclose(weighted, scaled, atol=1e-4)
+
+
+def test_warm_start_goes_on_and_a_fresh_one_does_not(blobs):
+    X, y = blobs
+    warm, fresh = learner(epochs=3, warm_start=True).fit(X, y), learner(epochs=3).fit(X, y)
+    warm.fit(X, y)
+    first = fresh.losses_[0]
+    fresh.fit(X, y)
+    assert fresh.losses_[0] == first
+    assert warm.losses_[0] < 0.8 * first
+    assert warm.fit(X, np.minimum(y, 1)).classes_.tolist() == [0, 1], "other classes: a network of another shape"
+
+
+def test_progress_and_optimizers(blobs):
+    X, y = blobs
+    seen = []
+    model = learner(epochs=4, optimizer=MomentumSGD(), progress=lambda *done: seen.append(done)).fit(X, y)
+    assert seen == [(1, 4), (2, 4), (3, 4), (4, 4)]
+    assert len(model.losses_) == 4
+    assert model.score(X, y) > 0.8
+
+
+def test_learns_through_randomized_labels(blobs):
+    """Forward correction by expectation maximisation and in the loss; both beat nothing at all by far."""
+    X, y = blobs
+    for denoise in (Forward(), Likelihoods()):
+        model = LabelPrivateClassifier(
+            learner(random_state=None), mechanism=RandomizedResponse(epsilon=2.0), denoise=denoise, random_state=0
+        ).fit(X, y)
+        assert model.score(X, y) > 0.85
+        assert model.release_.seeded
+
+
+def test_forward_correction_recovers_probabilities():
+    """Where plain training learns the noisy ones: one feature that tells nothing, 90% of class 0."""
+    X, y = np.zeros((20_000, 1), np.float32), np.repeat([0, 1], [18_000, 2_000])
+    response = RandomizedResponse(epsilon=1.0, classes=2)
+    noisy = response.randomize(y, rng=np.random.default_rng(0))
+    options = {"epochs": 5, "batch_size": 500}
+    corrected = learner(loss=ForwardCorrected(transition=response.transition()), **options).fit(X, noisy)
+    assert corrected.predict_proba(X[:1])[0, 1] == pytest.approx(0.1, abs=0.03)
+    assert learner(**options).fit(X, noisy).predict_proba(X[:1])[0, 1] > 0.25, "control: the noisy share is 0.32"
+
+
+def test_the_default_for_networks_is_the_forward_corrected_loss_and_consensus(blobs):
+    """As the benchmark spells it out; and fitting leaves the network's own loss for labels alone."""
+    X, y = blobs
+    common = {"mechanism": RandomizedResponse(epsilon=1.0), "random_state": 0}
+    default = LabelPrivateClassifier(learner(random_state=None), **common).fit(X, y)
+    spelled = LabelPrivateClassifier(
+        learner(random_state=None, loss=ForwardCorrected()), denoise=Likelihoods(), retrain=Consensus(), **common
+    ).fit(X, y)
+    np.testing.assert_allclose(default.predict_proba(X), spelled.predict_proba(X), atol=1e-4)
+    assert default.estimator.loss is None
+    staged = LabelPrivateClassifier(learner(random_state=None), stages=2, **common).fit(X, y)
+    assert staged.score(X, y) > 0.7
+    em = LabelPrivateClassifier(learner(random_state=None), denoise=Forward(), **common).fit(X, y)
+    assert not np.allclose(default.predict_proba(X), em.predict_proba(X), atol=1e-2), "control"
+
+
+def test_retraining_warm_starts_from_the_first_model(blobs):
+    X, y = blobs
+    common = {"mechanism": RandomizedResponse(epsilon=2.0), "denoise": AsGiven(), "retrain": Consensus()}
+    warm, fresh = (
+        LabelPrivateClassifier(learner(epochs=2, random_state=None), warm=w, random_state=0, **common).fit(X, y)
+        for w in (True, False)
+    )
+    assert (warm.release_.value["label"].to_numpy() == fresh.release_.value["label"].to_numpy()).all()
+    assert warm.score(X, y) != fresh.score(X, y)
+
+
+def test_refusals(blobs, monkeypatch):
+    X, y = blobs
+    with pytest.raises(InvalidInput, match=r"denoise=Likelihoods\(\) needs an estimator with fit_likelihoods"):
+        LabelPrivateClassifier(GaussianNB(), denoise=Likelihoods(), random_state=0).fit(X, y)
+    with pytest.raises(InvalidInput, match="transition must be a square matrix"):
+        ForwardCorrected(transition=np.ones((2, 2)))
+    with pytest.raises(InvalidInput, match="q must be in"):
+        GeneralisedCrossEntropy(q=0.0)
+    with pytest.raises(InvalidInput, match="epochs must be"):
+        learner(epochs=0).fit(X, y)
+    with pytest.raises(InvalidInput, match="targets must have one row"):
+        learner().fit_targets(X, np.eye(3))
+    with pytest.raises(InvalidInput, match="warm needs an estimator with warm_start"):
+        LabelPrivateClassifier(GaussianNB(), warm=True, random_state=0).fit(X, y)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(TacitError, match=r"pip install 'tacit\[torch\]'"):
+        clone(learner()).fit(X, y)
