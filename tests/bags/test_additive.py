@@ -25,8 +25,10 @@ from tacit.bags.learn.cells import cells_of, project
 from tacit.bags.learn.core import overall_total
 from tacit.bags.learn.crosses import CrossProblem
 from tacit.bags.losses import LogLoss, SquaredLoss
-from tacit.bags.partition import Partition
+from tacit.bags.partition import Feature, Partition
+from tacit.bags.protect import DropSmall, LaplaceNoise, MergeSmall, curate
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import Unit
 
 PLAIN = Ridge(l2=0.0)
 BY = [("a", "b"), ("b", "c"), ("c",)]
@@ -266,6 +268,47 @@ def test_the_best_strength_is_the_noise_ridges():
     best = NoiseRidge(spread=spread).strengths(np.array([a]), np.array([v]))[0]
     error = [np.mean((z / (a + s) - w) ** 2) for s in (best / 2, best, best * 2)]
     assert error[1] < min(error[0], error[2])
+
+
+def test_the_spread_is_found_where_noise_hides_it():
+    """Estimated from totals that noise dominates; a wrong noise variance is noticed."""
+    rng = np.random.default_rng(0)
+    a, v = np.full(5000, 10.0), np.full(5000, 200.0)
+    gaps = (a * rng.normal(scale=0.5, size=5000) + rng.normal(scale=np.sqrt(a + v)))[:, None]
+    assert NoiseRidge().fitted(a, v, gaps).spread == pytest.approx(0.5, abs=0.1)
+    assert NoiseRidge().fitted(a, v / 2, gaps).spread > 0.9, "control"
+    assert NoiseRidge().fitted(a, 4 * v, gaps).spread == 0.05
+    assert NoiseRidge(spread=0.3).fitted(a, v, gaps).spread == 0.3
+
+
+@pytest.mark.parametrize("sizes", [DropSmall(least=20), MergeSmall(least=20)], ids=["drop", "merge"])
+@pytest.mark.parametrize("unit", [Unit.LABEL, Unit.RECORD], ids=["label", "record"])
+def test_releases_of_every_kind_are_learned_from(naive, sizes, unit):
+    frame, loss = naive.rows(3000), LogLoss()
+    frame["c"] = frame["c"].fillna(5).astype(int)
+    labels = naive.labels(frame, loss)
+    by = [("a", "c"), ("b", "x")]
+    columns = {"a": range(3), "c": range(6), "b": ["p", "q", "r", "s"]}
+    sets = [[Feature(n, edges=(-1.0, 0.0, 1.0)) if n == "x" else _feature(n, columns, unit) for n in one] for one in by]
+    release = curate(
+        frame.assign(y=labels),
+        by=sets,
+        label="y",
+        loss=loss,
+        noise=LaplaceNoise(epsilon=2.0),
+        unit=unit,
+        sizes=sizes,
+        rng=np.random.default_rng(0),
+    )
+    test = naive.rows(2000, seed=9)
+    test["c"] = test["c"].fillna(5).astype(int)
+    truth = naive.labels(test, loss, seed=10)
+    base = -np.mean(np.where(truth, np.log(labels.mean()), np.log(1 - labels.mean())))
+    assert AdditiveModel().fit(release, frame).evaluate(test, truth).loss < base - 0.02
+
+
+def _feature(name, columns, unit):
+    return Feature(name, values=tuple(columns[name])) if unit == Unit.RECORD else Feature(name)
 
 
 def test_rows_of_dropped_bags_get_nothing_from_the_part(naive):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss, loss_of
+from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, PoissonLoss, SquaredLoss, loss_of
 from tacit.privacy.errors import InvalidInput
 
 LOSSES = {
@@ -54,7 +54,7 @@ def test_the_link_inverts_the_mean(name):
 @EACH
 def test_sensitivities_are_reached_and_not_passed(name):
     loss, _ = LOSSES[name]
-    every = np.arange(loss.targets) if loss.targets > 1 else np.concatenate([bound for bound in loss.bounds])
+    every = np.arange(loss.targets) if loss.targets > 1 else np.concatenate(loss.bounds)
     T = loss.statistic(every)
     gaps = T[:, None, :] - T[None, :, :]
     assert np.abs(gaps).sum(axis=2).max() == pytest.approx(loss.l1)
@@ -81,6 +81,27 @@ def test_log_loss_is_scikit_learns_and_two_classes_are_one_logit():
     assert LogLoss().value(f, y).mean() == pytest.approx(log_loss(y, LogLoss().mean(f)[:, 0]), abs=1e-12)
     two = CrossEntropy(classes=2).value(np.hstack([np.zeros_like(f), f]), y)
     np.testing.assert_allclose(LogLoss().value(f, y), two, atol=1e-12)
+
+
+def test_several_labels_are_log_losses_added_up():
+    loss, f = MultiLabel(labels=3), np.random.default_rng(0).normal(size=(5, 3))
+    y = np.random.default_rng(1).integers(2, size=(5, 3))
+    alone = [LogLoss().value(f[:, k], y[:, k]) for k in range(3)]
+    np.testing.assert_allclose(loss.value(f, y), np.sum(alone, axis=0), atol=1e-12)
+    np.testing.assert_allclose(loss.value(f, y), loss.potential(f) - np.sum(f * y, axis=1), atol=1e-12)
+    np.testing.assert_allclose(loss.mean(loss.link(loss.mean(f))), loss.mean(f), rtol=1e-9)
+    assert loss_of(loss.describe()) == loss
+    gap = np.ones(3)  # all labels of a row may change
+    assert (loss.l1, loss.l2) == (np.abs(gap).sum(), pytest.approx(np.linalg.norm(gap)))
+    table = ibis.memtable({"y": y.tolist()})
+    made = table.select(**{f"t{k}": e for k, e in enumerate(loss.statistic_expressions(table.y))}).to_pyarrow()
+    np.testing.assert_array_equal(np.column_stack([c.to_numpy() for c in made.columns]), y)
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [[0, 1, 2]], [[0, 1, 0, 1]]])
+def test_wrong_several_labels_are_refused(labels):
+    with pytest.raises(InvalidInput):
+        MultiLabel(labels=3).statistic(labels)
 
 
 def test_values_do_not_overflow():
@@ -134,6 +155,7 @@ def test_an_undeclared_range_has_no_sensitivity(make):
         lambda: SquaredLoss(lower=math.nan),
         lambda: CrossEntropy(classes=1),
         lambda: PoissonLoss(most=0),
+        lambda: MultiLabel(labels=0),
         lambda: loss_of({"name": "log", "classes": 3}),
         lambda: LogLoss().mean(np.zeros((2, 2))),
     ],
