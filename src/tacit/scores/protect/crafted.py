@@ -94,12 +94,12 @@ def inspect_submission(
 ) -> tuple[Finding, ...]:
     """Look for the marks of predictions that were built for an attack.
 
-    **constant**: one probability for all rows. **neutral**: of the rows that are not next to certain, more than half
-    at exactly 1/K, or fewer where the others set one class apart from equal ones. **spacing**: log-odds that are whole
-    multiples of one number, or equally spaced over the classes. **precision**: log-odds within 1e-8 of the commonest one
-    and not equal to it. With features, **equal rows**: rows of equal features with unequal predictions; **unexplained**:
-    predictions that a row's nearest neighbours do not share. With earlier files of the team, **repeated**: three or more
-    that are nearly the same file.
+    **constant**: one probability for all rows. **neutral**: of the rows that are not next to certain, more than
+    half at exactly 1/K, or fewer where the others set one class apart from equal ones. **spacing**: log-odds that are
+    whole multiples of one number, or equally spaced over the classes. **precision**: log-odds within 1e-8 of the
+    commonest one and not equal to it. With features, **equal rows**: rows of equal features with unequal predictions;
+    **unexplained**: predictions that a row's nearest neighbours do not share. With earlier files of the team,
+    **repeated**: three or more that are nearly the same file.
 
     A finding is a reason to look, never a proof: a team with other features than the host's may be right. An empty
     answer proves nothing either: an attacker who knows the checks can hide in a model's predictions and pay for it

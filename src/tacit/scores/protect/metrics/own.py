@@ -73,15 +73,34 @@ class OwnMetric(Metric):
 
     @property
     def term_bounds(self) -> tuple[float, float]:
-        """The public range."""
+        """The public range.
+
+        Examples
+        --------
+        >>> OwnMetric(function=min, name="m", lower=0.0, upper=2.0, lower_is_better=True).term_bounds
+        (0.0, 2.0)
+        """
         return self.lower, self.upper
 
     def check(self, predictions: ArrayLike, *, rows: int) -> Numbers:
-        """Return finite numbers of the right shape."""
+        """Return finite numbers of the right shape.
+
+        Examples
+        --------
+        >>> OwnMetric(function=min, name="m", lower=0.0, upper=2.0, lower_is_better=True).check([3, 4], rows=2)
+        array([3., 4.])
+        """
         return finite(predictions, rows=rows, columns=None if self.columns == 1 else self.columns)
 
     def check_labels(self, labels: ArrayLike) -> NDArray[Any]:
-        """Return classes, or numbers where ``classes`` is 0."""
+        """Return classes, or numbers where ``classes`` is 0.
+
+        Examples
+        --------
+        >>> metric = OwnMetric(function=min, name="m", lower=0.0, upper=2.0, lower_is_better=True, classes=0)
+        >>> metric.check_labels([0.5, 7.0])
+        array([0.5, 7. ])
+        """
         if self.classes:
             return class_labels(labels, classes=self.classes)
         given = np.asarray(labels, dtype=np.float64)
@@ -90,16 +109,37 @@ class OwnMetric(Metric):
         return given
 
     def sensitivity(self, rows: int) -> float | None:
-        """Return the host's bound."""
+        """Return the host's bound.
+
+        Examples
+        --------
+        >>> def bound(rows):
+        ...     return 2 / rows
+        >>> metric = OwnMetric(function=min, name="m", lower=0, upper=1, lower_is_better=True, one_label=bound)
+        >>> metric.sensitivity(100)
+        0.02
+        """
         return None if self.one_label is None else float(self.one_label(check_count(rows, name="rows")))
 
     @property
     def no_sensitivity(self) -> str:
-        """That the host gave no bound."""
+        """That the host gave no bound.
+
+        Examples
+        --------
+        >>> OwnMetric(function=min, name="m", lower=0, upper=1, lower_is_better=True).no_sensitivity
+        'm comes without one_label, a bound on what one label does to it'
+        """
         return "" if self.one_label else f"{self.name} comes without one_label, a bound on what one label does to it"
 
     def to_json(self) -> dict[str, Any]:
-        """Return the name; :func:`metric_from_json` finds the function among those the operator passes in."""
+        """Return the name; :func:`metric_from_json` finds the function among those the operator passes in.
+
+        Examples
+        --------
+        >>> OwnMetric(function=min, name="m", lower=0, upper=1, lower_is_better=True).to_json()
+        {'metric': 'own', 'name': 'm'}
+        """
         return {"metric": "own", "name": self.name}
 
     def _terms(self, labels: NDArray[Any], predictions: Numbers) -> Numbers:
