@@ -91,7 +91,7 @@ def test_exact_totals_are_written_and_learned_from_and_attacked(run, result, tmp
     assert attacked["advantage"] > 0
     code, out, _ = run("bags attack ill.bags --features visits.csv --truth visits.csv")
     assert code == 0
-    assert "labels are fixed by the totals" in out
+    assert "of 1,500 labels" in out
     assert "guesses are right, against" in out
 
 
@@ -158,6 +158,13 @@ def test_random_bags(result):
     assert learned["auc"] > 0.7
     private = result(f"{PROTECT} --random 10 --bags 100 --joins 1 --epsilon 1 --force")
     assert private["guarantee"]["epsilon"] == 1.0
+
+
+def test_the_ledger_knows_labels_that_are_words(result, tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    ledger.register(visits()["ill"], name="visits", budget=Guarantee(unit=Unit.LABEL, epsilon=1.5))
+    result(f"{PROTECT} --by city --epsilon 1 --ledger ledger.db")
+    assert ledger.statement("visits").spent == 1.0
 
 
 def test_the_ledger_pays_once(run, result, tmp_path):

@@ -145,7 +145,7 @@ def _limit(release: BagRelease, guesses: BagGuesses, leak: Leak | None) -> str:
     from tacit.privacy.guarantee import Guarantee
 
     if leak is None:
-        return "; with --truth, against a rival who knows what such rows have in common"
+        return ". Part of that is what rows of a group have in common: --truth measures against a rival who knows it"
     if not isinstance(release.guarantee, Guarantee):
         return ""
     return f"; the guarantee allows an advantage of at most {guesses.ceiling:.3f} under that prior"

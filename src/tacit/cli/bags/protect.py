@@ -147,7 +147,7 @@ def protect(
         raise InvalidInput("--edges and --engine spark must stand with --by: random bags are drawn by row number")
     check_folder(out, force=force)
     chosen, names = _loss(loss, classes, label_range), words_of(classes)
-    noise, payment = _noise(epsilon, delta), _payment(ledger, dataset)
+    noise = _noise(epsilon, delta)
     with show_progress("bags") as report, _engine(engine, memory).open(table) as rows:
         coded = recode(rows, label=label, classes=names)
         given: dict[str, Any] = {
@@ -155,7 +155,7 @@ def protect(
             "loss": chosen,
             "noise": noise,
             "rows_per_person": rows_per_person,
-            "payment": payment,
+            "payment": _payment(ledger, dataset, rows.select(label)),
             "rng": rng_of(seed),
         }
         if random is not None:
@@ -220,11 +220,11 @@ def _noise(epsilon: float | None, delta: float | None) -> TotalsNoise | None:
     return LaplaceNoise(epsilon=epsilon) if delta is None else GaussianNoise(epsilon=epsilon, delta=delta)
 
 
-def _payment(location: str | None, dataset: str | None) -> Payment | None:
-    from tacit.privacy.payment import Payment
+def _payment(location: str | None, dataset: str | None, words: object) -> Payment | None:
+    from tacit.cli.bags.payment import PaymentForWords
 
     ledger = open_ledger(location, dataset=dataset)
-    return None if ledger is None else Payment(ledger=ledger, dataset=dataset)
+    return None if ledger is None else PaymentForWords(ledger=ledger, dataset=dataset, words=words)
 
 
 def _engine(name: EngineName, memory: str | None) -> Engine:
