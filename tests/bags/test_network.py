@@ -14,6 +14,7 @@ from tacit.bags.learn import MLP, AdditiveModel, Cross, Module, NoiseRidge, Ridg
 from tacit.bags.learn.cells import cells_of
 from tacit.bags.losses import LogLoss
 from tacit.bags.partition import read_bags
+from tacit.bags.protect import DropSmall, MergeSmall, curate
 from tacit.privacy.errors import InvalidInput
 
 torch = pytest.importorskip("torch", reason="needs the extra torch")
@@ -82,6 +83,32 @@ def test_the_gradient_is_that_of_individual_labels(naive, loss, by, share):
     tables = {id(table) for part in list(modules.parts)[:2] for table in part.embeddings}
     assert len(tables) == (3 if share else 4), "shared parameters are one tensor"
     assert_gradient_is_the_labels(modules, codes, cells, loss, labels)
+
+
+@pytest.mark.parametrize("sizes", [DropSmall(least=15), MergeSmall(least=15)], ids=["drop", "merge"])
+def test_the_gradient_is_exact_where_small_bags_are_gone(naive, sizes):
+    """For the model that says nothing, or one thing, about rows of small bags."""
+    frame, loss = naive.rows(300), LogLoss()
+    labels = naive.labels(frame, loss)
+    release = curate(frame.assign(y=labels), by=[("a", "b"), ("b", "c")], label="y", loss=loss, sizes=sizes)
+    assert sum(len(one) for one in release.partitions) < 36
+    parts = [MLP(("a", "b"), hidden=(6,)), MLP(("b", "c"), hidden=(5,)), Cross(("c",))]
+    modules, codes, cells = bag_gradient(parts, release, frame)
+    inside = [cell is None or bool((cell >= 0).all()) for cell in cells]
+    assert all(inside) == isinstance(sizes, MergeSmall)
+    if isinstance(sizes, MergeSmall):
+        assert_gradient_is_the_labels(modules, codes, cells, loss, labels)
+        return
+    # a part's own gradient: over the rows that it speaks about, from their labels
+    ours = [p.grad.clone() for p in modules.parts.parameters() if p.grad is not None]
+    modules.zero_grad()
+    outputs = modules.outputs(codes, cells)
+    mean = torch.sigmoid(modules.add(outputs)).detach()
+    T = torch.from_numpy(loss.statistic(labels))
+    sum(((mean - T) * out).sum() for out in outputs).backward()
+    theirs = [p.grad for p in modules.parts.parameters() if p.grad is not None]
+    for a, b in zip(ours, theirs, strict=True):
+        torch.testing.assert_close(a, b, atol=1e-10, rtol=0)
 
 
 @pytest.mark.parametrize("by", [[("x1",), ("x1", "x2")], [("x1", "x2")]], ids=["exact", "finer"])
@@ -237,6 +264,7 @@ import os, sys
 import numpy as np, pandas as pd
 from tacit.bags.learn import MLP, AdditiveModel, Training
 from tacit.bags.partition import read_bags
+from tacit.bags.protect import DropSmall, MergeSmall, curate
 
 folder, out = sys.argv[1:]
 settings = Training(epochs=3, batch_rows=64, rate=0.02, device="cpu", double=True)
