@@ -70,7 +70,9 @@ def test_a_host_and_a_team_from_the_command_line(run, server, monkeypatch):
     assert said.startswith(f"Coins: 50 rows, {url}/c/exact\n")
     assert "A team may make 5 submissions." in said
     invite = run("host invite --competition exact").strip()
-    token = engine.register(invite, name="Newcomers").token
+    joined = json.loads(run(f"join {invite} --name Newcomers --json"))
+    assert joined["team"]["competition"] == "exact"
+    token = joined["token"]
     assert run("host teams --competition exact").startswith("Newcomers, joined ")
     assert json.loads(run("host list --json"))[0]["rows"] == ROWS
     assert "no guarantee" in run("host spend --competition exact")
@@ -118,6 +120,7 @@ def test_an_audit_passes_where_noise_hides_them(run, server):
         ("submit p.csv --competition leaky", "only a team of this competition"),
         ("submit p.csv --token= --competition leaky", "token must be given"),
         ("host invite --competition nowhere", "there is no competition"),
+        ("join guessed --name A", "this invite is not known"),
         ("host create x --features f.csv --labels y.csv --metric magic", "metric must be one of"),
         ("host create x --features f.csv --labels y.csv --policy laplace:epsilon", "policy must have the form"),
         ("host create x --features f.csv --labels y.csv --policy laplace:epsilon=0", "epsilon must be"),

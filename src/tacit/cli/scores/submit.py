@@ -1,4 +1,4 @@
-"""``tacit scores submit``: send a file of predictions and see the released score."""
+"""``tacit scores join`` and ``submit``: be a team, send predictions and see the released score."""
 
 from __future__ import annotations
 
@@ -9,7 +9,28 @@ import typer
 
 from tacit.cli.scores.connection import AsJson, Competition, Token, Url, connect, find_slug, print_json
 
-__all__ = ["submit"]
+__all__ = ["join", "submit"]
+
+
+def join(
+    invite: Annotated[str, typer.Argument(help="The code that the host gave.")],
+    name: Annotated[str, typer.Option(help="The team's name; everybody sees it on the leaderboard.")],
+    url: Url = "http://127.0.0.1:8000",
+    as_json: AsJson = False,
+) -> None:
+    """Join a competition with an invite, and print the team's token, which is shown this once.
+
+    Example: tacit scores join tacit_invite_... --name Newcomers
+    """
+    from tacit.scores.client import Client
+
+    with Client(url=url) as client:
+        joined = client.call("POST", "/teams", {"invite": invite.strip(), "name": name})
+    if as_json:
+        print_json(joined)
+        return
+    typer.echo(f"{joined['team']['name']} joined {joined['team']['competition']}. The token, shown this once:")
+    typer.echo(joined["token"])
 
 
 def submit(

@@ -45,6 +45,7 @@ from tacit.scores.protect import (
     Setting,
     Thresholdout,
 )
+from tacit.scores.server.baseline import doubt_of
 
 __all__ = ["Assault", "assault"]
 
@@ -135,15 +136,10 @@ def _one_by_one(setting: Setting, prior: Floats, submissions: int) -> Plan | Non
             return None  # other designs tell nothing before their last query
     except InvalidInput:  # rounding hides single rows
         return None
-    doubt = _doubt(prior)
+    doubt = doubt_of(prior)
     read = float(np.sort(doubt)[::-1][: len(prior) * submissions // found.queries].sum())
     rows = rows_worth_asking(prior, queries=submissions, deviation=0.3, span=1.0)
     return found if read > expected_gain(doubt[rows], queries=submissions, noise=0.09) else None
-
-
-def _doubt(prior: Floats) -> Floats:
-    best = np.sort(prior, axis=1)[:, ::-1][:, :2]
-    return np.asarray(best[:, 1] / best.sum(axis=1))
 
 
 def _read(
@@ -153,7 +149,7 @@ def _read(
     guess = prior.argmax(axis=1)
     planned = min(submissions, chosen.queries)
     # rows in doubt first: a budget that ends early is spent where the features say least
-    order = np.argsort(-(_doubt(prior) + 1e-9 * rng.random(len(prior))), kind="stable")
+    order = np.argsort(-(doubt_of(prior) + 1e-9 * rng.random(len(prior))), kind="stable")
 
     def oracle(predictions: object) -> float:
         nonlocal made

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["feature_prior"]
+__all__ = ["doubt_of", "feature_prior"]
 
 _FEW = 20  # rows that share their features with this many others on average are counted, not modelled
 _FOLDS, _TREES = 5, 100
@@ -50,6 +50,18 @@ def feature_prior(features: NDArray[np.float64], labels: NDArray[Any], *, classe
         np.add.at(counts, (which.ravel(), codes), 1.0)
         return np.asarray((counts / counts.sum(axis=1, keepdims=True))[which.ravel()])
     return _by_forest(features, codes, classes=classes)
+
+
+def doubt_of(prior: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return for each row the chance of its second likeliest label against its likeliest, at most 1/2.
+
+    Examples
+    --------
+    >>> doubt_of(np.array([[0.6, 0.2, 0.2], [0.5, 0.5, 0.0]]))
+    array([0.25, 0.5 ])
+    """
+    best = np.sort(prior, axis=1)[:, ::-1][:, :2]
+    return np.asarray(best[:, 1] / best.sum(axis=1))
 
 
 def _by_forest(features: NDArray[np.float64], codes: NDArray[Any], *, classes: int) -> NDArray[np.float64]:

@@ -5,14 +5,13 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Annotated, Any
 
-import numpy as np
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
 from tacit.privacy.errors import InvalidInput
+from tacit.scores.server.baseline import doubt_of
 from tacit.scores.server.board import Board
 from tacit.scores.server.errors import Forbidden, NotFound, Unauthorized
 from tacit.scores.server.forecast import Forecast, forecast
@@ -139,11 +138,6 @@ def _state(request: Request, slug: str) -> dict[str, Any]:
 def _forecast(board: Board) -> Forecast:
     rows = len(board.index)
     try:
-        return forecast(board.setting, rows=rows, doubt=_doubt(prior_of(board)))
+        return forecast(board.setting, rows=rows, doubt=doubt_of(prior_of(board)))
     except InvalidInput:  # labels that are no classes
         return forecast(board.setting, rows=rows)
-
-
-def _doubt(prior: NDArray[np.float64]) -> NDArray[np.float64]:
-    best = np.sort(prior, axis=1)[:, ::-1][:, :2]
-    return np.asarray(best[:, 1] / best.sum(axis=1))
