@@ -10,7 +10,7 @@ function setup(thread)
 end
 
 function init(args)
-  local folder = args[1]
+  folder = args[1]
   share = math.ceil(tonumber(args[2]) / tonumber(args[3]))
   local file = io.open(folder .. "/body.csv", "rb")
   body = file:read("*a")
@@ -47,6 +47,7 @@ function response(status, headers, answer)
   if answered >= share then
     log:flush()
     wrk.thread:stop()
+    io.open(folder .. "/finished-" .. number .. ".txt", "w"):close()
   end
 end
 

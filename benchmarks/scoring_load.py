@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
@@ -36,7 +37,7 @@ CONNECTIONS = 64
 TEAMS = 64
 FREE = Rate(per_minute=10_000_000, burst=1_000_000)
 ROWS = 2201
-SLOWEST = 80  # submissions a second that the run allows for
+PATIENCE = 1200
 
 
 def settings_of(folder: Path, database: str | None) -> Settings:
@@ -94,11 +95,14 @@ def bare_scorer(*, repeats: int = 200) -> float:
 def _wrk(folder: Path, port: int, *, submissions: int) -> dict[str, Any]:
     url = f"http://127.0.0.1:{port}/api/v1/competitions/titanic/submissions"
     threads = 2
-    # wrk knows a time, not a number: its threads stop at their number, and it waits for its time to pass
-    seconds = f"{max(10, submissions // SLOWEST)}s"
-    command = ["wrk", "-t", str(threads), "-c", str(CONNECTIONS), "-d", seconds, "--timeout", "30s"]
+    command = ["wrk", "-t", str(threads), "-c", str(CONNECTIONS), "-d", f"{PATIENCE}s", "--timeout", "30s"]
     script = ["-s", str(HERE / "scoring_load.lua"), url, "--", str(folder), str(submissions), str(threads)]
-    output = subprocess.run([*command, *script], capture_output=True, text=True, check=True).stdout
+    wrk = subprocess.Popen([*command, *script], stdout=subprocess.PIPE, text=True)
+    # wrk knows a time, not a number: its threads stop at their number, and then it is asked to end
+    while wrk.poll() is None and len(list(folder.glob("finished-*.txt"))) < threads:
+        time.sleep(0.1)
+    wrk.send_signal(signal.SIGINT)
+    output = wrk.communicate()[0]
     line = next(line for line in output.splitlines() if line.startswith("RESULT "))
     found: dict[str, Any] = json.loads(line.removeprefix("RESULT "))
     return found
