@@ -24,8 +24,10 @@ async function look() {
     bar.value = at.submissions;
     document.getElementById("bar-text").textContent =
       at.submissions.toLocaleString("en") + " of " + at.planned.toLocaleString("en") + " submissions";
-    document.getElementById("now").textContent =
+    const now = document.getElementById("now");
+    const told =
       "Labels guessed right: " + percent(at.recovered) + "; by the features alone: " + percent(at.baseline) + ".";
+    if (now.textContent !== told) now.textContent = told; // what is the same is not read out again
   }
   setTimeout(look, 1000);
 }
