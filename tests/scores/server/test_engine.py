@@ -233,6 +233,15 @@ class TestSubmitting:
         assert sqlite_engine.own_scores(team) == ()
         assert sqlite_engine.submit(team, guess(0)).result().number == 1
 
+    def test_a_client_that_goes_away_does_not_stop_the_writer(self, sqlite_engine, make, join):
+        make(sqlite_engine)
+        team = join(sqlite_engine).team
+        with sqlite_engine._lock:
+            answer = sqlite_engine.submit(team, guess(0))
+            assert not answer.cancel()
+        assert answer.result().number == 1
+        assert sqlite_engine.submit(team, guess(1)).result().number == 2
+
     def test_after_closing_nothing_is_taken(self, sqlite_settings, make, join):
         engine = Engine.open(sqlite_settings)
         make(engine)

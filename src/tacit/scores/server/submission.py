@@ -76,6 +76,7 @@ class Writer:
         if self._closed:
             raise Unavailable("the server is shutting down; nothing was scored, try again later")
         self._last = monotonic()
+        submission.answer.set_running_or_notify_cancel()  # from here on nobody can cancel it
         try:
             self._queue.put_nowait(submission)
         except queue.Full:
