@@ -1,5 +1,6 @@
 """One randomized label a row: protect it, learn from it, attack it."""
 
+from tacit.data.classes import Classes
 from tacit.labels.learn import (
     AccuracyEstimate,
     AsGiven,
@@ -31,7 +32,6 @@ from tacit.labels.learn import (
     symmetric_cross_entropy,
 )
 from tacit.labels.protect.bins import RandomizedResponseOnBins
-from tacit.labels.protect.coding import Classes
 from tacit.labels.protect.finite import FiniteMechanism
 from tacit.labels.protect.laplace import LaplaceOneHot
 from tacit.labels.protect.prior import PriorRandomizedResponse, best_top_k

@@ -157,7 +157,7 @@ def _declare(learner: LabelPrivateClassifier, classes: str, table: Path, label: 
 
 
 def _check_out(out: Path | None, *, force: bool) -> None:
-    from tacit.labels.protect.payment import check_writable
+    from tacit.privacy.files import check_writable
 
     if out is not None:
         check_writable(out, force=force)

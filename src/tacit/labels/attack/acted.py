@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom
 
-from tacit.labels.protect.coding import MISSING, Classes, as_column
+from tacit.data.classes import MISSING, Classes, as_column
 from tacit.labels.protect.response import RandomizedResponse
 from tacit.leak import Interval, clopper_pearson
 from tacit.privacy.errors import InvalidInput

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.labels.protect.coding import MISSING, Classes
+from tacit.data.classes import MISSING, Classes
 from tacit.leak import Leak, leak_from_one_run
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count

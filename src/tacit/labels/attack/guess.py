@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
+from tacit.data.classes import Classes
 from tacit.labels.attack.learn_prior import learn_prior
-from tacit.labels.protect.coding import Classes
 from tacit.labels.protect.evidence import Evidence, LabelMechanism, read_evidence
 from tacit.labels.protect.finite import check_prior
 from tacit.leak import ABSTAIN, Leak, largest_advantage, leak_from_guesses

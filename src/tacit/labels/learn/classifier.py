@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from tacit.data.classes import Classes
 from tacit.labels.learn.denoise import Denoise, Forward
 from tacit.labels.learn.model import Model, Weights, fit_hard, fit_soft
 from tacit.labels.learn.network.likelihoods import Likelihoods
@@ -19,7 +20,6 @@ from tacit.labels.learn.promise import CLASSES, WEIGHTS, assuming, charge_labels
 from tacit.labels.learn.released import release_of
 from tacit.labels.learn.retrain import Consensus, Retrain, RetrainingReport
 from tacit.labels.learn.stages import Randomized, bind_mechanism, randomize_in_stages, read_release, staged_release
-from tacit.labels.protect.coding import Classes
 from tacit.labels.protect.finite import FiniteMechanism
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Promise

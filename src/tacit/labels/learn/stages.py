@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacit.data.classes import Classes
 from tacit.labels.learn.denoise import Denoise
 from tacit.labels.learn.model import Weights, fit_soft, unbalanced
-from tacit.labels.protect.coding import Classes
 from tacit.labels.protect.column import column_of
 from tacit.labels.protect.evidence import PRIOR, STAGE, prior_column, read_evidence
 from tacit.labels.protect.prior import PriorRandomizedResponse

@@ -14,13 +14,13 @@ from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 
 from tacit.data import label_column, read_rows
+from tacit.data.classes import Classes
 from tacit.data.names import check_present
 from tacit.labels.learn.classifier import LabelPrivateClassifier, generator_from
 from tacit.labels.learn.denoise import Denoise, Forward
 from tacit.labels.learn.encode import FeatureEncoder
 from tacit.labels.learn.retrain import Consensus, Retrain
 from tacit.labels.learn.validate import AccuracyEstimate, debiased_accuracy
-from tacit.labels.protect.coding import Classes
 from tacit.labels.protect.release import release_labels
 from tacit.labels.protect.response import RandomizedResponse
 from tacit.labels.protect.source import LABEL

@@ -1,7 +1,7 @@
 """Mechanisms for labels, and the release of a label column."""
 
+from tacit.data.classes import Classes
 from tacit.labels.protect.bins import RandomizedResponseOnBins
-from tacit.labels.protect.coding import Classes
 from tacit.labels.protect.finite import FiniteMechanism
 from tacit.labels.protect.laplace import LaplaceOneHot
 from tacit.labels.protect.prior import PriorRandomizedResponse, best_top_k

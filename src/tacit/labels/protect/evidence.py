@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacit.data.classes import MISSING, Classes
 from tacit.labels.protect.bins import RandomizedResponseOnBins
-from tacit.labels.protect.coding import MISSING, Classes
 from tacit.labels.protect.laplace import LaplaceOneHot
 from tacit.labels.protect.prior import PriorRandomizedResponse
 from tacit.labels.protect.response import RandomizedResponse

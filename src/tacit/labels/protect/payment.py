@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -15,12 +14,12 @@ import pyarrow as pa
 from tacit.labels.protect.memo import Memo, memo_key
 from tacit.labels.protect.source import LABEL, Source
 from tacit.privacy.errors import InvalidInput, InvalidRelease, LedgerError
-from tacit.privacy.files import write_atomically
+from tacit.privacy.files import check_writable
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger, Receipt
 from tacit.privacy.release import Release, ReleaseWriter
 
-__all__ = ["Order", "Payment", "check_writable", "recognise"]
+__all__ = ["Order", "Payment", "recognise"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,24 +150,6 @@ class Order:
         if self.memo is None or self.key is None:
             return None
         return partial(self.memo.keep, self.key, mechanism={**mechanism, _CHARGE: receipt.id}, **header)
-
-
-class _NotWanted(Exception):
-    """Ends a writing that was only a trial."""
-
-
-def check_writable(path: Path, *, force: bool) -> None:
-    """Raise as writing would, and leave everything as it was: nothing is charged for a release that cannot be kept.
-
-    Examples
-    --------
-    >>> check_writable(Path("no such folder") / "out.parquet", force=False)
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: no such folder/out.parquet cannot be written: No such file or directory; ...
-    """
-    with suppress(_NotWanted), write_atomically(path, force=force):
-        raise _NotWanted
 
 
 def _labels(source: Source, label: str) -> pa.RecordBatchReader:

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.labels.protect.coding import MISSING, Classes
+from tacit.data.classes import MISSING, Classes
 from tacit.labels.protect.finite import FiniteMechanism
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee

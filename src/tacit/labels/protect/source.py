@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tacit.data.classes import Classes, as_column
 from tacit.data.csv_file import fault
-from tacit.labels.protect.coding import Classes, as_column
 from tacit.labels.protect.column import Coding, LabelColumn, Values, count_labels, release_column
 from tacit.labels.protect.release import MissingLabels
 from tacit.privacy.errors import InvalidInput

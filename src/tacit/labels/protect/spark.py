@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.labels.protect.coding import as_column
+from tacit.data.classes import as_column
 from tacit.labels.protect.column import Coding, LabelColumn, count_labels
 from tacit.labels.protect.release import MissingLabels
 from tacit.labels.protect.source import LABEL, released_batch

@@ -17,11 +17,12 @@ from tacit.data import load_table
 from tacit.data.names import check_present
 from tacit.labels.protect.column import Coding, Mechanism, check_missing
 from tacit.labels.protect.estimate import EstimatedPrior
-from tacit.labels.protect.payment import Payment, check_writable
+from tacit.labels.protect.payment import Payment
 from tacit.labels.protect.release import MissingLabels
 from tacit.labels.protect.source import LABEL, Source, TableSource
 from tacit.labels.protect.survey import survey_labels
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.files import check_writable
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Receipt
 from tacit.privacy.noise import is_seeded

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.data.classes import Classes
 from tacit.labels.protect.bins import RandomizedResponseOnBins
-from tacit.labels.protect.coding import Classes
 from tacit.labels.protect.column import Coding, LabelColumn, Mechanism, Values, column_of
 from tacit.labels.protect.estimate import EstimatedPrior
 from tacit.labels.protect.source import Source, find_classes
