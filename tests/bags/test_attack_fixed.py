@@ -197,6 +197,8 @@ def test_bad_totals_are_refused():
         labels_from_totals([[1]], [[0.5]])
     with pytest.raises(InvalidInput, match="a row for each of 1 bags"):
         labels_from_totals([[1]], [1])
+    with pytest.raises(InvalidInput, match="groups must put disjoint bags together"):
+        labels_from_totals([[1, 1]], [[1], [1]], groups=[0, 0])
     with pytest.raises(InvalidInput, match="once or not at all"):
         labels_from_totals([[2]], [[1]])
 

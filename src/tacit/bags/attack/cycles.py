@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import connected_components, maximum_flow
 
-__all__ = ["coordinates_of", "flow_solution", "movable"]
+__all__ = ["are_disjoint", "coordinates_of", "flow_solution", "movable"]
 
 _ALL_SPLITS = 6  # partitions up to which every way to split them in two is tried
 _OUTSIDE = 0  # the end of cells that are in no bag of a side
@@ -20,8 +20,21 @@ Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
-def coordinates_of(incidence: csr_array, groups: Ints) -> Ints | None:
-    """Return the bag of each cell in each partition, -1 for none; None where bags of a group overlap.
+def are_disjoint(incidence: csr_array, groups: Ints) -> bool:
+    """Say whether no cell is in two bags of one group.
+
+    Examples
+    --------
+    >>> are_disjoint(csr_array(np.array([[1, 1], [1, 0]])), np.array([0, 0]))
+    False
+    """
+    bag, cell = incidence.tocoo().coords
+    pairs = cell.astype(np.int64) * (groups.max(initial=0) + 1) + groups[bag]
+    return len(np.unique(pairs)) == len(pairs)
+
+
+def coordinates_of(incidence: csr_array, groups: Ints) -> Ints:
+    """Return the bag of each cell in each group of disjoint bags, -1 for none.
 
     Examples
     --------
@@ -35,7 +48,7 @@ def coordinates_of(incidence: csr_array, groups: Ints) -> Ints | None:
     bag, cell = entries.coords
     coordinates = np.full((incidence.shape[1], len(numbers)), -1, dtype=np.int64)
     coordinates[cell, group[bag]] = bag
-    return coordinates if int((coordinates >= 0).sum()) == len(bag) else None
+    return coordinates
 
 
 def movable(coordinates: Ints, *, up: Mask, down: Mask) -> Mask:

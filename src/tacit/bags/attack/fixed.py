@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
 
 from tacit.bags.attack.components import Effort, Solved, solve
+from tacit.bags.attack.cycles import are_disjoint
 from tacit.bags.attack.membership import read_totals
 from tacit.bags.attack.openness import settle
 from tacit.bags.attack.propagation import nested_differences
@@ -227,7 +228,9 @@ def labels_from_totals(
     low = _whole(totals, rows.shape[1])
     high = low if greatest is None else _whole(greatest, rows.shape[1])
     cells = collapse(rows)
-    group = np.arange(rows.shape[1]) if groups is None else np.asarray(groups)
+    group = np.arange(rows.shape[1]) if groups is None else np.asarray(groups, dtype=np.int64)
+    if groups is not None and not are_disjoint(cells.incidence, group):
+        raise InvalidInput("groups must put disjoint bags together, got two bags of one group with a row in both")
     rest, rest_low, rest_high = nested_differences(cells.incidence, low, high, groups=group)
     wider = Cells(
         of_row=cells.of_row,

@@ -71,9 +71,9 @@ def settle(
     counts = None if witness is None else _counts(cells, totals, witness, most=most)
     two = totals.shape[1] == 1 and len(np.unique(groups)) == 2
     few = len(np.unique(groups)) <= _MOST_PARTITIONS
-    coordinates = coordinates_of(cells.incidence, groups) if few and (two or counts is not None) else None
-    if coordinates is None:
+    if not few or (counts is None and not two):
         return Settled(nothing, nothing, np.zeros(len(nothing), dtype=np.int64))
+    coordinates = coordinates_of(cells.incidence, groups)
     if counts is None:
         found = flow_solution(coordinates, totals[:, 0], lower=solved.lower, upper=solved.upper)
         if found is None:
