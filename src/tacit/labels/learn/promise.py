@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from tacit.labels.protect.payment import recognise
 from tacit.privacy.errors import LedgerError
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.payment import recognise
 
 __all__ = ["CLASSES", "WEIGHTS", "LedgerLeftBehind", "assuming", "charge_labels", "without_ledger"]
 

@@ -13,13 +13,14 @@ import pyarrow as pa
 
 from tacit.labels.protect.memo import Memo, memo_key
 from tacit.labels.protect.source import LABEL, Source
-from tacit.privacy.errors import InvalidInput, InvalidRelease, LedgerError
+from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.files import check_writable
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger, Receipt
+from tacit.privacy.payment import recognise
 from tacit.privacy.release import Release, ReleaseWriter
 
-__all__ = ["Order", "Payment", "recognise"]
+__all__ = ["Order", "Payment"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,35 +73,6 @@ class Payment:
         key = memo_key(self.ledger.fingerprint(_labels(source, label)), request)
         dataset, version = recognise(self.ledger, _labels(source, label), dataset=self.dataset)
         return Order(payment=self, dataset=dataset, version=version, memo=memo, key=key)
-
-
-def recognise(ledger: Ledger, labels: object, *, dataset: str | None) -> tuple[str, int | None]:
-    """Return the data set to charge for these labels, and its version where the ledger knows the labels.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from tacit.privacy import Unit
-    >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-    >>> _ = ledger.register([0, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-    >>> recognise(ledger, [0, 1], dataset=None)
-    ('clicks', 1)
-    >>> recognise(ledger, [0, 1], dataset="visits")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: dataset must be 'clicks', as which the ledger knows these labels, got 'visits'
-    """
-    try:
-        known = ledger.identify(labels)
-    except LedgerError:
-        if dataset is None:
-            raise
-        return dataset, None  # kept for more columns than the label
-    if dataset not in (None, known.data_set):
-        raise InvalidInput(
-            f"dataset must be {known.data_set!r}, as which the ledger knows these labels, got {dataset!r}"
-        )
-    return known.data_set, known.number
 
 
 _CHARGE = "charge"  # in the memo's header: the ledger's entry that paid for the release
