@@ -198,6 +198,7 @@ def test_wrong_labels_are_not_named(metric):
         (LogLoss(), [0.1, 1.5], r"in \[0, 1\], got 1.5 at row 1"),
         (LogLoss(), [0.1], r"shape \(2,\)"),
         (LogLoss(), ["a", "b"], "must be numbers"),
+        (LogLoss(), [[0.5, 0.5], [0.5]], "must be numbers"),
         (LogLoss(), [0.1, math.inf], "finite numbers, got inf at row 1"),
         (LogLoss(), [[1.0, 1.0], [0.5, 0.5]], "sum to 1 in each row, got 2 at row 0"),
         (Brier(classes=3), [[1.0, 1.0, 1.0]] * 2, "sum to 1"),

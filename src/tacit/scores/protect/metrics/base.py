@@ -270,6 +270,21 @@ def finite(predictions: ArrayLike, *, rows: int, columns: int | None = None) -> 
     return np.ascontiguousarray(given) + 0.0
 
 
+def one_column(predictions: ArrayLike) -> bool:
+    """Return whether there is one number a row.
+
+    Examples
+    --------
+    >>> one_column([0.5, 0.25]), one_column([[0.5], [0.25]]), one_column([[0.5, 0.5]])
+    (True, True, False)
+    """
+    try:
+        shape = np.shape(predictions)
+    except ValueError:  # rows of unequal length, which :func:`finite` refuses
+        return True
+    return len(shape) == 1 or shape[1:] == (1,)
+
+
 def check_classes(classes: int) -> None:
     """Raise unless there are two classes or more.
 

@@ -14,7 +14,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores import attack
 from tacit.scores.losses import CrossEntropy, Loss, ProbabilityFloor, SquaredError
-from tacit.scores.protect.metrics.base import Metric, Numbers, check_classes, class_labels, finite
+from tacit.scores.protect.metrics.base import Metric, Numbers, check_classes, class_labels, finite, one_column
 
 __all__ = ["Accuracy", "Brier", "LogLoss", "Mae", "Rmse"]
 
@@ -64,7 +64,7 @@ class _TableMetric(_RowMetric):
         >>> LogLoss(classes=3).check([[0.33, 0.33, 0.33]], rows=1).round(4)
         array([[0.3333, 0.3333, 0.3333]])
         """
-        two = self.classes == 2 and np.shape(predictions) in ((rows,), (rows, 1))
+        two = self.classes == 2 and one_column(predictions)
         given = finite(predictions, rows=rows, columns=None if two else self.classes)
         outside = (given < 0) | (given > 1)
         if outside.any():
