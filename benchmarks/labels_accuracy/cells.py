@@ -15,7 +15,7 @@ from benchmarks.labels_accuracy.methods import CLEAN, METHODS, Method
 from benchmarks.labels_accuracy.problems import PROBLEMS, Problem, Split
 from tacit.labels import LabelPrivateClassifier, RandomizedResponse
 
-RETRAINED = {"full", "consensus", "confidence", "default"}
+RETRAINED = {"full", "consensus", "confidence", "default", "forward_loss_consensus"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

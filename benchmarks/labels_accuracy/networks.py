@@ -38,7 +38,8 @@ def perceptron(shape: tuple[int, ...], classes: int) -> Any:
 
 
 def digits_network(*, quick: bool, **options: Any) -> TorchClassifier:
-    return TorchClassifier(perceptron, epochs=2 if quick else 20, batch_size=64, **options)
+    epochs = 2 if quick else 20
+    return TorchClassifier(perceptron, epochs=epochs, batch_size=64, steps=19 * epochs, **options)  # 1,200 rows: 19
 
 
 def mnist_network(*, quick: bool, **options: Any) -> TorchClassifier:

@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.labels_accuracy.methods import CLEAN, METHODS
+from benchmarks.labels_accuracy.methods import CLEAN, METHODS, default_of
 from benchmarks.labels_accuracy.problems import PROBLEMS, Problem
 from tacit.privacy.files import write_atomically
 
 Cells = Mapping[str, Mapping[str, Any]]
+SEEDS = 5  # other numbers of seeds are shown
 PUBLISHED_LP_2ST = {1: 95.82, 2: 98.78, 3: 99.14, 4: 99.24}
 
 
@@ -70,14 +71,10 @@ def _accuracy_table(problem: Problem, cells: Cells) -> str:
 
 def margins(cells: Cells) -> str:
     """Return what the default gains over plain randomized response on the same released labels, in points."""
-    return _differences(cells, "default", "rr")
-
-
-def _differences(cells: Cells, better: str, worse: str) -> str:
     problems = _measured(cells)
     epsilons = sorted({e for problem in problems for e in _epsilons(problem, cells)})
     lines = _head("points", [f"epsilon {e:g}" for e in epsilons])
-    lines += [_row(p.words, [_gain(cells, p, better, worse, e) for e in epsilons]) for p in problems]
+    lines += [_row(p.words, [_gain(cells, p, default_of(p), "rr", e) for e in epsilons]) for p in problems]
     return "\n".join(lines)
 
 
@@ -88,7 +85,7 @@ def regime(cells: Cells) -> str:
     )
     for problem in _measured(cells):
         for epsilon in _epsilons(problem, cells):
-            rows = _cells(cells, problem, "consensus", epsilon)
+            rows = list(_cells(cells, problem, "consensus", epsilon).values())
             if rows:
                 mean = {name: np.mean([row[name] for row in rows]) for name in _REPORTED}
                 numbers = [1 - mean["given"], 1 - mean["predicted"], mean["chosen_fraction"], 1 - mean["chosen"]]
@@ -121,21 +118,26 @@ def _epsilons(problem: Problem, cells: Cells) -> list[float]:
     return sorted(float(epsilon) for epsilon in found)
 
 
-def _cells(cells: Cells, problem: Problem, method: str, epsilon: float | None) -> list[Mapping[str, Any]]:
+def _cells(cells: Cells, problem: Problem, method: str, epsilon: float | None) -> dict[str, Mapping[str, Any]]:
+    """Return the cells by seed."""
     start = f"{problem.name}/{method}/{'none' if epsilon is None else f'{epsilon:g}'}/"
-    return [cells[key] for key in sorted(cells) if key.startswith(start)]
+    return {key.removeprefix(start): cells[key] for key in sorted(cells) if key.startswith(start)}
+
+
+def _by_seed(cells: Cells, problem: Problem, method: str, epsilon: float | None) -> dict[str, float]:
+    return {seed: 100 * cell["accuracy"] for seed, cell in _cells(cells, problem, method, epsilon).items()}
 
 
 def _values(cells: Cells, problem: Problem, method: str, epsilon: float | None) -> list[float]:
-    return [100 * cell["accuracy"] for cell in _cells(cells, problem, method, epsilon)]
+    return list(_by_seed(cells, problem, method, epsilon).values())
 
 
 def _gain(cells: Cells, problem: Problem, better: str, worse: str, epsilon: float) -> str:
-    """Mean of the paired differences, with its standard error."""
-    one, other = (_values(cells, problem, method, epsilon) for method in (better, worse))
-    if not one or len(one) != len(other):
+    """Mean of the differences seed by seed, with its standard error."""
+    one, other = (_by_seed(cells, problem, method, epsilon) for method in (better, worse))
+    gains = np.array([one[seed] - other[seed] for seed in sorted(one.keys() & other.keys())])
+    if not len(gains):
         return ""
-    gains = np.subtract(one, other)
     error = f" ± {gains.std(ddof=1) / np.sqrt(len(gains)):.2f}" if len(gains) > 1 else ""
     return f"{gains.mean():+.2f}{error}"
 
@@ -143,7 +145,8 @@ def _gain(cells: Cells, problem: Problem, better: str, worse: str, epsilon: floa
 def _mean_and_deviation(values: Sequence[float]) -> str:
     if not values:
         return ""
-    return f"{np.mean(values):.2f}" + (f" ± {np.std(values, ddof=1):.2f}" if len(values) > 1 else "")
+    deviation = f" ± {np.std(values, ddof=1):.2f}" if len(values) > 1 else ""
+    return f"{np.mean(values):.2f}{deviation}" + (f" ({len(values)})" if len(values) != SEEDS else "")
 
 
 def _head(first: str, columns: Sequence[str]) -> list[str]:

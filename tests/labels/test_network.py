@@ -155,6 +155,18 @@ def test_progress_and_optimizers(blobs):
     assert model.score(X, y) > 0.8
 
 
+def test_few_rows_are_trained_for_as_many_steps(blobs):
+    X, y = blobs
+    seen = []
+    options = {"epochs": 2, "batch_size": 60, "progress": lambda *done: seen.append(done)}
+    learner(steps=20, **options).fit(X, y)
+    assert seen[-1] == (2, 2)  # ten batches an epoch
+    learner(steps=20, **options).fit(X[:120], y[:120])
+    assert seen[-1] == (10, 10)
+    learner(**options).fit(X[:120], y[:120])
+    assert seen[-1] == (2, 2), "control"
+
+
 def test_learns_through_randomized_labels(blobs):
     """Forward correction by expectation maximisation and in the loss; both beat nothing at all by far."""
     X, y = blobs

@@ -48,6 +48,9 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Default :class:`Adam`.
     epochs, batch_size
         How long, and how many rows a step.
+    steps
+        Take at least this many steps, in more epochs if need be: retraining on some of the rows then lasts as long as
+        training on all of them did.
     device
         ``"auto"`` takes a GPU where there is one; or any name torch knows.
     warm_start
@@ -86,6 +89,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         optimizer: Optimizer | None = None,
         epochs: int = 10,
         batch_size: int = 256,
+        steps: int = 0,
         device: str = "auto",
         warm_start: bool = False,
         progress: Callable[[int, int], None] | None = None,
@@ -96,6 +100,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.optimizer = optimizer
         self.epochs = epochs
         self.batch_size = batch_size
+        self.steps = steps
         self.device = device
         self.warm_start = warm_start
         self.progress = progress
@@ -162,6 +167,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         torch = load_torch()
         check_count(self.epochs, name="epochs")
         check_count(self.batch_size, name="batch_size")
+        check_count(self.steps, name="steps", least=0)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, X, dtype=np.float32)
         if weights is not None:
             weights = weights / weights.mean()  # so that their scale does not change the learning rate
@@ -178,11 +184,12 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _train(self, X: torch.Tensor, targets: torch.Tensor, weights: torch.Tensor | None) -> None:
         torch = load_torch()
-        steps = self.epochs * -(-len(X) // self.batch_size)
-        optimizer, schedule = (self.optimizer or Adam()).build(self.module_.parameters(), steps=steps)
+        batches = -(-len(X) // self.batch_size)
+        epochs = max(self.epochs, -(-self.steps // batches))
+        optimizer, schedule = (self.optimizer or Adam()).build(self.module_.parameters(), steps=epochs * batches)
         self.losses_ = []
         self.module_.train()
-        for epoch in range(1, self.epochs + 1):
+        for epoch in range(1, epochs + 1):
             total = torch.zeros((), device=X.device)
             for rows in torch.randperm(len(X), device=X.device).split(self.batch_size):
                 mean = self._mean_loss(X[rows], targets[rows], None if weights is None else weights[rows])
@@ -193,7 +200,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 total += mean.detach() * len(rows)  # read once an epoch: each reading waits for the GPU
             self.losses_.append(float(total) / len(X))
             if self.progress is not None:
-                self.progress(epoch, self.epochs)
+                self.progress(epoch, epochs)
 
     def _mean_loss(self, X: torch.Tensor, targets: torch.Tensor, weights: torch.Tensor | None) -> torch.Tensor:
         torch = load_torch()
