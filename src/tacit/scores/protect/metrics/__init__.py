@@ -2,9 +2,10 @@
 
 from tacit.scores.protect.metrics.base import Measurement, Metric
 from tacit.scores.protect.metrics.counts import F1, Auc
+from tacit.scores.protect.metrics.numbers import Mae, Rmse
 from tacit.scores.protect.metrics.own import OwnMetric
 from tacit.scores.protect.metrics.reading import METRICS, metric_from_json
-from tacit.scores.protect.metrics.rows import Accuracy, Brier, LogLoss, Mae, Rmse
+from tacit.scores.protect.metrics.rows import Accuracy, Brier, LogLoss
 
 __all__ = [
     "F1",

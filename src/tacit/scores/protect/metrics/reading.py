@@ -9,8 +9,9 @@ from typing import Any
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.protect.metrics.base import Metric
 from tacit.scores.protect.metrics.counts import F1, Auc
+from tacit.scores.protect.metrics.numbers import Mae, Rmse
 from tacit.scores.protect.metrics.own import OwnMetric
-from tacit.scores.protect.metrics.rows import Accuracy, Brier, LogLoss, Mae, Rmse
+from tacit.scores.protect.metrics.rows import Accuracy, Brier, LogLoss
 
 __all__ = ["METRICS", "metric_from_json"]
 
