@@ -1,6 +1,6 @@
 """Training from bags against training the same network on individual labels, batch by batch in the same run.
 
-python -m benchmarks.bags_training            # 400,000 rows, Criteo-like
+python -m benchmarks.bags_training            # 100,000 rows, Criteo-like
 python -m benchmarks.bags_training --quick
 """
 
@@ -11,6 +11,8 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import torch
 
+from benchmarks.__main__ import describe_machine
 from tacit.bags.learn import MLP, Ridge
 from tacit.bags.learn.batches import EncodedRows, batches, encode, vocabulary
 from tacit.bags.learn.cells import Cells, cells_of
@@ -25,7 +28,11 @@ from tacit.bags.learn.modules import PartModules
 from tacit.bags.learn.network import BagTargets, _targets, _tensors, bag_loss, potential
 from tacit.bags.losses import LogLoss
 from tacit.bags.protect import curate
+from tacit.privacy.files import write_atomically
 
+RESULT = Path(__file__).parent / "results" / "bags_training.json"
+PAGE = Path(__file__).parents[1] / "docs" / "bags_learn.md"
+BEGIN, END = "<!-- bags_training: begin -->", "<!-- bags_training: end -->"
 COLUMNS = tuple(f"C{i}" for i in range(1, 7))
 SETS = (("C1", "C2"), ("C3", "C4"), ("C5", "C6"))
 DEVICE = torch.device("cuda" if torch.cuda.is_available() else "cpu")
@@ -97,7 +104,7 @@ def compare(*, rows: int, batch_rows: int, hidden: tuple[int, ...], repeats: int
 
 def run(*, quick: bool) -> list[dict[str, Any]]:
     """Return one row a case; ``throughput_ratio`` is rows per second from bags over rows per second from labels."""
-    rows, repeats = (20_000, 1) if quick else (400_000, 3)
+    rows, repeats = (20_000, 1) if quick else (100_000, 5)
     return [
         compare(rows=rows, batch_rows=batch_rows, hidden=hidden, repeats=repeats)
         for batch_rows, hidden in ((1024, (64, 32)), (8192, (64, 32)))
@@ -121,11 +128,39 @@ def _wait() -> None:
 
 
 def main() -> None:
-    """Print the rows as JSON."""
+    """Print the rows as JSON; at full size keep them, and put a table on the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="few rows, to try the code")
-    json.dump(run(quick=parser.parse_args().quick), sys.stdout, indent=2)
+    parser.add_argument("--quick", action="store_true", help="few rows, to try the code; nothing is kept")
+    quick = parser.parse_args().quick
+    document = {"date": datetime.now(UTC).date().isoformat(), "machine": describe_machine(), "rows": run(quick=quick)}
+    json.dump(document, sys.stdout, indent=2)
     print()
+    if not quick:
+        with write_atomically(RESULT, force=True) as file:
+            file.write(json.dumps(document, indent=1).encode() + b"\n")
+        put_into(PAGE, table(document))
+
+
+def table(document: dict[str, Any]) -> str:
+    """Return the rows as Markdown."""
+    machine = document["machine"]
+    lines = [
+        f"Measured {document['date']}, {machine['processor']}, {machine['cores']} shared cores.",
+        "",
+        "| case | rows a second from bags | throughput against individual labels |",
+        "| --- | --- | --- |",
+    ]
+    lines += [
+        f"| {row['case']} | {row['rows_per_second']:,.0f} | {row['throughput_ratio']:.2f} |" for row in document["rows"]
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def put_into(page: Path, text: str) -> None:
+    """Replace what is between the markers of a page."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    page.write_text(f"{before}{BEGIN}\n\n{text}\n{END}{after}", encoding="utf-8")
 
 
 if __name__ == "__main__":

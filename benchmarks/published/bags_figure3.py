@@ -419,7 +419,8 @@ def _plot_bags(axis: Any, points: Sequence[dict[str, Any]], name: str) -> None:
 def tables(document: dict[str, Any]) -> str:
     """Return the results as Markdown."""
     points = list(document["points"].values())
-    lines = [f"Measured {document['date']} on {document['machine']}.", ""]
+    machine = document["machine"]
+    lines = [f"Measured {document['date']}, {machine['processor']}, {machine['cores']} shared cores.", ""]
     for name in SETS:
         base = chosen(points, panel="reference", data=name)
         if not base:
