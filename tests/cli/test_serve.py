@@ -175,7 +175,7 @@ def test_serve_alone_starts_the_demo_and_stops_when_asked(tmp_path):
     told = []
     for _ in range(2):
         process = start()
-        timer = threading.Timer(120, process.kill)
+        timer = threading.Timer(300, process.kill)
         timer.start()
         told.append(json.loads(process.stdout.readline()))
         from tacit.scores.client import Client
@@ -183,7 +183,7 @@ def test_serve_alone_starts_the_demo_and_stops_when_asked(tmp_path):
         with Client(url=told[-1]["url"], token=told[0]["token"]) as client:
             assert client.call("GET", "/competitions/titanic/teams") == []
         process.send_signal(signal.SIGINT)
-        process.wait(timeout=60)
+        process.wait(timeout=200)
         timer.cancel()
         assert "Traceback" not in process.stderr.read()
     assert told[0]["competitions"] == told[1]["competitions"] == ["titanic"]

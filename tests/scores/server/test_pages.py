@@ -69,6 +69,7 @@ def test_a_team_joins_submits_and_is_told_what_is_left(engine, visit):
     assert client.get("/c/coins").status_code == 401  # not for everybody
     welcome = join(client, engine)
     token = re.search(r"tacit_team_[\w-]+", welcome.text).group()
+    assert "My team" in welcome.text
     cookie = welcome.headers["set-cookie"]
     assert "HttpOnly" in cookie
     assert "SameSite=strict" in cookie

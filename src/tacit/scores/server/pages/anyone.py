@@ -71,6 +71,7 @@ def add_public_pages(routes: APIRouter) -> None:
         check_mark(request, fields, engine.form_secret)
         name, code = (_text(fields, field) for field in ("name", "invite"))
         joined = await run_in_threadpool(engine.register, code, name=name)
+        request.state.joined = joined.team  # the cookie comes with this answer
         response = render(request, "welcome.html", joined=joined)
         sign_in(response, joined.token, engine)
         return response

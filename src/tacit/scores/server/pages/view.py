@@ -46,8 +46,9 @@ def engine_of(request: Request) -> Engine:
 
 
 def visitor(request: Request) -> Identity:
-    """Return who looks at a page, by the token in the cookie."""
-    return engine_of(request).identify(request.cookies.get(COOKIE))
+    """Return who looks at a page: who just joined, or whose token is in the cookie."""
+    joined: Team | None = getattr(request.state, "joined", None)
+    return joined or engine_of(request).identify(request.cookies.get(COOKIE))
 
 
 def host_of(request: Request) -> Host:
