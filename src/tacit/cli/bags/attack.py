@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli.bags.coding import read_labels
-from tacit.cli.labels.options import AsJson, Seed, rng_of, show_progress
+from tacit.cli.options import AsJson, Seed, rng_of, show_progress
 
 if TYPE_CHECKING:
     import numpy as np

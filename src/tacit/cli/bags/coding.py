@@ -18,7 +18,7 @@ __all__ = ["classes_of", "numbers_of", "read_labels", "recode"]
 
 def numbers_of(text: str, *, option: str) -> list[float]:
     """Read numbers with commas between."""
-    from tacit.cli.labels.options import words_of
+    from tacit.cli.options import words_of
     from tacit.privacy.errors import InvalidInput
 
     try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli.bags.coding import read_labels
-from tacit.cli.labels.options import AsJson, show_progress, warn_if_seeded
+from tacit.cli.options import AsJson, show_progress, warn_if_seeded
 
 if TYPE_CHECKING:
     from tacit.bags import BagRelease

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli.bags.coding import numbers_of, recode
-from tacit.cli.labels.options import (
+from tacit.cli.options import (
     AsJson,
     DataSet,
     LedgerAt,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.labels.options import AsJson, Seed, rng_of, show_progress
+from tacit.cli.options import AsJson, Seed, rng_of, show_progress
 
 __all__ = ["attack"]
 

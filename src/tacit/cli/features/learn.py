@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tacit.cli.labels.options import AsJson, warn_if_seeded
+from tacit.cli.options import AsJson, warn_if_seeded
 
 __all__ = ["learn"]
 

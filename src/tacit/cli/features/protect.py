@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.cli.labels.options import (
+from tacit.cli.options import (
     AsJson,
     Force,
     LedgerAt,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.labels.options import AsJson, EstimatorName, Seed, estimator_of, rng_of, show_progress
+from tacit.cli.options import AsJson, EstimatorName, Seed, estimator_of, rng_of, show_progress
 
 if TYPE_CHECKING:
     import pyarrow as pa

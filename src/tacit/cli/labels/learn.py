@@ -27,7 +27,7 @@ from tacit.cli.labels.learn_options import (
     TestFile,
     learner_of,
 )
-from tacit.cli.labels.options import (
+from tacit.cli.options import (
     AsJson,
     ClassList,
     DataSet,

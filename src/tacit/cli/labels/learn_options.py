@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.cli.labels.options import EstimatorName, estimator_of
+from tacit.cli.options import EstimatorName, estimator_of
 
 if TYPE_CHECKING:
     from tacit.labels import Denoise, LabelPrivateClassifier, Retrain

@@ -8,20 +8,6 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from tacit.cli.labels.options import (
-    AsJson,
-    ClassList,
-    DataSet,
-    Force,
-    LedgerAt,
-    RowsPerPerson,
-    Seed,
-    open_ledger,
-    rng_of,
-    show_progress,
-    warn_if_seeded,
-    words_of,
-)
 from tacit.cli.labels.protect_options import (
     Again,
     EngineName,
@@ -38,6 +24,20 @@ from tacit.cli.labels.protect_options import (
     PrivateColumn,
     ReleaseOut,
     Table,
+)
+from tacit.cli.options import (
+    AsJson,
+    ClassList,
+    DataSet,
+    Force,
+    LedgerAt,
+    RowsPerPerson,
+    Seed,
+    open_ledger,
+    rng_of,
+    show_progress,
+    warn_if_seeded,
+    words_of,
 )
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Options that the three commands share, and what becomes of them."""
+"""Options that the commands of several surfaces share, and what becomes of them."""
 
 from __future__ import annotations
 
