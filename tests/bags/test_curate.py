@@ -77,10 +77,10 @@ def test_bags_are_those_of_the_algorithm(frame, loss):
         np.testing.assert_allclose(part.totals, [expected[key][1] for key in keys], atol=1e-9)
 
 
-def test_keys_are_sorted_with_missing_ones_first(frame):
+def test_keys_are_sorted_with_missing_ones_last(frame):
     part = curate(frame, by=[("a", "b")], label="click", loss=LogLoss()).partitions[0]
     keys = [tuple(row.values()) for row in part.keys.to_pylist()]
-    assert keys == sorted(keys, key=lambda key: (key[0] is not None, key[0] or "", key[1]))
+    assert keys == sorted(keys, key=lambda key: (key[0] is None, key[0] or "", key[1]))
 
 
 def test_every_row_finds_its_bag(frame):

@@ -16,7 +16,7 @@ app = typer.Typer(no_args_is_help=False)
 @app.command()
 def audit(
     out: Annotated[Path, typer.Option(help="Where the page goes; an earlier page is replaced.")] = Path("report.html"),
-    only: Annotated[str, typer.Option(help="Surfaces to run, with commas between: labels,scores.")] = "",
+    only: Annotated[str, typer.Option(help="Surfaces to run, with commas between: labels,bags,scores.")] = "",
     seed: Annotated[
         int | None, typer.Option(help="Repeat a run exactly. Without it the operating system's entropy is used.")
     ] = None,

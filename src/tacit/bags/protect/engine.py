@@ -113,7 +113,7 @@ class Grouped:
     features
         What the rows are grouped by.
     keys
-        One row a bag, sorted, missing values first.
+        One row a bag, sorted, missing values last.
     counts
         Rows in each bag.
     sums
@@ -201,7 +201,7 @@ def _sorted(found: pa.Table, keys: list[str]) -> pa.Table:
     for key in keys:
         at = found.column_names.index(key)
         found = found.set_column(at, key, Feature(key).codes(found[key]))
-    order = pc.sort_indices(found, sort_keys=[(key, "ascending") for key in keys], null_placement="at_start")
+    order = pc.sort_indices(found, sort_keys=[(key, "ascending") for key in keys])
     return found.take(order).combine_chunks()
 
 
