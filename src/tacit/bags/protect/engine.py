@@ -177,7 +177,7 @@ def group_rows(table: ibis.Table, *, features: tuple[Feature, ...], label: str, 
     >>> table = load_table(pa.table({"age": [17.5, 40.0, None], "y": [1, 0, 1]}))
     >>> made = group_rows(table, features=(Feature("age", edges=(18,)),), label="y", measure=Measure(loss=LogLoss()))
     >>> made.keys["age"].to_pylist()
-    [None, 0, 1]
+    [0, 1, None]
     """
     # keys get names of their own: a feature may be called as a column of the result
     keys = [f"key_{i}" for i in range(len(features))]
