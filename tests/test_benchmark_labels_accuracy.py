@@ -1,0 +1,63 @@
+"""The accuracy benchmark runs, keeps what it has measured, and writes its tables from that alone."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGE = ROOT / "docs" / "labels_accuracy.md"
+
+
+@pytest.fixture
+def benchmark(monkeypatch):
+    monkeypatch.syspath_prepend(str(ROOT))
+    from benchmarks.labels_accuracy import __main__ as script
+
+    yield script
+    for name in [name for name in sys.modules if name == "benchmarks" or name.startswith("benchmarks.")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def run(benchmark, out, *more):
+    benchmark.main(["--quick", "--sets", "digits", "--learners", "logistic", "--seeds", "1", "--out", str(out), *more])
+    return json.loads(out.read_text())
+
+
+def test_a_run_goes_on_where_it_stopped(benchmark, tmp_path):
+    out = tmp_path / "quick.json"
+    first = run(benchmark, out, "--epsilons", "3")["cells"]
+    assert {key.split("/")[2] for key in first} >= {"clean", "rr", "two_stage", "full", "consensus", "default"}
+    marked = {key: {**cell, "accuracy": 0.123} for key, cell in first.items()}
+    document = json.loads(out.read_text()) | {"cells": marked}
+    out.write_text(json.dumps(document))
+    second = run(benchmark, out, "--epsilons", "3,2")["cells"]
+    assert {key: second[key] for key in first} == marked, "measured cells are kept"
+    assert set(second) - set(first) == {key.replace("/3/", "/2/") for key in first if "clean" not in key}
+
+
+def test_quick_numbers_stay_off_the_page(benchmark, tmp_path):
+    out = tmp_path / "quick.json"
+    out.write_text(json.dumps({"quick": True, "cells": {}}))
+    with pytest.raises(SystemExit, match="quick"):
+        benchmark.write_tables(PAGE, [out])
+    out.write_text(json.dumps({"quick": False, "cells": {}}))
+    with pytest.raises(SystemExit, match="full measurements"):
+        run(benchmark, out)
+
+
+def test_the_page_says_what_the_measurements_say(benchmark, tmp_path):
+    """The tables on the page are those the committed JSON gives; a changed number is seen."""
+    results = sorted((ROOT / "benchmarks" / "results").glob("labels_accuracy*.json"))
+    copy = tmp_path / "page.md"
+    copy.write_bytes(PAGE.read_bytes())
+    benchmark.write_tables(copy, results)
+    assert copy.read_bytes() == PAGE.read_bytes(), "run python -m benchmarks.labels_accuracy --table"
+    document = json.loads(results[0].read_text())
+    key = next(key for key in document["cells"] if "/rr/" in key)
+    document["cells"][key]["accuracy"] = 0.01
+    changed = tmp_path / results[0].name
+    changed.write_text(json.dumps(document))
+    benchmark.write_tables(copy, [changed, *results[1:]])
+    assert copy.read_bytes() != PAGE.read_bytes(), "control"
