@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.labels_accuracy", description=__doc__)
     parser.add_argument("--sets", default="digits,adult,mnist", help="which of digits, adult, mnist")
-    parser.add_argument("--learners", default="logistic,perceptron,trees,cnn", help="which of them")
+    parser.add_argument("--learners", default="logistic,perceptron,trees,cnn,cnn_fast", help="which of them")
     parser.add_argument("--epsilons", default="0.5,1,2,3")
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--out", type=Path, default=RESULTS, help="JSON; cells it holds already are not run again")

@@ -44,7 +44,7 @@ def default_of(problem: Problem) -> str:
     return "forward_loss_consensus" if problem.learner in NETWORKS else "default"
 
 
-NETWORKS = {"cnn", "perceptron"}
+NETWORKS = {"cnn", "cnn_fast", "perceptron"}
 PLAIN = {"denoise": AsGiven(), "rounds": 0}
 
 METHODS = (
