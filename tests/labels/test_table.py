@@ -10,13 +10,14 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from tacit.data import load_table
+from tacit.data import load_table, titanic
 from tacit.labels import (
     AsGiven,
     Consensus,
     LabelPrivateClassifier,
     LaplaceOneHot,
     RandomizedResponse,
+    TorchClassifier,
     release_labels,
 )
 from tacit.labels.learn.encode import FeatureEncoder
@@ -206,3 +207,18 @@ def test_the_example_runs(capsys):
     printed = capsys.readouterr().out
     assert "epsilon 2 for one label; entry titanic/1: spent epsilon 2, left 1" in printed
     assert "attack with the features" in printed
+
+
+def test_a_network_keeps_its_own_default_from_a_table():
+    torch = pytest.importorskip("torch")
+    seen = []
+
+    class Listening(TorchClassifier):
+        def fit_likelihoods(self, X, likelihoods, sample_weight=None):
+            seen.append(len(X))
+            return super().fit_likelihoods(X, likelihoods, sample_weight=sample_weight)
+
+    network = Listening(lambda shape, classes: torch.nn.Linear(*shape, classes), epochs=1)
+    learner = LabelPrivateClassifier(network, mechanism=RandomizedResponse(epsilon=2.0), random_state=0)
+    learn_table(load_table(titanic().table), titanic().label, learner=learner)
+    assert len(seen) == 1

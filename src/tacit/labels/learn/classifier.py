@@ -56,7 +56,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     rounds
         How many times to retrain; 0 does not.
     warm
-        Retrain from the last model's weights, where the estimator has ``warm_start``. A fresh start does better.
+        Retrain from the last model's weights, where the estimator has ``warm_start``. Neither did better on MNIST.
     classes
         The public class list, in scikit-learn's sorted order, or a :class:`Classes`; None declares the classes in y
         public.

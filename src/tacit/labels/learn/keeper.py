@@ -15,6 +15,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import DiscreteLaplace
+from tacit.privacy.payment import recognise
 
 __all__ = ["ValidationKeeper"]
 
@@ -40,7 +41,8 @@ class ValidationKeeper:
     ledger
         Charged before each answer; it refuses what would overspend.
     dataset
-        The labels' name in the ledger; default: what the ledger recognises them as.
+        The labels' name in the ledger; default: what the ledger recognises them as. Labels that it knows cannot be
+        charged to another data set.
     rng
         ``system_rng()``, unless the answers are made up for a test.
 
@@ -76,7 +78,7 @@ class ValidationKeeper:
             raise InvalidInput(f"labels must be a column of at least one label, got shape {self._truth.shape}")
         self._noise = DiscreteLaplace.for_epsilon(epsilon)
         self._ledger = ledger
-        self._dataset = ledger.identify(labels).data_set if dataset is None else dataset
+        self._dataset, self._version = recognise(ledger, labels, dataset=dataset)
         self._rng = rng
         self._answers = 0
 
@@ -121,7 +123,8 @@ class ValidationKeeper:
             raise InvalidInput(
                 f"predictions must be one for each of the {len(self._truth)} labels, got shape {guesses.shape}"
             )
-        self._ledger.charge(self._dataset, self.per_answer, purpose="accuracy on validation labels")
+        purpose = "accuracy on validation labels"
+        self._ledger.charge(self._dataset, self.per_answer, purpose=purpose, version=self._version)
         self._answers += 1
         n = len(self._truth)
         # as objects: a prediction of another type is wrong, and raises nothing that the labels decide

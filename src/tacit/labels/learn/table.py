@@ -17,7 +17,7 @@ from tacit.data import label_column, read_rows
 from tacit.data.classes import Classes
 from tacit.data.names import check_present
 from tacit.labels.learn.classifier import LabelPrivateClassifier, generator_from
-from tacit.labels.learn.denoise import Denoise, Forward
+from tacit.labels.learn.denoise import Denoise
 from tacit.labels.learn.encode import FeatureEncoder
 from tacit.labels.learn.retrain import Consensus, Retrain
 from tacit.labels.learn.validate import AccuracyEstimate, debiased_accuracy
@@ -224,10 +224,11 @@ class _Watched:
         self.begin()
         return self.denoise.targets(*arguments, **options)
 
-    def check(self, *arguments: Any, **options: Any) -> None:  # noqa: ANN401
-        check = getattr(self.denoise, "check", None)
-        if check is not None:
-            check(*arguments, **options)
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        """What only some ways of denoising have: their own check, their own fit."""
+        if name not in ("check", "fit"):
+            raise AttributeError(name)
+        return getattr(self.denoise, name)
 
     def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> NDArray[np.int64]:
         self.begin()
@@ -274,7 +275,7 @@ def _fit(
         if progress is not None:
             progress(next(begun), fits)
 
-    watched = _Watched(learner.denoise or Forward(), learner.retrain or Consensus(), begin)
+    watched = _Watched(learner._denoise(), learner.retrain or Consensus(), begin)
     charged = None if learner.ledger is None else whole
     try:
         learner.set_params(denoise=watched, retrain=watched, classes=coding, ledger=charged).fit(X, given)
