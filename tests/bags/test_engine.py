@@ -61,7 +61,7 @@ CASES = {
 
 def test_zeros_and_missing_numbers_are_one_key_each(path):
     part = curate(path, by=["f"], label="click", loss=LogLoss()).partitions[0]
-    assert [str(key) for key in part.keys["f"].to_pylist()] == ["None", "0.0", "1.5"]
+    assert [str(key) for key in part.keys["f"].to_pylist()] == ["0.0", "1.5", "None"]
 
 
 def test_another_backend_of_ibis_makes_the_same_bags(path):
