@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cache
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -23,6 +24,8 @@ from tacit.bags import (
     MergeSmall,
     PoissonLoss,
     SquaredLoss,
+    curate,
+    draw,
 )
 from tacit.bags.protect.assignment import assign_rows
 from tacit.bags.protect.drawing import _hide, joined_queries
@@ -32,7 +35,7 @@ from tacit.bags.protect.noise import Calibrated, Query, check_shares
 from tacit.bags.protect.plan import Curation
 from tacit.data import load_table
 from tacit.privacy import InvalidInput, Unit
-from tacit.privacy.noise import gaussian_scale
+from tacit.privacy.noise import Grid, gaussian_scale
 
 EXACT = 1e-12
 A, B = Feature("a"), Feature("b", edges=(0.5,))
@@ -336,3 +339,23 @@ def test_bernoulli_labels_have_the_means_as_chances():
     drawn = BernoulliDraw().label(np.full((100_000, 1), 0.3), rng=np.random.default_rng(0))
     assert chisquare([drawn.sum(), (1 - drawn).sum()], [30_000, 70_000]).pvalue > 1e-6
     assert chisquare([drawn.sum(), (1 - drawn).sum()], [32_000, 68_000]).pvalue < 1e-6
+
+
+def test_sums_that_floats_cannot_hold_are_refused():
+    """The sum of 9 labels near 2^51 is a multiple of 4, so a label that may move it by 1 would move it by 4."""
+    loss, grid, rng = SquaredLoss(lower=2.0**51, upper=2.0**51 + 1), Grid(step=Fraction(1)), np.random.default_rng(0)
+    rows = pa.table({"a": [0] * 9, "y": 2.0**51 + np.array([0, 1, 0, 1, 1, 0, 1, 1, 0])})
+    noise = LaplaceNoise(epsilon=1.0)
+    with pytest.raises(InvalidInput, match=r"sums of 9 labels stay below 2\^53 steps"):
+        curate(rows, by=["a"], label="y", loss=loss, grid=grid, noise=noise, rng=rng)
+    with pytest.raises(InvalidInput, match=r"sums of 4 labels stay below 2\^53 steps"):
+        draw(rows, size=4, bags=2, joins=1, label="y", loss=loss, grid=grid, noise=noise, rng=rng)
+    assert curate(rows.slice(0, 3), by=["a"], label="y", loss=loss, grid=grid, noise=noise, rng=rng).rows == 3
+
+
+@pytest.mark.parametrize("y", [0.5 - 2**-54, 0.5, -0.5, -0.5 - 2**-53, 1.5 - 2**-52, 2.0**51 + 0.5])
+def test_an_engine_rounds_as_the_sensitivity_does(y):
+    """0.5 - 2^-54 plus 1/2 is 1 in floats: an engine that added it would move a sum by more than the noise is for."""
+    measure = Measure(loss=SquaredLoss(lower=-1.0, upper=2.0**52), grid=Grid(step=Fraction(1)))
+    (found,) = measure.expressions(ibis.memtable({"y": [y]}).y)[0].execute()
+    assert found == measure.values([y])[0, 0] == math.floor(Fraction(y) + Fraction(1, 2))

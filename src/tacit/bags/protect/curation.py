@@ -123,6 +123,8 @@ def curate(
     with (engine or DuckDBEngine()).open(table) as rows:
         _check_columns(rows, sets, label)
         count = check_labels(rows, label=label, measure=curation.measure)
+        if noise is not None:
+            curation.measure.check_rows(count)
         grouped = []
         for done, features in enumerate(sets):
             grouped.append(group_rows(rows, features=features, label=label, measure=curation.measure))

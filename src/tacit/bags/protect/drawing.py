@@ -169,6 +169,8 @@ def draw(
                 "table must have an order of rows, which random bags are told by; give a file or a frame"
             )
         count = check_labels(rows, label=label, measure=measure)
+        if noise is not None:
+            measure.check_rows(size)
         column = read_rows(rows, columns=[label])[label]
         chosen = assign_rows(count, size=size, bags=bags, joins=joins, rng=rng)
         promise: Any = _EXACT

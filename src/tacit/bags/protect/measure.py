@@ -18,6 +18,7 @@ from tacit.privacy.noise import Grid
 __all__ = ["Measure", "public_grid"]
 
 _FINE = 1024  # steps in a label's declared range
+_EXACT = 1 << 53  # below it sums of whole numbers are exact in floats, in any order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,8 +104,26 @@ class Measure:
         exactly = self.loss.statistic_expressions(column)
         if self.grid is None or _is_whole(self.loss, self.grid):
             return [*exactly]
-        # the product with a power of two is exact, so floor(v/step + 1/2) is the same number everywhere
-        return [(value * (1 / self.step) + 0.5).floor().cast("float64") for value in exactly]
+        # floor(v/step + 1/2), every operation exact: the float v/step + 1/2 may round up to the next whole number
+        return [(((value * (2 / self.step)).floor() + 1.0) / 2).floor().cast("float64") for value in exactly]
+
+    def check_rows(self, rows: int) -> None:
+        """Raise if sums of so many rows need not be exact: one label could then move them by more than it may.
+
+        Examples
+        --------
+        >>> from tacit.bags.losses import SquaredLoss
+        >>> Measure(loss=SquaredLoss(lower=1e9, upper=1e9 + 1), grid=Grid(step=Fraction(1, 1024))).check_rows(10**6)
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: grid must have a step at which sums of 1,000,000 labels stay below 2^53 ...
+        """
+        lower, upper = self._bounds()
+        if rows * max(int(np.abs(lower).max()), int(np.abs(upper).max())) >= _EXACT:
+            raise InvalidInput(
+                f"grid must have a step at which sums of {rows:,} labels stay below 2^53 steps, got {self.step!r}; "
+                "widen it, or subtract a public number from the labels"
+            )
 
     @property
     def label_moves(self) -> tuple[tuple[int, ...], ...]:
