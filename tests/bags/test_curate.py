@@ -1,5 +1,7 @@
 """Curated bags: Algorithms 1 and 2 against plain loops, what is paid, and what is refused before it is paid."""
 
+import datetime
+
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -17,6 +19,7 @@ from tacit.bags import (
     PoissonLoss,
     SquaredLoss,
     curate,
+    read_bags,
 )
 from tacit.bags.losses import MultiLabel
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Unit
@@ -176,6 +179,52 @@ def test_records_get_noised_counts_and_every_declared_bag(frame):
     np.testing.assert_allclose(part.counts, np.bincount(bag, minlength=10), atol=12)
     np.testing.assert_allclose(part.totals[:, 0], np.bincount(bag, weights=frame["click"], minlength=10), atol=12)
     assert str(made.guarantee) == "epsilon 5, delta 1e-6 for one record"
+
+
+@pytest.mark.parametrize("last", [3, 2.5, None, 2.0**60], ids=["whole", "fraction", "missing", "large"])
+def test_one_record_does_not_change_the_types_of_keys(last):
+    """A frame holds whole numbers as floats as soon as one record has a fraction or a gap."""
+    table = pd.DataFrame({"a": [1, 2, 1, last], "click": [0, 1, 0, 1]})
+    made = curate(
+        table,
+        by=[Feature("a", values=(1, 2))],
+        label="click",
+        loss=LogLoss(),
+        unit=Unit.RECORD,
+        noise=LaplaceNoise(epsilon=1000.0),
+        rng=np.random.default_rng(0),
+    ).partitions[0]
+    assert made.keys.schema.types == [pa.int64()]
+    assert made.counts.tolist() == ([1, 2, 1, 0] if last is None else [0, 2, 1, 1])
+
+
+def test_whole_numbers_are_found_among_declared_floats():
+    table = pa.table({"a": [1, 2, 3], "click": [0, 1, 0]})
+    made = curate(
+        table,
+        by=[Feature("a", values=(1.0, 2.5))],
+        label="click",
+        loss=LogLoss(),
+        unit=Unit.RECORD,
+        noise=LaplaceNoise(epsilon=1000.0),
+        rng=np.random.default_rng(0),
+    ).partitions[0]
+    assert made.keys.schema.types == [pa.float64()]
+    assert made.counts.tolist() == [0, 1, 0, 2]
+
+
+@pytest.mark.parametrize("value", [datetime.date(2020, 1, 1), None, float("nan")], ids=["date", "none", "nan"])
+def test_declared_values_that_no_manifest_holds_are_refused_before_a_charge(value):
+    with pytest.raises(InvalidInput, match="must be text, finite numbers or truth values"):
+        Feature("a", values=(value,))
+
+
+def test_declared_values_of_numpy_can_be_written(tmp_path):
+    table = pa.table({"a": [1, 2, 3], "click": [0, 1, 0]})
+    features = [Feature("a", values=tuple(np.array([1, 2])))]
+    given = {"label": "click", "loss": LogLoss(), "unit": Unit.RECORD, "noise": LaplaceNoise(epsilon=1.0)}
+    curate(table, by=features, **given, rng=np.random.default_rng(0)).write(tmp_path / "bags")
+    assert read_bags(tmp_path / "bags").partitions[0].features[0].values == (1, 2)
 
 
 def test_many_rows_of_one_person_are_stated(frame):

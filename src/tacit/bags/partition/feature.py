@@ -60,7 +60,7 @@ class Feature:
         if not self.name or _RESERVED.fullmatch(self.name):
             raise InvalidInput(f"by must not name a column {self.name!r}, a name that release files use; rename it")
         if self.values is not None:
-            object.__setattr__(self, "values", tuple(self.values))
+            object.__setattr__(self, "values", tuple(_value(one, self.name) for one in self.values))
             if not self.values or self.edges is not None or len(set(self.values)) < len(self.values):
                 raise InvalidInput(f"values of {self.name!r} must be different, at least one, and given without edges")
         if self.edges is None:
@@ -156,6 +156,17 @@ def as_features(
     if len({one.name for one in made}) < len(made):
         raise InvalidInput(f"by must name different columns in a feature set, got {', '.join(map(str, made))}")
     return made
+
+
+def _value(value: object, name: str) -> object:
+    """A declared value as a manifest can hold it, so that no release is paid for and cannot be written."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(plain, str | int | float) or (isinstance(plain, float) and not math.isfinite(plain)):
+        raise InvalidInput(
+            f"values of {name!r} must be text, finite numbers or truth values, got {value!r}; cast dates to text, and "
+            "leave out missing values, which have a bag anyway"
+        )
+    return plain + 0.0 if isinstance(plain, float) else plain  # minus zero becomes zero, as in rows
 
 
 def _plain(column: pa.Array | pa.ChunkedArray, name: str) -> pa.Array:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tacit.bags.partition.bags import look_up
 from tacit.bags.partition.feature import Feature
@@ -18,6 +19,7 @@ from tacit.privacy.errors import InvalidInput
 __all__ = ["fill_domain"]
 
 _MOST_BAGS = 10_000_000
+_WHOLE = 2.0**53  # a float of this size stands for several whole numbers
 
 
 def fill_domain(grouped: Grouped) -> Grouped:
@@ -37,10 +39,9 @@ def fill_domain(grouped: Grouped) -> Grouped:
     size = math.prod(map(len, vocabularies))
     if size > _MOST_BAGS:
         raise InvalidInput(f"by must make at most {_MOST_BAGS:,} bags from declared values, got {size:,}; use fewer")
-    keys = _all_keys(vocabularies, grouped)
-    plain = tuple(Feature(feature.name) for feature in grouped.features)
-    at = look_up(grouped.keys, keys, plain)
-    at = np.where(at < 0, size, at)
+    keys = _all_keys(vocabularies, grouped.features)
+    found = _find(grouped, keys)
+    at = np.where(found < 0, size, found)
     counts, sums = np.zeros(size + 1, dtype=np.int64), np.zeros((size + 1, grouped.sums.shape[1]))
     np.add.at(counts, at, grouped.counts)
     np.add.at(sums, at, grouped.sums)
@@ -59,14 +60,39 @@ def _declared(feature: Feature) -> Sequence[Any]:
     return [None, *feature.values]
 
 
-def _all_keys(vocabularies: Sequence[Sequence[Any]], grouped: Grouped) -> pa.Table:
+def _all_keys(vocabularies: Sequence[Sequence[Any]], features: Sequence[Feature]) -> pa.Table:
+    """Every combination, in the type of what is declared: the column's own tells whether a fraction or a gap occurs."""
     columns = zip(*product(*vocabularies), strict=True)
+    return pa.table(
+        {
+            feature.name: pa.array(list(column), _type_of(feature))
+            for feature, column in zip(features, columns, strict=True)
+        }
+    )
+
+
+def _type_of(feature: Feature) -> pa.DataType:
+    if feature.values is None:
+        return pa.int64()
     try:
-        return pa.table(
-            {
-                feature.name: pa.array(list(column), grouped.keys.schema.field(feature.name).type)
-                for feature, column in zip(grouped.features, columns, strict=True)
-            }
-        )
+        return feature.codes(pa.array(feature.values)).type
     except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise InvalidInput(f"values must be of their column's type: {error}") from None
+        raise InvalidInput(f"values of {feature.name!r} must be of one type: {error}") from None
+
+
+def _find(grouped: Grouped, keys: pa.Table) -> NDArray[np.int64]:
+    """The number of the declared key that each bag that occurs has, or -1."""
+    fits = np.ones(len(grouped.counts), dtype=bool)
+    columns = {}
+    for feature in grouped.features:
+        column, kind = grouped.keys[feature.name].combine_chunks(), keys.schema.field(feature.name).type
+        if pa.types.is_floating(column.type) and pa.types.is_integer(kind):  # a fraction equals no whole number
+            numbers = column.to_numpy(zero_copy_only=False)
+            whole = np.isnan(numbers) | ((np.floor(numbers) == numbers) & (np.abs(numbers) < _WHOLE))
+            fits &= whole
+            column = pa.array(np.where(whole, numbers, np.nan), from_pandas=True)
+        elif pa.types.is_integer(column.type) and pa.types.is_floating(kind):
+            column = column.cast(kind, safe=False)
+        columns[feature.name] = column
+    plain = tuple(Feature(feature.name) for feature in grouped.features)
+    return np.where(fits, look_up(pa.table(columns), keys, plain), -1)
