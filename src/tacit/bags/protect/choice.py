@@ -20,7 +20,7 @@ from tacit.data import read_rows
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
-from tacit.privacy.noise import DiscreteLaplace, ExpCoin
+from tacit.privacy.noise import DiscreteLaplace, ExpCoin, is_seeded
 from tacit.privacy.payment import Payment
 from tacit.privacy.rounding import check_count, check_epsilon, exact
 
@@ -36,16 +36,18 @@ class ChosenSets:
 
     Examples
     --------
-    >>> made = ChosenSets(sets=((Feature("a"),),), guarantee=Guarantee(unit=Unit.LABEL, epsilon=0.1))
+    >>> made = ChosenSets(sets=((Feature("a"),),), guarantee=Guarantee(unit=Unit.LABEL, epsilon=0.1), seeded=False)
     >>> print(made)
     (a): epsilon 0.1 for one label
     """
 
     sets: tuple[tuple[Feature, ...], ...]
     guarantee: Guarantee
+    seeded: bool
 
     def __str__(self) -> str:
-        return f"{', '.join('(' + ', '.join(map(str, one)) + ')' for one in self.sets)}: {self.guarantee}"
+        warning = "; seeded, so the noise hides nothing from who knows the seed" if self.seeded else ""
+        return f"{', '.join('(' + ', '.join(map(str, one)) + ')' for one in self.sets)}: {self.guarantee}{warning}"
 
 
 def choose_sets(
@@ -103,7 +105,7 @@ def choose_sets(
     >>> made = choose_sets(rows, candidates=["a", "b"], sets=1, label="y", loss=LogLoss(), epsilon=2.0,
     ...                    rng=np.random.default_rng(0))
     >>> print(made)
-    (a): epsilon 2 for one label
+    (a): epsilon 2 for one label; seeded, so the noise hides nothing from who knows the seed
     """
     options = tuple(as_features(one, edges=edges) for one in candidates)
     k = check_count(sets, name="sets")
@@ -122,7 +124,7 @@ def choose_sets(
             payment.charge(promise, labels, purpose="choice of feature sets")
     penalties = _penalties(codes, measure, noise, sets=k)
     chosen = _pursue(values, codes, penalties, measure, slice_=slice_, sets=k, rng=rng)
-    return ChosenSets(sets=tuple(options[i] for i in chosen), guarantee=promise)
+    return ChosenSets(sets=tuple(options[i] for i in chosen), guarantee=promise, seeded=is_seeded(rng))
 
 
 def score_sets(residuals: NDArray[np.int64], codes: Sequence[NDArray[np.int64]], penalties: Sequence[int]) -> list[int]:

@@ -74,7 +74,8 @@ class ProtectedFeatures:
 
     def __str__(self) -> str:
         count = f"{len(self.features)} feature{'' if len(self.features) == 1 else 's'}"
-        return f"{count} of {self.rows:,} rows by {self.mechanism['name']} in {self.path}: {self.guarantee}"
+        warning = "; seeded, so the noise hides nothing from who knows the seed" if self.seeded else ""
+        return f"{count} of {self.rows:,} rows by {self.mechanism['name']} in {self.path}: {self.guarantee}{warning}"
 
 
 def protect_features(
