@@ -118,6 +118,7 @@ def test_a_plan_promises_the_sum_of_its_parts():
     assert (promise.epsilon, promise.delta) == (7.5, 1e-5)
     assert promise.loss.epsilon_at(1e-5) <= 7.5
     assert any("class list" in said for said in promise.assumptions)
+    assert any("two rows or more" in said for said in promise.assumptions), "a refusal would tell"
 
 
 def test_the_ledger_is_charged_before_and_refuses(tmp_path):
@@ -207,3 +208,11 @@ def test_the_printed_algorithm_carries_no_guarantee_and_its_noise_is_too_small()
     assert true == pytest.approx(0.248, abs=5e-4)
     private = CoordinateNoise.for_privacy(1.0, delta=1e-5, sensitivity=2048, coordinates=1)
     assert float(private.scale) / 1024 * 10 > s
+
+
+@pytest.mark.parametrize("upper", [5e-324, 1e-307])
+def test_a_box_too_narrow_for_floats_is_refused(upper):
+    """Its middle would be 0 times infinity, and the step of that lies outside of every bound."""
+    with pytest.raises(InvalidInput, match="must lie further apart"):
+        Box(lower=0.0, upper=upper)
+    assert Box(lower=0.0, upper=1e-300).snap([[0.0], [5e-301], [1e-300]]).ravel().tolist() == [-1024, 0, 1024]

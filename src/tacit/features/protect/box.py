@@ -49,6 +49,9 @@ class Box:
             raise InvalidInput(f"lower must be below upper and both finite, got {self.lower!r} and {self.upper!r}")
         if max(np.abs(low).max(), np.abs(high).max()) > _LIMIT:
             raise InvalidInput(f"lower and upper must be at most {_LIMIT:g} in size; measure in larger units")
+        with np.errstate(divide="ignore", over="ignore"):
+            if not np.isfinite(STEPS / ((high - low) / 2)).all():  # 0 times infinity would leave every box
+                raise InvalidInput(f"lower and upper must lie further apart, got {self.lower!r} and {self.upper!r}")
         for name, side in (("lower", low), ("upper", high)):
             object.__setattr__(self, name, tuple(side.tolist()) if side.ndim else float(side))
 

@@ -21,6 +21,9 @@ from tacit.privacy.rounding import exact, round_up
 
 __all__ = ["FeaturePlan", "LabelMechanism", "NoisedClassRows", "PublicClassRows", "sum_of"]
 
+# else nothing is released, so that there is a release says it
+_CHECKED = "it is public that each class has two rows or more, and no feature is constant or all at one side of its box"
+
 
 class LabelMechanism(Protocol):
     """A mechanism on class codes, such as ``tacit.labels.RandomizedResponse``; passed in, never imported here.
@@ -131,7 +134,8 @@ class FeaturePlan:
     """Everything that will leave.
 
     Unit: one record, label included; neighbours replace one. Not protected: the number of rows and of features, their
-    names, the box, the class list.
+    names, the box, the class list, and that the table passed the checks before a release: two rows of each class, no
+    feature constant or all on one side of its bounds.
 
     Parameters
     ----------
@@ -223,7 +227,7 @@ class FeaturePlan:
         return replace(plain, loss=loss, assumptions=(*plain.assumptions, *self._assumptions()))
 
     def _assumptions(self) -> tuple[str, ...]:
-        said = ["the number of rows, the names and bounds of the features and the class list are public"]
+        said = ["the number of rows, the names and bounds of the features and the class list are public", _CHECKED]
         if isinstance(self.class_rows, PublicClassRows):
             said.append(f"the class sizes {', '.join(map(str, self.class_rows.rows))} are public")
         return tuple(said)

@@ -161,4 +161,3 @@ class _Problem:
         found = minimize_scalar(lambda y: self.failure(least, y), bounds=sides, method="bounded")
         best = min((float(found.x), float(grid[middle])), key=lambda y: self.failure(least, y))
         return best, self.failure(least, best)
-
