@@ -27,7 +27,10 @@ class Watched:
     def __init__(self, events, *, refuse=False):
         self.events, self.refuse = events, refuse
 
-    def charge(self, name, guarantee, *, purpose):
+    def identify(self, labels):
+        raise LedgerError("unknown")
+
+    def charge(self, name, guarantee, *, purpose, version):
         if self.refuse:
             raise BudgetExceeded("spent")
         self.events.append(("charge", name, guarantee.epsilon))
@@ -148,3 +151,10 @@ def test_bad_questions_are_not_charged(tmp_path):
         make_keeper(ledger, labels=[])
     with pytest.raises(LedgerError):
         make_keeper(ledger, labels=["x", "y"])
+
+
+def test_labels_that_the_ledger_knows_are_charged_to_no_other_data_set(tmp_path):
+    ledger = make_ledger(tmp_path)
+    ledger.register([0, 1], name="toys", budget=Guarantee(unit=Unit.LABEL, epsilon=100.0))
+    with pytest.raises(InvalidInput, match="dataset must be 'validation'"):
+        ValidationKeeper(LABELS, epsilon=0.5, ledger=ledger, dataset="toys", rng=np.random.default_rng(0))
