@@ -198,6 +198,22 @@ def test_one_record_does_not_change_the_types_of_keys(last):
     assert made.counts.tolist() == ([1, 2, 1, 0] if last is None else [0, 2, 1, 1])
 
 
+def test_a_column_without_values_fits_every_declared_type():
+    """What is refused when one record more is missing would tell of that record."""
+    for values in (("x",), (1,), (1.5,), (True,)):
+        made = curate(
+            pa.table({"a": pa.nulls(2), "click": [0, 1]}),
+            by=[Feature("a", values=values)],
+            label="click",
+            loss=LogLoss(),
+            unit=Unit.RECORD,
+            noise=LaplaceNoise(epsilon=1000.0),
+            rng=np.random.default_rng(0),
+        ).partitions[0]
+        assert made.keys.schema.types == [pa.array(values).type]
+        assert made.counts.tolist() == [2, 0, 0]
+
+
 def test_whole_numbers_are_found_among_declared_floats():
     table = pa.table({"a": [1, 2, 3], "click": [0, 1, 0]})
     made = curate(

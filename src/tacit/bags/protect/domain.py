@@ -86,7 +86,9 @@ def _find(grouped: Grouped, keys: pa.Table) -> NDArray[np.int64]:
     columns = {}
     for feature in grouped.features:
         column, kind = grouped.keys[feature.name].combine_chunks(), keys.schema.field(feature.name).type
-        if pa.types.is_floating(column.type) and pa.types.is_integer(kind):  # a fraction equals no whole number
+        if column.null_count == len(column):  # its type says nothing, and must not
+            column = pa.nulls(len(column), kind)
+        elif pa.types.is_floating(column.type) and pa.types.is_integer(kind):  # a fraction equals no whole number
             numbers = column.to_numpy(zero_copy_only=False)
             whole = np.isnan(numbers) | ((np.floor(numbers) == numbers) & (np.abs(numbers) < _WHOLE))
             fits &= whole

@@ -23,7 +23,7 @@ from tacit.privacy.rounding import check_count
 __all__ = ["Curation"]
 
 _PUBLIC = "the features of all rows are public, and so are the keys and counts of bags"
-_DECLARED = "the number of rows and the declared values and edges are public"
+_DECLARED = "the number of rows, whether a column holds numbers or text, and the declared values and edges are public"
 _COUNT_SHARE = Fraction(1, 2)  # of a partition's budget, where counts are private too
 
 
