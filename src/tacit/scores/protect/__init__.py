@@ -29,7 +29,7 @@ from tacit.scores.protect.policies import (
     Thresholdout,
     policy_from_json,
 )
-from tacit.scores.protect.setting import Budget, Setting, Split, default_setting, identify
+from tacit.scores.protect.setting import Budget, Setting, Split, complete_setting, default_setting, identify
 from tacit.scores.protect.sketch import sketch_submission
 
 __all__ = [
@@ -59,6 +59,7 @@ __all__ = [
     "Split",
     "State",
     "Thresholdout",
+    "complete_setting",
     "default_setting",
     "identify",
     "inspect_network",

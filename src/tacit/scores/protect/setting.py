@@ -16,7 +16,7 @@ from tacit.privacy.rounding import check_count
 from tacit.scores.protect.metrics import Metric, OwnMetric, metric_from_json
 from tacit.scores.protect.policies import Answer, Laplace, Policy, State, policy_from_json
 
-__all__ = ["Budget", "Setting", "Split", "default_setting", "identify"]
+__all__ = ["Budget", "Setting", "Split", "complete_setting", "default_setting", "identify"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -237,18 +237,25 @@ class Setting:
         A team may make 100 submissions, 10 a day.
         """
         order = "lower" if self.metric.lower_is_better else "higher"
-        a_day = "" if self.budget.per_day is None else f", {self.budget.per_day} a day"
+        per_team, per_day = self.budget.per_team, self.budget.per_day
+        a_day = "" if per_day is None or per_day >= per_team else f", {per_day} a day"
         rules = [
-            f"Submissions are scored by {self.metric.name}; {order} is better.",
+            f"Submissions are scored by {self.metric.title}; {order} is better.",
             self.policy.describe(),
-            f"A team may make {self.budget.per_team} submissions{a_day}.",
+            f"A team may make {per_team} submissions{a_day}.",
         ]
-        if self.split.public_fraction < 1:
-            rules.append(
-                f"About {self.split.public_fraction:.0%} of the rows are behind these scores; the final ranking is "
-                "made once, on the others."
-            )
-        return tuple(rules)
+        return (*rules, *self._describe_split()) if self.split.public_fraction < 1 else tuple(rules)
+
+    def _describe_split(self) -> tuple[str, ...]:
+        public = self.split.public_fraction
+        told = (
+            f"These scores use about {public:.0%} of the rows: they are for a team's own bearings.",
+            f"The ranking that counts is made once, at the end, on the other {1 - public:.0%}: one score for each "
+            "team's last submission.",
+        )
+        if isinstance(self.final_policy, Laplace):
+            return (*told, f"That final score carries noise with epsilon {self.final_policy.epsilon:g}.")
+        return told if self.final_policy is None else (*told, f"For that final score: {self.final_policy.describe()}")
 
     def to_json(self) -> dict[str, Any]:
         """Return the rules as plain JSON.
@@ -310,10 +317,12 @@ def default_setting(metric: Metric) -> Setting:
     >>> from tacit.scores.protect import LogLoss
     >>> for sentence in default_setting(LogLoss()).describe():
     ...     print(sentence)
-    Submissions are scored by log_loss; lower is better.
+    Submissions are scored by log loss; lower is better.
     Scores carry noise: each is differentially private for one label with epsilon 0.2.
     A team may make 100 submissions, 10 a day.
-    About 30% of the rows are behind these scores; the final ranking is made once, on the others.
+    These scores use about 30% of the rows: they are for a team's own bearings.
+    The ranking that counts is made once, at the end, on the other 70%: one score for each team's last submission.
+    That final score carries noise with epsilon 5.
     """
     return Setting(
         metric=metric,
@@ -322,6 +331,28 @@ def default_setting(metric: Metric) -> Setting:
         split=Split(public_fraction=0.3),
         final_policy=Laplace(epsilon=5.0),
     )
+
+
+def complete_setting(document: Mapping[str, Any], *, own: Mapping[str, OwnMetric] | None = None) -> Setting:
+    """Read rules of which a host laid down a part; what is left out is :func:`default_setting`'s.
+
+    Parameters
+    ----------
+    document
+        As :meth:`Setting.to_json` writes it; all but the metric may be left out.
+    own
+        The operator's own metrics by name.
+
+    Examples
+    --------
+    >>> from tacit.scores.protect import Accuracy
+    >>> complete_setting({"metric": {"metric": "accuracy"}}) == default_setting(Accuracy())
+    True
+    >>> complete_setting({"metric": {"metric": "accuracy"}, "split": {"public_fraction": 0.5}}).policy.epsilon
+    0.2
+    """
+    given = Setting.from_json(document, own=own)
+    return Setting.from_json({**default_setting(given.metric).to_json(), **document}, own=own)
 
 
 def identify(predictions: ArrayLike, metric: Metric, *, rows: int) -> str:

@@ -199,7 +199,7 @@ def _thresholdout(setting: Setting) -> Forecast:
 def _unknown(setting: Setting) -> Forecast:
     return _silent(
         "none",
-        f"No attack on {setting.metric.name} under this policy is known here; that is no promise that none exists.",
+        f"No attack on {setting.metric.title} under this policy is known here; that is no promise that none exists.",
     )
 
 

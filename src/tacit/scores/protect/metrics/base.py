@@ -18,6 +18,14 @@ __all__ = ["Measurement", "Metric", "Numbers"]
 
 Numbers = NDArray[np.float64]
 
+_TITLES = {
+    "auc": "AUC",
+    "brier": "the Brier score",
+    "f1": "F1",
+    "mae": "the mean absolute error",
+    "rmse": "the root mean squared error",
+}
+
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Measurement:
@@ -85,6 +93,18 @@ class Metric(ABC):
 
     classes: int
     """Number of labels 0..classes-1; 0 where labels are real numbers."""
+
+    @property
+    def title(self) -> str:
+        """The metric in words.
+
+        Examples
+        --------
+        >>> from tacit.scores.protect import Auc, LogLoss
+        >>> LogLoss().title, Auc().title
+        ('log loss', 'AUC')
+        """
+        return _TITLES.get(self.name, self.name.replace("_", " "))
 
     @property
     @abstractmethod

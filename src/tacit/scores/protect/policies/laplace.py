@@ -54,7 +54,7 @@ class Laplace(Policy):
 
     kind = "laplace"
 
-    epsilon: float = 0.1
+    epsilon: float = 0.2
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
