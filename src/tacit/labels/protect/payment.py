@@ -41,6 +41,7 @@ class Payment:
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> Payment(ledger=Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")).again
     False
     """
@@ -56,6 +57,7 @@ class Payment:
         Examples
         --------
         >>> import tempfile
+        >>> from pathlib import Path
         >>> from tacit.data import load_table
         >>> from tacit.labels.protect.source import TableSource
         >>> from tacit.privacy import Unit
