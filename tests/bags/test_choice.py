@@ -154,8 +154,11 @@ def test_a_choice_is_paid_for(frame, tmp_path):
     ledger = Ledger.create(tmp_path / "ledger.db")
     ledger.register(frame["y"], name="y", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
     given = {"candidates": ["a", "b"], "sets": 1, "label": "y", "loss": LogLoss(), "payment": Payment(ledger=ledger)}
-    choose_sets(frame, **given, epsilon=0.25, rng=np.random.default_rng(0))
+    assert choose_sets(frame, **given, epsilon=0.25, rng=np.random.default_rng(0)).seeded
     assert ledger.statement("y").spent == 0.25
+    with pytest.raises(InvalidInput, match="scale must be at most"):
+        choose_sets(frame, **given, epsilon=1e-15, rng=np.random.default_rng(0))
+    assert ledger.statement("y").spent == 0.25, "noise that cannot be drawn is not charged"
     with pytest.raises(BudgetExceeded):
         choose_sets(frame, **given, epsilon=1.0, rng=np.random.default_rng(0))
 

@@ -113,17 +113,18 @@ def choose_sets(
         raise InvalidInput(f"sets must be at most {len(options)}, the number of candidates, got {k}")
     measure = Measure(loss=loss, grid=public_grid(loss))
     slice_ = exact(check_epsilon(epsilon)) / (2 * k - 1)
+    meter = DiscreteLaplace(scale=sum(measure.label_moves[0]) * _FINE / slice_)  # raises before anything is charged
     promise = Guarantee(unit=Unit.LABEL, epsilon=epsilon, assumptions=(_PUBLIC,))
     with DuckDBEngine().open(table) as rows:
         check_labels(rows, label=label, measure=measure)
         read = _read(rows, options, label)  # one query: the rows of a database come in any order
         codes = [_bags_of(read, features) for features in options]
         values = measure.of_column(read[label])
+        penalties = _penalties(codes, measure, noise, sets=k)
         if payment is not None:
             labels = rows.select(label) if rows.get_backend().name == "duckdb" else None
             payment.charge(promise, labels, purpose="choice of feature sets")
-    penalties = _penalties(codes, measure, noise, sets=k)
-    chosen = _pursue(values, codes, penalties, measure, slice_=slice_, sets=k, rng=rng)
+    chosen = _pursue(values, codes, penalties, measure, meter=meter, slice_=slice_, sets=k, rng=rng)
     return ChosenSets(sets=tuple(options[i] for i in chosen), guarantee=promise, seeded=is_seeded(rng))
 
 
@@ -177,13 +178,12 @@ def _pursue(
     penalties: Sequence[int],
     measure: Measure,
     *,
+    meter: DiscreteLaplace,
     slice_: Fraction,
     sets: int,
     rng: np.random.Generator,
 ) -> list[int]:
-    moves = measure.label_moves[0]
-    D = sum(moves) * _FINE
-    meter = DiscreteLaplace(scale=D / slice_)
+    D = sum(measure.label_moves[0]) * _FINE
     lower, upper = measure.loss.bounds
     start = np.rint((lower + upper) / 2 / measure.step * _FINE).astype(np.int64)
     residuals = np.rint(values).astype(np.int64) * _FINE - start
