@@ -12,6 +12,7 @@ from tacit.features.theory import (
     independence_rule_error,
     mean_gap_tail,
     selection_margin,
+    split_budget,
 )
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import gaussian_scale
@@ -139,3 +140,26 @@ def test_wrong_shapes_are_refused():
         independence_rule_error([1.0], ReleasedMeans.of_rows(sigma=1.0, noise=0.0, rows=(5, 5), features=3))
     with pytest.raises(InvalidInput, match="covariance must be 2 x 2"):
         full_rule_error([1.0, 2.0], [[1.0]])
+
+
+@pytest.mark.parametrize("released_rows", [True, False])
+def test_a_division_adds_up_and_more_epsilon_errs_less(released_rows):
+    given = {"delta": 1e-6, "features": 60, "keep": 4, "rows": 3000, "released_rows": released_rows}
+    splits = [split_budget(epsilon, **given) for epsilon in (1.0, 4.0, 16.0)]
+    assert [split.whole for split in splits] == [1.0, 4.0, 16.0]
+    errors = [split.error for split in splits]
+    assert errors == sorted(errors, reverse=True)
+    assert all((split.labels > 0) == released_rows for split in splits)
+
+
+def test_a_division_is_the_best_of_its_grid():
+    best = split_budget(4.0, delta=1e-6, features=60, keep=4, rows=3000, released_rows=True)
+    for labels in (0.2, 1.0, 2.4):
+        fixed = split_budget(4.0, delta=1e-6, features=60, keep=4, rows=3000, released_rows=True, label_epsilon=labels)
+        assert fixed.labels == labels
+        assert fixed.error >= best.error - 1e-12
+
+
+def test_nothing_is_spent_on_choosing_where_all_are_kept():
+    split = split_budget(1.0, delta=1e-6, features=4, keep=4, rows=3000, released_rows=False)
+    assert (split.class_rows, split.selection, split.release) == (0.0, 0.0, 1.0)
