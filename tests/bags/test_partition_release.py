@@ -115,6 +115,19 @@ def test_a_missing_place_is_refused(release, tmp_path):
         release.write(tmp_path / "no" / "bags")
 
 
+@pytest.mark.skipif(os.name != "posix", reason="permissions of folders are POSIX's")
+def test_a_replaced_folder_is_readable_by_no_more_people_than_before(release, drawn, tmp_path):
+    before = os.umask(0o022)
+    try:
+        release.write(tmp_path / "bags")
+        assert (tmp_path / "bags").stat().st_mode & 0o777 == 0o755, "control: a new folder follows the umask"
+        (tmp_path / "bags").chmod(0o700)
+        drawn.write(tmp_path / "bags", force=True)
+    finally:
+        os.umask(before)
+    assert (tmp_path / "bags").stat().st_mode & 0o777 == 0o700
+
+
 @pytest.mark.parametrize("force", [False, True])
 def test_an_error_leaves_everything_as_it_was(release, drawn, tmp_path, monkeypatch, force):
     if force:

@@ -39,7 +39,8 @@ class Partition:
     variance
         The variance of the noise in one total; 0 where totals are exact. After :func:`consistent` the mean over bags.
     count_variance
-        The variance of the noise in one count; 0 where counts are exact.
+        The variance of the noise in one count; 0 where counts are exact. The bag ``other`` has the noise of all the
+        counts that were merged into it.
     other
         The bag that small bags were merged into, if there is one: it has the rows that no key fits.
     dropped

@@ -6,6 +6,7 @@ import errno
 import os
 import secrets
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -47,7 +48,7 @@ def write_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
 
     After an error, or when the process dies, ``path`` is as it was; a killed process leaves at most a hidden
     ``.tacit-*.part`` beside it. With ``force`` an earlier release is moved away first and put back if
-    the new one cannot take its place.
+    the new one cannot take its place; the folder never becomes readable by more people than before.
 
     Examples
     --------
@@ -62,6 +63,8 @@ def write_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     unfinished = target.with_name(f".tacit-{secrets.token_hex(8)}.part")
     try:
         unfinished.mkdir()
+        if target.exists():
+            unfinished.chmod(stat.S_IMODE(unfinished.stat().st_mode & (target.stat().st_mode | stat.S_IRWXU)))
         yield unfinished
         _publish(unfinished, target, force=force)
     except OSError as error:
