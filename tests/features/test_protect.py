@@ -1,5 +1,6 @@
 """A release of features from a table: what it holds, what it promises, what it refuses."""
 
+import datetime
 import json
 from dataclasses import dataclass
 
@@ -170,6 +171,12 @@ def _broken(**columns):
             _table(),
             _rows_plan(class_rows=PublicClassRows(rows=(5, 5, 5))),
             "class_rows must be one number for each of 2",
+        ),
+        (_broken(label=pa.array([1.0, 2.0] * 300)), _rows_plan(), "must not name a column 'label'"),
+        (
+            pa.table({"x": [0.1, 0.2] * 2, "ill": [datetime.date(2020, 1, day) for day in (1, 1, 2, 2)]}),
+            _rows_plan(selection=None, class_rows=None),
+            "label column 'ill' must hold text, numbers or truth values",
         ),
     ],
 )

@@ -138,6 +138,7 @@ def protect_features(
     check_writable(path, force=force)
     source = FeatureTable.of(load_table(table), label=label, features=features, classes=classes)
     plan.check(features=len(source.features), classes=len(source.classes))
+    _check_names(source, plan)
     if ledger is not None and dataset is None:
         raise InvalidInput("dataset must name the ledger's data set to charge")
     promise = plan.guarantee(features=len(source.features), classes=len(source.classes))
@@ -160,6 +161,17 @@ def protect_features(
         seeded=making.seeded,
         receipt=receipt,
     )
+
+
+def _check_names(source: FeatureTable, plan: FeaturePlan) -> None:
+    """Raise if a file could not hold the names, before anything is charged for it."""
+    if isinstance(plan.release, NoisedRows) and LABEL in source.features:
+        raise InvalidInput(f"features must not name a column {LABEL!r}, as the released labels are called; rename it")
+    if not all(isinstance(value, str | int | float) for value in source.classes.values):
+        raise InvalidInput(
+            f"label column {source.label!r} must hold text, numbers or truth values, got {source.classes.values[0]!r}; "
+            "cast it to text"
+        )
 
 
 def _select(plan: FeaturePlan, moments: ClassMoments, *, rng: np.random.Generator) -> NDArray[np.int64]:
