@@ -3,7 +3,8 @@
 ``python -m benchmarks.scoring_attack`` attacks a copy of a competition for each policy as one team with 100, 1,000
 and 10,000 submissions (the budget is raised for the experiment; a team has 100), writes
 ``results/scoring_attack.json`` after every cell, goes on where it stopped, and puts the table into ``docs/server.md``.
-``--submissions 100,1000`` does a part.
+``--submissions 100,1000`` and ``--policies default`` (all whose name begins so) do a part; ``--out FILE`` writes the cells to
+another file and leaves the page alone, and ``--merge FILE`` adds such a file's cells to the results and makes the page.
 """
 
 from __future__ import annotations
@@ -23,7 +24,18 @@ import numpy as np
 
 from tacit.data import satellite, titanic
 from tacit.privacy.files import write_atomically
-from tacit.scores.protect import Accuracy, Exact, Ladder, Laplace, LogLoss, Policy, Rounded, Setting, Thresholdout
+from tacit.scores.protect import (
+    Accuracy,
+    Exact,
+    Ladder,
+    Laplace,
+    LogLoss,
+    Policy,
+    Rounded,
+    Setting,
+    Thresholdout,
+    default_setting,
+)
 from tacit.scores.server import Engine, Settings, Terms
 from tacit.scores.server.replay import prior_of, replay_attack
 
@@ -33,31 +45,33 @@ PAGE = ROOT / "docs" / "server.md"
 BEGIN, END = "<!-- scoring_attack: begin -->", "<!-- scoring_attack: end -->"
 
 SETS = {"titanic": (titanic, LogLoss(floor=0.01)), "satellite": (satellite, Accuracy(classes=6))}
-POLICIES: dict[str, Policy] = {
+POLICIES: dict[str, Policy | None] = {
+    "default: 30% of rows live with epsilon 0.2, then one final score with epsilon 5": None,
     "exact": Exact(),
     "rounded to 5 decimals": Rounded(decimals=5),
     "rounded to 3 decimals": Rounded(decimals=3),
     "Ladder, step 0.01": Ladder(step=0.01),
     "Laplace, epsilon 1": Laplace(epsilon=1.0),
     "Laplace, epsilon 0.3": Laplace(epsilon=0.3),
-    "Laplace, epsilon 0.1 (default)": Laplace(),
+    "Laplace, epsilon 0.1": Laplace(epsilon=0.1),
     "Laplace, epsilon 0.03": Laplace(epsilon=0.03),
     "Laplace, epsilon 0.01": Laplace(epsilon=0.01),
     "Thresholdout, epsilon 0.1, 10 changes": Thresholdout(),
     "Thresholdout, epsilon 1, 100 changes": Thresholdout(epsilon=1.0, refreshes=100),
 }
+RENAMED = {"Laplace, epsilon 0.1 (default)": "Laplace, epsilon 0.1"}  # in cells measured before
 SUBMISSIONS = (100, 1_000, 10_000)
 PRIORS: dict[str, np.ndarray] = {}
 
 
-def measure(name: str, policy: Policy, submissions: int, *, seed: int) -> dict[str, object]:
+def measure(name: str, policy: Policy | None, submissions: int, *, seed: int) -> dict[str, object]:
     load, metric = SETS[name]
     data = load()
     columns = [data.table.column(feature).to_pylist() for feature in data.features]
     with tempfile.TemporaryDirectory(prefix="tacit-bench-") as folder:
         engine = Engine.open(Settings(folder=Path(folder)))
         try:
-            setting = Setting(metric=metric, policy=policy)
+            setting = default_setting(metric) if policy is None else Setting(metric=metric, policy=policy)
             engine.create_competition(
                 Terms(slug=name, name=name, setting=setting),
                 features=_csv(data.features, zip(*columns, strict=True)),
@@ -71,13 +85,13 @@ def measure(name: str, policy: Policy, submissions: int, *, seed: int) -> dict[s
     return found.to_json()
 
 
-def run(*, sets: list[str], submissions: list[int], seed: int) -> None:
-    done = json.loads(RESULTS.read_text()) if RESULTS.exists() else {"cells": []}
-    known = {(cell["set"], cell["policy"], cell["budget"]) for cell in done["cells"]}
+def run(*, sets: list[str], submissions: list[int], policies: str, seed: int, out: Path) -> None:
+    done = _read(out)
+    known = {_place(cell) for cell in done["cells"]}
     for budget in submissions:
         for name in sets:
             for words, policy in POLICIES.items():
-                if (name, words, budget) in known:
+                if (name, words, budget) in known or not words.startswith(policies):
                     continue
                 earlier = _finished_earlier(done["cells"], name, words, budget)
                 result = earlier or measure(name, policy, budget, seed=seed)
@@ -85,7 +99,25 @@ def run(*, sets: list[str], submissions: list[int], seed: int) -> None:
                 print(
                     f"{name:10} {words:38} {budget:6,} {result['recovered']:.4f} {result['baseline']:.4f}", flush=True
                 )
-                _save(done)
+                _save(done, out)
+
+
+def merge(path: Path) -> None:
+    """Add the cells of another file to the results, in place of those of the same set, policy and budget."""
+    done, more = _read(RESULTS), _read(path)
+    cells = {_place(cell): cell for cell in [*done["cells"], *more["cells"]]}
+    _save(done | {"cells": list(cells.values())}, RESULTS)
+
+
+def _read(path: Path) -> dict:
+    done = json.loads(path.read_text()) if path.exists() else {"cells": []}
+    for cell in done["cells"]:
+        cell["policy"] = RENAMED.get(cell["policy"], cell["policy"])
+    return done
+
+
+def _place(cell: dict) -> tuple[str, str, int]:
+    return cell["set"], cell["policy"], cell["budget"]
 
 
 def _finished_earlier(cells: list[dict], name: str, words: str, budget: int) -> dict | None:
@@ -97,12 +129,13 @@ def _finished_earlier(cells: list[dict], name: str, words: str, budget: int) -> 
     return None
 
 
-def _save(done: dict) -> None:
+def _save(done: dict, out: Path) -> None:
     done["date"] = datetime.now(UTC).date().isoformat()
     done["machine"] = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
-    with write_atomically(RESULTS, force=True) as file:
+    with write_atomically(out, force=True) as file:
         file.write((json.dumps(done, indent=1) + "\n").encode())
-    _write_table(done)
+    if out == RESULTS:
+        _write_table(done)
 
 
 def _write_table(done: dict) -> None:
@@ -114,7 +147,7 @@ def _write_table(done: dict) -> None:
 
 
 def table(done: dict) -> str:
-    cells = {(cell["set"], cell["policy"], cell["budget"]): cell for cell in done["cells"]}
+    cells = {_place(cell): cell for cell in done["cells"]}
     lines = []
     for name, (_, metric) in SETS.items():
         base = next((cell["baseline"] for cell in done["cells"] if cell["set"] == name), None)
@@ -154,6 +187,18 @@ if __name__ == "__main__":
     parser.add_argument("--sets", default=",".join(SETS))
     parser.add_argument("--submissions", default=",".join(map(str, SUBMISSIONS)))
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--policies", default="")
+    parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--merge", type=Path)
     given = parser.parse_args()
     logging.getLogger("tacit").setLevel(logging.CRITICAL)
-    run(sets=given.sets.split(","), submissions=[int(count) for count in given.submissions.split(",")], seed=given.seed)
+    if given.merge is not None:
+        merge(given.merge)
+    else:
+        run(
+            sets=given.sets.split(","),
+            submissions=[int(count) for count in given.submissions.split(",")],
+            policies=given.policies,
+            seed=given.seed,
+            out=given.out,
+        )

@@ -27,7 +27,7 @@ from tacit.scores.attack.outcome import Outcome
 from tacit.scores.attack.planning import Ceilings, Plan, plan
 from tacit.scores.attack.posterior import Reading, label_posterior
 from tacit.scores.attack.prior import PriorDesign, prior_design
-from tacit.scores.attack.reconstruct import Menu, expected_gain, guess_labels, rows_worth_asking
+from tacit.scores.attack.reconstruct import Menu, best_size, expected_gain, guess_labels, rows_worth_asking
 from tacit.scores.attack.repeated import HadamardDesign, RepeatedDesign
 from tacit.scores.attack.scorers import SCORERS, Scorer, find_scorer, hidden
 from tacit.scores.attack.two_columns import TwoColumnLogLoss
@@ -77,6 +77,7 @@ __all__ = [
     "Scorer",
     "Shifted",
     "TwoColumnLogLoss",
+    "best_size",
     "boosted_labels",
     "climb_labels",
     "conway_guy_weights",

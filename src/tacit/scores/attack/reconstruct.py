@@ -17,7 +17,7 @@ from tacit.scores.attack.errors import OracleError
 from tacit.scores.attack.posterior import Reading, label_posterior
 from tacit.scores.attack.steps import Labels
 
-__all__ = ["Menu", "expected_gain", "guess_labels", "rows_worth_asking"]
+__all__ = ["Menu", "best_size", "expected_gain", "guess_labels", "rows_worth_asking"]
 
 Floats = NDArray[np.float64]
 
@@ -153,11 +153,32 @@ def rows_worth_asking(beliefs: Floats, *, queries: int, deviation: float, span: 
     odds = best[:, 1] / best.sum(axis=1)
     order = np.argsort(-odds, kind="stable")
     order = order[odds[order] > 1e-5]
-    sizes = np.unique(np.geomspace(min(8, max(1, len(order))), max(1, len(order)), 40).astype(int))
-    if not len(order):
-        return np.arange(0)
-    gains = [expected_gain(odds[order[:size]], queries=queries, noise=(deviation / span) ** 2) for size in sizes]
-    return np.sort(order[: sizes[int(np.argmax(gains))]])
+    size, _ = best_size(odds[order], queries=queries, noise=(deviation / span) ** 2)
+    return np.sort(order[:size])
+
+
+def best_size(odds: Floats, *, queries: int, noise: float) -> tuple[int, float]:
+    """Return how many rows to ask for together, those most in doubt, and what that is expected to gain.
+
+    Parameters
+    ----------
+    odds
+        As for :func:`expected_gain`, largest first.
+    queries, noise
+        As for :func:`expected_gain`.
+
+    Examples
+    --------
+    >>> size, gain = best_size(np.full(400, 0.5), queries=200, noise=2.0)
+    >>> size, round(gain)
+    (361, 179)
+    """
+    if not len(odds):
+        return 0, 0.0
+    sizes = np.unique(np.geomspace(min(8, len(odds)), len(odds), 40).astype(int))
+    gains = [expected_gain(odds[:size], queries=queries, noise=noise) for size in sizes]
+    best = int(np.argmax(gains))
+    return int(sizes[best]), gains[best]
 
 
 def expected_gain(odds: Floats, *, queries: int, noise: float) -> float:

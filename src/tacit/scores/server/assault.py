@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,12 +13,11 @@ from tacit.scores import attack
 from tacit.scores.attack import (
     AttackStopped,
     DigitDesign,
-    Menu,
     OracleError,
     Plan,
     Progress,
     RankDesign,
-    Reading,
+    best_size,
     climb_labels,
     expected_gain,
     guess_labels,
@@ -30,26 +26,11 @@ from tacit.scores.attack import (
     rows_worth_asking,
 )
 from tacit.scores.losses import Loss
-from tacit.scores.protect import (
-    F1,
-    Accuracy,
-    Auc,
-    Brier,
-    Exact,
-    Ladder,
-    Laplace,
-    LogLoss,
-    Mae,
-    Metric,
-    Rounded,
-    Setting,
-    Thresholdout,
-)
+from tacit.scores.protect import Exact, Ladder, Rounded, Setting, Split
 from tacit.scores.server.baseline import doubt_of
+from tacit.scores.server.opponent import Opponent
 
-__all__ = ["Assault", "assault"]
-
-_AT_ONCE = 8
+__all__ = ["Assault", "assault", "assault_final"]
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -70,6 +51,8 @@ class Assault:
     labels: Labels
     submissions: int
     attack: str
+    beliefs: Floats | None = None
+    """(rows, classes + 1) in a split competition: the chance of each label, scored, and of a row that is not scored."""
 
 
 def assault(
@@ -105,6 +88,7 @@ def assault(
 
     Examples
     --------
+    >>> from tacit.scores.protect import Accuracy
     >>> rng = np.random.default_rng(0)
     >>> truth, rules = rng.integers(0, 2, 50), Setting(metric=Accuracy(), policy=Rounded(decimals=3))
     >>> coins = np.full((50, 2), 0.5)
@@ -117,6 +101,73 @@ def assault(
     if chosen is not None:
         return _read(submit, chosen, prior, submissions, tell, rng)
     return _weigh(submit, setting, prior, submissions, tell, rng)
+
+
+def assault_final(
+    submit: Submit, setting: Setting, *, before: Assault, prior: Floats, rng: np.random.Generator
+) -> Assault:
+    """Aim the last submission of a split competition at the rows behind the final ranking, and use its one score.
+
+    A row that the earlier scores took for not scored is likely to be behind the final one.
+
+    Parameters
+    ----------
+    submit
+        Takes predictions and returns the final score as it is shown.
+    setting
+        The rules.
+    before
+        What the scores of the competition told.
+    prior
+        (rows, classes): what the features say.
+    rng
+        Draws the attacker's choices.
+
+    Examples
+    --------
+    >>> from tacit.scores.protect import LogLoss
+    >>> rules = Setting(metric=LogLoss(), policy=Exact(), split=Split(public_fraction=0.5))
+    >>> beliefs, coins = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.full((2, 2), 0.5)
+    >>> before = Assault(labels=np.array([0, 0]), submissions=9, attack="all", beliefs=beliefs)
+    >>> final = lambda p: str(rules.metric.score([1], p[1:]))
+    >>> assault_final(final, rules, before=before, prior=coins, rng=np.random.default_rng(0)).labels
+    array([0, 1])
+    """
+    if before.beliefs is None:
+        raise InvalidInput("before must come from a split competition, got one without beliefs about unscored rows")
+    last = replace(
+        setting,
+        policy=setting.final_policy or setting.policy,
+        split=Split(public_fraction=1 - setting.split.public_fraction),
+    )
+    host = Opponent(submit=submit, setting=last, rows=len(prior), prior=prior)
+    public, private = before.beliefs[:, :-1], before.beliefs[:, -1:]
+    known = np.concatenate([prior * private, 1 - private], axis=1)
+    choice = _aim(host, prior, private[:, 0], rng)
+    try:
+        told = host.answer_alone(choice, known)
+    except OracleError:
+        return before
+    return Assault(
+        labels=(public + told[:, :-1]).argmax(axis=1),
+        submissions=before.submissions + 1,
+        attack=f"{before.attack}, and over the final one",
+        beliefs=before.beliefs,
+    )
+
+
+def _aim(host: Opponent, prior: Floats, private: Floats, rng: np.random.Generator) -> NDArray[np.int8]:
+    """Return predictions that name a likely label of as many rows in doubt as one score can tell apart."""
+    best = np.argsort(-prior, axis=1)[:, :2]
+    odds = np.take_along_axis(prior, best, axis=1)
+    doubt = odds[:, 1] / odds.sum(axis=1) * private
+    order = np.argsort(-doubt, kind="stable")
+    size, _ = best_size(doubt[order], queries=1, noise=(host.deviation / host.menu.span) ** 2)
+    neutral = host.menu.neutral
+    choice = (best[:, 0] if neutral is None else np.full(len(prior), neutral)).astype(np.int8)
+    asked = order[:size]
+    choice[asked] = best[asked, rng.integers(0, 2, size)]
+    return choice
 
 
 def _one_by_one(setting: Setting, prior: Floats, submissions: int) -> Plan | None:
@@ -173,11 +224,16 @@ def _read(
 def _weigh(
     submit: Submit, setting: Setting, prior: Floats, submissions: int, tell: Tell, rng: np.random.Generator
 ) -> Assault:
-    host = _Host(submit=submit, setting=setting, rows=len(prior), prior=prior)
+    host = Opponent(submit=submit, setting=setting, rows=len(prior), prior=prior)
     classes = prior.shape[1]
 
+    def guess(beliefs: Floats) -> Labels:
+        unscored = beliefs[:, classes:].sum(axis=1, keepdims=True)  # there the features alone speak
+        labels: Labels = (beliefs[:, :classes] + prior * unscored).argmax(axis=1)
+        return labels
+
     def look(made: int, beliefs: Floats) -> None:
-        tell(made, submissions, beliefs[:, :classes].argmax(axis=1))
+        tell(made, submissions, guess(beliefs))
 
     if isinstance(setting.policy, Ladder):
         step = setting.policy.step * host.scored * host.menu.span
@@ -196,126 +252,5 @@ def _weigh(
             progress=look,
         )
         name = "Bayes' rule over all scores"
-    return Assault(labels=beliefs[:, :classes].argmax(axis=1), submissions=host.made, attack=name)
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class _Host:
-    """A competition as the attacker sees it: choices go out, intervals for the sum of terms come back."""
-
-    submit: Submit
-    setting: Setting
-    rows: int
-    prior: Floats
-    made: int = 0
-    last: str = ""
-    menu: Menu = field(init=False)
-    predictions: Floats = field(init=False)
-
-    def __post_init__(self) -> None:
-        classes = self.prior.shape[1]
-        self.predictions, table, neutral = _menu(self.setting.metric, classes)
-        if self.setting.split.public_fraction < 1:
-            # one more "label": the row is not scored, and nothing said about it counts
-            table = np.concatenate([table, np.zeros((len(table), 1))], axis=1)
-            share = self.setting.split.public_fraction
-            self.prior = np.concatenate([self.prior * share, np.full((self.rows, 1), 1 - share)], axis=1)
-        self.menu = Menu(losses=table, neutral=neutral, unscored=table.shape[1] > classes)
-
-    @property
-    def scored(self) -> int:
-        return max(1, round(self.rows * self.setting.split.public_fraction))
-
-    @property
-    def deviation(self) -> float:
-        """Standard deviation of an answer, in the units of the sum of terms."""
-        low, high, scale = self._interval(*self._middle(), changed=True)
-        return math.sqrt((high - low) ** 2 / 12 + 2 * scale**2)
-
-    def ask(self, choice: NDArray[np.signedinteger[Any]]) -> Reading:
-        answer = self.submit(self.predictions[choice])
-        self.made += 1
-        changed, self.last = answer != self.last, answer
-        low, high, scale = self._interval(float(answer), int((choice == 1).sum()), changed=changed)
-        return Reading(choice, low, high, scale)
-
-    def ask_all(self, choices: Sequence[NDArray[np.int8]]) -> Iterator[Reading]:
-        """Ask for many at once where an answer does not depend on the ones before it."""
-        if isinstance(self.setting.policy, Thresholdout):
-            yield from map(self.ask, choices)
-            return
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
-            for choice, answer in zip(
-                choices, pool.map(lambda choice: self.submit(self.predictions[choice]), choices), strict=True
-            ):
-                self.made += 1
-                low, high, scale = self._interval(float(answer), int((choice == 1).sum()), changed=True)
-                yield Reading(choice, low, high, scale)
-
-    def _middle(self) -> tuple[float, int]:
-        low, high = self.setting.metric.bounds
-        return (low + high) / 2, self.rows // 2
-
-    def _interval(self, answer: float, ones: int, *, changed: bool) -> tuple[float, float, float]:
-        """Return what an answer says of the sum of terms: low, high, and the noise's scale."""
-        metric, policy = self.setting.metric, self.setting.policy
-        if isinstance(policy, Laplace):
-            per_answer = policy.scale(metric, rows=self.scored)
-            middle, slope = self._sum(answer, ones)
-            return middle, middle, per_answer * (self.scored if metric.additive else slope)
-        if isinstance(policy, Ladder):
-            return self._ladder(policy, answer, changed=changed)
-        if isinstance(policy, Thresholdout):
-            return self._thresholdout(policy, answer, changed=changed)
-        half = 0.5 * 10.0**-policy.decimals if isinstance(policy, Rounded) else 1e-12
-        ends = sorted(self._sum(end, ones)[0] for end in (answer - half, answer + half))
-        return ends[0], ends[1], 0.0
-
-    def _sum(self, answer: float, ones: int) -> tuple[float, float]:
-        """Return the sum of terms that a score stands for, and how fast it moves with the score."""
-        metric = self.setting.metric
-        if metric.additive:
-            mean = answer**2 if metric.name == "rmse" else answer
-            return mean * self.scored, float(self.scored)
-        positives = float(self.prior[:, 1].sum())
-        share = self.setting.split.public_fraction
-        positives, negatives, ones = positives * share, self.scored - positives * share, round(ones * share)
-        if isinstance(metric, F1):  # 2 TP / (predicted + positives)
-            slope = (ones + positives) / 2
-            return answer * slope, slope
-        slope = 2 / (1 / positives + 1 / negatives)  # 1/2 + (TP/P - FP/N)/2 of 0/1 predictions
-        return (answer - 0.5) * slope + ones * slope / (2 * negatives), slope
-
-    def _ladder(self, policy: Ladder, answer: float, *, changed: bool) -> tuple[float, float, float]:
-        low, high = self.setting.metric.bounds
-        lower = self.setting.metric.lower_is_better
-        share = (answer - low) / (high - low) if lower else (high - answer) / (high - low)
-        loss = share * self.scored * self.menu.span
-        step = policy.step * self.scored * self.menu.span
-        return (loss - step / 2, loss + step / 2, 0.0) if changed else (loss - step, math.inf, 0.0)
-
-    def _thresholdout(self, policy: Thresholdout, answer: float, *, changed: bool) -> tuple[float, float, float]:
-        low, high = self.setting.metric.term_bounds
-        middle = self._sum(answer, 0)[0]
-        noise = 2 / policy.epsilon * (high - low)
-        if changed:
-            return middle, middle, noise
-        reach = policy.threshold * (high - low) * self.scored
-        return middle - reach, middle + reach, 4 * noise
-
-
-def _menu(metric: Metric, classes: int) -> tuple[Floats, Floats, int | None]:
-    """Return predictions, what each costs with each label, and which of them costs the same with all."""
-    if isinstance(metric, F1 | Auc) and classes == 2:
-        return np.array([0.0, 1.0]), np.array([[0.0, 0.0], [0.0, 1.0]]), 0
-    if isinstance(metric, Accuracy):
-        return np.arange(classes, dtype=np.float64), np.eye(classes), None
-    if not isinstance(metric, LogLoss | Brier | Mae):
-        raise InvalidInput(f"metric must be one that an attack is known for, got {metric.name}")
-    rows = np.concatenate([np.eye(classes), np.full((1, classes), 1 / classes)])
-    predictions = rows[:, 1] if classes == 2 else rows
-    table = np.array(
-        [[metric.measure([label], [given]).terms[0] for label in range(classes)] for given in predictions.tolist()]
-    )
-    table[classes] = table[classes].mean()  # equal but for the last bit
-    return predictions, table, classes
+    split = beliefs if beliefs.shape[1] > classes else None
+    return Assault(labels=guess(beliefs), submissions=host.made, attack=name, beliefs=split)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tacit.data import titanic
-from tacit.scores.protect import Accuracy, Laplace, LogLoss, Setting
+from tacit.scores.protect import Accuracy, Laplace, LogLoss, Setting, default_setting
 from tacit.scores.server.engine import Engine
 from tacit.scores.server.records import Competition
 from tacit.scores.server.settings import Settings
@@ -25,14 +25,14 @@ _DESCRIPTION = (
 
 
 def titanic_terms(*, slug: str = "titanic", setting: Setting | None = None) -> Terms:
-    """Return the terms of the demo: log loss of capped probabilities, noised scores, the default budget.
+    """Return the terms of the demo: log loss of capped probabilities, and the default rules.
 
     Examples
     --------
     >>> titanic_terms().setting.metric.name
     'log_loss'
     """
-    chosen = setting or Setting(metric=LogLoss(floor=0.01))
+    chosen = setting or default_setting(LogLoss(floor=0.01))
     return Terms(slug=slug, name="Titanic", description=_DESCRIPTION, setting=chosen)
 
 

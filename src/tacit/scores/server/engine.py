@@ -2,45 +2,33 @@
 
 from __future__ import annotations
 
-import hmac
 import re
 import secrets
-import tempfile
-import threading
 from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
-from pathlib import Path
 
 from numpy.typing import ArrayLike
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import insert
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.protect import Budget, Setting, identify
 from tacit.scores.server import standings
+from tacit.scores.server.access import Access
 from tacit.scores.server.competition import COMPETITIONS, find, insert_competition
+from tacit.scores.server.copies import clear_copies, copy_folder
 from tacit.scores.server.errors import Conflict, Forbidden
 from tacit.scores.server.files import Features, Labels
 from tacit.scores.server.finals import release_final
 from tacit.scores.server.inspection import Inspector
-from tacit.scores.server.joining import TEAMS, find_invited, insert_team, reserve, team_of
+from tacit.scores.server.joining import find_invited, insert_team, reserve
 from tacit.scores.server.labels import Key
 from tacit.scores.server.limits import Rate
-from tacit.scores.server.reading import Reader
-from tacit.scores.server.records import (
-    Anyone,
-    Competition,
-    FinalPlace,
-    Host,
-    Identity,
-    Registration,
-    Score,
-    Team,
-)
+from tacit.scores.server.records import Competition, FinalPlace, Registration, Score, Team
 from tacit.scores.server.reservation import labels_budget, scores_reserved
-from tacit.scores.server.schema import COMPETITION, INVITE, SERVER, TEAM
+from tacit.scores.server.schema import COMPETITION, INVITE
 from tacit.scores.server.settings import Settings
 from tacit.scores.server.submission import Submission, Writer
 from tacit.scores.server.terms import Terms, check_line
@@ -48,14 +36,13 @@ from tacit.scores.server.tokens import hash_token, new_token
 
 __all__ = ["Engine"]
 
-_KEY_CHECK = b"tacit scoring server"
 _SUBMISSION_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _TEAM_NAME = 80
-_HOST, _TEAM, _INVITE = "host", "team", "invite"
+_TEAM, _INVITE = "team", "invite"
 _FREE = Rate(per_minute=60_000_000, burst=1_000_000)
 
 
-class Engine(Reader):
+class Engine(Access):
     r"""The scoring server without HTTP; all methods may be called from any thread.
 
     Who may call what is the caller's to check, with :meth:`identify`: methods that take a :class:`Team` act for that
@@ -64,6 +51,8 @@ class Engine(Reader):
     Examples
     --------
     >>> from tacit.scores.protect import Accuracy, Laplace, Setting
+    >>> import tempfile
+    >>> from pathlib import Path
     >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
     >>> terms = Terms(slug="coins", name="Coins", setting=Setting(metric=Accuracy(), policy=Laplace(epsilon=0.5)))
     >>> _ = engine.create_competition(terms, features=b"size\n1\n2\n3\n", labels=b"label\nno\nyes\nno\n")
@@ -76,9 +65,6 @@ class Engine(Reader):
 
     def __init__(self, settings: Settings, *, key: Key) -> None:
         super().__init__(settings, key=key)
-        self._lock = threading.Lock()  # writers of this process queue here, not inside the database
-        self._known: dict[bytes, Team] = {}
-        self._check_key()
         self._writer = Writer(self._database, key=key, settings=settings, lock=self._lock)
         self._inspector = Inspector(self._database, board=self.board, lock=self._lock, idle=lambda: self._writer.idle)
 
@@ -88,12 +74,15 @@ class Engine(Reader):
 
         Examples
         --------
+        >>> import tempfile
+        >>> from pathlib import Path
         >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
         >>> engine.competitions()
         ()
         >>> engine.close()
         """
         settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        clear_copies(settings.folder)
         return cls(settings, key=Key.find(settings.key_file or settings.folder / "labels.key"))
 
     def close(self) -> None:
@@ -101,74 +90,13 @@ class Engine(Reader):
 
         Examples
         --------
+        >>> import tempfile
+        >>> from pathlib import Path
         >>> Engine.open(Settings(folder=Path(tempfile.mkdtemp()))).close()
         """
         self._writer.close()
         self._inspector.close()
         self._database.close()
-
-    @property
-    def form_secret(self) -> bytes:
-        """The secret of :func:`tacit.scores.server.tokens.form_mark`."""
-        return self._key.derive("forms")
-
-    @property
-    def has_admin(self) -> bool:
-        """Whether an admin token was ever made."""
-        with self._database.reading() as connection:
-            return connection.execute(select(SERVER.c.admin)).scalar() is not None
-
-    def new_admin_token(self) -> str:
-        """Make the admin token, shown this once; an earlier one is void from now on.
-
-        Examples
-        --------
-        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
-        >>> engine.identify(engine.new_admin_token())
-        Host()
-        >>> engine.close()
-        """
-        token = new_token(_HOST)
-        with self._writing() as connection:
-            connection.execute(update(SERVER).values(admin=hash_token(token)))
-        return token
-
-    def identify(self, token: str | None) -> Identity:
-        """Return whose token it is: the Host's, a Team's, or Anyone's.
-
-        Examples
-        --------
-        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
-        >>> engine.identify("tacit_team_guessed"), engine.identify(None)
-        (Anyone(), Anyone())
-        >>> engine.close()
-        """
-        if not token:
-            return Anyone()
-        digest = hash_token(token)
-        if digest in self._known:
-            return self._known[digest]
-        with self._database.reading() as connection:
-            admin = connection.execute(select(SERVER.c.admin)).scalar()
-            if admin is not None and hmac.compare_digest(bytes(admin), digest):
-                return Host()
-            row = connection.execute(TEAMS.where(TEAM.c.token == digest)).mappings().first()
-        if row is None:
-            return Anyone()
-        self._known[digest] = team_of(row)
-        return self._known[digest]
-
-    def knows(self, token: str) -> bool:
-        """Tell, without asking the database, whether a token was seen to be a team's.
-
-        Examples
-        --------
-        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
-        >>> engine.knows("tacit_team_guessed")
-        False
-        >>> engine.close()
-        """
-        return hash_token(token) in self._known
 
     def create_competition(self, terms: Terms, *, features: bytes, labels: bytes) -> Competition:
         r"""Create a competition from two CSV files; the labels are encrypted before they are stored.
@@ -185,6 +113,8 @@ class Engine(Reader):
         Examples
         --------
         >>> from tacit.scores.protect import Accuracy, Exact, Setting
+        >>> import tempfile
+        >>> from pathlib import Path
         >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
         >>> terms = Terms(slug="coins", name="Coins", setting=Setting(metric=Accuracy(), policy=Exact()))
         >>> engine.create_competition(terms, features=b"size\n1\n2\n", labels=b"label\nno\nyes\n").columns
@@ -204,6 +134,8 @@ class Engine(Reader):
 
         Examples
         --------
+        >>> import tempfile
+        >>> from pathlib import Path
         >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
         >>> engine.invite("coins")
         Traceback (most recent call last):
@@ -224,6 +156,8 @@ class Engine(Reader):
 
         Examples
         --------
+        >>> import tempfile
+        >>> from pathlib import Path
         >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
         >>> engine.register("guessed", name="Newcomers")
         Traceback (most recent call last):
@@ -299,6 +233,8 @@ class Engine(Reader):
 
         Examples
         --------
+        >>> import tempfile
+        >>> from pathlib import Path
         >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
         >>> engine.wait_for_inspection()
         >>> engine.close()
@@ -308,8 +244,9 @@ class Engine(Reader):
     def finish(self, slug: str) -> tuple[FinalPlace, ...]:
         """Release the final ranking, once; afterwards return the same.
 
-        Each team's best submission is scored on the private rows; without a split the leaderboard as it stands is
-        final. A competition with a closing date is finished after it, one without is closed by this.
+        Each team's last submission is scored on the private rows: the choice is the team's, and not the luck of the
+        noise in earlier scores. Without a split the leaderboard as it stands is final. A competition with a closing
+        date is finished after it, one without is closed by this.
 
         Examples
         --------
@@ -332,8 +269,9 @@ class Engine(Reader):
     def copy_for_replay(self, slug: str, *, budget: Budget | None = None) -> Iterator[Engine]:
         """Open a second engine that holds this one competition without its teams; it is gone afterwards.
 
-        Files and ledger of the copy are in a temporary folder, its key in memory alone: an attack on it charges the
-        competition nothing. It has the same rules and the same split, no dates and no rate limits, and another
+        Files and ledger of the copy are in a folder of their own inside the server's, its key in memory alone: an
+        attack on it charges the competition nothing, and what a killed server leaves behind cannot be read and is
+        removed at the next start. It has the same rules and the same split, no dates and no rate limits, and another
         submission budget where one is given.
 
         Examples
@@ -355,10 +293,8 @@ class Engine(Reader):
             delta=competition["delta"],
         )
         limits = replace(self.settings.limits, token_rate=_FREE, address_rate=_FREE)
-        with tempfile.TemporaryDirectory(prefix="tacit-replay-") as folder:
-            settings = replace(
-                self.settings, folder=Path(folder), database=None, ledger=None, key_file=None, limits=limits
-            )
+        with copy_folder(self.settings.folder) as folder:
+            settings = replace(self.settings, folder=folder, database=None, ledger=None, key_file=None, limits=limits)
             copy = Engine(settings, key=Key.new())
             try:
                 copy._insert(terms, board.features, board.labels, board.labels.codes.astype(str).tolist())
@@ -393,24 +329,6 @@ class Engine(Reader):
         if known is not None:
             return self._accounts.open_again(known, budget=budget, again=terms.again), False
         return self._accounts.open(terms.slug, names, budget=budget, split=split), parted
-
-    def _check_key(self) -> None:
-        """Write a known text under the key at the first start, and refuse another key later."""
-        with self._writing() as connection:
-            row = connection.execute(select(SERVER).with_for_update()).mappings().first()
-            if row is None:
-                sealed = self._key.seal(_KEY_CHECK, place="this server")
-                connection.execute(insert(SERVER).values(id=1, time=self._now(), key_check=sealed, admin=None))
-            else:
-                self._key.open(bytes(row["key_check"]), place="this server")
-
-    def _now(self) -> str:
-        return self.settings.clock().isoformat()
-
-    @contextmanager
-    def _writing(self) -> Iterator[Connection]:
-        with self._lock, self._database.writing() as connection:
-            yield connection
 
 
 def _check_setting(setting: Setting, *, public: int, private: int) -> None:

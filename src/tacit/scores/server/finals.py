@@ -12,10 +12,9 @@ from tacit.privacy.noise import system_rng
 from tacit.scores.protect import Answer
 from tacit.scores.server.accounts import PRIVATE, Accounts
 from tacit.scores.server.board import Board, from_stored
-from tacit.scores.server.records import Score
 from tacit.scores.server.reservation import final_promise
 from tacit.scores.server.schema import COMPETITION, FINAL, PREDICTION
-from tacit.scores.server.standings import best_submissions, ranks
+from tacit.scores.server.standings import best_submissions, last_numbers, ranks
 
 __all__ = ["release_final"]
 
@@ -35,7 +34,8 @@ def release_final(
         answers = [(score.released, score.text) for _, _, score, _ in best]
     else:
         _charge(board, competition, teams=len(best), accounts=accounts)
-        found = [_final_answer(connection, board, team, score) for team, _, score, _ in best]
+        last = last_numbers(connection, competition["id"])
+        found = [_final_answer(connection, board, team, last[team]) for team, _, _, _ in best]
         answers = [(answer.released, answer.text) for answer in found]
     ordered = sorted(value if lower else -value for value, _ in answers)
     rows = [
@@ -62,8 +62,8 @@ def _charge(board: Board, competition: Mapping[Any, Any], *, teams: int, account
         accounts.charge(competition["data_set"], promise, purpose=purpose, part=part)
 
 
-def _final_answer(connection: Connection, board: Board, team: int, score: Score) -> Answer:
-    mine = (PREDICTION.c.team == team, PREDICTION.c.number == score.number)
+def _final_answer(connection: Connection, board: Board, team: int, number: int) -> Answer:
+    mine = (PREDICTION.c.team == team, PREDICTION.c.number == number)
     content = connection.execute(select(PREDICTION.c.content).where(*mine)).scalar_one()
     predictions = from_stored(bytes(content), rows=len(board.index))
     policy = board.setting.final_policy or board.setting.policy

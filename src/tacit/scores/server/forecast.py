@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores import attack
-from tacit.scores.attack import expected_gain, plan
-from tacit.scores.protect import Exact, Ladder, Laplace, Rounded, Setting, Thresholdout
+from tacit.scores.attack import best_size, plan
+from tacit.scores.protect import Exact, Ladder, Laplace, Metric, Policy, Rounded, Setting, Thresholdout
 
 __all__ = ["Forecast", "forecast"]
 
@@ -98,7 +98,7 @@ def forecast(setting: Setting, *, rows: int, doubt: NDArray[np.float64] | None =
         planned = _planned(setting, rows)
         if planned is not None:
             return planned
-    noise = _noise(setting, rows)
+    noise = _noise(setting.metric, setting.policy, rows=_share(rows, setting.split.public_fraction))
     if noise is None:
         return _unknown(setting)
     return _together(setting, rows, np.full(rows, 0.5) if doubt is None else doubt, noise)
@@ -130,21 +130,23 @@ def _planned(setting: Setting, rows: int) -> Forecast | None:
 
 def _together(setting: Setting, rows: int, doubt: NDArray[np.float64], noise: float) -> Forecast:
     known = float(1 - doubt.mean())
+    order = np.sort(doubt)[::-1]
     public = setting.split.public_fraction
 
     def share(queries: int) -> float:
-        return known + public * _best_gain(doubt, queries, noise) / rows
+        return known + public * best_size(order, queries=queries, noise=noise)[1] / rows
 
     queries = _least(lambda count: share(count) >= known + public * (_ALL - known))
-    budget = share(setting.budget.per_team)
+    budget = share(setting.budget.per_team) + _final_gain(setting, rows, order) / rows
     gained = (
         f"One team's {setting.budget.per_team:,} submissions are expected to raise the labels guessed right from "
         f"{known:.1%} (features alone) to {budget:.1%}"
-    )
+    ) + (", its final score included" if public < 1 else "")
     if queries is None:
         told = f"Not by this attack within {_MOST:,} submissions. {gained}."
     else:
-        told = f"About {queries:,} submissions tell nearly all labels{_when(setting, queries)} {gained}."
+        which = "nearly all labels" if public == 1 else f"nearly all labels behind the live scores ({public:.0%})"
+        told = f"About {queries:,} submissions tell {which}{_when(setting, queries)} {gained}."
     return Forecast(
         attack="all scores together",
         labels_per_query=None if queries is None else rows * public / queries,
@@ -155,21 +157,26 @@ def _together(setting: Setting, rows: int, doubt: NDArray[np.float64], noise: fl
     )
 
 
-def _best_gain(doubt: NDArray[np.float64], queries: int, noise: float) -> float:
-    order = np.sort(doubt)[::-1]
-    sizes = np.unique(np.geomspace(1, len(order), 24).astype(int))
-    return max(expected_gain(order[:size], queries=queries, noise=noise) for size in sizes)
+def _final_gain(setting: Setting, rows: int, order: NDArray[np.float64]) -> float:
+    """Return how many more labels a team's one final score is expected to tell."""
+    private = 1 - setting.split.public_fraction
+    if private <= 0:
+        return 0.0
+    noise = _noise(setting.metric, setting.final_policy or setting.policy, rows=_share(rows, private))
+    return 0.0 if noise is None else private * best_size(order, queries=1, noise=noise)[1]
 
 
-def _noise(setting: Setting, rows: int) -> float | None:
+def _share(rows: int, fraction: float) -> int:
+    return max(1, round(rows * fraction))
+
+
+def _noise(metric: Metric, policy: Policy, *, rows: int) -> float | None:
     """Return the variance of an answer in units of what one label moves; None where that is not known."""
-    metric, policy = setting.metric, setting.policy
-    scored = max(1, round(rows * setting.split.public_fraction))
-    moved = metric.sensitivity(scored)
+    moved = metric.sensitivity(rows)
     if metric.attacked_as() is None or moved is None or (metric.classes > 2 and not metric.additive):
         return None
     if isinstance(policy, Laplace):
-        return 2 * (policy.scale(metric, rows=scored) / moved) ** 2
+        return 2 * (policy.scale(metric, rows=rows) / moved) ** 2
     if isinstance(policy, Rounded):
         return (10.0**-policy.decimals / moved) ** 2 / 12
     return 1e-6

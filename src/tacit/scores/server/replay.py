@@ -10,13 +10,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.rounding import check_count
 from tacit.scores.client import Client
-from tacit.scores.protect import Budget
-from tacit.scores.server.assault import assault
+from tacit.scores.protect import Budget, Setting
+from tacit.scores.server.assault import Assault, Tell, assault, assault_final
 from tacit.scores.server.baseline import feature_prior
 from tacit.scores.server.board import Board
 from tacit.scores.server.engine import Engine
@@ -131,8 +131,10 @@ def replay_attack(
     """Attack a copy of a competition over HTTP, as one team, and measure what came out.
 
     The copy has the same labels, metric, policy and split, is served on a port of this machine, and is gone
-    afterwards; the competition's ledger is charged nothing. The attacker knows the features, what a model learns
-    from them (:func:`tacit.scores.server.baseline.feature_prior`), the rules, and the scores it is shown.
+    afterwards; the competition's ledger is charged nothing. Where the final ranking has rows of its own, the attacker's
+    last submission is aimed at them, the copy is closed, and its final score is used as well. The attacker knows the
+    features, what a model learns from them (:func:`tacit.scores.server.baseline.feature_prior`), the rules, and the
+    scores it is shown.
 
     Parameters
     ----------
@@ -171,16 +173,7 @@ def replay_attack(
     tell(0, budget, prior.argmax(axis=1))
     start = time.perf_counter()
     with engine.copy_for_replay(slug, budget=Budget(per_team=budget, per_day=None)) as copy, running(copy) as url:
-        token = copy.register(copy.invite(slug), name="Attacker").token
-        with Client(url=url, token=token) as client:
-            found = assault(
-                lambda predictions: client.submit(slug, predictions),
-                board.setting,
-                prior=prior,
-                submissions=budget,
-                rng=rng,
-                progress=tell,
-            )
+        found = _attack(copy, slug, url, board.setting, prior=prior, submissions=budget, rng=rng, tell=tell)
     return Replay(
         attack=found.attack,
         submissions=found.submissions,
@@ -189,6 +182,37 @@ def replay_attack(
         baseline=baseline,
         seconds=time.perf_counter() - start,
     )
+
+
+def _attack(
+    copy: Engine,
+    slug: str,
+    url: str,
+    setting: Setting,
+    *,
+    prior: NDArray[np.float64],
+    submissions: int,
+    rng: np.random.Generator,
+    tell: Tell,
+) -> Assault:
+    """Attack the live scores; in a split competition the last submission is kept for the final score."""
+    final = setting.split.public_fraction < 1 and submissions > 1
+    token = copy.register(copy.invite(slug), name="Attacker").token
+    with Client(url=url, token=token) as client, Client(url=url, token=copy.new_admin_token()) as host:
+
+        def submit(predictions: ArrayLike) -> str:
+            return client.submit(slug, predictions)
+
+        def submit_last(predictions: ArrayLike) -> str:
+            submit(predictions)
+            return str(host.call("POST", f"/competitions/{slug}/final")[0]["text"])
+
+        live = submissions - final
+        found = assault(submit, setting, prior=prior, submissions=live, rng=rng, progress=tell)
+        if final and found.submissions == live:
+            found = assault_final(submit_last, setting, before=found, prior=prior, rng=rng)
+            tell(found.submissions, submissions, found.labels)
+        return found
 
 
 def prior_of(board: Board) -> NDArray[np.float64]:

@@ -10,7 +10,7 @@ from tacit.scores.server.records import FinalPlace, Flag, Place, Score
 from tacit.scores.server.schema import FINAL, FLAG, SUBMISSION, TEAM
 from tacit.scores.server.submission import score_of
 
-__all__ = ["best_submissions", "final", "flags", "leaderboard", "ranks", "scores"]
+__all__ = ["best_submissions", "final", "flags", "last_numbers", "leaderboard", "ranks", "scores"]
 
 
 def scores(connection: Connection, *conditions: ColumnElement[bool], most: int = 1_000_000) -> tuple[Score, ...]:
@@ -39,6 +39,17 @@ def best_submissions(connection: Connection, competition: int, *, lower: bool) -
     query = select(ranked).where(ranked.c.place == 1).order_by(ranked.c.sign, ranked.c.time, ranked.c.team)
     rows = connection.execute(query).mappings()
     return [(row["team"], row["name"], score_of(row, team=row["name"]), row["used"]) for row in rows]
+
+
+def last_numbers(connection: Connection, competition: int) -> dict[int, int]:
+    """Return the number of each team's last submission."""
+    query = (
+        select(SUBMISSION.c.team, func.max(SUBMISSION.c.number))
+        .join(TEAM, SUBMISSION.c.team == TEAM.c.id)
+        .where(TEAM.c.competition == competition)
+        .group_by(SUBMISSION.c.team)
+    )
+    return {row[0]: row[1] for row in connection.execute(query)}
 
 
 def leaderboard(connection: Connection, competition: int, *, lower: bool) -> tuple[Place, ...]:
