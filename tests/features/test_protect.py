@@ -223,3 +223,18 @@ def test_a_box_too_narrow_for_floats_is_refused(upper):
     with pytest.raises(InvalidInput, match="must lie further apart"):
         Box(lower=0.0, upper=upper)
     assert Box(lower=0.0, upper=1e-300).snap([[0.0], [5e-301], [1e-300]]).ravel().tolist() == [-1024, 0, 1024]
+
+
+def test_a_known_table_is_charged_as_what_it_is(tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    budget = Guarantee(unit=Unit.RECORD, epsilon=10.0, delta=1e-5)
+    ledger.register(_table(), name="visits", budget=budget)
+    ledger.register([1, 2], name="toys", budget=budget)
+    made = protect_features(_table(), tmp_path / "a.json", label="ill", plan=TOTALS, ledger=ledger, rng=system_rng())
+    assert made.receipt is not None
+    assert ledger.statement("visits").spent > 0
+    with pytest.raises(InvalidInput, match="dataset must be 'visits'"):
+        protect_features(
+            _table(), tmp_path / "b.json", label="ill", plan=TOTALS, ledger=ledger, dataset="toys", rng=system_rng()
+        )
+    assert ledger.statement("toys").spent == 0

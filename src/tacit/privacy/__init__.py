@@ -9,6 +9,7 @@ from tacit.privacy.errors import (
     LedgerError,
     TacitError,
     UnitMismatch,
+    UnknownData,
 )
 from tacit.privacy.guarantee import Guarantee, NoGuarantee, Promise, Unit
 from tacit.privacy.ledger import Entry, Ledger, Part, PartSpend, Receipt, Statement, Version
@@ -49,6 +50,7 @@ __all__ = [
     "TacitError",
     "Unit",
     "UnitMismatch",
+    "UnknownData",
     "Version",
     "compose",
     "compose_parallel",

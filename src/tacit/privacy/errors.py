@@ -1,6 +1,14 @@
 """The errors that a person can act on; the command line prints their one sentence and exits with 2."""
 
-__all__ = ["BudgetExceeded", "InvalidInput", "InvalidRelease", "LedgerError", "TacitError", "UnitMismatch"]
+__all__ = [
+    "BudgetExceeded",
+    "InvalidInput",
+    "InvalidRelease",
+    "LedgerError",
+    "TacitError",
+    "UnitMismatch",
+    "UnknownData",
+]
 
 
 class TacitError(Exception):
@@ -51,6 +59,16 @@ class LedgerError(TacitError):
     Examples
     --------
     >>> issubclass(LedgerError, TacitError)
+    True
+    """
+
+
+class UnknownData(LedgerError):
+    """The ledger has not seen these rows: register them, or name the data set they belong to.
+
+    Examples
+    --------
+    >>> issubclass(UnknownData, LedgerError)
     True
     """
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tacit.privacy.errors import InvalidInput, LedgerError
+from tacit.privacy.errors import InvalidInput, UnknownData
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger, Receipt
 
@@ -85,7 +85,7 @@ def recognise(ledger: Ledger, labels: object, *, dataset: str | None) -> tuple[s
     """
     try:
         known = ledger.identify(labels)
-    except LedgerError:
+    except UnknownData:
         if dataset is None:
             raise
         return dataset, None  # registered with more columns than the labels

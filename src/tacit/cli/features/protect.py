@@ -73,7 +73,9 @@ def protect(
     ] = None,
     force: Force = False,
     ledger: LedgerAt = None,
-    dataset: Annotated[str | None, typer.Option(help="The ledger's data set to charge, kept for records.")] = None,
+    dataset: Annotated[
+        str | None, typer.Option(help="The ledger's data set to charge. Default: the one it knows this table as.")
+    ] = None,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:

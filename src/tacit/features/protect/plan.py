@@ -201,9 +201,8 @@ class FeaturePlan:
         tacit.privacy.errors.InvalidInput: keep must be at most the number of features, 3, got 9
         """
         self.box.check_features(features)
-        kept = self.kept(features=features)
-        if kept > features:
-            raise InvalidInput(f"keep must be at most the number of features, {features}, got {kept}")
+        if self.selection is not None:
+            self.selection.check(features=features)
         if isinstance(self.class_rows, PublicClassRows):
             check_class_rows(self.class_rows.rows, classes=classes)
 

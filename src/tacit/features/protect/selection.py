@@ -12,6 +12,7 @@ from tacit.features.protect.moments import ClassMoments
 from tacit.features.protect.scores import Distance, FeatureScore
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
+from tacit.privacy.noise.rejection import LIMIT
 from tacit.privacy.rounding import check_count, check_epsilon
 
 __all__ = ["RESOLUTION", "PrivateSelection"]
@@ -72,6 +73,21 @@ class PrivateSelection:
         """
         return Guarantee(unit=Unit.RECORD, epsilon=self.epsilon)
 
+    def check(self, *, features: int) -> None:
+        """Raise before anything is charged if so many features cannot be chosen from.
+
+        Examples
+        --------
+        >>> PrivateSelection(epsilon=1.0, keep=4).check(features=3)
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: keep must be at most the number of features, 3, got 4
+        """
+        if self.keep > features:
+            raise InvalidInput(f"keep must be at most the number of features, {features}, got {self.keep}")
+        if 2 * self.keep * (RESOLUTION + 1) / self.epsilon > LIMIT:
+            raise InvalidInput(f"epsilon must be larger to choose {self.keep} features, got {self.epsilon!r}")
+
     def select(
         self, moments: ClassMoments, *, class_rows: NDArray[np.int64], rng: np.random.Generator
     ) -> NDArray[np.int64]:
@@ -86,9 +102,7 @@ class PrivateSelection:
         ...
         tacit.privacy.errors.InvalidInput: keep must be at most the number of features, 3, got 4
         """
-        features = moments.sums.shape[1]
-        if self.keep > features:
-            raise InvalidInput(f"keep must be at most the number of features, {features}, got {self.keep}")
+        self.check(features=moments.sums.shape[1])
         return self.choose.choose(
             self.units(moments, class_rows=class_rows),
             keep=self.keep,

@@ -22,6 +22,7 @@ from tacit.privacy.files import check_writable
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger, Receipt
 from tacit.privacy.noise import is_seeded
+from tacit.privacy.payment import Payment
 from tacit.privacy.release import Release, open_release_writer
 
 __all__ = ["LABEL", "ProtectedFeatures", "protect_features"]
@@ -114,7 +115,8 @@ def protect_features(
     classes
         The public class list; None declares the classes that occur public.
     ledger, dataset
-        Who pays, and for which data set of the ledger, kept for records.
+        Who pays. The ledger recognises the table; ``dataset`` names what to charge for a table it does not know, such
+        as some columns or rows of a known one.
     rng
         :func:`tacit.privacy.noise.system_rng` for a real release.
     force
@@ -139,13 +141,12 @@ def protect_features(
     source = FeatureTable.of(load_table(table), label=label, features=features, classes=classes)
     plan.check(features=len(source.features), classes=len(source.classes))
     _check_names(source, plan)
-    if ledger is not None and dataset is None:
-        raise InvalidInput("dataset must name the ledger's data set to charge")
     promise = plan.guarantee(features=len(source.features), classes=len(source.classes))
     found = source.survey(box=plan.box, progress=progress and (lambda done, total: progress(done, 2 * total)))
     receipt = None
-    if ledger is not None and dataset is not None:
-        receipt = ledger.charge(dataset, promise, purpose=f"features by {plan.release.name}: {path.name}")
+    if ledger is not None:
+        paying = Payment(ledger=ledger, dataset=dataset)
+        receipt = paying.charge(promise, source.table, purpose=f"features by {plan.release.name}: {path.name}")
     places = _select(plan, found.moments, rng=rng)
     making = _Making(
         path=path, force=force, source=source, plan=plan, places=places, promise=promise, rng=rng, seeded=is_seeded(rng)

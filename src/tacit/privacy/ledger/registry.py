@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from tacit.privacy.errors import InvalidInput, LedgerError
+from tacit.privacy.errors import InvalidInput, LedgerError, UnknownData
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger.account import Account
 from tacit.privacy.ledger.book import account_row, now
@@ -88,7 +88,7 @@ def identify(rows: Rows, prints: Prints) -> Version:
     rows.find(LEDGER, lock=True)
     known = _match(rows, prints)
     if known is None:
-        raise LedgerError(f"the ledger does not know these {max(prints)} rows; register them first")
+        raise UnknownData(f"the ledger does not know these {max(prints)} rows; register them first")
     if known["rows"] < max(prints):
         known = _add_version(rows, known["data_set"], prints)
     return Version(data_set=_name_of(rows, known), number=known["number"], rows=known["rows"], time=known["time"])
