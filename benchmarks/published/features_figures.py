@@ -2,8 +2,8 @@
 
 Arms: the printed algorithm (distance, t, all features), and the private form (rows with randomized labels, and class
 totals; distance, t, all features), each at the same epsilon and delta. Noise is on the training rows; the error on
-clean test rows is the headline, that on noised test rows stands beside it for the arms that release rows. The paper's figures
-have no numbers in its text, so they are compared with its words: see docs/features_figures.md.
+clean test rows is the headline, that on noised test rows stands beside it for the arms that release rows. The figures
+of the paper have no numbers in its text, so they can only be compared with its words.
 
     python -m benchmarks.published.features_figures            # all points, 20 seeds; resumes
     python -m benchmarks.published.features_figures --quick    # a few points, to try the code
