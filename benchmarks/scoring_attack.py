@@ -3,8 +3,9 @@
 ``python -m benchmarks.scoring_attack`` attacks a copy of a competition for each policy as one team with 100, 1,000
 and 10,000 submissions (the budget is raised for the experiment; a team has 100), writes
 ``results/scoring_attack.json`` after every cell, goes on where it stopped, and puts the table into ``docs/server.md``.
-``--submissions 100,1000`` and ``--policies default`` (all whose name begins so) do a part; ``--out FILE`` writes the cells to
-another file and leaves the page alone, and ``--merge FILE`` adds such a file's cells to the results and makes the page.
+``--submissions 100,1000`` and ``--policies default`` (all whose name begins so) do a part; ``--out FILE`` writes the
+cells to another file and leaves the page alone; ``--merge FILE`` adds such a file's cells to the results and makes the
+page.
 """
 
 from __future__ import annotations

@@ -72,11 +72,9 @@ def _run(engine: object, *, host: str, port: int, token: str | None, as_json: bo
     import logging
     import socket
 
-    import uvicorn
-
     from tacit.privacy.errors import InvalidInput
     from tacit.scores.server import Engine
-    from tacit.scores.server.app import create_app
+    from tacit.scores.server.app import configured, create_app
 
     assert isinstance(engine, Engine)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -90,11 +88,8 @@ def _run(engine: object, *, host: str, port: int, token: str | None, as_json: bo
     shown = f"[{host}]" if ":" in host else host
     _say(f"http://{shown}:{listening.getsockname()[1]}", engine, token, as_json=as_json)
     logging.basicConfig(level=logging.WARNING)
-    config = uvicorn.Config(
-        create_app(engine), access_log=False, log_level="warning", server_header=False, timeout_graceful_shutdown=30
-    )
     try:
-        uvicorn.Server(config).run(sockets=[listening])
+        configured(create_app(engine)).run(sockets=[listening])
     finally:
         listening.close()
 

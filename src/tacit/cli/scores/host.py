@@ -40,14 +40,25 @@ def create(
         typer.Option(
             metavar="NAME[:KEY=VALUE,...]",
             help="laplace (epsilon), thresholdout (epsilon, threshold, refreshes), ladder (step), rounded (decimals) "
-            "or exact. Default: the server's, laplace.",
+            "or exact. Default: laplace:epsilon=0.2.",
         ),
     ] = None,
     per_team: Annotated[int, typer.Option(help="Submissions of a team, in all.")] = 100,
-    per_day: Annotated[int | None, typer.Option(help="Submissions of a team in a day. Default: no limit.")] = None,
+    per_day: Annotated[int, typer.Option(help="Submissions of a team in a day; 0: no limit.", min=0)] = 10,
     public_fraction: Annotated[
-        float, typer.Option(help="Share of rows behind the leaderboard; the others decide the final ranking.")
-    ] = 1.0,
+        float,
+        typer.Option(
+            help="Share of rows behind the live scores; the others decide the final ranking, released once. "
+            "1: all rows, and the leaderboard is final."
+        ),
+    ] = 0.3,
+    final_policy: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME[:KEY=VALUE,...]",
+            help="How each team's one final score is released. Default: laplace:epsilon=5.",
+        ),
+    ] = None,
     most_teams: Annotated[int, typer.Option(help="Most teams; the ledger keeps epsilon for that many.")] = 20,
     opens: Annotated[datetime | None, typer.Option(help="First moment for submissions, in UTC.")] = None,
     closes: Annotated[datetime | None, typer.Option(help="Last moment for submissions, in UTC.")] = None,
@@ -58,16 +69,20 @@ def create(
 ) -> None:
     """Create a competition from a file of features and a file of labels.
 
-    Example: tacit scores host create flowers --features f.csv --labels y.csv --metric accuracy:classes=3 --policy
-    laplace:epsilon=0.1
+    Without more words the rules are the recommended ones: a team has 100 submissions, 10 a day; live scores use 30% of
+    the rows, with noise, and are for a team's own bearings; the ranking that counts is made once, from each team's
+    last submission on the other 70%, by tacit scores host final.
+
+    Example: tacit scores host create flowers --features f.csv --labels y.csv --metric accuracy:classes=3
     """
     setting: dict[str, Any] = {
         "metric": _choice(metric, kind="metric"),
-        "budget": {"per_team": per_team, "per_day": per_day},
+        "budget": {"per_team": per_team, "per_day": per_day or None},
         "split": {"public_fraction": public_fraction},
     }
-    if policy is not None:
-        setting["policy"] = _choice(policy, kind="policy")
+    for key, chosen in (("policy", policy), ("final_policy", final_policy)):
+        if chosen is not None:
+            setting[key] = _choice(chosen, kind="policy")
     body = {
         "slug": slug,
         "name": name or slug,
@@ -181,7 +196,10 @@ def spend(
 def final(
     competition: Competition = None, url: Url = "http://127.0.0.1:8000", token: Token = "", as_json: AsJson = False
 ) -> None:
-    """Release the final ranking on the private rows, once; afterwards print the same.
+    """Close the competition and release the final ranking, once; afterwards print the same.
+
+    Each team's last submission gets one score on the rows that no live score has used. A competition with a closing
+    date is finished after it.
 
     Example: tacit scores host final --competition titanic
     """
@@ -191,7 +209,9 @@ def final(
         print_json(found)
         return
     for place in found:
-        typer.echo(f"{place['rank']}. {place['team']}: {place['text']} (was {place['public_rank']})")
+        typer.echo(f"{place['rank']}. {place['team']}: {place['text']} (live: {place['public_rank']})")
+    if not found:
+        typer.echo("No team has submitted.")
 
 
 def _get(what: str, competition: str | None, url: str, token: str) -> Any:  # noqa: ANN401

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
 
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.scores.protect import Setting
+from tacit.scores.protect import complete_setting
 from tacit.scores.server.engine import Engine
 from tacit.scores.server.errors import Forbidden, Unauthorized
 from tacit.scores.server.intake import DESCRIPTION, take_submission
@@ -228,7 +228,7 @@ def _for_teams(routes: APIRouter) -> None:
 def terms_of(body: CompetitionRequest, engine: Engine) -> Terms:
     """Return a request's terms, or raise with one sentence."""
     try:
-        setting = Setting.from_json(body.setting, own=engine.settings.own_metrics)
+        setting = complete_setting(body.setting, own=engine.settings.own_metrics)
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, TacitError):
             raise

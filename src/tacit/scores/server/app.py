@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
@@ -24,7 +24,10 @@ from tacit.scores.server.reference import reference_page
 from tacit.scores.server.security import Guard
 from tacit.scores.server.settings import Settings
 
-__all__ = ["create_app", "serve"]
+if TYPE_CHECKING:
+    import uvicorn
+
+__all__ = ["configured", "create_app", "serve"]
 
 _log = logging.getLogger("tacit.scores.server")
 
@@ -92,21 +95,42 @@ def serve(source: Settings | Engine, *, host: str = "127.0.0.1", port: int = 800
     >>> list(inspect.signature(serve).parameters)
     ['source', 'host', 'port', 'log']
     """
-    import uvicorn
-
     if log:
         write_log()
-    config = uvicorn.Config(
-        create_app(source),
-        host=host,
-        port=port,
-        access_log=False,  # uvicorn's has whole paths; ours has routes
-        log_level="warning",
-        server_header=False,
-        limit_concurrency=1_000,
-        timeout_graceful_shutdown=30,
+    configured(create_app(source), host=host, port=port).run()
+
+
+def configured(app: FastAPI, *, host: str = "127.0.0.1", port: int = 8000) -> uvicorn.Server:
+    """Return the server that runs an application, with the quickest loop and parser that are installed.
+
+    Parameters
+    ----------
+    app
+        As :func:`create_app` returns it.
+    host, port
+        Where to listen, unless it is run with sockets that listen already.
+
+    Examples
+    --------
+    >>> configured(FastAPI(), port=0).config.access_log
+    False
+    """
+    import uvicorn
+
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            host=host,
+            port=port,
+            loop="auto",  # uvloop and httptools where they are installed
+            http="auto",
+            access_log=False,  # uvicorn's has whole paths; ours has routes
+            log_level="warning",
+            server_header=False,
+            limit_concurrency=1_000,
+            timeout_graceful_shutdown=30,
+        )
     )
-    uvicorn.Server(config).run()
 
 
 def _reference(app: FastAPI) -> Any:  # noqa: ANN401

@@ -56,8 +56,9 @@ class CompetitionRequest(_Strict):
     setting: Annotated[
         dict[str, Any],
         Field(
-            description="metric, policy, budget, split and final_policy, as tacit.scores.protect.Setting writes them",
-            examples=[{"metric": {"metric": "accuracy"}, "policy": {"policy": "laplace", "epsilon": 0.1}}],
+            description="metric, policy, budget, split and final_policy, as tacit.scores.protect.Setting writes them; "
+            "what is left out, all but the metric, is the recommended default's",
+            examples=[{"metric": {"metric": "accuracy"}}],
         ),
     ]
     opens: AwareDatetime | None = None

@@ -14,6 +14,7 @@ from tacit.scores.server.pages.forms import check_mark, read_form
 from tacit.scores.server.pages.plot import draw_history
 from tacit.scores.server.pages.view import engine_of, go_to, render, visible
 from tacit.scores.server.records import Host, Team
+from tacit.scores.server.reservation import final_promise
 from tacit.scores.server.security import COOKIE
 
 __all__ = ["add_public_pages", "sign_in"]
@@ -43,10 +44,13 @@ def add_public_pages(routes: APIRouter) -> None:
     def competition(request: Request, slug: str) -> Response:
         found = visible(request, slug)
         engine = engine_of(request)
+        setting = engine.board(slug).setting
         return render(
             request,
             "competition.html",
             competition=found,
+            public_fraction=setting.split.public_fraction,
+            final_promise=final_promise(setting, teams=1),
             places=engine.leaderboard(slug),
             final=engine.final(slug),
             plot=draw_history(engine.history(slug, most=2000), lower_is_better=found.lower_is_better),

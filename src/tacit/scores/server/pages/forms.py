@@ -6,12 +6,11 @@ import secrets
 from urllib.parse import parse_qsl
 
 from fastapi import Request
-from python_multipart.exceptions import FormParserError
-from python_multipart.multipart import MultipartParser, parse_options_header
 from starlette.responses import Response
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.server.errors import Forbidden
+from tacit.scores.server.multipart import Take, read_parts
 from tacit.scores.server.tokens import form_mark, form_mark_fits
 
 __all__ = ["VISITOR", "check_mark", "mark_for", "read_form", "remember_visitor"]
@@ -33,21 +32,20 @@ async def read_form(request: Request) -> dict[str, bytes]:
     >>> read_form.__name__
     'read_form'
     """
-    kind, options = parse_options_header(request.headers.get("content-type", ""))
-    body = await request.body()
-    if kind == b"application/x-www-form-urlencoded":
-        return _urlencoded(body)
-    boundary = options.get(b"boundary")
-    if kind != b"multipart/form-data" or not boundary:
-        raise InvalidInput("a form must be sent as the page sends it")
-    parts = _Parts()
-    try:
-        parser = MultipartParser(boundary, parts.callbacks())  # type: ignore[arg-type]
-        parser.write(body)
-        parser.finalize()
-    except FormParserError:
-        raise InvalidInput("the form did not arrive whole; send it again") from None
-    return parts.fields
+    content_type = request.headers.get("content-type", "")
+    if content_type.partition(";")[0].strip().lower() == "application/x-www-form-urlencoded":
+        return _urlencoded(await request.body())
+    parts: dict[str, list[bytes]] = {}
+
+    def open_part(name: str, is_file: bool) -> Take:
+        del is_file
+        if len(parts) >= _MOST_FIELDS:
+            raise InvalidInput("the form has too many fields")
+        parts[name] = []
+        return parts[name].append
+
+    await read_parts(request.stream(), content_type=content_type, open_part=open_part)
+    return {name: b"".join(pieces) for name, pieces in parts.items()}
 
 
 def mark_for(request: Request, secret: bytes) -> str:
@@ -78,46 +76,3 @@ def _urlencoded(body: bytes) -> dict[str, bytes]:
     except ValueError:
         raise InvalidInput("a form must be sent as the page sends it") from None
     return {name: value.encode("utf-8", errors="replace") for name, value in pairs}
-
-
-class _Parts:
-    """Callbacks of the parser: each part's name and content."""
-
-    def __init__(self) -> None:
-        self.fields: dict[str, bytes] = {}
-        self._header = self._value = self._disposition = b""
-        self._content: list[bytes] = []
-
-    def callbacks(self) -> dict[str, object]:
-        return {
-            "on_part_begin": self._begin,
-            "on_header_field": self._take_header,
-            "on_header_value": self._take_value,
-            "on_header_end": self._end_header,
-            "on_part_data": self._take_data,
-            "on_part_end": self._end,
-        }
-
-    def _begin(self) -> None:
-        self._header = self._value = self._disposition = b""
-        self._content = []
-
-    def _take_header(self, data: bytes, start: int, end: int) -> None:
-        self._header += data[start:end]
-
-    def _take_value(self, data: bytes, start: int, end: int) -> None:
-        self._value += data[start:end]
-
-    def _end_header(self) -> None:
-        if self._header.lower() == b"content-disposition":
-            self._disposition = self._value
-        self._header = self._value = b""
-
-    def _take_data(self, data: bytes, start: int, end: int) -> None:
-        self._content.append(data[start:end])
-
-    def _end(self) -> None:
-        if len(self.fields) >= _MOST_FIELDS:
-            raise InvalidInput("the form has too many fields")
-        name = parse_options_header(self._disposition)[1].get(b"name", b"").decode("utf-8", errors="replace")
-        self.fields[name] = b"".join(self._content)

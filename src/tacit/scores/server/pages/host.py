@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.scores.protect import Setting
+from tacit.scores.protect import Laplace, LogLoss, Setting, default_setting
 from tacit.scores.server.errors import ServerError
 from tacit.scores.server.pages.forms import check_mark, read_form
 from tacit.scores.server.pages.view import engine_of, go_to, host_of, render
@@ -17,20 +17,24 @@ from tacit.scores.server.terms import Terms
 
 __all__ = ["add_host_pages", "setting_document"]
 
+_DEFAULT = default_setting(LogLoss())
+assert isinstance(_DEFAULT.policy, Laplace)
+assert isinstance(_DEFAULT.final_policy, Laplace)
 _DEFAULTS = {
     "metric": "log_loss",
     "classes": "2",
     "floor": "0.01",
     "class_floor": "",
     "policy": "laplace",
-    "epsilon": "0.1",
+    "epsilon": f"{_DEFAULT.policy.epsilon:g}",
     "decimals": "3",
     "step": "0.01",
     "threshold": "0.02",
     "refreshes": "10",
-    "per_team": "100",
-    "per_day": "10",
-    "public_fraction": "1",
+    "per_team": f"{_DEFAULT.budget.per_team}",
+    "per_day": f"{_DEFAULT.budget.per_day}",
+    "public_fraction": f"{_DEFAULT.split.public_fraction:g}",
+    "final_epsilon": f"{_DEFAULT.final_policy.epsilon:g}",
     "most_teams": "20",
     "public": "yes",
     "slug": "",
@@ -122,12 +126,14 @@ def setting_document(given: dict[str, str]) -> dict[str, Any]:
     metric = {"metric": given["metric"]}
     wanted = _OF_METRIC.get(given["metric"], () if given["metric"] in ("mae", "rmse") else ("classes",))
     per_day = _number(given, "per_day") if given["per_day"] else None
+    final = {"policy": "laplace", "epsilon": _number(given, "final_epsilon")} if given["final_epsilon"] else None
     return {
         "metric": metric | {name: _number(given, name) for name in wanted if given[name]},
         "policy": {"policy": given["policy"]}
         | {name: _number(given, name) for name in _OF_POLICY.get(given["policy"], ())},
         "budget": {"per_team": _number(given, "per_team"), "per_day": per_day},
         "split": {"public_fraction": _number(given, "public_fraction")},
+        "final_policy": final,
     }
 
 
@@ -173,4 +179,5 @@ def _manage_page(request: Request, slug: str, *, invite: str | None = None) -> R
         spend=engine.spend(slug),
         invite=invite,
         split=engine.board(slug).setting.split.public_fraction < 1,
+        waits=competition.closes is not None and not competition.is_closed(engine.settings.clock()),
     )

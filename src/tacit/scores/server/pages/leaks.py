@@ -55,12 +55,13 @@ def add_leak_pages(routes: APIRouter) -> None:
     def leaks(request: Request, slug: str) -> Response:
         host_of(request)
         engine = engine_of(request)
-        competition = engine.competition(slug)
+        board = engine.board(slug)
         return render(
             request,
             "leaks.html",
-            competition=competition,
-            told=_forecast(engine.board(slug)),
+            competition=engine.competition(slug),
+            split=board.setting.split.public_fraction < 1,
+            told=_forecast(board),
             state=_replays(request).state(slug),
             most=MOST,
         )

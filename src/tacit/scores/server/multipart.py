@@ -1,0 +1,96 @@
+"""Multipart forms, read piece by piece: each part's name, and where its content goes."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+
+from python_multipart.exceptions import FormParserError
+from python_multipart.multipart import MultipartParser, parse_options_header
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["Take", "read_parts"]
+
+Take = Callable[[bytes], None]
+"""Takes a piece of a part's content."""
+
+
+async def read_parts(
+    stream: AsyncIterator[bytes], *, content_type: str, open_part: Callable[[str, bool], Take]
+) -> None:
+    r"""Read a multipart form; nothing of it is stored on the way, and a file's own name is not looked at.
+
+    Parameters
+    ----------
+    stream
+        The request's body.
+    content_type
+        The request's, with the boundary.
+    open_part
+        Called with a part's name and whether it is a file; returns what takes its content.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> async def body():
+    ...     yield b'--x\r\nContent-Disposition: form-data; name="mark"\r\n\r\n1'
+    ...     yield b'2\r\n--x--\r\n'
+    >>> parts = {}
+    >>> def open_part(name, is_file):
+    ...     return parts.setdefault((name, is_file), []).append
+    >>> asyncio.run(read_parts(body(), content_type="multipart/form-data; boundary=x", open_part=open_part))
+    >>> parts
+    {('mark', False): [b'1', b'2']}
+    """
+    kind, options = parse_options_header(content_type)
+    boundary = options.get(b"boundary")
+    if kind != b"multipart/form-data" or not boundary:
+        raise InvalidInput("an upload must be multipart/form-data with a boundary")
+    try:
+        parser = MultipartParser(boundary, _Parts(open_part).callbacks())  # type: ignore[arg-type]
+        async for piece in stream:
+            parser.write(piece)
+        parser.finalize()
+    except FormParserError:
+        raise InvalidInput("the upload is not a whole multipart form; send it again") from None
+
+
+class _Parts:
+    """Callbacks of the parser."""
+
+    def __init__(self, open_part: Callable[[str, bool], Take]) -> None:
+        self._open = open_part
+        self._take: Take | None = None
+        self._header = self._value = self._disposition = b""
+
+    def callbacks(self) -> dict[str, Callable[..., None]]:
+        return {
+            "on_part_begin": self._begin,
+            "on_header_field": self._take_header,
+            "on_header_value": self._take_value,
+            "on_header_end": self._end_header,
+            "on_headers_finished": self._end_headers,
+            "on_part_data": self._take_data,
+        }
+
+    def _begin(self) -> None:
+        self._header = self._value = self._disposition = b""
+
+    def _take_header(self, data: bytes, start: int, end: int) -> None:
+        self._header += data[start:end]
+
+    def _take_value(self, data: bytes, start: int, end: int) -> None:
+        self._value += data[start:end]
+
+    def _end_header(self) -> None:
+        if self._header.lower() == b"content-disposition":
+            self._disposition = self._value
+        self._header = self._value = b""
+
+    def _end_headers(self) -> None:
+        _, options = parse_options_header(self._disposition)
+        self._take = self._open(options.get(b"name", b"").decode("utf-8", errors="replace"), b"filename" in options)
+
+    def _take_data(self, data: bytes, start: int, end: int) -> None:
+        if self._take is not None:
+            self._take(data[start:end])
