@@ -9,6 +9,7 @@ import threading
 from types import TracebackType
 from typing import Any
 from urllib.parse import quote, urlsplit
+from uuid import uuid4
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -71,8 +72,14 @@ class Client:
         body: Any = None,  # noqa: ANN401
         *,
         content_type: str = "application/json",
+        key: str | None = None,
     ) -> Any:  # noqa: ANN401
         """Send a request under ``/api/v1`` and return the JSON that comes back.
+
+        Parameters
+        ----------
+        key
+            A name of the client's own for the request: sent twice under the same one, it counts once.
 
         Raises
         ------
@@ -92,6 +99,8 @@ class Client:
             headers["Authorization"] = f"Bearer {self._token}"
         if sent is not None:
             headers["Content-Type"] = content_type
+        if key is not None:
+            headers["Idempotency-Key"] = key
         status, text = self._send(method, f"{self._path}/api/v1{quote(path)}", sent, headers)
         try:
             answer = json.loads(text)
@@ -103,7 +112,7 @@ class Client:
         return answer
 
     def submit(self, slug: str, predictions: ArrayLike) -> str:
-        """Submit predictions and return the released score as it is shown.
+        """Submit predictions and return the released score as it is shown; a lost connection costs no submission.
 
         Examples
         --------
@@ -113,7 +122,7 @@ class Client:
         tacit.scores.attack.errors.OracleError: http://127.0.0.1:9 cannot be reached: ...
         """
         body = {"predictions": np.asarray(predictions).tolist()}
-        return str(self.call("POST", f"/competitions/{slug}/submissions", body)["text"])
+        return str(self.call("POST", f"/competitions/{slug}/submissions", body, key=uuid4().hex)["text"])
 
     def _connection(self) -> http.client.HTTPConnection:
         """Return this thread's connection."""
@@ -137,7 +146,7 @@ class Client:
                 return response.status, response.read(_LARGEST)
             except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
                 connection.close()  # an idle connection that the server gave up
-                if not again or method != "GET":
+                if not again or (method != "GET" and "Idempotency-Key" not in headers):
                     raise OracleError(f"{self.url} closed the connection ({type(error).__name__})") from None
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
