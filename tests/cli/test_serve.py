@@ -19,6 +19,8 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 from tacit.cli.scores import app as scores
 from tacit.cli.serve import app as serve
 from tacit.privacy.errors import TacitError
+from tacit.scores.client import Client
+from tacit.scores.protect import Ladder, LogLoss, Rounded, default_setting
 from tacit.scores.server import Engine, Settings
 from tacit.scores.server.replay import running
 
@@ -66,7 +68,12 @@ def create(run, engine, slug, options):
 
 def test_a_host_and_a_team_from_the_command_line(run, server, monkeypatch):
     url, engine = server
-    said = create(run, engine, "exact", "--metric accuracy --policy exact --per-team 5 --name Coins")
+    said = create(
+        run,
+        engine,
+        "exact",
+        "--metric accuracy --policy exact --public-fraction 1 --per-team 5 --per-day 0 --name Coins",
+    )
     assert said.startswith(f"Coins: 50 rows, {url}/c/exact\n")
     assert "A team may make 5 submissions." in said
     invite = run("host invite --competition exact").strip()
@@ -88,8 +95,35 @@ def test_a_host_and_a_team_from_the_command_line(run, server, monkeypatch):
     assert isinstance(json.loads(run("host flags --competition exact --json")), list)
 
 
+def test_without_more_words_the_rules_are_the_default(run, server, monkeypatch):
+    engine = server[1]
+    said = create(run, engine, "default", "")
+    assert engine.board("default").setting == default_setting(LogLoss(floor=0.01))
+    assert "made once, at the end, on the other 70%" in said
+    host = engine.new_admin_token()
+    for name in ("First", "Second"):
+        token = json.loads(run(f"join {engine.invite('default')} --name {name} --json"))["token"]
+        monkeypatch.setenv("TACIT_TOKEN", token)
+        run("submit p.csv --competition default")
+    monkeypatch.setenv("TACIT_TOKEN", host)
+    ranking = run("host final --competition default")
+    assert re.fullmatch(r"(\d\. \w+: [\d.]+ \(live: \d\)\n){2}", ranking)
+    assert run("host final --competition default") == ranking
+    monkeypatch.setenv("TACIT_TOKEN", token)
+    with pytest.raises(TacitError, match="finished"):
+        run("submit p.csv --competition default")
+
+
+def test_other_rules_are_taken(run, server):
+    options = "--policy ladder --final-policy rounded:decimals=2 --public-fraction 0.5 --per-day 0"
+    create(run, server[1], "other", options)
+    setting = server[1].board("other").setting
+    assert (setting.policy, setting.final_policy) == (Ladder(), Rounded(decimals=2))
+    assert (setting.split.public_fraction, setting.budget.per_day) == (0.5, None)
+
+
 def test_an_audit_fails_where_labels_leak(run, server):
-    create(run, server[1], "leaky", "--metric accuracy --policy exact --per-team 40")
+    create(run, server[1], "leaky", "--metric accuracy --policy exact --public-fraction 1 --per-team 40")
     text = run("audit --competition leaky --max-recovered 0.05", code=1)
     assert text.startswith("Failed: ")
     assert "100.0% of 50 labels" in text
@@ -128,7 +162,7 @@ def test_an_audit_passes_where_noise_hides_them(run, server):
     ],
 )
 def test_refusals_are_one_sentence(run, server, arguments, words):
-    create(run, server[1], "leaky", "--metric accuracy --policy exact --per-team 40")
+    create(run, server[1], "leaky", "--metric accuracy --policy exact --public-fraction 1 --per-team 40")
     with pytest.raises((TacitError, OSError), match=words) as caught:
         run(arguments)
     assert "\n" not in str(caught.value)
@@ -136,7 +170,7 @@ def test_refusals_are_one_sentence(run, server, arguments, words):
 
 def test_two_competitions_have_to_be_told_apart(run, server):
     for slug in ("leaky", "exact"):
-        create(run, server[1], slug, "--metric accuracy --policy exact --per-team 40")
+        create(run, server[1], slug, "--metric accuracy --policy exact --public-fraction 1 --per-team 40")
     with pytest.raises(TacitError, match="competition must be given: the server has"):
         run("host teams")
 
@@ -173,19 +207,20 @@ def test_serve_alone_starts_the_demo_and_stops_when_asked(tmp_path):
         return subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     told = []
-    for _ in range(2):
+    for asked in (signal.SIGINT, signal.SIGTERM):
         process = start()
-        timer = threading.Timer(300, process.kill)
+        timer = threading.Timer(500, process.kill)  # against hanging alone: a busy machine takes its time
         timer.start()
-        told.append(json.loads(process.stdout.readline()))
-        from tacit.scores.client import Client
-
-        with Client(url=told[-1]["url"], token=told[0]["token"]) as client:
-            assert client.call("GET", "/competitions/titanic/teams") == []
-        process.send_signal(signal.SIGINT)
-        process.wait(timeout=200)
-        timer.cancel()
-        assert "Traceback" not in process.stderr.read()
+        try:
+            told.append(json.loads(process.stdout.readline()))
+            with Client(url=told[-1]["url"], token=told[0]["token"], timeout=400.0) as client:
+                assert client.call("GET", "/competitions/titanic/teams") == []
+            process.send_signal(asked)
+            _, said = process.communicate()
+        finally:
+            timer.cancel()
+            process.kill()
+        assert (process.returncode, said) == (0, "")
     assert told[0]["competitions"] == told[1]["competitions"] == ["titanic"]
     assert told[1]["token"] is None  # shown once
 

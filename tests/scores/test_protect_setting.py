@@ -17,6 +17,7 @@ from tacit.scores.protect import (
     Setting,
     Split,
     Thresholdout,
+    complete_setting,
     default_setting,
     identify,
 )
@@ -131,3 +132,18 @@ def test_the_default_is_what_the_page_says():
     assert setting.policy == Laplace(epsilon=0.2)
     assert setting.final_policy == Laplace(epsilon=5.0)
     assert (setting.budget.per_team, setting.split.public_fraction) == (100, 0.3)
+
+
+def test_what_a_host_leaves_out_is_the_default():
+    document = {"metric": {"metric": "log_loss", "floor": 0.05}}
+    assert complete_setting(document) == default_setting(LogLoss(floor=0.05))
+    chosen = complete_setting({**document, "policy": {"policy": "exact"}, "final_policy": None})
+    assert (chosen.policy, chosen.final_policy, chosen.split) == (Exact(), None, Split(public_fraction=0.3))
+    with pytest.raises(InvalidInput, match="setting takes"):
+        complete_setting({**document, "labels": [1]})
+
+
+@pytest.mark.parametrize("metric", [LogLoss(), Brier(), Accuracy(), Auc()], ids=lambda metric: metric.name)
+def test_rules_have_words_and_no_underscores(metric):
+    for setting in (Setting(metric=metric, policy=Exact()), default_setting(metric)):
+        assert "_" not in " ".join(setting.describe())

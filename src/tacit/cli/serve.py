@@ -38,7 +38,7 @@ def serve(
     """Start the scoring server: pages, JSON API, and a leaderboard that does not give its labels away.
 
     The first start prints the admin token, once; with it the host signs in on the pages and uses tacit scores host.
-    Alone it starts a demo competition on Titanic. Stop it with Ctrl-C; everything acknowledged is on disk.
+    Alone it starts a demo competition on Titanic. Stop it with Ctrl-C or SIGTERM; everything acknowledged is on disk.
 
     Example: tacit serve --folder competition --port 8000
     """
@@ -69,7 +69,9 @@ def serve(
 
 def _run(engine: object, *, host: str, port: int, token: str | None, as_json: bool) -> None:
     """Listen, say where, and serve until asked to stop."""
+    import contextlib
     import logging
+    import signal
     import socket
 
     from tacit.privacy.errors import InvalidInput
@@ -88,8 +90,11 @@ def _run(engine: object, *, host: str, port: int, token: str | None, as_json: bo
     shown = f"[{host}]" if ":" in host else host
     _say(f"http://{shown}:{listening.getsockname()[1]}", engine, token, as_json=as_json)
     logging.basicConfig(level=logging.WARNING)
+    # uvicorn finishes what is under way and then sends itself the signal again, which would skip the engine's end
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        configured(create_app(engine)).run(sockets=[listening])
+        with contextlib.suppress(KeyboardInterrupt):
+            configured(create_app(engine)).run(sockets=[listening])
     finally:
         listening.close()
 

@@ -2,12 +2,13 @@
 
 import json
 import re
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from tacit.scores.attack.http import AsCsv, AsJson
-from tacit.scores.protect import Accuracy, Exact, LogLoss, Rounded, Setting
+from tacit.scores.protect import Accuracy, Exact, LogLoss, Rounded, Setting, Split, default_setting
 from tacit.scores.server import Settings
 from tacit.scores.server.app import create_app
 
@@ -38,7 +39,11 @@ def stranger(sqlite_engine, make, join):
 BODY = {
     "slug": "new",
     "name": "New",
-    "setting": {"metric": {"metric": "accuracy"}, "policy": {"policy": "rounded", "decimals": 2}},
+    "setting": {
+        "metric": {"metric": "accuracy"},
+        "policy": {"policy": "rounded", "decimals": 2},
+        "split": {"public_fraction": 1},
+    },
     "features": "size\n1\n2\n",
     "labels": "label\nno\nyes\n",
 }
@@ -123,7 +128,7 @@ class TestCompetitions:
             ({"setting": {}}, "setting must have a metric"),
             ({"setting": {"metric": []}}, "setting must be as"),
             ({"setting": {"metric": {"metric": "accuracy", "classes": "many"}}}, "setting must be as"),
-            ({"setting": {"metric": {"metric": "auc"}}}, "known sensitivity"),
+            ({"setting": {"metric": {"metric": "auc"}, "split": {"public_fraction": 1}}}, "known sensitivity"),
             ({"setting": {"metric": {"metric": "accuracy"}, "budget": {"per_team": 10**12}}}, "must be at most"),
             ({"setting": {"metric": {"metric": "own", "name": "x"}}}, "own metrics"),
             ({"labels": "label\nno\nyes\nmaybe\n"}, "one row for each of the 2"),
@@ -292,3 +297,19 @@ def test_an_app_made_from_settings_closes_its_engine(sqlite_settings: Settings):
     with TestClient(app) as client:
         assert client.get(f"{API}/health").json() == {"status": "ok"}
     assert app.state.engine._writer._closed
+
+
+def test_a_host_who_says_nothing_gets_the_default(client, sqlite_engine, host):
+    rows = "".join(f"{row % 2}\n" for row in range(60))
+    body = BODY | {
+        "setting": {"metric": {"metric": "accuracy"}},
+        "features": f"size\n{rows}",
+        "labels": f"label\n{rows}",
+    }
+    made = client.post(f"{API}/competitions", headers=host, json=body)
+    assert made.status_code == 201
+    assert sqlite_engine.board("new").setting == default_setting(Accuracy())
+    assert made.json()["rules"] == list(default_setting(Accuracy()).describe())
+    part = {"metric": {"metric": "accuracy"}, "split": {"public_fraction": 0.5}}
+    client.post(f"{API}/competitions", headers=host, json=body | {"slug": "part", "setting": part, "again": True})
+    assert sqlite_engine.board("part").setting == replace(default_setting(Accuracy()), split=Split(public_fraction=0.5))

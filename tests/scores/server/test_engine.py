@@ -1,8 +1,11 @@
 """What a host, a team and anyone may do, on both databases."""
 
+import subprocess
+import sys
 import threading
 from dataclasses import replace
 from datetime import timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -25,6 +28,7 @@ from tacit.scores.protect import (
     Thresholdout,
 )
 from tacit.scores.server import Anyone, Engine, Host, Terms
+from tacit.scores.server.copies import clear_copies
 from tacit.scores.server.errors import BudgetSpent, Conflict, Forbidden, NotFound, Unavailable
 from tacit.scores.server.labels import Key
 from tacit.scores.server.schema import SUBMISSION, TEAM
@@ -386,6 +390,15 @@ class TestFinal:
         assert engine.submit(team, predictions).result().released == 1.0
         assert engine.finish("coins")[0].released == 0.0
 
+    def test_it_scores_the_last_submission_and_not_the_luckiest(self, engine, make, join):
+        make(engine, setting=setting(Exact(), split=Split(public_fraction=0.5)))
+        team = join(engine).team
+        public = engine.board("coins").labels.public_rows
+        lucky = np.where(public, TRUTH, 1 - TRUTH)
+        assert engine.submit(team, lucky).result().released == 1.0
+        assert engine.submit(team, 1 - lucky).result().released == 0.0
+        assert engine.finish("coins")[0].released == 1.0
+
 
 class TestLedger:
     def test_known_labels_need_a_word(self, engine, make, join):
@@ -450,6 +463,33 @@ class TestCopies:
         assert not folder.exists()
         assert engine.spend("coins") == before
         assert engine.teams("coins") == ()
+
+    def test_what_a_killed_server_left_is_removed_and_a_living_copy_is_not(self, sqlite_settings, make):
+        left = sqlite_settings.folder / "copies" / "killed"
+        left.mkdir(parents=True)
+        (left / "alive.db").write_bytes(b"")
+        (left / "server.db").write_bytes(b"encrypted labels")
+        engine = Engine.open(sqlite_settings)
+        assert not left.exists()
+        make(engine)
+        with engine.copy_for_replay("coins") as copy:
+            Engine.open(sqlite_settings).close()  # another process of the same server starts
+            assert copy.settings.folder.parent == left.parent
+            assert (copy.settings.folder / "server.db").exists()
+        assert not list(left.parent.iterdir())
+        engine.close()
+
+    def test_a_copy_whose_process_was_killed_is_removed(self, tmp_path):
+        code = (
+            "import os, sys; from pathlib import Path; from tacit.scores.server.copies import copy_folder\n"
+            "with copy_folder(Path(sys.argv[1])) as made: print(made, flush=True); os._exit(9)"
+        )
+        told = subprocess.run([sys.executable, "-c", code, tmp_path], stdout=subprocess.PIPE, text=True, check=False)
+        assert told.returncode == 9
+        made = Path(told.stdout.strip())
+        assert made.is_dir()
+        clear_copies(tmp_path)
+        assert not made.exists()
 
 
 class TestFlags:

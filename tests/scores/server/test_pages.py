@@ -10,7 +10,7 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 
 from fastapi.testclient import TestClient
 
-from tacit.scores.protect import Accuracy, Budget, Exact, Setting, Split
+from tacit.scores.protect import Accuracy, Budget, Exact, LogLoss, Setting, Split, default_setting
 from tacit.scores.server import Engine, Settings, Terms
 from tacit.scores.server.app import create_app
 from tacit.scores.server.pages.plot import draw_history
@@ -285,3 +285,40 @@ def test_the_plot_shows_the_best_eight_teams():
     ]
     picture = draw_history(scores, lower_is_better=True)
     assert [f"team {i:02}" in picture for i in (0, 7, 8, 11)] == [True, True, False, False]
+
+
+def test_the_form_stands_at_the_default_and_the_competition_ends_with_its_ranking(engine, visit):
+    admin = visit(engine.new_admin_token())
+    page = admin.get("/host/new").text
+    preset = dict(re.findall(r'<input id="(\w+)" name="\w+" type="[\w-]+" value="([^"]*)"', page))
+    preset |= {
+        name: re.search(rf'id="{name}".*?value="(\w+)" selected', page, re.S).group(1)
+        for name in ("metric", "policy", "public")
+    }
+    given = preset | {"slug": "new", "name": "New"}
+    assert send(admin, "/host/new", given, files=FILES).status_code == 303
+    assert engine.board("new").setting == default_setting(LogLoss())
+    board = admin.get("/c/new").text
+    assert "For a team's own bearings: they use about 30% of the rows" in board.replace("&#39;", "'")
+    assert "each label behind the final ranking" in board
+    for name in ("First", "Second"):
+        team = visit()
+        send(team, "/join", {"invite": engine.invite("new"), "name": name})
+        assert "Your last submission is the one that is ranked" in team.get("/c/new/team").text
+        assert send(team, "/c/new/team", {}, files=predictions(np.full(ROWS, 0.5))).status_code == 303
+    assert "final score is used as well" in admin.get("/c/new/leaks").text
+    assert send(admin, "/c/new/final", {}, form="/c/new/host").status_code == 303
+    board = admin.get("/c/new").text
+    assert "Final ranking" in board
+    assert board.index("Final ranking") < board.index("Live scores")
+    assert "It is released" in admin.get("/c/new/host").text
+    assert "Submissions are not taken now" in team.get("/c/new/team").text
+    assert {place.team for place in engine.final("new")} == {"First", "Second"}
+
+
+def test_the_final_ranking_waits_for_the_closing_date(engine, visit):
+    admin = visit(engine.new_admin_token())
+    send(admin, "/host/new", form(), files=FILES)
+    page = admin.get("/c/new/host").text
+    assert "It can be released after the competition closes, 01 Jan 2099" in page
+    assert "Release the final ranking" not in page

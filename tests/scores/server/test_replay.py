@@ -7,10 +7,23 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.client import Client
-from tacit.scores.protect import Accuracy, Exact, Ladder, Laplace, LogLoss, Rmse, Rounded, Setting, Split, Thresholdout
+from tacit.scores.protect import (
+    Accuracy,
+    Exact,
+    Ladder,
+    Laplace,
+    LogLoss,
+    Rmse,
+    Rounded,
+    Setting,
+    Split,
+    Thresholdout,
+    default_setting,
+)
 from tacit.scores.server import Engine, Settings, Terms
-from tacit.scores.server.assault import assault
+from tacit.scores.server.assault import Assault, assault, assault_final
 from tacit.scores.server.baseline import feature_prior
+from tacit.scores.server.demo import create_titanic
 from tacit.scores.server.replay import prior_of, replay_attack, running
 
 ROWS = 120
@@ -136,3 +149,49 @@ def test_the_baseline_knows_the_features_alone():
     assert abs((feature_prior(features, coins, classes=2).argmax(axis=1) == coins).mean() - 0.5) < 0.1
     nothing = feature_prior(np.zeros((600, 0)), coins, classes=2)
     np.testing.assert_allclose(nothing[0], np.bincount(coins) / 600)
+
+
+def test_the_default_gives_titanic_away_by_no_more_than_two_points(tmp_path):
+    engine = Engine.open(Settings(folder=tmp_path))
+    create_titanic(engine)
+    assert engine.board("titanic").setting == default_setting(LogLoss(floor=0.01))
+    found = replay_attack(engine, "titanic", rng=np.random.default_rng(0))
+    assert found.passes(0.02)
+    assert found.submissions == 100
+    assert found.attack.endswith("and over the final one")
+    engine.close()
+
+
+def test_the_final_score_is_attacked_over_http(tmp_path):
+    rules = Setting(metric=LogLoss(), policy=Laplace(epsilon=0.001), split=Split(public_fraction=0.3))
+    engine = open_engine(tmp_path, rules)
+    found = replay_attack(engine, "coins", submissions=1, rng=np.random.default_rng(0))
+    assert "final" not in found.attack  # the only submission asks the live scores
+    found = replay_attack(engine, "coins", submissions=3, rng=np.random.default_rng(0))
+    assert (found.submissions, found.attack) == (3, "Bayes' rule over all scores, and over the final one")
+    assert not engine.competition("coins").finished
+    engine.close()
+
+
+@pytest.mark.parametrize("metric", [LogLoss(), Accuracy()])
+@pytest.mark.parametrize(("policy", "least", "most"), [(Exact(), 0.9, 1.0), (Laplace(epsilon=0.001), 0.2, 0.8)])
+def test_one_final_score_tells_one_label_in_doubt(metric, policy, least, most):
+    setting = Setting(metric=metric, split=Split(public_fraction=0.3), final_policy=policy)
+    public, prior, right = np.arange(60) < 18, np.tile([0.9999, 0.0001], (60, 1)), []
+    prior[-1] = 0.5
+    before = Assault(
+        labels=prior.argmax(axis=1),
+        submissions=9,
+        attack="all",
+        beliefs=np.concatenate([prior * public[:, None], ~public[:, None]], axis=1),
+    )
+    for seed in range(30):
+        rng, truth = np.random.default_rng(seed), np.zeros(60, dtype=int)
+        truth[-1] = seed % 2
+
+        def submit(predictions, truth=truth, rng=rng):
+            return setting.final(truth, predictions, public=public, rng=rng).text
+
+        found = assault_final(submit, setting, before=before, prior=prior, rng=rng)
+        right.append(found.labels[-1] == truth[-1])
+    assert least <= np.mean(right) <= most
