@@ -17,9 +17,19 @@ from numpy.typing import ArrayLike
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attack import OracleError
 
-__all__ = ["Client"]
+__all__ = ["Client", "Unreachable"]
 
 _LARGEST = 1 << 26
+
+
+class Unreachable(OracleError):
+    """The server did not answer, or failed: not a refusal, so nothing may be concluded from it.
+
+    Examples
+    --------
+    >>> issubclass(Unreachable, OracleError)
+    True
+    """
 
 
 class Client:
@@ -85,13 +95,15 @@ class Client:
         ------
         OracleError
             With the server's own sentence where it refuses.
+        Unreachable
+            The server did not answer, or failed.
 
         Examples
         --------
         >>> Client(url="http://127.0.0.1:9", timeout=1.0).call("GET", "/competitions")
         Traceback (most recent call last):
         ...
-        tacit.scores.attack.errors.OracleError: http://127.0.0.1:9 cannot be reached: ...
+        tacit.scores.client.Unreachable: http://127.0.0.1:9 cannot be reached: ...
         """
         sent = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         headers = {"Accept": "application/json"}
@@ -105,10 +117,11 @@ class Client:
         try:
             answer = json.loads(text)
         except ValueError:
-            raise OracleError(f"{self.url} does not answer as a scoring server does (status {status})") from None
+            raise Unreachable(f"{self.url} does not answer as a scoring server does (status {status})") from None
         if status >= 400:
             said = answer.get("error") if isinstance(answer, dict) else None
-            raise OracleError(f"the server refuses: {said or f'status {status}'}")
+            refusal = Unreachable if status >= 500 else OracleError
+            raise refusal(f"the server refuses: {said or f'status {status}'}")
         return answer
 
     def submit(self, slug: str, predictions: ArrayLike) -> str:
@@ -119,7 +132,7 @@ class Client:
         >>> Client(url="127.0.0.1:9", timeout=1.0).submit("coins", [0, 1, 1])
         Traceback (most recent call last):
         ...
-        tacit.scores.attack.errors.OracleError: http://127.0.0.1:9 cannot be reached: ...
+        tacit.scores.client.Unreachable: http://127.0.0.1:9 cannot be reached: ...
         """
         body = {"predictions": np.asarray(predictions).tolist()}
         return str(self.call("POST", f"/competitions/{slug}/submissions", body, key=uuid4().hex)["text"])
@@ -147,8 +160,8 @@ class Client:
             except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
                 connection.close()  # an idle connection that the server gave up
                 if not again or (method != "GET" and "Idempotency-Key" not in headers):
-                    raise OracleError(f"{self.url} closed the connection ({type(error).__name__})") from None
+                    raise Unreachable(f"{self.url} closed the connection ({type(error).__name__})") from None
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
-                raise OracleError(f"{self.url} cannot be reached: {error}") from None
+                raise Unreachable(f"{self.url} cannot be reached: {error}") from None
         raise AssertionError("unreachable")

@@ -1,12 +1,15 @@
 """The replay: the real attack over HTTP against a copy, and a number that means something."""
 
+import itertools
+import socket
+
 import numpy as np
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra web is not installed")
 
-from tacit.privacy.errors import InvalidInput
-from tacit.scores.client import Client
+from tacit.privacy.errors import InvalidInput, TacitError
+from tacit.scores.client import Client, Unreachable
 from tacit.scores.protect import (
     Accuracy,
     Exact,
@@ -195,3 +198,33 @@ def test_one_final_score_tells_one_label_in_doubt(metric, policy, least, most):
         found = assault_final(submit, setting, before=before, prior=prior, rng=rng)
         right.append(found.labels[-1] == truth[-1])
     assert least <= np.mean(right) <= most
+
+
+@pytest.mark.parametrize("policy", [Exact(), Laplace(epsilon=5.0)])
+def test_an_attack_that_breaks_off_is_an_error_and_no_small_number(tmp_path, monkeypatch, policy):
+    engine = open_engine(tmp_path, Setting(metric=Accuracy(), policy=policy))
+    send, made = Client._send, itertools.count()
+
+    def break_off(self, method, *rest):
+        if method == "POST" and next(made) >= 5:
+            raise Unreachable("the connection is lost")
+        return send(self, method, *rest)
+
+    monkeypatch.setattr(Client, "_send", break_off)
+    with pytest.raises(TacitError, match="broke off, so that it says nothing"):
+        replay_attack(engine, "coins", submissions=60, rng=np.random.default_rng(0))
+    engine.close()
+
+
+def test_a_submission_whose_connection_was_closed_is_sent_again_and_counts_once(tmp_path):
+    engine = open_engine(tmp_path, Setting(metric=Accuracy(), policy=Exact()))
+    joined = engine.register(engine.invite("coins"), name="A")
+    with running(engine) as url, Client(url=url, token=joined.token) as client:
+        first = client.submit("coins", TRUTH)
+        client._connection().sock.shutdown(socket.SHUT_RDWR)  # as a server does with an idle connection
+        assert client.submit("coins", TRUTH) == first
+        client._connection().sock.shutdown(socket.SHUT_RDWR)
+        with pytest.raises(Unreachable, match="closed the connection"):
+            client.call("POST", "/competitions/coins/submissions", {"predictions": TRUTH.tolist()})
+    assert engine.remaining(joined.team).total == 98
+    engine.close()

@@ -119,7 +119,8 @@ class Split:
         public = np.array([int.from_bytes(value, "big") < limit for value in hashes], dtype=np.bool_)
         if public.size and (not public.any() or (self.public_fraction < 1 and public.all())):
             raise InvalidInput(
-                f"public_fraction must leave rows in both parts, got {self.public_fraction!r} for {public.size} rows; use 1"
+                f"public_fraction must be 1 or leave rows in both parts, got {self.public_fraction!r} for "
+                f"{public.size} rows"
             )
         return public
 

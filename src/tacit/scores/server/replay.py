@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.rounding import check_count
-from tacit.scores.client import Client
+from tacit.scores.client import Client, Unreachable
 from tacit.scores.protect import Budget, Setting
 from tacit.scores.server.assault import Assault, Tell, assault, assault_final
 from tacit.scores.server.baseline import feature_prior
@@ -201,7 +201,10 @@ def _attack(
     with Client(url=url, token=token) as client, Client(url=url, token=copy.new_admin_token()) as host:
 
         def submit(predictions: ArrayLike) -> str:
-            return client.submit(slug, predictions)
+            try:
+                return client.submit(slug, predictions)
+            except Unreachable as error:  # an attack that broke off must not pass for one that found little
+                raise TacitError(f"the replay broke off, so that it says nothing: {error}") from None
 
         def submit_last(predictions: ArrayLike) -> str:
             submit(predictions)
