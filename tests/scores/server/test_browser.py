@@ -26,7 +26,9 @@ SHOTS = os.environ.get("TACIT_SCREENSHOTS")
 
 @pytest.fixture(scope="module")
 def engine(tmp_path_factory):
-    logging.getLogger("tacit").setLevel(logging.CRITICAL)
+    log = logging.getLogger("tacit")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
     engine = Engine.open(Settings(folder=tmp_path_factory.mktemp("server")))
     rng = np.random.default_rng(0)
     sizes = "".join(f"{i},{rng.normal():.3f}\n" for i in range(ROWS))
@@ -39,6 +41,7 @@ def engine(tmp_path_factory):
         engine.create_competition(terms, features=f"id,size\n{sizes}".encode(), labels=f"id,label\n{labels}".encode())
     yield engine
     engine.close()
+    log.setLevel(level)  # other tests read the log
 
 
 @pytest.fixture(scope="module")
