@@ -4,7 +4,7 @@ from scipy.stats import chisquare
 
 from tacit.labels import ValidationKeeper
 from tacit.privacy import Guarantee, InvalidInput, Unit
-from tacit.privacy.errors import BudgetExceeded, LedgerError
+from tacit.privacy.errors import BudgetExceeded, LedgerError, UnknownData
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import DiscreteLaplace
 
@@ -28,7 +28,7 @@ class Watched:
         self.events, self.refuse = events, refuse
 
     def identify(self, labels):
-        raise LedgerError("unknown")
+        raise UnknownData("unknown")
 
     def charge(self, name, guarantee, *, purpose, version):
         if self.refuse:

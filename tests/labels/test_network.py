@@ -99,6 +99,7 @@ def test_a_sure_and_wrong_model_has_a_finite_loss():
     assert loss > 50
 
 
+@pytest.mark.slow
 def test_passes_scikit_learns_checks():
     check_estimator(
         learner(epochs=100, batch_size=32, optimizer=Adam(learning_rate=0.1)),
