@@ -11,7 +11,6 @@ import json
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -21,6 +20,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from benchmarks.timing import in_turns, timed_row
 from tacit.bags import GaussianNoise, LaplaceNoise, LogLoss, curate, make_consistent
 from tacit.bags.protect.engine import Grouped
 from tacit.bags.protect.measure import Measure, public_grid
@@ -88,20 +88,20 @@ def _building(path: Path, rows: int, *, best_of: int) -> list[Row]:
     def ours() -> object:
         return curate(path, by=SETS, edges=edges, label="label", loss=LogLoss())
 
-    built, bare = _in_turns(ours, lambda: _bare_sql(path), best_of=best_of)
+    built, bare = in_turns(ours, lambda: _bare_sql(path), best_of=best_of)
     release = curate(path, by=SETS, edges=edges, label="label", loss=LogLoss())
     bags = release.bags
     case = f"3 partitions of {rows:,} rows, {bags:,} bags"
-    made = [_row(f"build {case}", built, "the same GROUP BYs as SQL in DuckDB, to Arrow", bare)]
+    made = [timed_row(f"build {case}", built, "the same GROUP BYs as SQL in DuckDB, to Arrow", bare)]
     for noise in (LaplaceNoise(epsilon=1.0), GaussianNoise(epsilon=1.0, delta=1e-6)):
-        seconds = _in_turns(lambda noise=noise: _hide(release, noise), best_of=best_of)[0]
-        made.append(_row(f"{noise.name} noise on {case}", seconds, "building them", built))
+        seconds = in_turns(lambda noise=noise: _hide(release, noise), best_of=best_of)[0]
+        made.append(timed_row(f"{noise.name} noise on {case}", seconds, "building them", built))
     noised = curate(
         path, by=SETS, edges=edges, label="label", loss=LogLoss(), noise=LaplaceNoise(epsilon=1.0), rng=system_rng()
     )
     start = perf_counter()
     factors = make_consistent(noised).factors
-    row = _row(f"make consistent {case}", perf_counter() - start, "building them", built)
+    row = timed_row(f"make consistent {case}", perf_counter() - start, "building them", built)
     return [*made, {**row, "variance_factors": [round(factor, 6) for factor in factors]}]
 
 
@@ -152,32 +152,11 @@ def _bounded(path: Path, rows: int) -> Row:
     seconds = perf_counter() - start
     if done.returncode:
         raise RuntimeError(done.stderr)
-    bare = _in_turns(lambda: _bare_sql(path), best_of=1)[0]
+    bare = in_turns(lambda: _bare_sql(path), best_of=1)[0]
     case = f"build 3 partitions of {rows:,} rows in a new process, DuckDB held to {MEMORY}"
     peak = round(int(done.stdout) / 1024)
     size = round(path.stat().st_size / 2**20)
-    return {**_row(case, seconds, "the same GROUP BYs as SQL, no limit", bare), "peak_mib": peak, "file_mib": size}
-
-
-def _in_turns(*works: Callable[[], object], best_of: int) -> list[float]:
-    """The best time of each, taken in turns so that a busy machine slows all."""
-    times: list[list[float]] = [[] for _ in works]
-    for _ in range(best_of):
-        for work, taken in zip(works, times, strict=True):
-            start = perf_counter()
-            work()
-            taken.append(perf_counter() - start)
-    return [min(taken) for taken in times]
-
-
-def _row(case: str, seconds: float, reference: str, reference_seconds: float) -> Row:
-    return {
-        "case": case,
-        "seconds": seconds,
-        "reference": reference,
-        "reference_seconds": reference_seconds,
-        "ratio": seconds / reference_seconds,
-    }
+    return {**timed_row(case, seconds, "the same GROUP BYs as SQL, no limit", bare), "peak_mib": peak, "file_mib": size}
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -19,6 +18,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
+from benchmarks.timing import in_turns, timed_row
 from tacit.labels import AsGiven, Consensus, LabelPrivateClassifier, PriorRandomizedResponse, RandomizedResponse
 from tacit.labels.protect.stream import protect_table
 from tacit.privacy.noise import system_rng
@@ -47,13 +47,16 @@ def _responses(*, quick: bool) -> list[Row]:
         other = plain.integers(0, CLASSES - 1, labels)
         np.where(kept, codes, other + (other >= codes))
 
-    ours, reference, opendp = _in_turns(
-        lambda: response.randomize(codes, rng=fast), in_numpy, lambda: [theirs(int(code)) for code in codes[:slow]]
+    ours, reference, opendp = in_turns(
+        lambda: response.randomize(codes, rng=fast),
+        in_numpy,
+        lambda: [theirs(int(code)) for code in codes[:slow]],
+        best_of=BEST_OF,
     )
     case = f"randomized response, {labels:,} labels of {CLASSES} classes"
     return [
-        _row(case, ours, "plain NumPy on PCG64, floats decide", reference),
-        _row(case, ours, "OpenDP randomized response, label by label", opendp * labels / slow),
+        timed_row(case, ours, "plain NumPy on PCG64, floats decide", reference),
+        timed_row(case, ours, "OpenDP randomized response, label by label", opendp * labels / slow),
     ]
 
 
@@ -67,8 +70,8 @@ def _priors(*, quick: bool) -> list[Row]:
     def ours() -> None:
         PriorRandomizedResponse(epsilon=1.0, prior=prior).randomize(codes, rng=fast)
 
-    seconds, reference = _in_turns(ours, lambda: _plain_top_k(prior, codes, 1.0, rng), best_of=3)
-    row = _row(
+    seconds, reference = in_turns(ours, lambda: _plain_top_k(prior, codes, 1.0, rng), best_of=3)
+    row = timed_row(
         f"prior a row, {rows:,} rows x {classes} classes", seconds, "plain NumPy: argsort, floats decide", reference
     )
     return [{**row, "peak_mib": _peak_of(_PRIOR, rows, classes)}]
@@ -111,12 +114,12 @@ def _stream(*, quick: bool) -> Row:
         table = pa.table({**{name: rng.normal(size=rows) for name in names}, "y": rng.integers(0, CLASSES, rows)})
         pq.write_table(table, path, compression="zstd")
         options = {"label": "y", "keep": names, "mechanism": RandomizedResponse(epsilon=1.0), "rng": system_rng()}
-        ours, copy = _in_turns(
+        ours, copy = in_turns(
             lambda: protect_table(path, out, classes=list(range(CLASSES)), force=True, **options),
             lambda: pq.write_table(pq.read_table(path), out, compression="zstd"),
             best_of=1 if quick else 3,
         )
-    return _row(
+    return timed_row(
         f"protect a Parquet file, {rows:,} rows x {columns} kept columns",
         ours,
         "pyarrow reads it whole and writes it, no noise, no checksum",
@@ -134,7 +137,7 @@ def _learning(*, quick: bool) -> list[Row]:
     fits = 2  # one stage, one round of retraining
     threads = 1 if quick else None  # two threads on a few rows wait for each other
     with threadpool_limits(threads, user_api="openmp"):
-        clean, private = _in_turns(lambda: clone(trees).fit(X, y), lambda: learner.fit(X, y), best_of=1)
+        clean, private = in_turns(lambda: clone(trees).fit(X, y), lambda: learner.fit(X, y), best_of=1)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "in.parquet"
         pq.write_table(pa.table({**{f"x{i}": X[:, i] for i in range(features)}, "y": y}), path)
@@ -144,8 +147,8 @@ def _learning(*, quick: bool) -> list[Row]:
         seconds = perf_counter() - start
     case, reference = f"boosted trees, {rows:,} rows x {features} features", "the same trees on clean labels, 2 fits"
     return [
-        _row(f"{case}, fit", private, reference, fits * clean),
-        {**_row(f"{case}, tacit labels learn", seconds, reference, fits * clean), "peak_mib": peak},
+        timed_row(f"{case}, fit", private, reference, fits * clean),
+        {**timed_row(f"{case}, tacit labels learn", seconds, reference, fits * clean), "peak_mib": peak},
     ]
 
 
@@ -177,24 +180,3 @@ def _peak_of(code: str, *arguments: object, threads: int | None = None) -> float
     limits = {} if threads is None else {"OMP_NUM_THREADS": str(threads)}
     done = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, **limits})
     return float(done.stdout.rpartition("PEAK ")[2])
-
-
-def _in_turns(*works: Callable[[], object], best_of: int = BEST_OF) -> list[float]:
-    """The best time of each, taken in turns so that a busy machine slows all."""
-    times: list[list[float]] = [[] for _ in works]
-    for _ in range(best_of):
-        for work, taken in zip(works, times, strict=True):
-            start = perf_counter()
-            work()
-            taken.append(perf_counter() - start)
-    return [min(taken) for taken in times]
-
-
-def _row(case: str, seconds: float, reference: str, reference_seconds: float) -> Row:
-    return {
-        "case": case,
-        "seconds": seconds,
-        "reference": reference,
-        "reference_seconds": reference_seconds,
-        "ratio": seconds / reference_seconds,
-    }

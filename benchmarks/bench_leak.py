@@ -9,6 +9,7 @@ import numpy as np
 from scipy.stats import beta, binom
 from sklearn.metrics import roc_auc_score, roc_curve
 
+from benchmarks.timing import timed_row
 from tacit.leak import Corrected, FixedThreshold, HeldOut, Published, epsilon_one_run, leak_from_scores
 from tacit.leak.intervals import lower_limit
 
@@ -36,7 +37,7 @@ def _scores(rows: int) -> list[dict]:
         "200 thresholds corrected for": Corrected(thresholds=tuple(np.linspace(-3, 4, 200))),
     }
     return [
-        _row(
+        timed_row(
             f"leak of {rows:,} scores, {name}",
             _best(lambda how=how: leak_from_scores(members, nonmembers, threshold=how)),
             "scikit-learn roc_curve and roc_auc_score, no intervals",
@@ -54,7 +55,9 @@ def _one_run(*, quick: bool) -> dict:
 
     assert abs(ours() - _by_the_loop(right, guesses, delta)) < 1e-6
     theirs = _best(lambda: _by_the_loop(right, guesses, delta))
-    return _row(f"published one-run bound, {guesses:,} guesses", _best(ours), "the paper's loop, 30 halvings", theirs)
+    return timed_row(
+        f"published one-run bound, {guesses:,} guesses", _best(ours), "the paper's loop, 30 halvings", theirs
+    )
 
 
 def _by_the_loop(right: int, guesses: int, delta: float) -> float:
@@ -77,18 +80,7 @@ def _limits(many: int) -> dict:
     counts = np.random.default_rng(1).integers(1, 1001, many)
     ours = _best(lambda: lower_limit(counts, 1000, alpha=0.025))
     theirs = _best(lambda: [beta.ppf(0.025, k, 1001 - k) for k in counts])
-    return _row(f"{many:,} Clopper-Pearson limits", ours, "scipy's beta.ppf one by one", theirs)
-
-
-def _row(case: str, seconds: float, reference: str, reference_seconds: float) -> dict:
-    ratio = seconds / reference_seconds
-    return {
-        "case": case,
-        "seconds": seconds,
-        "reference": reference,
-        "reference_seconds": reference_seconds,
-        "ratio": ratio,
-    }
+    return timed_row(f"{many:,} Clopper-Pearson limits", ours, "scipy's beta.ppf one by one", theirs)
 
 
 def _best(function) -> float:

@@ -16,6 +16,7 @@ import numpy as np
 from dp_accounting.pld import privacy_loss_distribution
 from sqlalchemy import insert
 
+from benchmarks.timing import timed_row
 from tacit.privacy import Guarantee, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.ledger.account import Account
@@ -47,10 +48,10 @@ def _charges(folder: Path, *, quick: bool) -> list[dict[str, Any]]:
     again = _median(lambda: _dp_accounting(kinds, charges // KINDS), 3)
     rebuilt = _median(lambda: ledger.rebuild("adult"), 3)
     return [
-        _row("first charges", first, "one durable SQLite insert", insert_one),
-        _row(f"charge after {charges:,}", later, "one durable SQLite insert", insert_one, epsilon=spent),
-        _row(f"charge after {charges:,}", later, "dp-accounting, all charges composed anew", again, epsilon=spent),
-        _row(f"rebuild of {charges:,} charges", rebuilt, "dp-accounting, all charges composed anew", again),
+        timed_row("first charges", first, "one durable SQLite insert", insert_one),
+        timed_row(f"charge after {charges:,}", later, "one durable SQLite insert", insert_one, epsilon=spent),
+        timed_row(f"charge after {charges:,}", later, "dp-accounting, all charges composed anew", again, epsilon=spent),
+        timed_row(f"rebuild of {charges:,} charges", rebuilt, "dp-accounting, all charges composed anew", again),
     ]
 
 
@@ -92,7 +93,7 @@ def _durable_insert(path: Path, repeats: int) -> float:
 def _fingerprint(*, rows: int) -> dict[str, Any]:
     labels = np.random.default_rng(0).integers(0, 10, rows)
     plain = _median(lambda: hashlib.sha256(labels.tobytes()).digest(), 3)
-    return _row(
+    return timed_row(
         f"fingerprint of {rows:,} labels",
         _median(lambda: fingerprints(labels, secret=b"key"), 3),
         "hashlib.sha256 of the same array",
@@ -107,14 +108,3 @@ def _median(call: Callable[[], object], repeats: int) -> float:
         call()
         seconds.append(time.perf_counter() - start)
     return statistics.median(seconds)
-
-
-def _row(case: str, seconds: float, reference: str, reference_seconds: float, **more: object) -> dict[str, Any]:
-    return {
-        "case": case,
-        "seconds": seconds,
-        "reference": reference,
-        "reference_seconds": reference_seconds,
-        "ratio": seconds / reference_seconds,
-        **more,
-    }

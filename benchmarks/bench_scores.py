@@ -10,6 +10,7 @@ import numpy as np
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import cross_val_predict
 
+from benchmarks.timing import timed_row
 from tacit.data import iris, satellite, titanic
 from tacit.scores.attack import (
     Channel,
@@ -110,7 +111,7 @@ def _attack(
     planned = plan(metric, rows=len(truth), answers=answers, design=design)
     outcome = infer_labels(oracle, metric, rows=len(truth), plan=planned)
     ours = outcome.seconds - timed.seconds
-    row = _row(case, ours, HOST, timed.seconds)
+    row = timed_row(case, ours, HOST, timed.seconds)
     right = int((outcome.labels == truth).sum())
     return row | {
         "rows": len(truth),
@@ -145,7 +146,7 @@ def _decoding(quick: bool) -> list[dict]:
         assert (exhaustive_labels(answer, loss, p) == truth[0, :few]).all()
         theirs = (time.process_time() - start) / few
         case = f"decoding a label, {classes} classes"
-        row = _row(case, ours, f"the paper's search over {classes}^{few} labelings, a label", theirs)
+        row = timed_row(case, ours, f"the paper's search over {classes}^{few} labelings, a label", theirs)
         rows.append(row | {"labels_per_second": round(1 / ours), "must": 1_000_000})
     return rows
 
@@ -158,7 +159,7 @@ def _one_score(quick: bool) -> dict:
     start = time.perf_counter()
     found = labels_from_one_score(host, loss, rows=count)
     seconds = time.perf_counter() - start
-    row = _row(f"{count} labels from one score", seconds - host.seconds, HOST, host.seconds)
+    row = timed_row(f"{count} labels from one score", seconds - host.seconds, HOST, host.seconds)
     return row | {"recovered": float((found == truth).mean()), "queries": 1, "bits": precision.bits, "must_seconds": 10}
 
 
@@ -180,7 +181,7 @@ def _prior(quick: bool) -> list[dict]:
         planned = Plan(metric=loss, rows=len(truth), answers=Exact(), design=design, ceilings=without.ceilings)
         host = _Timed(find_scorer("log_loss").oracle(truth, classes=classes))
         outcome = infer_labels(host, loss, rows=len(truth), plan=planned)
-        row = _row(
+        row = timed_row(
             f"{data.name}, log loss, float64, with a forest's beliefs",
             outcome.seconds - host.seconds,
             HOST,
@@ -220,7 +221,9 @@ def _rounding(quick: bool) -> dict:
             )
             offs.append(float(Fraction(score) - exact) / (score * 2**-53))
         worst = max(worst, max(offs) - min(offs))
-    row = _row("rounding of the mean that labels change", float_seconds, "the same means in rationals", exact_seconds)
+    row = timed_row(
+        "rounding of the mean that labels change", float_seconds, "the same means in rationals", exact_seconds
+    )
     return row | {"growth": round(worst, 2), "reckoned_with": 2 * Exact().growth}
 
 
@@ -236,13 +239,3 @@ class _Timed:
         answer = self.oracle(predictions)
         self.seconds += time.perf_counter() - start
         return answer
-
-
-def _row(case: str, seconds: float, reference: str, reference_seconds: float) -> dict:
-    return {
-        "case": case,
-        "seconds": seconds,
-        "reference": reference,
-        "reference_seconds": reference_seconds,
-        "ratio": seconds / reference_seconds,
-    }

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.bags.learn.cells import cells_of
 from tacit.bags.learn.core import CoreModel, assign_cells, fit_core, overall_total
 from tacit.bags.learn.crosses import Lbfgs, Solver
-from tacit.bags.learn.evaluation import Calibration, Evaluation, evaluate, headline, predictions_of, probabilities_of
+from tacit.bags.learn.evaluation import Calibration
 from tacit.bags.learn.parts import Cross, Part, Tree, check_parts
 from tacit.bags.learn.penalty import NoiseRidge, Penalty
+from tacit.bags.learn.predictor import Predictor
 from tacit.bags.learn.rows import read_features
 from tacit.bags.learn.training import Training
 from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss
@@ -31,7 +32,7 @@ __all__ = ["AdditiveModel"]
 Floats = NDArray[np.float64]
 
 
-class AdditiveModel(BaseEstimator):  # type: ignore[misc]
+class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
     """f(x) = w_0 + sum_j f_j(x), each part on some columns, trained from bag totals of T(y).
 
     For a semilinear loss b(f) - T(y)'f the sum of row gradients needs, for each part, only the totals of T(y) over
@@ -177,72 +178,6 @@ class AdditiveModel(BaseEstimator):  # type: ignore[misc]
         if isinstance(loss, LogLoss | CrossEntropy):
             self.classes_ = np.arange(max(2, loss.targets))
         return self
-
-    def decision_function(self, features: Any) -> Floats:  # noqa: ANN401
-        """Return f, one column a target (a flat array for one target).
-
-        Examples
-        --------
-        >>> AdditiveModel().decision_function(None)
-        Traceback (most recent call last):
-        ...
-        sklearn.exceptions.NotFittedError: This AdditiveModel instance is not fitted yet. Call 'fit' with \
-appropriate arguments before using this estimator.
-        """
-        f = self._f(features)
-        return f[:, 0] if f.shape[1] == 1 else f
-
-    def predict_proba(self, features: Any) -> Floats:  # noqa: ANN401
-        """Return the probability of each class; for the log loss and the cross-entropy.
-
-        Examples
-        --------
-        See the class.
-
-        >>> AdditiveModel().predict_proba  # doctest: +ELLIPSIS
-        <bound method AdditiveModel.predict_proba of AdditiveModel()>
-        """
-        f = self._f(features)
-        return probabilities_of(self.loss_, f)
-
-    def predict(self, features: Any) -> NDArray[Any]:  # noqa: ANN401
-        """Return the likeliest class, the labels above one half, or the predicted mean.
-
-        Examples
-        --------
-        See the class.
-
-        >>> AdditiveModel().predict  # doctest: +ELLIPSIS
-        <bound method AdditiveModel.predict of AdditiveModel()>
-        """
-        f = self._f(features)
-        return predictions_of(self.loss_, f)
-
-    def score(self, features: Any, labels: ArrayLike) -> float:  # noqa: ANN401
-        """Return accuracy for classes, R^2 for the squared loss, D^2 for counts.
-
-        Examples
-        --------
-        See :func:`tacit.bags.learn.evaluate`.
-
-        >>> AdditiveModel().score  # doctest: +ELLIPSIS
-        <bound method AdditiveModel.score of AdditiveModel()>
-        """
-        f = self._f(features)
-        return headline(self.loss_, f, labels)
-
-    def evaluate(self, features: Any, labels: ArrayLike) -> Evaluation:  # noqa: ANN401
-        """Return loss, score, AUC and calibration on rows with known labels.
-
-        Examples
-        --------
-        See :func:`tacit.bags.learn.evaluate`.
-
-        >>> AdditiveModel().evaluate  # doctest: +ELLIPSIS
-        <bound method AdditiveModel.evaluate of AdditiveModel()>
-        """
-        f = self._f(features)
-        return evaluate(self.loss_, f, labels)
 
     def calibration(self, release: BagRelease, features: Any) -> list[Calibration]:  # noqa: ANN401
         """Compare the bag totals of the predictions with the released ones, partition by partition; no label is read.

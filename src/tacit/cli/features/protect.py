@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -23,6 +24,7 @@ from tacit.cli.options import (
 
 if TYPE_CHECKING:
     from tacit.features import Box, FeaturePlan
+    from tacit.features.protect.survey import FeatureTable
     from tacit.features.theory import BudgetSplit
 
 __all__ = ["protect"]
@@ -136,7 +138,7 @@ def _box(bound: float | None, lower: float | None, upper: float | None) -> Box:
 
 
 def _split(
-    source: object,
+    source: FeatureTable,
     epsilon: float,
     delta: float,
     keep: int,
@@ -144,15 +146,12 @@ def _split(
     label_epsilon: float | None,
     selection_epsilon: float | None,
 ) -> BudgetSplit:
-    from dataclasses import replace
     from fractions import Fraction
 
-    from tacit.features.protect.survey import FeatureTable
     from tacit.features.theory import split_budget
     from tacit.privacy.errors import InvalidInput
     from tacit.privacy.rounding import check_epsilon, exact
 
-    assert isinstance(source, FeatureTable)
     count = len(source.features)
     if keep > count:
         raise InvalidInput(f"--keep must be at most the number of features, {count}, got {keep}")
@@ -194,18 +193,13 @@ def _plan(
     )
     from tacit.labels import RandomizedResponse
 
+    release = (ClassTotals if totals else NoisedRows)(epsilon=split.release, delta=delta)
+    plan = FeaturePlan(box=box, release=release, labels=None if totals else RandomizedResponse(epsilon=split.labels))
+    if not split.selection:  # all features leave
+        return plan
     by = Distance() if score is ScoreName.DISTANCE else TStatistic()
-    chosen = PrivateSelection(epsilon=split.selection, keep=keep, score=by) if split.selection else None
-    rows = PublicClassRows(rows=tuple(sizes)) if sizes else NoisedClassRows(epsilon=split.class_rows or 1.0)
-    return FeaturePlan(
-        box=box,
-        release=ClassTotals(epsilon=split.release, delta=delta)
-        if totals
-        else NoisedRows(epsilon=split.release, delta=delta),
-        selection=chosen,
-        class_rows=rows if chosen else None,
-        labels=None if totals else RandomizedResponse(epsilon=split.labels),
-    )
+    rows = PublicClassRows(rows=tuple(sizes)) if sizes else NoisedClassRows(epsilon=split.class_rows)
+    return replace(plan, selection=PrivateSelection(epsilon=split.selection, keep=keep, score=by), class_rows=rows)
 
 
 def _divided(split: BudgetSplit) -> str:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.resources
-from typing import Any
+from sqlalchemy import Connection
 
-from sqlalchemy import Connection, inspect, text
+from tacit.privacy.revisions import apply_revisions, read_revision
 
 __all__ = ["HEAD", "REVISIONS", "current_revision", "migrate"]
 
@@ -27,10 +26,7 @@ def current_revision(connection: Connection) -> str | None:
     ...     current_revision(connection) is None
     True
     """
-    if not inspect(connection).has_table(_TABLE):
-        return None
-    revision: str | None = connection.execute(text(f"SELECT version_num FROM {_TABLE}")).scalar()
-    return revision
+    return read_revision(connection, table=_TABLE)
 
 
 def migrate(connection: Connection, *, to: str = HEAD) -> None:
@@ -44,16 +40,4 @@ def migrate(connection: Connection, *, to: str = HEAD) -> None:
     ...     current_revision(connection) == HEAD
     True
     """
-    from alembic.config import Config
-    from alembic.runtime.environment import EnvironmentContext
-    from alembic.script import ScriptDirectory
-
-    with importlib.resources.as_file(importlib.resources.files(__package__) / "migrations") as folder:
-        script = ScriptDirectory(folder)
-
-        def steps(revision: Any, _context: Any) -> Any:  # noqa: ANN401
-            return script._upgrade_revs(to, revision)
-
-        with EnvironmentContext(Config(), script, fn=steps) as environment:
-            environment.configure(connection=connection, version_table=_TABLE)
-            environment.run_migrations()
+    apply_revisions(connection, package=__package__, table=_TABLE, to=to)

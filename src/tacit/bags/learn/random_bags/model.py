@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.bags.learn.evaluation import Evaluation, evaluate, headline, predictions_of, probabilities_of
+from tacit.bags.learn.predictor import Predictor
 from tacit.bags.learn.random_bags.design import Design, design_of
 from tacit.bags.learn.random_bags.objectives import EasyLabels, Objective, Unbiased
 from tacit.bags.learn.random_bags.risk import BagMoments, bag_residuals, label_variance, unbiased_risk
@@ -29,7 +29,7 @@ __all__ = ["RandomBagModel"]
 Floats = NDArray[np.float64]
 
 
-class RandomBagModel(BaseEstimator):  # type: ignore[misc]
+class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
     """Learn a model of rows from the mean labels of random bags.
 
     Parameters
@@ -144,72 +144,6 @@ class RandomBagModel(BaseEstimator):  # type: ignore[misc]
         residuals = bag_residuals(bags, self.loss_.mean(self.model_(X)))
         self.risk_ = unbiased_risk(residuals, moments, excess=excess) if len(bags) > 1 else float("nan")
         return self
-
-    def decision_function(self, features: Any) -> Floats:  # noqa: ANN401
-        """Return f, one column a target (a flat array for one target).
-
-        Examples
-        --------
-        >>> RandomBagModel().decision_function(None)
-        Traceback (most recent call last):
-        ...
-        sklearn.exceptions.NotFittedError: This RandomBagModel instance is not fitted yet. Call 'fit' with \
-appropriate arguments before using this estimator.
-        """
-        f = self._f(features)
-        return f[:, 0] if f.shape[1] == 1 else f
-
-    def predict_proba(self, features: Any) -> Floats:  # noqa: ANN401
-        """Return the probability of each class, or of each of several labels.
-
-        Examples
-        --------
-        See the class.
-
-        >>> RandomBagModel().predict_proba  # doctest: +ELLIPSIS
-        <bound method RandomBagModel.predict_proba of RandomBagModel()>
-        """
-        f = self._f(features)
-        return probabilities_of(self.loss_, f)
-
-    def predict(self, features: Any) -> NDArray[Any]:  # noqa: ANN401
-        """Return the likeliest class, the labels above one half, or the predicted mean.
-
-        Examples
-        --------
-        See the class.
-
-        >>> RandomBagModel().predict  # doctest: +ELLIPSIS
-        <bound method RandomBagModel.predict of RandomBagModel()>
-        """
-        f = self._f(features)
-        return predictions_of(self.loss_, f)
-
-    def score(self, features: Any, labels: ArrayLike) -> float:  # noqa: ANN401
-        """Return accuracy for classes, R^2 for the squared loss, D^2 for counts.
-
-        Examples
-        --------
-        See the class.
-
-        >>> RandomBagModel().score  # doctest: +ELLIPSIS
-        <bound method RandomBagModel.score of RandomBagModel()>
-        """
-        f = self._f(features)
-        return headline(self.loss_, f, labels)
-
-    def evaluate(self, features: Any, labels: ArrayLike) -> Evaluation:  # noqa: ANN401
-        """Return loss, score, AUC and calibration on rows with known labels.
-
-        Examples
-        --------
-        See :func:`tacit.bags.learn.evaluate`.
-
-        >>> RandomBagModel().evaluate  # doctest: +ELLIPSIS
-        <bound method RandomBagModel.evaluate of RandomBagModel()>
-        """
-        f = self._f(features)
-        return evaluate(self.loss_, f, labels)
 
     def _f(self, features: Any) -> Floats:  # noqa: ANN401
         check_is_fitted(self, "model_")
