@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import softmax
 
-from tacit.privacy.errors import InvalidInput, TacitError
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.extras import load_extra
 from tacit.privacy.files import write_atomically
 from tacit.privacy.rounding import check_count
 from tacit.scores.attack.row_hash import Floats, RowHash, feature_table
@@ -243,7 +242,7 @@ class MutatorNetwork:
         array([[0.75, 0.25],
                [0.5 , 0.5 ]])
         """
-        library = _extra("torch")
+        library = load_extra("torch")
         nn = library.nn
         parts: list[Any] = [] if self.rows is None else [nn.Flatten(start_dim=0)]
         for layer in self.layers:
@@ -329,16 +328,8 @@ def _cast(layers: tuple[Layer, ...], dtype: type[np.floating[Any]]) -> tuple[Lay
     return tuple(Layer(weights=layer.weights.astype(dtype), bias=layer.bias.astype(dtype)) for layer in layers)
 
 
-def _extra(name: Literal["torch", "onnx"]) -> ModuleType:
-    """Import a package of the extra ``torch``: the core works without it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        raise TacitError(f"the package {name} is missing; install it with: pip install 'tacit[torch]'") from None
-
-
 def _onnx_bytes(network: MutatorNetwork) -> bytes:
-    onnx = _extra("onnx")
+    onnx = load_extra("onnx")
     helper, to_tensor = onnx.helper, onnx.numpy_helper.from_array
     weights: list[Any] = []
     nodes: list[Any] = []

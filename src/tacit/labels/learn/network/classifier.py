@@ -15,10 +15,10 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from tacit.labels.learn.network.extra import load_torch
 from tacit.labels.learn.network.losses import CrossEntropy, ForwardCorrected, Loss
 from tacit.labels.learn.network.optimizers import Adam, Optimizer
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.extras import load_extra
 from tacit.privacy.rounding import check_count
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _fit(
         self, X: NDArray[Any], targets: NDArray[Any], classes: NDArray[Any], sample_weight: ArrayLike | None
     ) -> TorchClassifier:
-        torch = load_torch()
+        torch = load_extra("torch")
         check_count(self.epochs, name="epochs")
         check_count(self.batch_size, name="batch_size")
         check_count(self.steps, name="steps", least=0)
@@ -183,7 +183,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def _train(self, X: torch.Tensor, targets: torch.Tensor, weights: torch.Tensor | None) -> None:
-        torch = load_torch()
+        torch = load_extra("torch")
         batches = -(-len(X) // self.batch_size)
         epochs = max(self.epochs, -(-self.steps // batches))
         optimizer, schedule = (self.optimizer or Adam()).build(self.module_.parameters(), steps=epochs * batches)
@@ -203,7 +203,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 self.progress(epoch, epochs)
 
     def _mean_loss(self, X: torch.Tensor, targets: torch.Tensor, weights: torch.Tensor | None) -> torch.Tensor:
-        torch = load_torch()
+        torch = load_extra("torch")
         if targets.ndim == 1:
             targets = torch.nn.functional.one_hot(targets, len(self.classes_)).float()
         with _bfloat16(torch, X.device):
@@ -223,7 +223,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         (1, 2)
         """
         check_is_fitted(self)
-        torch = load_torch()
+        torch = load_extra("torch")
         rows = validate_data(self, X, reset=False, dtype=np.float32, allow_nd=True)
         device = self._device()
         self.module_.to(device).eval()
@@ -252,7 +252,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return bool(self.warm_start and hasattr(self, "module_") and np.array_equal(classes, self.classes_))
 
     def _device(self) -> Any:  # noqa: ANN401
-        torch = load_torch()
+        torch = load_extra("torch")
         if self.device == "auto":
             return torch.device("cuda" if torch.cuda.is_available() else "cpu")
         return torch.device(self.device)

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.labels.learn.network.extra import load_torch
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.extras import load_extra
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -96,7 +96,7 @@ class ForwardCorrected:
         >>> ForwardCorrected().rows(torch.tensor([[0.0, 0.0]]), torch.tensor([[0.75, 0.25]]))
         tensor([0.6931])
         """
-        torch = load_torch()
+        torch = load_extra("torch")
         if self.transition is not None:
             T = torch.as_tensor(self.transition, dtype=targets.dtype, device=targets.device)
             targets = targets @ T.T

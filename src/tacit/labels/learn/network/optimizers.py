@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from tacit.labels.learn.network.extra import load_torch
+from tacit.privacy.extras import load_extra
 
 __all__ = ["Adam", "MomentumSGD", "Optimizer"]
 
@@ -52,7 +52,7 @@ class Adam:
         >>> len(Adam().build(torch.nn.Linear(2, 2).parameters(), steps=10))
         2
         """
-        made = load_torch().optim.AdamW(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
+        made = load_extra("torch").optim.AdamW(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
         return made, _one_cycle(made, self.learning_rate, steps)
 
 
@@ -83,7 +83,7 @@ class MomentumSGD:
         >>> len(MomentumSGD().build(torch.nn.Linear(2, 2).parameters(), steps=10))
         2
         """
-        made = load_torch().optim.SGD(
+        made = load_extra("torch").optim.SGD(
             parameters, lr=self.learning_rate, momentum=self.momentum, weight_decay=self.weight_decay, nesterov=True
         )
         return made, _one_cycle(made, self.learning_rate, steps)
@@ -91,6 +91,6 @@ class MomentumSGD:
 
 def _one_cycle(optimizer: Any, rate: float, steps: int) -> Any:  # noqa: ANN401
     # a cycle of one batch has no rise: torch divides by its length
-    return load_torch().optim.lr_scheduler.OneCycleLR(
+    return load_extra("torch").optim.lr_scheduler.OneCycleLR(
         optimizer, max_lr=rate, total_steps=max(steps, 10), cycle_momentum=False
     )

@@ -1,0 +1,1 @@
+"""Measure what a trained model tells about its training data."""

@@ -1,0 +1,1 @@
+"""Train two-layer networks to a certified KKT point of the margin problem."""

@@ -1,0 +1,1 @@
+"""Train with a promise to every training record."""

@@ -1,0 +1,1 @@
+"""What the papers prove about networks at a KKT point of the margin problem."""

@@ -1,0 +1,28 @@
+"""Packages the core does without, imported where they are first needed."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any, Literal
+
+from tacit.privacy.errors import TacitError
+
+__all__ = ["load_extra"]
+
+
+def load_extra(package: str, *, extra: Literal["torch", "web", "spark"] = "torch") -> Any:  # noqa: ANN401
+    """Import a package of an optional extra, or say how to install it.
+
+    Examples
+    --------
+    >>> load_extra("torch").__name__
+    'torch'
+    >>> load_extra("no_such_package")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.TacitError: the package no_such_package is missing; install it with: pip install 'tacit[torch]'
+    """
+    try:
+        return importlib.import_module(package)
+    except ImportError:
+        raise TacitError(f"the package {package} is missing; install it with: pip install 'tacit[{extra}]'") from None
