@@ -1,0 +1,178 @@
+"""What labels and all inner products prove at the margin: tighter than the largest inner product alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.models.learn.labels import check_points, signs_of
+from tacit.models.theory.orthogonal import Coverage, effective_dimension, measure_orthogonality
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["EXPECTED_RATIO", "OutputBounds", "bound_outputs", "judge_coverage"]
+
+EXPECTED_RATIO = 5.0
+"""Effective dimensions a training point from which on membership is expected; see docs/models_margin.md."""
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OutputBounds:
+    """Bounds at every KKT point of margin 1 for given points and labels; all scale with the margin.
+
+    Parameters
+    ----------
+    points, signs
+        The training points, and their labels as -1 and +1.
+    upper
+        Above A_l over the neurons with v_j > 0 (first row) and those with v_j < 0 (second row); infinite where
+        nothing is proved.
+    lower
+        Below A_l over the neurons of the label's sign: where it is positive the point lies on the margin.
+
+    Examples
+    --------
+    >>> bounds = bound_outputs(20 * np.eye(3), [1, -1, 1])
+    >>> bounds.on_margin, bounds.fresh([[0.0, 0.0, 1.0]]).round(3)
+    (array([ True,  True,  True]), array([0.055]))
+    """
+
+    points: Vector
+    signs: Vector
+    upper: Vector
+    lower: Vector
+
+    @property
+    def on_margin(self) -> NDArray[np.bool_]:
+        """Which training points are proved to lie on the margin."""
+        return np.asarray(self.lower > 0)
+
+    @property
+    def holds(self) -> bool:
+        """Whether all of them are."""
+        return bool(self.on_margin.all())
+
+    def fresh(self, X: ArrayLike) -> Vector:
+        """Return what |Phi(x)| cannot exceed, in margins, for each row.
+
+        With k_i = x_i . x + 1, Phi(x) is at most sum_i upper_+i [y_i k_i]_+ and at least
+        -sum_i upper_-i [-y_i k_i]_+.
+
+        Examples
+        --------
+        >>> bound_outputs([[10.0, 0.0]], [1]).fresh([[0.0, 7.0]]) * 101  # the orthogonal point attains m/101
+        array([1.])
+        """
+        rows = check_points(X)
+        if rows.shape[1] != self.points.shape[1]:
+            raise InvalidInput(
+                f"X must have {self.points.shape[1]} columns, as the training points, got {rows.shape[1]}"
+            )
+        agreement = (rows @ self.points.T + 1) * self.signs
+        above, below = np.maximum(agreement, 0), np.maximum(-agreement, 0)
+        with np.errstate(invalid="ignore"):  # 0 times infinity: nothing is proved
+            limit = np.maximum(above @ self.upper[0], below @ self.upper[1])
+        return np.asarray(np.where(np.isnan(limit), np.inf, limit))
+
+
+def bound_outputs(X: ArrayLike, y: ArrayLike) -> OutputBounds:
+    """Bound how much each training point can weigh in a network at a KKT point of margin 1.
+
+    With K = X X' + 1, O_ki = [-y_k y_i K_ki]_+ and S_ki = [y_k y_i K_ki]_+ for i != k, stationarity gives for the sums
+    A+ and A- over neurons with v_j > 0 and v_j < 0
+
+        K_kk A_k <= 1 + sum_i O_ki (A+_i + A-_i)    over the neurons of k's own sign,
+        K_kk A_k <= sum_i O_ki A_i                  over the others,
+        K_kk A_k >= 1 - sum_i S_ki A_i              over the neurons of k's own sign.
+
+    The first two are a system z <= b + M z with M >= 0; where its spectral radius is below 1, z <= (I - M)^-1 b. For 20
+    points on the sphere of radius sqrt(d) this proves all on the margin from d of about 400 on, where Theorem 4.2
+    needs about 30,000.
+
+    Parameters
+    ----------
+    X, y
+        The training points, and their labels: any two values, the larger one is +1.
+
+    References
+    ----------
+    docs/proofs/models.md; paper 004, Lemmas B.1 and B.2, whose steps these are without the worst case over pairs.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> bound_outputs(rng.normal(size=(20, 1000)), rng.integers(0, 2, 20)).holds
+    True
+    """
+    points = check_points(X)
+    signs = signs_of(y, rows=len(points))
+    kernel = points @ points.T + 1
+    own = np.diag(kernel).copy()
+    agreement = kernel * np.outer(signs, signs) / own[:, None]
+    np.fill_diagonal(agreement, 0.0)
+    opposed, agreed = np.maximum(-agreement, 0), np.maximum(agreement, 0)
+    upper = _solve(opposed, own, signs)
+    if upper is None:
+        nothing = np.full((2, len(points)), np.inf)
+        return OutputBounds(points=points, signs=signs, upper=nothing, lower=np.full(len(points), -np.inf))
+    of_sign = upper[np.where(signs > 0, 0, 1)]
+    lower = 1 / own - (agreed * of_sign).sum(axis=1)
+    return OutputBounds(points=points, signs=signs, upper=upper, lower=lower)
+
+
+def judge_coverage(X: ArrayLike, y: ArrayLike | None = None, *, fresh: ArrayLike | None = None) -> Coverage:
+    """Say what is known beforehand about membership at the margin for these training points.
+
+    Parameters
+    ----------
+    X
+        The training points.
+    y
+        Their labels; without them only Theorem 4.2 can prove something.
+    fresh
+        Points that were not trained on: each must be proved to lie below the margin too.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> labels = rng.integers(0, 2, 20)
+    >>> [str(judge_coverage(rng.normal(size=(20, d)), labels)) for d in (1000, 200, 20)]
+    ['proved', 'expected', 'not covered']
+    """
+    rows = check_points(X)
+    if _proves(rows, y, fresh):
+        return Coverage.PROVED
+    expected = len(rows) > 1 and effective_dimension(rows) >= EXPECTED_RATIO * len(rows)
+    return Coverage.EXPECTED if expected else Coverage.NOT_COVERED
+
+
+def _proves(rows: Vector, y: ArrayLike | None, fresh: ArrayLike | None) -> bool:
+    if y is not None:
+        bounds = bound_outputs(rows, y)
+        return bounds.holds and (fresh is None or bool((bounds.fresh(fresh) < 1).all()))
+    points = measure_orthogonality(rows)
+    if not points.holds or fresh is None:
+        return points.holds
+    overlaps = np.abs(check_points(fresh) @ rows.T).max(axis=1)
+    return bool((points.fresh(overlaps, margin=1.0) < 1).all())
+
+
+def _solve(opposed: Vector, own: Vector, signs: Vector) -> Vector | None:
+    """Return (I - M)^-1 b as two rows, or None where the spectral radius of M is not below 1."""
+    mine = np.stack([signs > 0, signs < 0])
+    system = np.block(
+        [
+            [opposed, opposed * mine[0][:, None]],
+            [opposed * mine[1][:, None], opposed],
+        ]
+    )
+    rest = np.eye(2 * len(own)) - system
+    try:
+        # M >= 0 has spectral radius below 1 exactly where (I - M) s = 1 has a solution s > 0
+        bound, witness = np.linalg.solve(rest, np.stack([(mine / own).ravel(), np.ones(2 * len(own))], axis=1)).T
+    except np.linalg.LinAlgError:
+        return None
+    return bound.reshape(2, -1) if (witness > 0).all() else None

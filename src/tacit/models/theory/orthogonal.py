@@ -1,0 +1,206 @@
+"""Theorem 4.2 with its constants corrected: nearly orthogonal training points lie on the margin, fresh ones below."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.models.learn.labels import check_points
+from tacit.privacy.errors import InvalidInput
+
+__all__ = [
+    "Coverage",
+    "Orthogonality",
+    "effective_dimension",
+    "least_margin",
+    "loss_slope",
+    "measure_orthogonality",
+]
+
+Vector = NDArray[np.float64]
+
+
+class Coverage(StrEnum):
+    """What is known beforehand about membership at the margin, for given training points.
+
+    ``PROVED``: at every KKT point of the margin problem all training points lie on the margin (:func:`bound_outputs`;
+    Theorem 4.2 where no labels are known), and every fresh point asked about lies below it.
+    ``EXPECTED``: no proof, but :func:`effective_dimension` of the points is at least 5 times their number, where
+    benchmarks/models_membership_margin.py measured the attack to work.
+    ``NOT_COVERED``: neither.
+
+    Examples
+    --------
+    >>> print(Coverage.NOT_COVERED)
+    not covered
+    """
+
+    PROVED = "proved"
+    EXPECTED = "expected"
+    NOT_COVERED = "not covered"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Orthogonality:
+    """How orthogonal n points are, and what that implies at any KKT point of margin m.
+
+    With A_l = sum over neurons with v_j > 0 (or those with v_j < 0) of v_j^2 lambda_l s_lj:
+
+    - gap g = Delta + 1 - 2 (delta + 1)(n - 1), and A_l <= m/g where g > 0 (Lemma B.1, printed with delta for
+      delta + 1);
+    - A_l >= m (1 - (delta + 1)(n - 1)/g)/(|x_l|^2 + 1) over the neurons of the label's sign (Lemma B.2, printed with
+      Delta for |x_l|^2);
+    - a fresh x has |Phi(x)| <= n (delta_x + 1) m/g (Theorem 4.2, printed without the 1).
+
+    The lower bound is positive, so all points lie on the margin, exactly where 3 (delta + 1)(n - 1) < Delta + 1.
+
+    Parameters
+    ----------
+    squares
+        |x_l|^2 of each point; Delta is the least of them.
+    delta
+        max |x_i . x_j| over i != j; 0 for a single point.
+
+    References
+    ----------
+    Paper 004, Lemmas B.1 and B.2, Theorem 4.2; counterexamples to the printed constants are tests.
+
+    Examples
+    --------
+    >>> points = Orthogonality(squares=[100.0] * 5, delta=3.0)
+    >>> round(points.upper(margin=1.0), 6), round(float(points.fresh(4.0, margin=1.0)), 6), points.holds
+    (0.014493, 0.362319, True)
+    """
+
+    squares: Vector
+    delta: float
+
+    def __post_init__(self) -> None:
+        squares = np.array(self.squares, dtype=np.float64)
+        squares.setflags(write=False)
+        object.__setattr__(self, "squares", squares)
+
+    @property
+    def rows(self) -> int:
+        """n, the number of points."""
+        return len(self.squares)
+
+    @property
+    def least_square(self) -> float:
+        """Delta, the least squared norm."""
+        return float(self.squares.min())
+
+    @property
+    def gap(self) -> float:
+        """The gap Delta + 1 - 2 (delta + 1)(n - 1); the bounds say nothing where it is not positive."""
+        return self.least_square + 1 - 2 * (self.delta + 1) * (self.rows - 1)
+
+    @property
+    def holds(self) -> bool:
+        """Whether every point is proved to lie on the margin, whatever the labels."""
+        return 3 * (self.delta + 1) * (self.rows - 1) < self.least_square + 1
+
+    def upper(self, *, margin: float) -> float:
+        """Return m/g, above every A_l; infinite where the gap is not positive.
+
+        Examples
+        --------
+        >>> Orthogonality(squares=[10.0, 10.0], delta=9.0).upper(margin=1.0)
+        inf
+        """
+        return margin / self.gap if self.gap > 0 else math.inf
+
+    def lower(self, *, margin: float) -> Vector:
+        """Return a number below each A_l of the label's sign; not positive where it proves nothing.
+
+        Examples
+        --------
+        >>> Orthogonality(squares=[10.0, 1000.0], delta=0.0).lower(margin=1.0).round(6)
+        array([0.080808, 0.000888])
+        """
+        taken = (self.delta + 1) * (self.rows - 1) * self.upper(margin=margin) if self.rows > 1 else 0.0
+        return np.asarray((margin - taken) / (self.squares + 1))
+
+    def fresh(self, overlaps: ArrayLike, *, margin: float) -> Vector:
+        """Return n (delta_x + 1) m/g for points x with ``overlaps`` delta_x = max |x_i . x|: |Phi(x)| is at most this.
+
+        The two signs of v_j oppose each other in Phi, so the printed proof's factor 2 is not needed.
+
+        Examples
+        --------
+        >>> float(Orthogonality(squares=[100.0], delta=0.0).fresh(0.0, margin=101.0))  # and Phi(x) = 1 is attained
+        1.0
+        """
+        return np.asarray(self.rows * (np.asarray(overlaps, dtype=np.float64) + 1) * self.upper(margin=margin))
+
+
+def measure_orthogonality(X: ArrayLike) -> Orthogonality:
+    """Return delta and Delta of the rows.
+
+    Examples
+    --------
+    >>> points = measure_orthogonality([[3.0, 0.0], [1.0, 5.0]])
+    >>> points.delta, points.least_square, points.gap
+    (3.0, 9.0, 2.0)
+    """
+    rows = check_points(X)
+    products = rows @ rows.T
+    squares = np.diag(products).copy()
+    np.fill_diagonal(products, 0.0)
+    return Orthogonality(squares=squares, delta=float(np.abs(products).max()))
+
+
+def effective_dimension(X: ArrayLike) -> float:
+    """Return (mean |x|^2)^2 / mean (x_i . x_j)^2 over i != j: d for points uniform on a sphere in d dimensions.
+
+    Points that share a direction have fewer: it is what counts of the dimension for membership at the margin.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> 150 < effective_dimension(rng.normal(size=(100, 200))) < 250
+    True
+    >>> effective_dimension(np.ones((5, 200)))
+    1.0
+    """
+    rows = check_points(X)
+    if len(rows) < 2:
+        raise InvalidInput(f"X must have two rows or more to compare, got {len(rows)}")
+    products = rows @ rows.T
+    mean_square = float(np.trace(products)) / len(rows)
+    apart = (np.square(products).sum() - np.square(np.diag(products)).sum()) / (len(rows) * (len(rows) - 1))
+    return mean_square**2 / float(apart) if apart > 0 else math.inf
+
+
+def least_margin(mean_loss: float, *, on_margin: float = 0.5) -> float:
+    """Return -ln(e^(L/s) - 1): the margin that a mean logistic loss below L proves when a share s of points ties there.
+
+    Remark B.5 is L = 1/(2e), s = 1/2: the printed conclusion m > 1/e is weaker than what its steps give.
+
+    Examples
+    --------
+    >>> round(least_margin(1 / (2 * math.e)), 6)
+    0.810428
+    """
+    if not mean_loss > 0:
+        raise InvalidInput(f"mean_loss must be > 0, got {mean_loss}")
+    if not 0 < on_margin <= 1:
+        raise InvalidInput(f"on_margin must be a share above 0 and at most 1, got {on_margin}")
+    return -math.log(math.expm1(mean_loss / on_margin))
+
+
+def loss_slope(margin: float) -> float:
+    """Return 1/(1 + e^m), the largest slope of the logistic loss among points of margin m or more.
+
+    Remark B.6 prints m e^(-m)/(1 + e^(-m)): the derivative of log(1 + e^(-z)) has no factor z.
+
+    Examples
+    --------
+    >>> loss_slope(0.0), round(loss_slope(5.0), 6)
+    (0.5, 0.006693)
+    """
+    return 1 / (1 + math.exp(margin))
