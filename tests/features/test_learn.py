@@ -112,3 +112,24 @@ def test_totals_cannot_give_the_full_rule_and_other_surfaces_are_refused():
     )
     with pytest.raises(InvalidRelease, match="must be of features, got one of labels"):
         learn_release(other)
+
+
+@pytest.mark.parametrize("rule", [Independence(), Full()])
+def test_rows_far_from_zero_lose_no_digits(rule):
+    rng = np.random.default_rng(5)
+    X, y = _classes(rng, 2000)
+    near, far = FisherClassifier(rule).fit(X, y), FisherClassifier(rule).fit(X + 1e7, y)
+    assert far.metric_.covariance == pytest.approx(near.metric_.covariance, rel=1e-6)
+    assert (far.predict(X + 1e7) == near.predict(X)).mean() > 0.999
+
+
+@pytest.mark.parametrize("rule", [Independence(), Full()])
+def test_variances_lost_in_the_noise_do_not_decide(rule):
+    """Twenty equal features under noise ten times their deviation: some variances less the noise's fall below 0."""
+    rng = np.random.default_rng(6)
+    y = rng.integers(0, 2, 8000)
+    X = rng.normal(size=(8000, 20)) + y[:, None]
+    noisy = X + rng.normal(scale=10.0, size=X.shape)
+    told = FisherClassifier(rule, noise=10.0).fit(noisy, y).score(X, y)
+    knows = FisherClassifier(Independence()).fit(noisy, y).score(X, y)  # all alike, which here is the truth
+    assert told > knows - 0.01

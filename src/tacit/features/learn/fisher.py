@@ -92,10 +92,15 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weights.any():
             raise InvalidInput("sample_weight must be positive for some row, got zeros alone")
+        middle = np.average(X, axis=0, weights=weights)
+        X = X - middle  # squares of values far from 0 would leave no digits for their spread
         member = np.zeros((K, len(X)))
         member[codes, np.arange(len(X))] = weights
         counts, sums = self._unmixed(member.sum(axis=1), member @ X)
-        return self._learn(counts, sums, (X * weights[:, None]).T @ X)
+        added = np.broadcast_to(np.square(np.asarray(self.noise, dtype=np.float64)), middle.shape)
+        error = added * np.sqrt(2 / _degrees(counts))  # of a variance that is estimated from so many rows
+        self._learn(counts, sums, self._rule.squares(X, weights=weights), noise=added, error=error)
+        return self._rescaled(middle, np.ones_like(middle))
 
     def fit_totals(
         self,
@@ -106,8 +111,16 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         lower: ArrayLike,
         upper: ArrayLike,
         classes: Sequence[Any],
+        squares_noise: float = 0.0,
     ) -> Self:
         """Learn from released class totals, which are on the box's own scale: half widths from its middle.
+
+        Parameters
+        ----------
+        counts, sums, squares, lower, upper, classes
+            As the release has them.
+        squares_noise
+            Standard deviation of the noise on the squares.
 
         Examples
         --------
@@ -122,15 +135,27 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = len(middle)
         rows = np.maximum(np.asarray(counts, dtype=np.float64), 1.0)  # noise may leave less than one row
         means = np.clip(np.asarray(sums, dtype=np.float64) / rows[:, None], -1.0, 1.0)
-        self._learn(rows, means * rows[:, None], np.asarray(squares, dtype=np.float64))
+        error = np.full(len(middle), squares_noise / _degrees(rows))
+        self._learn(
+            rows,
+            means * rows[:, None],
+            np.asarray(squares, dtype=np.float64),
+            noise=np.zeros(len(middle)),
+            error=error,
+        )
         return self._rescaled(middle, half)
+
+    @property
+    def _rule(self) -> Rule:
+        return Independence() if self.rule is None else self.rule
 
     def _rescaled(self, middle: Matrix, half: Matrix) -> Self:
         """The same rule for rows in their own units."""
         self.means_ = middle + half * self.means_
         self.coef_ = self.coef_ / half
         self.intercept_ = self.intercept_ - self.coef_ @ middle
-        self.metric_ = Metric(self.metric_.covariance * half**2)
+        covariance = self.metric_.covariance
+        self.metric_ = Metric(covariance * (half**2 if covariance.ndim == 1 else np.outer(half, half)))
         return self
 
     def _unmixed(self, counts: Matrix, sums: Matrix) -> tuple[Matrix, Matrix]:
@@ -142,17 +167,13 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             raise InvalidInput(f"transition must be an invertible {len(counts)} x {len(counts)} matrix")
         return np.asarray(np.linalg.solve(T.T, counts)), np.asarray(np.linalg.solve(T.T, sums))
 
-    def _learn(self, counts: Matrix, sums: Matrix, squares: Matrix) -> Self:
+    def _learn(self, counts: Matrix, sums: Matrix, squares: Matrix, *, noise: Matrix, error: Matrix) -> Self:
         """From class totals and the second moments of all rows to a linear rule."""
-        n = counts.sum()
         usable = np.maximum(counts, 1.0)  # an estimate of a rare class may fall below one row
         self.means_ = sums / usable[:, None]
         between = (self.means_.T * usable) @ self.means_ if squares.ndim == 2 else usable @ self.means_**2
-        degrees = max(n - len(counts), 1.0)
-        spread = (squares - between) / degrees
-        added = np.broadcast_to(np.square(np.asarray(self.noise, dtype=np.float64)), self.means_.shape[1:])
-        rule = Independence() if self.rule is None else self.rule
-        self.metric_ = rule.metric(spread, noise=added, noised_test=self.noised_test)
+        spread = (squares - between) / _degrees(counts)
+        self.metric_ = self._rule.metric(spread, noise=noise, error=error, noised_test=self.noised_test)
         self.priors_ = np.asarray(usable / usable.sum() if self.priors is None else self.priors, dtype=np.float64)
         self.coef_ = self.metric_.apply(self.means_.T).T
         self.intercept_ = np.log(self.priors_) - 0.5 * (self.coef_ * self.means_).sum(axis=1)
@@ -197,3 +218,8 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         rows = validate_data(self, X, dtype=np.float64, reset=False)
         return np.asarray(rows @ self.coef_.T + self.intercept_)
+
+
+def _degrees(counts: Matrix) -> float:
+    """Rows less one a class: what a spread within classes is divided by."""
+    return float(max(counts.sum() - len(counts), 1.0))

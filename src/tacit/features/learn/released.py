@@ -50,4 +50,5 @@ def learn_release(release: Release, *, rule: Rule | None = None, noised_test: bo
         lower=header["lower"],
         upper=header["upper"],
         classes=header["classes"],
+        squares_noise=header["noise"]["squares"],
     )

@@ -49,12 +49,15 @@ class Rule(Protocol):
     Examples
     --------
     >>> rule: Rule = Independence()
-    >>> rule.metric(np.diag([5.0, 1.0]), noise=np.array([4.0, 0.0]), noised_test=False).covariance
+    >>> rule.metric(np.diag([5.0, 1.0]), noise=np.array([4.0, 0.0]), error=np.zeros(2), noised_test=False).covariance
     array([1., 1.])
     """
 
-    def metric(self, spread: Matrix, *, noise: Matrix, noised_test: bool) -> Metric:
-        """Return the metric from the spread of the noised rows and the noise's variances."""
+    def squares(self, X: Matrix, *, weights: Matrix) -> Matrix:
+        """Return what the rule reads of the rows' second moments."""
+
+    def metric(self, spread: Matrix, *, noise: Matrix, error: Matrix, noised_test: bool) -> Metric:
+        """Return the metric from the spread of the noised rows, the noise's variances, and how far these may err."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,20 +70,33 @@ class Independence:
 
     Examples
     --------
-    >>> Independence().metric(np.array([5.0, 3.0]), noise=np.zeros(2), noised_test=False).covariance
+    >>> Independence().metric(np.array([5.0, 3.0]), noise=np.zeros(2), error=np.zeros(2), noised_test=False).covariance
     array([5., 3.])
     """
 
-    def metric(self, spread: Matrix, *, noise: Matrix, noised_test: bool) -> Metric:
-        """Return the variances without the noise's, kept above a thousandth of their mean.
+    def squares(self, X: Matrix, *, weights: Matrix) -> Matrix:
+        """Return the weighted sum of squares of each feature: p numbers, where products would be p^2.
 
         Examples
         --------
-        >>> Independence().metric(np.array([5.0, 3.9]), noise=np.full(2, 4.0), noised_test=False).covariance
-        array([1.e+00, 5.e-04])
+        >>> Independence().squares(np.array([[1.0, 2.0], [3.0, 0.0]]), weights=np.ones(2))
+        array([10.,  4.])
+        """
+        return np.asarray(np.einsum("i,ij,ij->j", weights, X, X))
+
+    def metric(self, spread: Matrix, *, noise: Matrix, error: Matrix, noised_test: bool) -> Metric:
+        """Return the variances without the noise's, kept above the error of that difference.
+
+        A feature whose difference falls near 0 by chance would otherwise decide alone.
+
+        Examples
+        --------
+        >>> noise, error = np.full(2, 4.0), np.full(2, 0.2)
+        >>> Independence().metric(np.array([5.0, 3.9]), noise=noise, error=error, noised_test=False).covariance
+        array([1. , 0.2])
         """
         variances = spread if spread.ndim == 1 else np.diag(spread)
-        return Metric(_positive(variances - noise) + (noise if noised_test else 0.0))
+        return Metric(_positive(variances - noise, least=error) + (noise if noised_test else 0.0))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,17 +105,32 @@ class Full:
 
     Examples
     --------
-    >>> Full().metric(np.array([[5.0, 0.5], [0.5, 5.0]]), noise=np.full(2, 4.0), noised_test=False).covariance
+    >>> spread = np.array([[5.0, 0.5], [0.5, 5.0]])
+    >>> Full().metric(spread, noise=np.full(2, 4.0), error=np.zeros(2), noised_test=False).covariance
     array([[1. , 0.5],
            [0.5, 1. ]])
     """
 
-    def metric(self, spread: Matrix, *, noise: Matrix, noised_test: bool) -> Metric:
-        """Return the covariance without the noise's.
+    def squares(self, X: Matrix, *, weights: Matrix) -> Matrix:
+        """Return the weighted sums of products of every two features.
 
         Examples
         --------
-        >>> Full().metric(np.ones(2), noise=np.zeros(2), noised_test=False)
+        >>> Full().squares(np.array([[1.0, 2.0], [3.0, 0.0]]), weights=np.ones(2))
+        array([[10.,  2.],
+               [ 2.,  4.]])
+        """
+        return np.asarray((X * weights[:, None]).T @ X)
+
+    def metric(self, spread: Matrix, *, noise: Matrix, error: Matrix, noised_test: bool) -> Metric:
+        """Return the covariance without the noise's, its spectrum above the edge of the noise's own.
+
+        The sample covariance of p independent noises on n rows has eigenvalues up to 1 + 2 sqrt(p/n) times their
+        variance, and the error of one variance is sqrt(2/n) times it: the edge is sqrt(2p) errors.
+
+        Examples
+        --------
+        >>> Full().metric(np.ones(2), noise=np.zeros(2), error=np.zeros(2), noised_test=False)
         Traceback (most recent call last):
         ...
         tacit.privacy.errors.InvalidInput: the full rule needs products of features, which class totals do not hold;
@@ -110,11 +141,12 @@ class Full:
                 "the full rule needs products of features, which class totals do not hold; take Independence()"
             )
         values, vectors = np.linalg.eigh(spread - np.diag(noise))
-        own = (vectors * _positive(values)) @ vectors.T
+        edge = error.mean() * np.sqrt(2 * len(values))
+        own = (vectors * _positive(values, least=edge)) @ vectors.T
         return Metric(own + np.diag(noise) if noised_test else own)
 
 
-def _positive(values: Matrix) -> Matrix:
-    positive = np.maximum(values, 0.0)
+def _positive(values: Matrix, *, least: Matrix) -> Matrix:
+    positive = np.maximum(values, least)
     scale = positive.mean()
-    return np.maximum(positive, _LEAST * (scale if scale > 0 else 1.0))
+    return np.maximum(positive, _LEAST * scale if scale > 0 else 1.0)
