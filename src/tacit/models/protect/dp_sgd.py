@@ -147,15 +147,10 @@ def train_dp_sgd(
     from tacit.models.protect.noisy_steps import NoisyTraining, make_private, row_losses
 
     rows, targets = _rows(X, y)
-    run = _plan(
-        len(rows),
-        epsilon=epsilon,
-        delta=delta,
-        clip=clip,
-        epochs=epochs,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-    )
+    for name, value in (("clip", clip), ("epochs", epochs), ("learning_rate", learning_rate)):
+        if not (math.isfinite(value) and value > 0):
+            raise InvalidInput(f"{name} must be > 0, got {value!r}")
+    run = _plan(len(rows), epsilon=epsilon, delta=delta, epochs=epochs, batch_size=batch_size)
     private = make_private(module)
     training = NoisyTraining(
         run=run,
@@ -197,13 +192,7 @@ def _rows(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[Any]
     return rows, targets
 
 
-def _plan(rows: int, *, epsilon: float, delta: float, clip: float, epochs: float, batch_size: int) -> SampledGaussian:
-    if not (math.isfinite(clip) and clip > 0):
-        raise InvalidInput(f"clip must be > 0, got {clip!r}")
-    if not (math.isfinite(learning_rate) and learning_rate > 0):
-        raise InvalidInput(f"learning_rate must be > 0, got {learning_rate!r}")
-    if not (math.isfinite(epochs) and epochs > 0):
-        raise InvalidInput(f"epochs must be > 0, got {epochs!r}")
+def _plan(rows: int, *, epsilon: float, delta: float, epochs: float, batch_size: int) -> SampledGaussian:
     if check_count(batch_size, name="batch_size") > rows:
         raise InvalidInput(f"batch_size must be at most the {rows} rows, got {batch_size}")
     steps = max(1, round(epochs * rows / batch_size))
