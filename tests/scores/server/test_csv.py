@@ -115,3 +115,9 @@ def test_fast_and_careful_paths_agree():
     careful = plain.replace("r0,", '"r0",', 1)
     assert (read([plain.encode()], rows=rows) == values).all()
     assert (read([careful.encode()], rows=rows) == values).all()
+
+
+def test_ids_that_come_in_order_and_then_do_not():
+    assert read([b"id,prediction\nr0,0\nr1,1\n", b"r3,3\nr2,2\n"], rows=4).tolist() == [0, 1, 2, 3]
+    with pytest.raises(InvalidInput, match="line 5: id 'r0' appears twice"):
+        read([b"id,prediction\nr0,0\nr1,1\n", b"r3,3\n", b"r0,2\n"], rows=4)

@@ -54,6 +54,18 @@ class TestTokens:
         assert engine.identify("tacit_team_guessed") == Anyone()
         assert engine.identify(None) == Anyone()
 
+    def test_teams_are_known_without_asking_the_database(self, engine, make, join, monkeypatch):
+        make(engine)
+        joined = join(engine)
+        engine.close()
+        again = Engine.open(engine.settings)
+        monkeypatch.setattr(engine._database.__class__, "reading", lambda _: pytest.fail("the database was asked"))
+        assert engine.knows(joined.token)
+        assert again.knows(joined.token)
+        assert again.identify(joined.token) == joined.team
+        monkeypatch.undo()
+        again.close()
+
     def test_a_new_admin_token_voids_the_old_one(self, engine):
         assert not engine.has_admin
         old = engine.new_admin_token()

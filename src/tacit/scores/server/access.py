@@ -36,8 +36,9 @@ class Access(Reader):
     def __init__(self, settings: Settings, *, key: Key) -> None:
         super().__init__(settings, key=key)
         self._lock = threading.Lock()  # writers of this process queue here, not inside the database
-        self._known: dict[bytes, Team] = {}
         self._check_key()
+        # read once: asked under load, the database would hold up the event loop for every team's first request
+        self._known = self._read_teams()
 
     @property
     def form_secret(self) -> bytes:
@@ -97,7 +98,7 @@ class Access(Reader):
         return self._known[digest]
 
     def knows(self, token: str) -> bool:
-        """Tell, without asking the database, whether a token was seen to be a team's.
+        """Tell, without asking the database, whether a token is known to be a team's.
 
         Examples
         --------
@@ -110,6 +111,10 @@ class Access(Reader):
         >>> engine.close()
         """
         return hash_token(token) in self._known
+
+    def _read_teams(self) -> dict[bytes, Team]:
+        with self._database.reading() as connection:
+            return {bytes(row["token"]): team_of(row) for row in connection.execute(TEAMS).mappings()}
 
     def _check_key(self) -> None:
         """Write a known text under the key at the first start, and refuse another key later."""

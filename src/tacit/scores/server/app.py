@@ -101,7 +101,7 @@ def serve(source: Settings | Engine, *, host: str = "127.0.0.1", port: int = 800
 
 
 def configured(app: FastAPI, *, host: str = "127.0.0.1", port: int = 8000) -> uvicorn.Server:
-    """Return the server that runs an application, with the quickest loop and parser that are installed.
+    """Return the server that runs an application, with the quickest parser that is installed.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ def configured(app: FastAPI, *, host: str = "127.0.0.1", port: int = 8000) -> uv
             app,
             host=host,
             port=port,
-            loop="auto",  # uvloop and httptools where they are installed
+            loop="asyncio",  # uvloop accepts one connection a turn: the last of 64 at once waits for seconds
             http="auto",
             access_log=False,  # uvicorn's has whole paths; ours has routes
             log_level="warning",

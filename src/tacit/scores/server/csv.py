@@ -39,7 +39,7 @@ class PredictionReader:
     columns
         The header: ``id``, then one column a predicted number.
     index
-        From an id to its row.
+        From an id to its row, in the order of the rows.
     longest
         Characters of one cell.
 
@@ -54,11 +54,13 @@ class PredictionReader:
 
     def __init__(self, *, columns: Sequence[str], index: Mapping[str, int], longest: int = 1024) -> None:
         self._columns, self._index, self._longest = list(columns), index, longest
+        self._ids = list(index)
         self._rest = b""
         self._line = 0
         self._started = False
         self._values = np.full((len(index), len(columns) - 1), np.nan)
         self._found = 0
+        self._in_order = True
 
     def feed(self, piece: bytes) -> None:
         r"""Take the next bytes.
@@ -138,8 +140,9 @@ class PredictionReader:
         return [cell for cells in table for cell in cells]
 
     def _rows(self, ids: list[str], first: int) -> NDArray[np.int64]:
-        if not ids:
-            return np.zeros(0, dtype=np.int64)
+        if ids == self._ids[self._found : self._found + len(ids)] and self._in_order:
+            return np.arange(self._found, self._found + len(ids))
+        self._in_order = False
         found = [self._index.get(name, -1) for name in ids]
         if -1 in found:  # spaces around an id do not matter
             found = [self._index.get(name.strip(), -1) for name in ids]

@@ -183,6 +183,7 @@ class Engine(Access):
                 key=self._key,
                 now=self._now(),
             )
+        self._known[hash_token(token)] = team
         return Registration(team=team, token=token)
 
     def submit(self, team: Team, predictions: ArrayLike, *, id: str | None = None) -> Future[Score]:
