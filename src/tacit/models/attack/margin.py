@@ -1,0 +1,186 @@
+"""Rules that tell training points by |Phi(x)| alone: at the margin, or below it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_count
+
+__all__ = ["BoundedMargin", "KnownMargin", "MarginRule", "check_outputs"]
+
+Vector = NDArray[np.float64]
+
+
+class MarginRule(Protocol):
+    """What the attacker knows of the margin: ``KnownMargin`` or ``BoundedMargin``.
+
+    Examples
+    --------
+    >>> rule: MarginRule = BoundedMargin(least=0.8)
+    """
+
+    @property
+    def threshold(self) -> float:
+        """Return the score from which on a point is called a training point, fixed before any is seen."""
+        ...
+
+    def score(self, outputs: ArrayLike) -> Vector:
+        """Return a score a point from Phi, higher for training points."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KnownMargin:
+    """Call x a training point where |Phi(x)| is within ``tolerance`` of the margin m, in margins.
+
+    Training points lie at m; fresh points lie below m/2 in high dimension, and in low dimension on either side, but
+    seldom at m itself: the score is -||Phi(x)|/m - 1|.
+
+    Parameters
+    ----------
+    margin
+        m > 0.
+    tolerance
+        The default lies half-way between m and m/2.
+
+    References
+    ----------
+    Paper 004, Corollary 4.3 (known margin) and Corollary 4.4 (:meth:`from_leaked`); :meth:`from_ties` needs neither.
+
+    Examples
+    --------
+    >>> rule = KnownMargin(margin=2.0)
+    >>> rule.score([2.0, -1.9, 0.5, 3.0]) >= rule.threshold
+    array([ True,  True, False, False])
+    """
+
+    margin: float
+    tolerance: float = 0.25
+
+    def __post_init__(self) -> None:
+        if not 0 < self.margin < np.inf:
+            raise InvalidInput(f"margin must be > 0 and finite, got {self.margin}")
+        if not 0 < self.tolerance < 1:
+            raise InvalidInput(f"tolerance must be in (0, 1), in margins, got {self.tolerance}")
+
+    @classmethod
+    def from_leaked(cls, outputs: ArrayLike, *, tolerance: float = 0.25) -> KnownMargin:
+        """Take the largest |Phi| of candidates for the margin: right where one of them was trained on (Corollary 4.4).
+
+        Examples
+        --------
+        >>> KnownMargin.from_leaked([0.2, -1.0, 0.4]).margin
+        1.0
+        """
+        return cls(margin=float(np.abs(check_outputs(outputs, name="outputs")).max()), tolerance=tolerance)
+
+    @classmethod
+    def from_ties(cls, outputs: ArrayLike, *, ties: int = 5, tolerance: float = 0.25) -> KnownMargin:
+        """Take for the margin the value that ``ties`` of the |Phi| crowd around most closely, relative to their size.
+
+        Fresh outputs have a density, training points tie: no member, label or margin need be known. It takes
+        ``ties`` training points among the candidates, tied more closely than chance ties fresh ones.
+
+        Examples
+        --------
+        >>> KnownMargin.from_ties([0.1, 1.0, -0.31, 1.001, 0.7, -0.999, 2.1], ties=3).margin
+        1.0
+        """
+        sizes = np.sort(np.abs(check_outputs(outputs, name="outputs")))
+        count = check_count(ties, name="ties", least=2)
+        sizes = sizes[sizes > 0]
+        if len(sizes) < count:
+            raise InvalidInput(f"outputs must hold {count} that are not 0, as many as ties, got {len(sizes)}")
+        widths = np.log(sizes[count - 1 :]) - np.log(sizes[: len(sizes) - count + 1])
+        start = int(np.argmin(widths))
+        return cls(margin=float(np.median(sizes[start : start + count])), tolerance=tolerance)
+
+    @property
+    def threshold(self) -> float:
+        """The score of an output ``tolerance`` margins away from the margin."""
+        return -self.tolerance
+
+    def score(self, outputs: ArrayLike) -> Vector:
+        """Return minus the distance of |Phi| from the margin, in margins.
+
+        Examples
+        --------
+        >>> KnownMargin(margin=2.0).score([1.0, -2.0])
+        array([-0.5, -0. ])
+        """
+        return -np.abs(np.abs(check_outputs(outputs, name="outputs")) / self.margin - 1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BoundedMargin:
+    """Call x a training point where |Phi(x)| is at or above a lower bound C on the margin.
+
+    Parameters
+    ----------
+    least
+        C > 0: :func:`tacit.models.theory.least_margin` gives one from the training loss.
+
+    References
+    ----------
+    Paper 004, Corollary 4.5 and Remark B.5.
+
+    Examples
+    --------
+    >>> rule = BoundedMargin(least=0.8)
+    >>> rule.score([-1.0, 0.5]) >= rule.threshold
+    array([ True, False])
+    """
+
+    least: float
+
+    def __post_init__(self) -> None:
+        if not 0 < self.least < np.inf:
+            raise InvalidInput(f"least must be > 0 and finite, got {self.least}")
+
+    @property
+    def threshold(self) -> float:
+        """C itself."""
+        return self.least
+
+    def score(self, outputs: ArrayLike) -> Vector:
+        """Return |Phi|.
+
+        Examples
+        --------
+        >>> BoundedMargin(least=1.0).score([-3.0])
+        array([3.])
+        """
+        return np.abs(check_outputs(outputs, name="outputs"))
+
+
+def check_outputs(outputs: ArrayLike, *, name: str) -> Vector:
+    """Return a network's outputs as one number a point, or raise unless all are finite.
+
+    Examples
+    --------
+    >>> check_outputs([[1.0], [float("nan")]], name="members")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: members must have finite outputs only, got 1 of 2 that are not: ask the model
+    about other rows
+    """
+    try:
+        values = np.asarray(outputs, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name} must have one output a row, got {type(outputs).__name__}") from None
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim != 1 or not len(values):
+        raise InvalidInput(f"{name} must have one output a row, and a row or more, got shape {values.shape}")
+    broken = int((~np.isfinite(values)).sum())
+    if broken:
+        raise InvalidInput(
+            f"{name} must have finite outputs only, got {broken} of {len(values)} that are not: ask the model about "
+            "other rows"
+        )
+    return values

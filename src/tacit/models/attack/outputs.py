@@ -1,0 +1,180 @@
+"""Membership from a network's outputs: arrays of them, or anything that can be asked about rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.leak import FixedThreshold, Leak, Threshold, leak_from_scores
+from tacit.models.attack.margin import KnownMargin, MarginRule, check_outputs
+from tacit.models.theory import Coverage, judge_coverage
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["MarginLeak", "attack_margin", "attack_outputs"]
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarginLeak:
+    """What membership at the margin told about one network.
+
+    Parameters
+    ----------
+    leak
+        The rates, with the ROC.
+    margin
+        m, the least |Phi| of the training points.
+    coverage
+        Whether theory proves the attack for these points, measurements let expect it, or neither. A proof is about
+        exact KKT points: :func:`tacit.models.learn.kkt` says how near the network is to one.
+
+    Examples
+    --------
+    >>> from tacit.models.network import TwoLayerReLU
+    >>> network = TwoLayerReLU(weights=[[1.0, 0.0]], biases=[0.1], outputs=[1.0])
+    >>> found = attack_margin(network, [[10.0, 0.0]], [[0.0, 10.0], [1.0, 9.0]], labels=[1])
+    >>> found.margin, str(found.coverage), found.leak.rate, found.leak.baseline
+    (10.1, 'proved', 1.0, 0.0)
+    """
+
+    leak: Leak
+    margin: float
+    coverage: Coverage
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as plain JSON.
+
+        Examples
+        --------
+        >>> leak = attack_outputs([1.0], [0.1], rule=KnownMargin(margin=1.0))
+        >>> sorted(MarginLeak(leak=leak, margin=1.0, coverage=Coverage.EXPECTED).to_json())
+        ['coverage', 'leak', 'margin']
+        """
+        return {"leak": self.leak.to_json(), "margin": self.margin, "coverage": str(self.coverage)}
+
+
+def attack_outputs(
+    members: ArrayLike,
+    nonmembers: ArrayLike,
+    *,
+    rule: MarginRule,
+    threshold: Threshold | None = None,
+    level: float = 0.95,
+) -> Leak:
+    """Measure how well a rule tells training points from others by their outputs alone.
+
+    No weights, labels or rows are needed (Remark 4.1). The intervals treat the points as independent draws; points of
+    one network are not independent runs, so no epsilon is proved.
+
+    Parameters
+    ----------
+    members, nonmembers
+        Phi of points that were trained on, and of others.
+    rule
+        ``KnownMargin`` or ``BoundedMargin``.
+    threshold
+        Where to cut the rule's scores; without it where the rule says, which looked at no output of these.
+    level
+        Confidence of the intervals.
+
+    References
+    ----------
+    Paper 004, Theorem 4.2, Corollaries 4.3 to 4.5, Remark 4.1.
+
+    Examples
+    --------
+    >>> leak = attack_outputs([1.0, -1.01, 1.0], [0.2, -0.3, 0.1, 0.4], rule=KnownMargin(margin=1.0))
+    >>> leak.roc.auc, leak.advantage, leak.bound
+    (1.0, 1.0, None)
+    """
+    inside = rule.score(check_outputs(members, name="members"))
+    outside = rule.score(check_outputs(nonmembers, name="nonmembers"))
+    cut = FixedThreshold(rule.threshold) if threshold is None else threshold
+    return replace(leak_from_scores(inside, outside, threshold=cut, level=level), bound=None)
+
+
+def attack_margin(
+    model: Callable[[Vector], ArrayLike],
+    members: ArrayLike,
+    nonmembers: ArrayLike,
+    *,
+    rule: MarginRule | None = None,
+    labels: ArrayLike | None = None,
+    threshold: Threshold | None = None,
+    level: float = 0.95,
+) -> MarginLeak:
+    """Ask a network about points it was trained on and others, and measure membership at its margin.
+
+    Parameters
+    ----------
+    model
+        Anything that maps rows to one output each: a :class:`tacit.models.network.TwoLayerReLU`, a remote service.
+    members, nonmembers
+        Rows of the training data, and rows from where they came.
+    rule
+        What the attacker knows of the margin; without it the margin itself (Corollary 4.3).
+    labels
+        Of the members, any two values: they let :func:`tacit.models.theory.bound_outputs` prove more.
+    threshold, level
+        As in :func:`attack_outputs`.
+
+    References
+    ----------
+    Paper 004, Theorem 4.2, Corollaries 4.3 to 4.5.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, fresh = rng.normal(size=(20, 1000)), rng.normal(size=(500, 1000))
+    >>> def remote(rows):  # ties at +-1 on X, as a network at the margin does
+    ...     return rows @ np.linalg.pinv(X) @ np.ones(20)
+    >>> found = attack_margin(remote, X, fresh)
+    >>> found.leak.roc.auc, str(found.coverage)
+    (1.0, 'expected')
+    """
+    inside, outside = _rows(members, "members"), _rows(nonmembers, "nonmembers")
+    _check_apart(inside, outside)
+    member_outputs = _ask(model, inside, "members")
+    nonmember_outputs = _ask(model, outside, "nonmembers")
+    margin = float(np.abs(member_outputs).min())
+    chosen = KnownMargin(margin=margin) if rule is None else rule
+    return MarginLeak(
+        leak=attack_outputs(member_outputs, nonmember_outputs, rule=chosen, threshold=threshold, level=level),
+        margin=margin,
+        coverage=judge_coverage(inside, labels, fresh=outside),
+    )
+
+
+def _rows(rows: ArrayLike, name: str) -> Vector:
+    try:
+        array = np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name} must be a table of numbers, got {type(rows).__name__}") from None
+    if array.ndim != 2 or array.size == 0:
+        raise InvalidInput(f"{name} must have a row a point and a column a feature, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise InvalidInput(f"{name} must hold finite numbers only: drop or fill the rows that do not")
+    return array
+
+
+def _check_apart(members: Vector, nonmembers: Vector) -> None:
+    if members.shape[1] != nonmembers.shape[1]:
+        raise InvalidInput(
+            f"members and nonmembers must have the same columns, got {members.shape[1]} and {nonmembers.shape[1]}"
+        )
+    inside, outside = ({row.tobytes() for row in np.ascontiguousarray(rows) + 0.0} for rows in (members, nonmembers))
+    shared = len(inside & outside)
+    if shared:
+        raise InvalidInput(f"members and nonmembers must not share rows, got {shared} in both: drop them from one")
+
+
+def _ask(model: Callable[[Vector], ArrayLike], rows: Vector, name: str) -> Vector:
+    outputs = check_outputs(model(rows), name=name)
+    if len(outputs) != len(rows):
+        raise InvalidInput(f"model must give one output a row, got {len(outputs)} for {len(rows)} {name}")
+    return outputs
