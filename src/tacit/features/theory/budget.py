@@ -62,10 +62,11 @@ def split_budget(
 ) -> BudgetSplit:
     """Divide an epsilon so that a reference problem is classified best.
 
-    In the reference, ``keep`` of the features differ between two classes by half the bound, all vary by a third of
-    it, and the classes are of equal size. For each division the error is that of the independence rule under the
-    release's noise and the labels' flips, plus the chance that selection fails. Class sizes get a twentieth. It
-    reads no data: it is as good as the reference is like them, and every part can be set by hand.
+    In the reference, ``keep`` of the features differ between two of the classes by half the bound, all vary by a
+    third of it, and the classes are of equal size. For each division the error is that of the independence rule
+    between those two under the release's noise and the labels' flips, plus the chance that selection fails. Class
+    sizes get a twentieth. It reads no data: it is as good as the reference is like them, and every part can be set
+    by hand.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def split_budget(
         for selection, failed in _choices(whole, m, p, n)
         for labels in _label_shares(whole, fixed, released_rows)
         if whole - sizes - selection - labels > 0
-        for error in [_error(float(whole - sizes - selection - labels), float(labels), delta, m, n, released_rows)]
+        for error in [_error(float(whole - sizes - selection - labels), float(labels) or None, delta, m, n, classes)]
     ]
     if not splits:
         raise InvalidInput(f"epsilon {epsilon!r} leaves nothing for the features after labels at {label_epsilon!r}")
@@ -128,11 +129,13 @@ def _label_shares(whole: Fraction, fixed: Fraction | None, released_rows: bool) 
 
 
 @lru_cache(maxsize=4096)
-def _error(release: float, labels: float, delta: float, m: int, n: int, released_rows: bool) -> float:
-    """The reference's error under one division, if the right features are chosen."""
+def _error(release: float, labels: float | None, delta: float, m: int, n: int, classes: int) -> float:
+    """The reference's error under one division, if the right features are chosen; no labels leave with totals."""
     noise = 2 * math.sqrt(m) * gaussian_scale(release, delta=delta)
-    # for two classes, a gap between released labels shrinks by tanh(epsilon/2)
-    on_rows = math.hypot(_DEVIATION, noise) / math.tanh(labels / 2) / math.sqrt(n) if released_rows else 0.0
-    on_means = on_rows if released_rows else noise / n
+    if labels is None:
+        on_means = noise / n
+    else:  # randomized response shrinks a gap of means by (E - 1)/(E + K - 1), which is made good by as much noise
+        shrunk = -math.expm1(-labels) / (1 + (classes - 1) * math.exp(-labels))
+        on_means = math.hypot(_DEVIATION, noise) / shrunk / math.sqrt(n)
     means = ReleasedMeans.of_sums(sigma=_DEVIATION, noise=(on_means, on_means), rows=(n, n), features=m)
     return independence_rule_error(np.full(m, _GAP), means)
