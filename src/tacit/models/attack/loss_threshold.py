@@ -2,14 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from tacit.leak import Leak
 from tacit.leak.roc import check_scores
 from tacit.models.attack.targets_leak import measure_membership
 
-__all__ = ["attack_losses"]
+__all__ = ["LossThreshold", "attack_losses"]
+
+
+@dataclass(frozen=True, slots=True)
+class LossThreshold:
+    """Score a row by the model's confidence in its label: the order of falling cross-entropy.
+
+    References
+    ----------
+    Yeom et al. (2018), Adversary 2.
+
+    Examples
+    --------
+    >>> LossThreshold().score([0.5, 2.0])
+    array([0.5, 2. ])
+    """
+
+    def score(self, confidence: ArrayLike) -> NDArray[np.float64]:
+        """Return the confidence itself.
+
+        Examples
+        --------
+        >>> LossThreshold().score([1.0])
+        array([1.])
+        """
+        return np.asarray(confidence, dtype=np.float64)
 
 
 def attack_losses(

@@ -1,0 +1,98 @@
+"""What models trained on random halves of the rows say about each row, with it and without it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["LEAST_MODELS", "Shadows"]
+
+LEAST_MODELS = 2
+"""Models with, and models without a row, that an attack needs of each row."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Shadows:
+    """Confidences of shadow models on all rows, and which rows each was trained on.
+
+    Parameters
+    ----------
+    confidence
+        f = ln p - ln(1 - p) of each row's own class: a row a model and a column a point. Finite.
+    member
+        True where the model was trained on the point; of the same shape.
+
+    Examples
+    --------
+    >>> shadows = Shadows(confidence=[[1.0, 2.0], [0.5, 2.5]], member=[[True, False], [False, True]])
+    >>> shadows.models, shadows.points
+    (2, 2)
+    """
+
+    confidence: NDArray[np.float64]
+    member: NDArray[np.bool_]
+
+    def __post_init__(self) -> None:
+        confidence, member = np.array(self.confidence, dtype=np.float64), np.array(self.member)
+        if confidence.ndim != 2 or not confidence.size:
+            raise InvalidInput(f"confidence must have a row a model and a column a point, got {confidence.shape}")
+        if not np.isfinite(confidence).all():
+            raise InvalidInput("confidence must be finite, got NaN or infinity: drop those models")
+        if member.dtype != np.bool_ or member.shape != confidence.shape:
+            raise InvalidInput(
+                f"member must hold true or false for each confidence, of shape {confidence.shape}, got {member.dtype} "
+                f"of shape {member.shape}"
+            )
+        for name, value in (("confidence", confidence), ("member", member)):
+            value.setflags(write=False)
+            object.__setattr__(self, name, value)
+
+    @property
+    def models(self) -> int:
+        """The number of shadow models."""
+        return int(self.confidence.shape[0])
+
+    @property
+    def points(self) -> int:
+        """The number of rows they were asked about."""
+        return int(self.confidence.shape[1])
+
+    def check(self, confidence: ArrayLike, *, inside: bool) -> NDArray[np.float64]:
+        """Return a target's confidence on the same points, or raise if it does not fit or the models are too few.
+
+        Parameters
+        ----------
+        confidence
+            The target model's f on each point.
+        inside
+            Whether models trained on each point are needed too.
+
+        Examples
+        --------
+        >>> shadows = Shadows(confidence=np.zeros((4, 1)), member=[[True], [False], [False], [False]])
+        >>> shadows.check([0.0], inside=False)
+        array([0.])
+        >>> shadows.check([0.0], inside=True)
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: shadows must hold 2 models or more trained with each point, got 1 of 4 for
+        point 0: train more
+        """
+        f = np.asarray(confidence, dtype=np.float64)
+        if f.shape != (self.points,):
+            raise InvalidInput(f"confidence must be one number for each of {self.points} points, got shape {f.shape}")
+        if not np.isfinite(f).all():
+            raise InvalidInput("confidence must be finite, got NaN or infinity: the model's outputs are broken")
+        counted = self.member.sum(axis=0)
+        for word, count in (("with", counted), ("without", self.models - counted))[0 if inside else 1 :]:
+            least = int(count.argmin())
+            if count[least] < LEAST_MODELS:
+                raise InvalidInput(
+                    f"shadows must hold {LEAST_MODELS} models or more trained {word} each point, got {count[least]} of "
+                    f"{self.models} for point {least}: train more"
+                )
+        return f
