@@ -28,11 +28,11 @@ from threadpoolctl import threadpool_limits
 from benchmarks.__main__ import HERE, describe_machine
 from benchmarks.scoring_models import MODELS, Table, held_out, one_split, predictions_of
 from benchmarks.scoring_ranking import PAGE, put_table, write_text
+from tacit.leak.prior import feature_prior
 from tacit.privacy.errors import TacitError
 from tacit.scores import attack
 from tacit.scores.losses import Loss, sklearn_brier_score, sklearn_log_loss
 from tacit.scores.protect import FeatureStudy, inspect_submission, sketch_submission
-from tacit.scores.server.baseline import feature_prior
 
 RESULTS = HERE / "results" / "scoring_crafted.json"
 SETS = {"titanic": 2201, "iris": 150, "digits": 1797, "satellite": 1200}

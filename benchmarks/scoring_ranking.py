@@ -25,9 +25,11 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks.__main__ import HERE, describe_machine
 from benchmarks.scoring_models import Scored, Table, each_prediction, held_out
+from tacit.leak.prior import feature_prior
 from tacit.privacy.errors import TacitError
 from tacit.privacy.files import write_atomically
 from tacit.scores import attack as designs
+from tacit.scores.contest.assault import assault
 from tacit.scores.protect import (
     F1,
     Accuracy,
@@ -48,8 +50,6 @@ from tacit.scores.protect import (
     Thresholdout,
     identify,
 )
-from tacit.scores.server.assault import assault
-from tacit.scores.server.baseline import feature_prior
 
 EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 FLOORS = {"titanic": 500, "satellite": 500, "adult": 3000}  # public: fewer rows than every class has

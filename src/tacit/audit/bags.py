@@ -1,113 +1,187 @@
-"""The bags surface on the bundled data: which labels totals fix, what noise leaves of that, and what a model learns."""
+"""Label totals of groups of rows: which labels they fix, what noise leaves of that, and what a model learns."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from tacit.audit.planned import share_utility
 from tacit.audit.result import Finding
-from tacit.bags import LaplaceNoise, LogLoss, curate, draw
-from tacit.bags.attack import BagGuesses, determined, guess_labels
+from tacit.audit.source import Source
+from tacit.bags import CrossEntropy, DropSmall, KeepAll, LaplaceNoise, LogLoss, curate, draw
+from tacit.bags.attack import determined, guess_labels
 from tacit.bags.learn import AdditiveModel, RandomBagModel
 from tacit.bags.partition import BagRelease
-from tacit.data import titanic
+from tacit.leak import Leak
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_count, check_epsilon
 
-__all__ = ["audit_bags"]
-
-_BY = (("class", "sex", "age"),)
-_EPSILON = 1.0
-_OPTIONS = "--label survived --classes No,Yes"
+__all__ = ["BagsRelease"]
 
 
-def audit_bags(*, rng: np.random.Generator, progress: Callable[[str], None]) -> Iterator[Finding]:
-    """Publish Titanic's survivors by group, exactly, in small random bags and with noise; guess each label back.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BagsRelease:
+    """The label totals of bags of rows: of all rows that share the values of columns, or of random bags.
+
+    Parameters
+    ----------
+    by
+        One list of columns for each set of bags.
+    random, bags
+        Or: rows a bag, and how many bags.
+    min_size
+        Smaller bags are not released.
+    epsilon
+        Of Laplace noise on the totals, for one label; absent: exact totals.
 
     Examples
     --------
-    >>> findings = list(audit_bags(rng=np.random.default_rng(0), progress=lambda text: None))
-    >>> [finding.broken for finding in findings]
-    [False, False, False]
-    >>> findings[1].leak.advantage > 0.1 > findings[2].leak.advantage
-    True
+    >>> BagsRelease(by=(("class", "sex"),), epsilon=1.0).describe()
+    'totals by class and sex, epsilon 1'
+    >>> BagsRelease()
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: bags must be formed either by columns (by) or at random (random and bags)
     """
-    data = titanic()
-    table = data.table.set_column(data.table.column_names.index(data.label), data.label, pa.array(data.codes))
-    prior = _prior(data.one_hot().values, data.codes, rng)
-    for setting, options, release in _releases(table, data.label, rng):
-        progress(f"bags: {setting}")
+
+    surface: ClassVar[str] = "bags"
+
+    by: tuple[tuple[str, ...], ...] = ()
+    random: int | None = None
+    bags: int | None = None
+    min_size: int = 1
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "by", tuple(tuple(columns) for columns in self.by))
+        if bool(self.by) == (self.random is not None) or (self.random is None) != (self.bags is None):
+            raise InvalidInput("bags must be formed either by columns (by) or at random (random and bags)")
+        if self.epsilon is not None:
+            check_epsilon(self.epsilon)
+            if self.random is not None:
+                raise InvalidInput("epsilon is for bags formed by columns; random bags here are exact")
+        for name in ("random", "bags", "min_size"):
+            if getattr(self, name) is not None:
+                check_count(getattr(self, name), name=name)
+
+    @classmethod
+    def at(cls, epsilon: float, source: Source) -> BagsRelease:
+        """Return totals by the columns with the fewest values, with noise.
+
+        Examples
+        --------
+        >>> from tacit.audit.source import bundled_source
+        >>> BagsRelease.at(2.0, bundled_source("titanic")).by
+        (('age', 'sex', 'class'),)
+        """
+        return cls(by=(few_valued(source),), epsilon=epsilon)
+
+    def describe(self) -> str:
+        """Return what leaves."""
+        if self.random is not None:
+            return f"totals of {self.bags:,} random bags of {self.random}, exact"
+        kinds = "; ".join(_listed(columns) for columns in self.by)
+        least = f", at least {self.min_size} rows" if self.min_size > 1 else ""
+        return f"totals by {kinds}{least}, {'exact' if self.epsilon is None else f'epsilon {self.epsilon:g}'}"
+
+    def audit(self, source: Source, *, rng: np.random.Generator, tell: Callable[[str], None]) -> Finding:
+        """Release the totals, guess every label back from them, and fit a model to them.
+
+        Examples
+        --------
+        >>> from tacit.audit.source import bundled_source
+        >>> plan = BagsRelease(random=3, bags=2000)
+        >>> found = plan.audit(bundled_source("titanic"), rng=np.random.default_rng(0), tell=lambda _: None)
+        >>> found.leak.advantage > 0.1
+        True
+        """
+        tell(f"bags: {self.describe()}")
         start = time.perf_counter()
+        table, truth = source.coded(), source.codes
+        release = self._release(source, rng)
         fixed = determined(release, table)
-        guesses = guess_labels(release, table, prior=prior).with_certain(fixed)
-        yield _finding(
-            release,
-            guesses,
-            data.codes,
-            fixed=fixed.count,
-            setting=setting,
-            utility=_utility(release, table, data.codes),
-            command=f"tacit bags protect titanic.csv {_OPTIONS} {options} --out titanic.bags && tacit bags attack "
-            "titanic.bags --features titanic.csv --truth titanic.csv",
+        leak = guess_labels(release, table, prior=source.prior).with_certain(fixed).leak(truth)
+        learned = (AdditiveModel() if release.random is None else RandomBagModel()).fit(release, table)
+        utility = share_utility(
+            "accuracy of a model trained on the totals, on the same rows",
+            np.asarray(learned.predict(table)) == truth,
+            np.asarray(_model().fit(source.X, truth).predict(source.X)) == truth,
+        )
+        return Finding(
+            surface=self.surface,
+            data=source.name,
+            setting=self.describe(),
+            promise=release.guarantee,
+            leak=leak,
+            utility=utility,
+            advice=_advice(leak, fixed=fixed.count, rows=source.rows),
+            command=self._command(source),
             seconds=time.perf_counter() - start,
         )
 
+    def _release(self, source: Source, rng: np.random.Generator) -> BagRelease:
+        classes = len(source.classes)
+        loss = LogLoss() if classes == 2 else CrossEntropy(classes=classes)
+        if self.random is not None and self.bags is not None:
+            return draw(source.coded(), size=self.random, bags=self.bags, label=source.label, loss=loss, rng=rng)
+        noise = None if self.epsilon is None else LaplaceNoise(epsilon=self.epsilon)
+        return curate(
+            source.coded(),
+            by=self.by,
+            label=source.label,
+            loss=loss,
+            noise=noise,
+            sizes=KeepAll() if self.min_size == 1 else DropSmall(least=self.min_size),
+            rng=rng,
+        )
 
-def _releases(table: pa.Table, label: str, rng: np.random.Generator) -> Iterator[tuple[str, str, BagRelease]]:
-    by = " ".join(f"--by {','.join(columns)}" for columns in _BY) + " --min-size 1"
-    exact = curate(table, by=_BY, label=label, loss=LogLoss())
-    yield "survivors by class, sex and age, exact", by, exact
-    random = draw(table, size=3, bags=2000, label=label, loss=LogLoss(), rng=rng)
-    yield "survivors in 2,000 random bags of 3, exact", "--random 3 --bags 2000", random
-    noised = curate(table, by=_BY, label=label, loss=LogLoss(), noise=LaplaceNoise(epsilon=_EPSILON), rng=rng)
-    yield f"survivors by class, sex and age, epsilon {_EPSILON:g}", f"{by} --epsilon {_EPSILON:g}", noised
-
-
-def _finding(
-    release: BagRelease,
-    guesses: BagGuesses,
-    truth: NDArray[np.int64],
-    *,
-    fixed: int,
-    setting: str,
-    utility: str,
-    command: str,
-    seconds: float,
-) -> Finding:
-    leak = guesses.leak(truth)
-    return Finding(
-        surface="bags",
-        data=f"Titanic, {len(truth):,} survival labels",
-        setting=setting,
-        promise=release.guarantee,
-        leak=leak,
-        utility=utility,
-        advice=(
-            f"These totals fix {fixed:,} of {len(truth):,} labels for certain and raise the best guess of a label from "
-            f"{leak.baseline:.1%} to {leak.rate:.1%}."
-        ),
-        command=command,
-        seconds=seconds,
-    )
+    def _command(self, source: Source) -> str:
+        classes = ",".join(source.classes)
+        if self.random is not None:
+            how = f"--random {self.random} --bags {self.bags}"
+        else:
+            noise = "" if self.epsilon is None else f" --epsilon {self.epsilon:g}"
+            how = " ".join(f"--by {','.join(columns)}" for columns in self.by) + f" --min-size {self.min_size}{noise}"
+        return (
+            f"tacit bags protect {source.file} --label {source.label} --classes {classes} {how} --out totals.bags && "
+            f"tacit bags attack totals.bags --features {source.file} --truth {source.file}"
+        )
 
 
-def _prior(
-    X: NDArray[np.float64],
-    truth: NDArray[np.int64],
-    rng: np.random.Generator,
-) -> NDArray[np.float64]:
-    """P(label | features) of each row from the other half of the rows: what a rival without the release knows."""
-    half = rng.permutation(len(truth)) % 2 == 0
-    prior = np.zeros((len(truth), 2))
-    for seen, unseen in ((half, ~half), (~half, half)):
-        prior[unseen] = LogisticRegression(max_iter=1000).fit(X[seen], truth[seen]).predict_proba(X[unseen])
-    return prior
+def few_valued(source: Source, *, most: int = 3) -> tuple[str, ...]:
+    """Return the ``most`` feature columns with the fewest values: those that totals are usually made by.
+
+    Examples
+    --------
+    >>> from tacit.audit.source import bundled_source
+    >>> few_valued(bundled_source("titanic"), most=1)
+    ('age',)
+    """
+    values = {name: len(source.table[name].unique()) for name in source.features}
+    return tuple(sorted(values, key=lambda name: (values[name], source.features.index(name)))[:most])
 
 
-def _utility(release: BagRelease, table: pa.Table, truth: NDArray[np.int64]) -> str:
-    model = AdditiveModel() if release.random is None else RandomBagModel()
-    fitted = model.fit(release, table)
-    return f"a model trained on these totals is {fitted.score(table, truth):.1%} accurate on the rows they are of"
+def _advice(leak: Leak, *, fixed: int, rows: int) -> str:
+    if fixed:
+        return (
+            f"These totals fix {fixed:,} of {rows:,} labels for certain: "
+            "release larger bags, fewer of them, or noised ones."
+        )
+    if leak.advantage_interval.low > 0:
+        return f"No label is fixed, but the best guess rises from {leak.baseline:.1%} to {leak.rate:.1%}: add noise."
+    return "These totals say about groups and, as far as was measured, nothing more about one row."
+
+
+def _listed(columns: tuple[str, ...]) -> str:
+    return columns[0] if len(columns) == 1 else f"{', '.join(columns[:-1])} and {columns[-1]}"
+
+
+def _model() -> LogisticRegression:
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))

@@ -1,57 +1,121 @@
-"""The labels surface on the bundled data: what randomized labels give away, and what a model still learns."""
+"""Randomized labels: what they give away, and what a model still learns from them."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+from tacit.audit.planned import share_utility
 from tacit.audit.result import Finding
-from tacit.data import titanic
-from tacit.labels import LabelPrivateClassifier, RandomizedResponse
-from tacit.labels.attack import guess_labels_with_features
+from tacit.audit.source import Source
+from tacit.labels import LabelPrivateClassifier, RandomizedResponse, release_labels
+from tacit.labels.attack import audit_canaries, guess_labels_with_features, plant_canaries
+from tacit.leak import EpsilonBound, Leak
+from tacit.privacy.rounding import check_epsilon
 
-__all__ = ["audit_labels"]
-
-_EPSILONS = (0.5, 1.0, 3.0)
+__all__ = ["LabelsRelease"]
 
 
-def audit_labels(*, rng: np.random.Generator, progress: Callable[[str], None]) -> Iterator[Finding]:
-    """Randomize half of Titanic's labels, guess them back, and score a model trained on them on the other half.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabelsRelease:
+    """Every row's label, randomized.
+
+    Parameters
+    ----------
+    epsilon
+        Of randomized response, for one label.
 
     Examples
     --------
-    >>> findings = list(audit_labels(rng=np.random.default_rng(0), progress=lambda text: None))
-    >>> [finding.broken for finding in findings]
-    [False, False, False]
+    >>> LabelsRelease(epsilon=1.0).describe()
+    'randomized response, epsilon 1'
     """
-    data = titanic()
-    X, y = data.one_hot().values, data.codes
-    shuffled = rng.permutation(len(y))
-    train, test = shuffled[::2], shuffled[1::2]
-    clean = LogisticRegression(max_iter=1000).fit(X[train], y[train]).score(X[test], y[test])
-    for epsilon in _EPSILONS:
-        progress(f"labels: randomized response at epsilon {epsilon:g}")
+
+    surface: ClassVar[str] = "labels"
+
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+
+    @classmethod
+    def at(cls, epsilon: float, source: Source) -> LabelsRelease:  # noqa: ARG003
+        """Return the release at this epsilon.
+
+        Examples
+        --------
+        >>> from tacit.audit.source import bundled_source
+        >>> LabelsRelease.at(2.0, bundled_source("iris")).epsilon
+        2.0
+        """
+        return cls(epsilon=epsilon)
+
+    def describe(self) -> str:
+        """Return what leaves."""
+        return f"randomized response, epsilon {self.epsilon:g}"
+
+    def audit(self, source: Source, *, rng: np.random.Generator, tell: Callable[[str], None]) -> Finding:
+        """Randomize half of the labels, guess them back, and test on the other half a model trained on them.
+
+        Examples
+        --------
+        >>> from tacit.audit.source import bundled_source
+        >>> found = LabelsRelease(epsilon=1.0).audit(bundled_source("iris"), rng=np.random.default_rng(0), tell=print)
+        labels: randomized response, epsilon 1
+        >>> found.broken
+        False
+        """
+        tell(f"labels: {self.describe()}")
         start = time.perf_counter()
+        X, y = source.X, source.codes
+        train, test = source.halves(rng)
         model = LabelPrivateClassifier(
-            mechanism=RandomizedResponse(epsilon=epsilon), classes=range(len(data.classes)), random_state=rng
+            mechanism=RandomizedResponse(epsilon=self.epsilon), classes=range(len(source.classes)), random_state=rng
         ).fit(X[train], y[train])
-        guesses = guess_labels_with_features(model.release_, X[train], model=LogisticRegression(max_iter=1000), rng=rng)
-        leak = guesses.leak(y[train])
-        accuracy = model.score(X[test], y[test])
-        yield Finding(
-            surface="labels",
-            data=f"Titanic, {len(train):,} survival labels",
-            setting=f"randomized response, epsilon {epsilon:g}",
+        leak = guess_labels_with_features(model.release_, X[train], model=_model(), rng=rng).leak(y[train])
+        leak = replace(leak, bound=self._bound(source, rng))
+        clean = _model().fit(X[train], y[train]).predict(X[test]) == y[test]
+        utility = share_utility("accuracy of a model trained on the release", model.predict(X[test]) == y[test], clean)
+        return Finding(
+            surface=self.surface,
+            data=source.name,
+            setting=self.describe(),
             promise=model.guarantee_,
             leak=leak,
-            utility=f"a model trained on the release is {accuracy:.1%} accurate, {clean:.1%} on the true labels",
-            advice=(
-                f"Seeing the randomized labels raises the best guess of a label from {leak.baseline:.1%} to "
-                f"{leak.rate:.1%}; the model trained on them is {accuracy:.1%} accurate against {clean:.1%}."
-            ),
-            command=f"tacit audit --only labels  # randomized response at epsilon {epsilon:g}",
+            utility=utility,
+            advice=_advice(self.epsilon, leak),
+            command=f"tacit labels protect {source.file} --label {source.label} --epsilon {self.epsilon:g} "
+            "--out labels.release && tacit labels attack labels.release "
+            f"--features {source.file} --truth {source.file}",
             seconds=time.perf_counter() - start,
         )
+
+    def _bound(self, source: Source, rng: np.random.Generator) -> EpsilonBound | None:
+        """Bound epsilon from below: coins are hidden in labels, and read from the release."""
+        canaries = plant_canaries(source.codes, count=source.rows, classes=range(len(source.classes)), rng=rng)
+        release = release_labels(
+            canaries.labels,
+            mechanism=RandomizedResponse(epsilon=self.epsilon),
+            classes=range(len(source.classes)),
+            rng=rng,
+        )
+        told = np.asarray(release.value["label"])[canaries.rows]
+        return audit_canaries(canaries, np.eye(len(source.classes))[told], rng=rng).bound
+
+
+def _model() -> LogisticRegression:
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+
+
+def _advice(epsilon: float, leak: Leak) -> str:
+    told = f"Whoever sees the randomized labels guesses {leak.rate:.1%} of them right instead of {leak.baseline:.1%}"
+    if epsilon > 3:
+        return f"{told}: at epsilon {epsilon:g} a label is nearly public; epsilon 1 hides it."
+    return f"{told}; train on the release alone, and release these labels once."

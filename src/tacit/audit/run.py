@@ -1,61 +1,158 @@
-"""Run the surfaces, one after the other."""
+"""Run a plan: every release made, attacked and used; then the curves, then the total."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Protocol
 
 import numpy as np
 
 from tacit import __version__
-from tacit.audit.bags import audit_bags
-from tacit.audit.labels import audit_labels
-from tacit.audit.result import AuditResult, Finding
-from tacit.audit.scores import audit_scores
-from tacit.privacy.errors import InvalidInput
+from tacit.audit.cache import NoCache
+from tacit.audit.plan import SURFACES, Limits, Plan, Step, bundled_plan
+from tacit.audit.planned import PlannedRelease
+from tacit.audit.result import AuditResult, Finding, Skipped
+from tacit.audit.total import add_up
+from tacit.privacy.errors import InvalidInput, MissingExtra
+from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import system_rng
 
-__all__ = ["SURFACES", "run_audit"]
+__all__ = ["faults", "run_audit"]
 
-
-class _Audit(Protocol):
-    def __call__(self, *, rng: np.random.Generator, progress: Callable[[str], None]) -> Iterator[Finding]: ...
-
-
-SURFACES: dict[str, _Audit] = {"bags": audit_bags, "labels": audit_labels, "scores": audit_scores}
-"""The surfaces that can be audited, by name."""
+Tell = Callable[[str, int, int], None]
 
 
 def run_audit(
-    *, only: Sequence[str] = (), seed: int | None = None, progress: Callable[[str], None] = lambda _: None
+    plan: Plan | None = None,
+    *,
+    seed: int | None = None,
+    cache: NoCache | None = None,
+    progress: Tell = lambda *_: None,
 ) -> AuditResult:
-    """Audit the bundled data on every surface, or on some.
+    """Audit every release of a plan; Ctrl-C ends it early, with what was found so far.
 
     Parameters
     ----------
-    only
-        Names of surfaces; none means all.
+    plan
+        Default: the bundled tables, every surface.
     seed
-        Makes the run repeatable.
+        Makes the run repeatable; each release has random numbers of its own, whatever else the plan holds.
+    cache
+        Where findings are kept; default: nowhere.
     progress
-        Called with what is being done.
+        Told what is being done, how many parts are done, and how many there are.
 
     Examples
     --------
-    >>> run_audit(only=["moon"])
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: only must name surfaces among bags, labels, scores, got moon
+    >>> run_audit(bundled_plan().only(["labels"]), seed=0).findings[0].surface
+    'labels'
     """
-    unknown = [name for name in only if name not in SURFACES]
-    if unknown:
-        raise InvalidInput(f"only must name surfaces among {', '.join(SURFACES)}, got {', '.join(unknown)}")
+    planned = plan or bundled_plan()
+    run = _Run(seed=seed, cache=cache or NoCache(), progress=progress)
     findings: list[Finding] = []
-    for name, audit in SURFACES.items():
-        if only and name not in only:
-            continue
-        rng = system_rng() if seed is None else np.random.default_rng(seed)
-        findings.extend(audit(rng=rng, progress=progress))
-    date = datetime.now(UTC).isoformat(timespec="seconds")
-    return AuditResult(findings=tuple(findings), version=__version__, date=date, seed=seed)
+    curve: list[Finding] = []
+    points = tuple(_points(planned))
+    try:
+        run.start(len(planned.steps) + len(points))
+        findings.extend(run.each(planned.steps))
+        curve.extend(run.each(points))
+    except KeyboardInterrupt:
+        run.skipped.append(Skipped(surface="the rest", reason="the run was interrupted"))
+    return AuditResult(
+        findings=tuple(findings),
+        curve=tuple(curve),
+        totals=add_up(findings, delta=planned.delta),
+        skipped=tuple(dict.fromkeys(run.skipped)),
+        version=__version__,
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        seed=seed,
+    )
+
+
+def faults(result: AuditResult, limits: Limits) -> tuple[str, ...]:
+    """Return why a run fails: limits that were passed, and promises that an attack refuted, one sentence each.
+
+    Examples
+    --------
+    >>> faults(AuditResult(findings=(), version="0", date="2026-01-01", seed=None), Limits(leak=0.1))
+    ()
+    """
+    found = [
+        f"{finding.surface}, {finding.setting}: epsilon is at least {finding.leak.epsilon_lower_bound:.2f}, "
+        f"and {finding.promise} was promised"
+        for finding in result.broken
+    ]
+    if limits.leak is not None:
+        found += [
+            f"{finding.surface}, {finding.setting}: leak {finding.leak.advantage:.1%}, the limit is {limits.leak:.1%}"
+            for finding in result.findings
+            if finding.leak.advantage > limits.leak
+        ]
+    for total in result.totals:
+        if limits.epsilon is None:
+            break
+        if not isinstance(total.promise, Guarantee):
+            found.append(f"{total.data}: {total.promise}, the limit is epsilon {limits.epsilon:g}")
+        elif total.promise.epsilon > limits.epsilon:
+            found.append(f"{total.data}: all releases cost {total.promise}, the limit is epsilon {limits.epsilon:g}")
+    return tuple(found)
+
+
+def _points(plan: Plan) -> Iterator[Step]:
+    """Return every planned surface at every epsilon of the curve, each on the first table it is planned for."""
+    first: dict[str, Step] = {}
+    for step in plan.steps:
+        first.setdefault(step.release.surface, step)
+    for surface, step in first.items():
+        for epsilon in plan.epsilons:
+            yield Step(source=step.source, release=SURFACES[surface].at(epsilon, step.source))
+
+
+@dataclass(slots=True, kw_only=True)
+class _Run:
+    seed: int | None
+    cache: NoCache
+    progress: Tell
+    done: int = 0
+    parts: int = 0
+    skipped: list[Skipped] = field(default_factory=list)
+
+    def start(self, parts: int) -> None:
+        self.parts = parts
+
+    def each(self, steps: Iterable[Step]) -> Iterator[Finding]:
+        for step in steps:
+            finding = self._one(step)
+            self.done += 1
+            if finding is not None:
+                yield finding
+
+    def _one(self, step: Step) -> Finding | None:
+        surface = step.release.surface
+        if any(skipped.surface == surface for skipped in self.skipped):
+            return None
+        name = self.cache.name(step.source, step.release, seed=self.seed)
+        kept = self.cache.find(name)
+        if kept is not None:
+            return kept
+        try:
+            finding = step.release.audit(step.source, rng=self._rng(step.release), tell=self._tell)
+        except MissingExtra as error:
+            self.skipped.append(Skipped(surface=surface, reason=str(error)))
+            return None
+        except InvalidInput as error:
+            raise InvalidInput(f"{surface}, {step.release.describe()}: {error}") from error
+        self.cache.keep(name, finding)
+        return finding
+
+    def _tell(self, what: str) -> None:
+        self.progress(what, self.done, self.parts)
+
+    def _rng(self, release: PlannedRelease) -> np.random.Generator:
+        if self.seed is None:
+            return system_rng()
+        about = json.dumps([release.surface, asdict(release)], sort_keys=True)  # type: ignore[call-overload]
+        return np.random.default_rng([self.seed, int.from_bytes(hashlib.sha256(about.encode()).digest()[:8])])

@@ -1,67 +1,184 @@
-"""The scores surface on the bundled data: what a leaderboard's log loss gives away."""
+"""A leaderboard's scores: the labels they give away, and whether they still rank honest models."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.metrics import log_loss
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import kendalltau
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
 
-from tacit.audit.result import Finding
-from tacit.data import titanic
-from tacit.privacy.guarantee import NoGuarantee
-from tacit.scores.attack import Exact, Rounded, infer_labels, plan
-from tacit.scores.losses import sklearn_log_loss
+from tacit.audit.result import Finding, Utility
+from tacit.audit.source import Source
+from tacit.leak import Interval, Leak, leak_from_guesses
+from tacit.privacy.compose import compose
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import NoGuarantee, Promise
+from tacit.privacy.rounding import check_count, check_epsilon
+from tacit.scores.contest.assault import assault
+from tacit.scores.protect import Exact, Laplace, LogLoss, Rounded, Setting
 
-__all__ = ["audit_scores"]
+__all__ = ["ScoresRelease"]
 
-_A_DAY = 5
+_DRAWS = 40
+_ENOUGH = 400
+_DEPTHS = (1, 2, 3, 4, 6, 8)
 
 
-def audit_scores(*, rng: np.random.Generator, progress: Callable[[str], None]) -> Iterator[Finding]:
-    """Attack scikit-learn's log loss on Titanic's labels, shown as computed and rounded to 5 decimals.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ScoresRelease:
+    """The log loss of every submission to a competition on these labels.
+
+    Parameters
+    ----------
+    decimals
+        Scores are rounded to this many; absent, with epsilon absent too: as computed.
+    epsilon
+        Of Laplace noise on one score, for one label.
+    submissions
+        How many one team may make.
+    per_day
+        How many a day.
 
     Examples
     --------
-    >>> findings = list(audit_scores(rng=np.random.default_rng(0), progress=lambda text: None))
-    >>> [finding.leak.rate for finding in findings]
-    [1.0, 1.0]
+    >>> ScoresRelease(decimals=5).describe()
+    'log loss to 5 decimals, 400 submissions'
+    >>> ScoresRelease(epsilon=0.1, submissions=100).describe()
+    'log loss with noise, epsilon 0.1 a score, 100 submissions'
     """
-    data = titanic()
-    truth = data.codes
-    order = rng.permutation(len(truth))
-    guesses = _guess_from_features(data.one_hot().values, truth)
-    for setting, option, answers, decimals in (
-        ("log loss as computed", "", Exact(), None),
-        ("log loss rounded to 5 decimals", " --decimals 5", Rounded(decimals=5), 5),
-    ):
-        progress(f"scores: {setting}")
-        chosen = plan(sklearn_log_loss(), rows=len(truth), answers=answers, limit_per_day=_A_DAY)
 
-        def score(predictions: NDArray[np.float64], decimals: int | None = decimals) -> float:
-            exact = float(log_loss(truth, predictions))
-            return exact if decimals is None else round(exact, decimals)
+    surface: ClassVar[str] = "scores"
 
-        outcome = infer_labels(score, sklearn_log_loss(), rows=len(truth), plan=chosen, order=order)
-        yield Finding(
-            surface="scores",
-            data="Titanic, 2,201 survival labels",
-            setting=setting,
-            promise=NoGuarantee(reason="a score without noise depends on every label"),
-            leak=outcome.leak(truth, baseline=guesses),
-            utility="scores are exact" if decimals is None else "scores are right to 0.000005",
-            advice=(
-                f"After {outcome.queries} submissions ({chosen.days} days at {_A_DAY} a day) all {len(truth):,} labels "
-                "are public: allow far fewer, or show no score that was computed on these labels without noise."
-            ),
-            command=f"tacit scores attack --labels titanic --metric log_loss{option}",
-            seconds=outcome.seconds,
+    decimals: int | None = None
+    epsilon: float | None = None
+    submissions: int = _ENOUGH
+    per_day: int = 5
+
+    def __post_init__(self) -> None:
+        if self.decimals is not None and self.epsilon is not None:
+            raise InvalidInput("decimals and epsilon contradict each other: noised scores are not rounded")
+        if self.epsilon is not None:
+            check_epsilon(self.epsilon)
+        for name in ("submissions", "per_day"):
+            check_count(getattr(self, name), name=name)
+
+    @classmethod
+    def at(cls, epsilon: float, source: Source) -> ScoresRelease:  # noqa: ARG003
+        """Return 100 noised scores that cost a label this epsilon together.
+
+        Examples
+        --------
+        >>> from tacit.audit.source import bundled_source
+        >>> ScoresRelease.at(10.0, bundled_source("iris")).epsilon
+        0.1
+        """
+        return cls(epsilon=epsilon / 100, submissions=100)
+
+    def describe(self) -> str:
+        """Return what leaves."""
+        return f"log loss {self._how}, {self.submissions:,} submissions"
+
+    @property
+    def _how(self) -> str:
+        if self.epsilon is not None:
+            return f"with noise, epsilon {self.epsilon:g} a score"
+        return "as computed" if self.decimals is None else f"to {self.decimals} decimals"
+
+    def audit(self, source: Source, *, rng: np.random.Generator, tell: Callable[[str], None]) -> Finding:
+        """Attack the scores with every submission a team has, and rank honest models by them.
+
+        Examples
+        --------
+        >>> from tacit.audit.source import bundled_source
+        >>> found = ScoresRelease().audit(bundled_source("titanic"), rng=np.random.default_rng(0), tell=print)
+        scores: log loss as computed, 400 submissions
+        >>> found.leak.rate
+        1.0
+        """
+        tell(f"scores: {self.describe()}")
+        start = time.perf_counter()
+        truth, setting = source.codes, self._setting(source)
+
+        def score(predictions: ArrayLike) -> str:
+            return setting.answer(truth, predictions, state={}, rng=rng).text
+
+        found = assault(score, setting, prior=source.prior, submissions=self.submissions, rng=rng)
+        leak = leak_from_guesses(found.labels, truth, baseline=source.prior.argmax(axis=1))
+        return Finding(
+            surface=self.surface,
+            data=source.name,
+            setting=self.describe(),
+            promise=self._promise(setting),
+            leak=leak,
+            utility=self._utility(source, setting, rng),
+            advice=self._advice(leak, found.submissions),
+            command=self._command(source),
+            seconds=time.perf_counter() - start,
         )
 
+    def _setting(self, source: Source) -> Setting:
+        policy = Exact() if self.decimals is None else Rounded(decimals=self.decimals)
+        metric = LogLoss(classes=len(source.classes))
+        return Setting(metric=metric, policy=policy if self.epsilon is None else Laplace(epsilon=self.epsilon))
 
-def _guess_from_features(X: NDArray[np.float64], truth: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The best guess from the features alone: the majority of rows with equal features."""
-    _, cell = np.unique(X, axis=0, return_inverse=True)
-    majority = np.array([np.bincount(truth[cell == c]).argmax() for c in range(cell.max() + 1)])
-    return np.asarray(majority[cell], dtype=np.int64)
+    def _promise(self, setting: Setting) -> Promise:
+        if not isinstance(setting.policy, Laplace):
+            return NoGuarantee(reason="a score without noise depends on every label")
+        return compose([setting.policy.guarantee_per_score] * self.submissions)
+
+    def _utility(self, source: Source, setting: Setting, rng: np.random.Generator) -> Utility:
+        """Measure how far the shown scores keep the order of honest models: Kendall's tau-b with the exact ones."""
+        models = _honest_predictions(source)
+        exact = [setting.metric.score(source.codes, predictions) for predictions in models]
+
+        def shown() -> float:
+            told = [float(setting.answer(source.codes, predictions, state={}, rng=rng).text) for predictions in models]
+            return float(np.nan_to_num(kendalltau(exact, told).statistic))
+
+        taus = np.array([shown() for _ in range(_DRAWS if self.epsilon is not None else 1)])
+        spread = 1.96 * taus.std() / math.sqrt(len(taus))
+        return Utility(
+            measure=f"order kept of {len(models)} honest models (Kendall's tau-b)",
+            protected=float(taus.mean()),
+            unprotected=1.0,
+            interval=Interval(low=float(taus.mean() - spread), high=min(1.0, float(taus.mean() + spread)), level=0.95),
+        )
+
+    def _advice(self, leak: Leak, made: int) -> str:
+        days = math.ceil(made / self.per_day)
+        if leak.advantage_interval.low > 0.02:
+            return (
+                f"{made} submissions ({days} days at {self.per_day} a day) tell {leak.rate:.1%} of {leak.trials:,} "
+                f"labels, {leak.baseline:.1%} could be guessed: allow far fewer, or show scores with noise."
+            )
+        return f"{made} submissions tell no more than {leak.advantage:.1%} of the labels beyond what the features tell."
+
+    def _command(self, source: Source) -> str:
+        shown = "" if self.decimals is None else f" --decimals {self.decimals}"
+        if self.epsilon is not None:
+            return f"tacit audit --only scores  # {self.describe()}"
+        return f"tacit scores attack --labels {source.file} --metric log_loss{shown}"
+
+
+@lru_cache(maxsize=2)
+def _honest_predictions(source: Source) -> tuple[NDArray[np.float64], ...]:
+    """Predict every row by models of varied quality that have not seen its label."""
+    logistic = [make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=300)) for C in (1e-4, 1e-3, 1e-2, 1.0)]
+    trees = [DecisionTreeClassifier(max_depth=depth, min_samples_leaf=20, random_state=0) for depth in _DEPTHS]
+    models = [*logistic, *trees, RandomForestClassifier(30, min_samples_leaf=5, random_state=0), GaussianNB()]
+    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    tables = [cross_val_predict(m, source.X, source.codes, cv=folds, method="predict_proba") for m in models]
+    return tuple(table[:, 1] if table.shape[1] == 2 else table for table in tables)

@@ -1,73 +1,154 @@
-"""``tacit audit``: every surface that exists, one summary, one page."""
+"""``tacit audit``: every planned release, one summary, one page."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from tacit.audit import AuditResult, Limits, Plan
 
 __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=False)
 
+OVER, PARTIAL, INTERRUPTED = 1, 3, 130
+
 
 @app.command()
 def audit(
-    out: Annotated[Path, typer.Option(help="Where the page goes; an earlier page is replaced.")] = Path("report.html"),
-    only: Annotated[str, typer.Option(help="Surfaces to run, with commas between: labels,bags,scores.")] = "",
-    seed: Annotated[
-        int | None, typer.Option(help="Repeat a run exactly. Without it the operating system's entropy is used.")
+    plan: Annotated[
+        Path | None,
+        typer.Argument(help="A tacit.toml with your data and planned releases (tacit init). None: the bundled data."),
     ] = None,
+    out: Annotated[Path, typer.Option(help="Where the page goes; an earlier page is replaced.")] = Path("report.html"),
+    only: Annotated[str, typer.Option(help="Surfaces to run, with commas between: labels,scores.")] = "",
+    seed: Annotated[
+        int | None,
+        typer.Option(help="Repeat a run exactly; seeded noise is not private. None: the operating system's entropy."),
+    ] = None,
+    fail_over: Annotated[
+        list[str] | None,
+        typer.Option(help="Exit with 1 above a limit: leak=0.05 (any release), epsilon=3 (the total). Repeatable."),
+    ] = None,
+    against: Annotated[
+        Path | None, typer.Option(help="The JSON of an earlier run, to compare with side by side on the page.")
+    ] = None,
+    cache: Annotated[
+        Path | None, typer.Option(help="Folder where findings are kept; default: under your cache folder.")
+    ] = None,
+    fresh: Annotated[bool, typer.Option("--fresh", help="Keep and use no earlier findings.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything the page shows as JSON.")] = False,
 ) -> None:
-    """Measure what the bundled data gives away on each surface, and write one page about it.
+    """Measure what your data gives away on each surface, and write one page about it.
+
+    Without a plan the bundled data are audited. A finding that was made before with the same data, release and seed is
+    taken from the cache. Ctrl-C writes the page of what was found so far.
+
+    Exit status: 0; 1 over a limit, or a promise that an attack refuted; 2 wrong input; 3 a surface was skipped.
 
     Example: tacit audit --only scores --seed 0 --out report.html
-    """
-    from rich.console import Console
-    from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from tacit.audit import run_audit
-    from tacit.privacy.files import write_atomically
+    Example: tacit audit tacit.toml --fail-over leak=0.05 --fail-over epsilon=3 --json > audit.json
+    """
+    from tacit.audit import bundled_plan, faults, read_plan
+    from tacit.privacy.files import check_writable, write_atomically
     from tacit.report import render_page
 
-    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("audit", total=None)
-        result = run_audit(
-            only=[name.strip() for name in only.split(",") if name.strip()],
-            seed=seed,
-            progress=lambda what: progress.update(task, description=what),
-        )
+    check_writable(out, force=True)
+    earlier = None if against is None else _read_result(against)
+    planned = (bundled_plan() if plan is None else read_plan(plan)).only(
+        [name.strip() for name in only.split(",") if name.strip()]
+    )
+    limits = _limits(planned, fail_over or [])
+    result: AuditResult = _run(planned, seed=seed, cache=cache, fresh=fresh)
     with write_atomically(out, force=True) as file:
-        file.write(render_page(result).encode())
+        file.write(render_page(result, earlier=earlier).encode())
+    over = faults(result, limits)
     if as_json:
-        typer.echo(json.dumps(result.to_json(), indent=1))
-        return
-    _print_summary(result)
-    typer.echo(f"The page: {out}")
+        typer.echo(json.dumps({**result.to_json(), "faults": list(over)}, indent=1))
+    else:
+        _print_summary(result)
+        typer.echo(f"The page: {out}")
+    for fault in over:
+        typer.echo(f"Over: {fault}.", err=True)
+    for skipped in result.skipped:
+        typer.echo(f"Skipped: {skipped.surface}: {skipped.reason}.", err=True)
+    if any(skipped.surface == "the rest" for skipped in result.skipped):
+        raise typer.Exit(INTERRUPTED)
+    if over or result.skipped:
+        raise typer.Exit(OVER if over else PARTIAL)
 
 
-def _print_summary(result: object) -> None:
+def _run(plan: Plan, *, seed: int | None, cache: Path | None, fresh: bool) -> AuditResult:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from tacit.audit import run_audit
+    from tacit.audit.cache import Cache, NoCache, default_folder
+
+    kept = NoCache() if fresh else Cache(cache or default_folder())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("audit", total=None)
+
+        def tell(what: str, done: int, parts: int) -> None:
+            bar.update(task, description=what, completed=done, total=parts)
+
+        return run_audit(plan, seed=seed, cache=kept, progress=tell)
+
+
+def _limits(plan: Plan, given: list[str]) -> Limits:
+    from dataclasses import replace
+
+    from tacit.privacy.errors import InvalidInput
+
+    limits = plan.limits
+    for text in given:
+        name, _, value = text.partition("=")
+        try:
+            limits = replace(limits, **{name: float(value)})
+        except (TypeError, ValueError) as error:
+            if isinstance(error, InvalidInput):
+                raise
+            raise InvalidInput(f"fail-over must be leak=SHARE or epsilon=NUMBER, got {text!r}") from None
+    return limits
+
+
+def _read_result(path: Path) -> AuditResult:
+    from tacit.audit import AuditResult
+    from tacit.privacy.errors import InvalidInput
+
+    try:
+        return AuditResult.from_json(json.loads(path.read_bytes()))
+    except OSError as error:
+        raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
+    except (ValueError, TypeError) as error:
+        raise InvalidInput(f"{path} is not the JSON of an audit ({error})") from None
+
+
+def _print_summary(result: AuditResult) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    from tacit.audit import AuditResult
-
-    assert isinstance(result, AuditResult)
-    table = Table("surface", "what leaves", "promise", "leak", "without", "seconds", title="What your data gives away")
+    columns = ("surface", "what leaves", "promise", "leak", "without", "use", "seconds")
+    table = Table(*columns, title="What your data gives away")
     for finding in result.findings:
         table.add_row(
             finding.surface,
             finding.setting,
-            str(finding.promise),
+            "none" if finding.epsilon is None else str(finding.promise),
             f"{finding.leak.rate:.1%}",
             f"{finding.leak.baseline:.1%}",
+            f"{finding.utility.protected:.1%} of {finding.utility.unprotected:.1%}",
             f"{finding.seconds:.1f}",
         )
     console = Console()
     console.print(table)
+    for total in result.totals:
+        console.print(f"All {total.releases} releases of {total.data}: {total.promise}.", markup=False, highlight=False)
     if result.worst is not None:
-        console.print(result.worst.advice, markup=False, highlight=False)
+        console.print(f"Leaks most: {result.worst.advice}", markup=False, highlight=False)

@@ -5,6 +5,7 @@ __all__ = [
     "InvalidInput",
     "InvalidRelease",
     "LedgerError",
+    "MissingExtra",
     "TacitError",
     "UnitMismatch",
     "UnknownData",
@@ -30,6 +31,16 @@ class InvalidInput(TacitError, ValueError):
     Traceback (most recent call last):
     ...
     tacit.privacy.errors.InvalidInput: epsilon must be > 0, got -1.0
+    """
+
+
+class MissingExtra(TacitError):
+    """A package of an optional extra is not installed; the message says how to install it.
+
+    Examples
+    --------
+    >>> issubclass(MissingExtra, TacitError)
+    True
     """
 
 

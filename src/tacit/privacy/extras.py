@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any, Literal
 
-from tacit.privacy.errors import TacitError
+from tacit.privacy.errors import MissingExtra
 
 __all__ = ["load_extra"]
 
@@ -17,12 +17,12 @@ def load_extra(package: str, *, extra: Literal["torch", "web", "spark"] = "torch
     --------
     >>> load_extra("torch").__name__
     'torch'
-    >>> load_extra("no_such_package")
+    >>> load_extra("nothing")
     Traceback (most recent call last):
     ...
-    tacit.privacy.errors.TacitError: the package no_such_package is missing; install it with: pip install 'tacit[torch]'
+    tacit.privacy.errors.MissingExtra: the package nothing is missing; install it with: pip install 'tacit[torch]'
     """
     try:
         return importlib.import_module(package)
     except ImportError:
-        raise TacitError(f"the package {package} is missing; install it with: pip install 'tacit[{extra}]'") from None
+        raise MissingExtra(f"the package {package} is missing; install it with: pip install 'tacit[{extra}]'") from None

@@ -10,8 +10,15 @@ from tacit.report.chart import draw_rates
 __all__ = ["render_page"]
 
 
-def render_page(result: AuditResult) -> str:
+def render_page(result: AuditResult, *, earlier: AuditResult | None = None) -> str:
     """Return the report as HTML that needs no network.
+
+    Parameters
+    ----------
+    result
+        What was found.
+    earlier
+        Another run, shown beside it.
 
     Examples
     --------
@@ -22,4 +29,4 @@ def render_page(result: AuditResult) -> str:
     environment = Environment(loader=PackageLoader("tacit.report"), autoescape=True, undefined=StrictUndefined)
     environment.filters["percent"] = lambda share: f"{share:.1%}"
     page = environment.get_template("page.html")
-    return page.render(result=result, chart=draw_rates(result.findings))
+    return page.render(result=result, earlier=earlier, chart=draw_rates(result.findings))

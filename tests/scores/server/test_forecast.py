@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tacit.scores.contest.assault import assault
 from tacit.scores.protect import (
     F1,
     Accuracy,
@@ -21,7 +22,6 @@ from tacit.scores.protect import (
     Thresholdout,
     default_setting,
 )
-from tacit.scores.server.assault import assault
 from tacit.scores.server.forecast import forecast
 
 

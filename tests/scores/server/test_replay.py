@@ -8,8 +8,10 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra web is not installed")
 
+from tacit.leak.prior import feature_prior
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.scores.client import Client, Unreachable
+from tacit.scores.contest.assault import Assault, assault, assault_final
 from tacit.scores.protect import (
     Accuracy,
     Exact,
@@ -24,8 +26,6 @@ from tacit.scores.protect import (
     default_setting,
 )
 from tacit.scores.server import Engine, Settings, Terms
-from tacit.scores.server.assault import Assault, assault, assault_final
-from tacit.scores.server.baseline import feature_prior
 from tacit.scores.server.demo import create_titanic
 from tacit.scores.server.replay import prior_of, replay_attack, running
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tacit.leak.prior import feature_prior
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.rounding import check_count
 from tacit.scores.client import Client, Unreachable
+from tacit.scores.contest.assault import Assault, Tell, assault, assault_final
 from tacit.scores.protect import Budget, Setting
-from tacit.scores.server.assault import Assault, Tell, assault, assault_final
-from tacit.scores.server.baseline import feature_prior
 from tacit.scores.server.board import Board
 from tacit.scores.server.engine import Engine
 
@@ -133,7 +133,7 @@ def replay_attack(
     The copy has the same labels, metric, policy and split, is served on a port of this machine, and is gone
     afterwards; the competition's ledger is charged nothing. Where the final ranking has rows of its own, the attacker's
     last submission is aimed at them, the copy is closed, and its final score is used as well. The attacker knows the
-    features, what a model learns from them (:func:`tacit.scores.server.baseline.feature_prior`), the rules, and the
+    features, what a model learns from them (:func:`tacit.leak.prior.feature_prior`), the rules, and the
     scores it is shown.
 
     Parameters

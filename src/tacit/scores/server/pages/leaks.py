@@ -10,8 +10,8 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
+from tacit.leak.prior import doubt_of
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.server.baseline import doubt_of
 from tacit.scores.server.board import Board
 from tacit.scores.server.errors import Forbidden, NotFound, Unauthorized
 from tacit.scores.server.forecast import Forecast, forecast

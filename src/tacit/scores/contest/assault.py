@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tacit.leak.prior import doubt_of
 from tacit.privacy.errors import InvalidInput
 from tacit.scores import attack
 from tacit.scores.attack import (
@@ -25,10 +26,9 @@ from tacit.scores.attack import (
     plan,
     rows_worth_asking,
 )
+from tacit.scores.contest.opponent import Opponent
 from tacit.scores.losses import Loss
 from tacit.scores.protect import Exact, Ladder, Rounded, Setting, Split
-from tacit.scores.server.baseline import doubt_of
-from tacit.scores.server.opponent import Opponent
 
 __all__ = ["Assault", "assault", "assault_final"]
 

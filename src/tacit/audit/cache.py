@@ -1,0 +1,121 @@
+"""Findings that were made before, kept by what they depend on; never a private column."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import secrets
+from dataclasses import asdict
+from pathlib import Path
+
+from tacit import __version__
+from tacit.audit.planned import PlannedRelease
+from tacit.audit.result import Finding
+from tacit.audit.source import Source
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.files import write_atomically
+
+__all__ = ["Cache", "NoCache", "default_folder"]
+
+_KEY = "key"
+
+
+def default_folder() -> Path:
+    """Return where findings are kept: ``$XDG_CACHE_HOME/tacit/audit``, or under ``~/.cache``.
+
+    Examples
+    --------
+    >>> default_folder().name
+    'audit'
+    """
+    home = os.environ.get("XDG_CACHE_HOME")
+    return (Path(home) if home else Path.home() / ".cache") / "tacit" / "audit"
+
+
+class NoCache:
+    """Keeps nothing.
+
+    Examples
+    --------
+    >>> NoCache().find("any") is None
+    True
+    """
+
+    def name(self, source: Source, release: PlannedRelease, *, seed: int | None) -> str:  # noqa: ARG002
+        """Return no name."""
+        return ""
+
+    def find(self, name: str) -> Finding | None:  # noqa: ARG002
+        """Find nothing."""
+        return None
+
+    def keep(self, name: str, finding: Finding) -> None:
+        """Keep nothing."""
+
+
+class Cache(NoCache):
+    """A folder of findings, each named by a keyed digest of the data, the release, the seed and tacit's version.
+
+    Files have mode 0600 and the folder 0700. The digest's key is random and stays in the folder: a file's name alone
+    says nothing about the data, and no file holds a row of them.
+
+    Parameters
+    ----------
+    folder
+        Made where it is missing.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tacit.audit.labels import LabelsRelease
+    >>> from tacit.audit.source import bundled_source
+    >>> cache = Cache(Path(tempfile.mkdtemp()) / "audit")
+    >>> one, two = (cache.name(bundled_source("iris"), LabelsRelease(epsilon=e), seed=0) for e in (1.0, 2.0))
+    >>> one == two, cache.find(one) is None
+    (False, True)
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        try:
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._key = self._read_key()
+        except OSError as error:
+            raise InvalidInput(
+                f"the cache {folder} cannot be used: {error.strerror}; choose another, or none"
+            ) from None
+
+    def name(self, source: Source, release: PlannedRelease, *, seed: int | None) -> str:
+        """Return the name of a finding."""
+        digest = hashlib.blake2b(key=self._key, digest_size=20)
+        about = [__version__, source.name, source.label, release.surface, asdict(release), seed]  # type: ignore[call-overload]
+        digest.update(json.dumps(about, sort_keys=True).encode())
+        digest.update(source.codes.tobytes())
+        digest.update(source.X.tobytes())
+        return digest.hexdigest()
+
+    def find(self, name: str) -> Finding | None:
+        """Return a finding that was kept; one that cannot be read counts as none."""
+        try:
+            return Finding.from_json(json.loads(self._path(name).read_bytes()))
+        except (OSError, ValueError):
+            return None
+
+    def keep(self, name: str, finding: Finding) -> None:
+        """Keep a finding; a full disk is no reason to lose it for the report."""
+        try:
+            with write_atomically(self._path(name), force=True, mode=0o600) as file:
+                file.write(json.dumps(finding.to_json()).encode())
+        except (OSError, InvalidInput):
+            return
+
+    def _path(self, name: str) -> Path:
+        return self._folder / f"{name}.json"
+
+    def _read_key(self) -> bytes:
+        path = self._folder / _KEY
+        if not path.exists():
+            with write_atomically(path, force=True, mode=0o600) as file:
+                file.write(secrets.token_bytes(32))
+        return path.read_bytes()

@@ -1,0 +1,142 @@
+"""What is to be audited: releases that someone plans, and the private tables they are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from tacit.audit.bags import BagsRelease
+from tacit.audit.labels import LabelsRelease
+from tacit.audit.planned import PlannedRelease
+from tacit.audit.scores import ScoresRelease
+from tacit.audit.source import Source, bundled_source
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_delta, check_epsilon
+
+__all__ = ["SURFACES", "Limits", "Plan", "Step", "bundled_plan"]
+
+SURFACES: dict[str, type[PlannedRelease]] = {
+    release.surface: release for release in (LabelsRelease, BagsRelease, ScoresRelease)
+}
+"""What each surface's planned release is, by the surface's name."""
+
+_EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One planned release of one table.
+
+    Examples
+    --------
+    >>> Step(source=bundled_source("iris"), release=LabelsRelease(epsilon=1.0)).release.surface
+    'labels'
+    """
+
+    source: Source
+    release: PlannedRelease
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What a run must stay under; a run above one of them fails.
+
+    Parameters
+    ----------
+    leak
+        The largest advantage of any planned release, as a share.
+    epsilon
+        The largest total for one label, over all planned releases of one table.
+
+    Examples
+    --------
+    >>> Limits(leak=2)
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: leak must be a share between 0 and 1, got 2
+    """
+
+    leak: float | None = None
+    epsilon: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.leak is not None and not 0 <= self.leak <= 1:
+            raise InvalidInput(f"leak must be a share between 0 and 1, got {self.leak}")
+        if self.epsilon is not None:
+            check_epsilon(self.epsilon)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """The releases to audit, in order.
+
+    Parameters
+    ----------
+    steps
+        The planned releases.
+    epsilons
+        Where each planned surface's curve is measured; none: no curve.
+    delta
+        At which the total is taken.
+    limits
+        What the run must stay under.
+
+    Examples
+    --------
+    >>> bundled_plan().only(["labels"]).surfaces
+    ('labels',)
+    """
+
+    steps: tuple[Step, ...]
+    epsilons: tuple[float, ...] = _EPSILONS
+    delta: float = 1e-6
+    limits: Limits = Limits()
+
+    def __post_init__(self) -> None:
+        for epsilon in self.epsilons:
+            check_epsilon(epsilon)
+        check_delta(self.delta)
+
+    @property
+    def surfaces(self) -> tuple[str, ...]:
+        """The surfaces that occur, in order."""
+        return tuple(dict.fromkeys(step.release.surface for step in self.steps))
+
+    def only(self, surfaces: Sequence[str]) -> Plan:
+        """Return the plan for some surfaces alone; none means all.
+
+        Examples
+        --------
+        >>> bundled_plan().only(["moon"])
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: only must name surfaces among labels, bags, scores, got moon
+        """
+        unknown = [name for name in surfaces if name not in SURFACES]
+        if unknown:
+            raise InvalidInput(f"only must name surfaces among {', '.join(SURFACES)}, got {', '.join(unknown)}")
+        absent = [name for name in surfaces if name not in self.surfaces]
+        if absent:
+            raise InvalidInput(f"only must name surfaces that the plan has a release for, got {', '.join(absent)}")
+        kept = tuple(step for step in self.steps if not surfaces or step.release.surface in surfaces)
+        return Plan(steps=kept, epsilons=self.epsilons, delta=self.delta, limits=self.limits)
+
+
+def bundled_plan() -> Plan:
+    """Return the releases that are audited when nothing is said: of the bundled tables, on every surface.
+
+    Examples
+    --------
+    >>> bundled_plan().surfaces
+    ('labels', 'bags', 'scores')
+    """
+    titanic = bundled_source("titanic")
+    releases: tuple[PlannedRelease, ...] = (
+        LabelsRelease(epsilon=1.0),
+        BagsRelease(by=(("class", "sex", "age"),)),
+        BagsRelease(random=3, bags=2000),
+        BagsRelease(by=(("class", "sex", "age"),), epsilon=1.0),
+        ScoresRelease(decimals=5),
+        ScoresRelease(epsilon=0.1, submissions=100),
+    )
+    return Plan(steps=tuple(Step(source=titanic, release=release) for release in releases))

@@ -1,0 +1,164 @@
+"""The private table an audit is about: rows, labels as codes, features as numbers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.data import Dataset, digits, iris, load_table, one_hot_matrix, read_rows, satellite, titanic
+from tacit.data.classes import Classes
+from tacit.leak.prior import feature_prior
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_count
+
+__all__ = ["BUNDLED", "Source", "bundled_source", "source_from_file"]
+
+BUNDLED = {"digits": digits, "iris": iris, "satellite": satellite, "titanic": titanic}
+"""The data sets that come with tacit, by name."""
+
+_ROWS = 20_000
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Source:
+    """A table with its private column.
+
+    Parameters
+    ----------
+    name
+        What the report calls it.
+    table
+        The rows, the label column included.
+    label
+        The private column.
+    features
+        The columns that a rival may know.
+    file
+        What commands call it.
+
+    Examples
+    --------
+    >>> source = bundled_source("iris")
+    >>> source.rows, source.classes, source.X.shape
+    (150, ('setosa', 'versicolor', 'virginica'), (150, 4))
+    """
+
+    name: str
+    table: pa.Table
+    label: str
+    features: tuple[str, ...]
+    file: str
+
+    @property
+    def rows(self) -> int:
+        """Number of rows."""
+        return int(self.table.num_rows)
+
+    @cached_property
+    def _encoded(self) -> tuple[tuple[str, ...], NDArray[np.int64]]:
+        classes = Classes.of(self.table[self.label])
+        return tuple(str(value) for value in classes.values), classes.encode(self.table[self.label])
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The labels that occur, as words."""
+        return self._encoded[0]
+
+    @property
+    def codes(self) -> NDArray[np.int64]:
+        """The label of each row as its place in ``classes``."""
+        return self._encoded[1]
+
+    @cached_property
+    def X(self) -> NDArray[np.float64]:  # noqa: N802 (scikit-learn's name)
+        """The features as numbers, text one-hot, missing numbers as their column's mean."""
+        values = one_hot_matrix(self.table, columns=self.features).values
+        return np.where(np.isnan(values), np.nan_to_num(np.nanmean(values, axis=0)), values)
+
+    @cached_property
+    def prior(self) -> NDArray[np.float64]:
+        """What the features alone say of each row's label: the rival's knowledge without any release."""
+        return feature_prior(self.X, self.codes, classes=len(self.classes))
+
+    def coded(self) -> pa.Table:
+        """Return the table with the label as its code."""
+        place = self.table.column_names.index(self.label)
+        return self.table.set_column(place, self.label, pa.array(self.codes))
+
+    def halves(self, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return two disjoint random halves of the rows: to release and train on, and to test on."""
+        shuffled = rng.permutation(self.rows)
+        return shuffled[::2], shuffled[1::2]
+
+
+def bundled_source(name: str) -> Source:
+    """Return a data set that comes with tacit.
+
+    Examples
+    --------
+    >>> bundled_source("titanic").rows
+    2201
+    >>> bundled_source("moon")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: bundled must be one of digits, iris, satellite, titanic, got 'moon'
+    """
+    if name not in BUNDLED:
+        raise InvalidInput(f"bundled must be one of {', '.join(BUNDLED)}, got {name!r}")
+    data: Dataset = BUNDLED[name]()
+    table = data.table
+    if data.class_names:
+        place = table.column_names.index(data.label)
+        table = table.set_column(place, data.label, pa.array([data.class_names[code] for code in data.codes]))
+    named = f"{data.name}, {len(data):,} rows"
+    return Source(name=named, table=table, label=data.label, features=data.features, file=f"{name}.csv")
+
+
+def source_from_file(
+    path: str | os.PathLike[str], *, label: str, features: Sequence[str] = (), most_rows: int = _ROWS
+) -> Source:
+    r"""Read the user's own table; of a longer one, ``most_rows`` rows drawn at random, always the same ones.
+
+    Parameters
+    ----------
+    path
+        CSV, Parquet or Arrow.
+    label
+        The private column.
+    features
+        The columns that a rival may know; default: all others.
+    most_rows
+        An attack on this many rows takes seconds, and its interval is narrow.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> path = Path(tempfile.mkdtemp()) / "clicks.csv"
+    >>> _ = path.write_text("age,clicked\n31,no\n64,yes\n")
+    >>> source_from_file(path, label="clicked").classes
+    ('no', 'yes')
+    """
+    rows = read_rows(load_table(Path(path)))
+    for column in (label, *features):
+        if column not in rows.column_names:
+            raise InvalidInput(f"column {column!r} is not in {Path(path).name}; it has {', '.join(rows.column_names)}")
+    if label in features:
+        raise InvalidInput(f"features must not hold the label {label!r}")
+    if rows[label].null_count:
+        raise InvalidInput(f"column {label!r} must have a label in every row, {rows[label].null_count} have none")
+    chosen, name = rows, f"{Path(path).name}, {rows.num_rows:,} rows"
+    if rows.num_rows > check_count(most_rows, name="most_rows"):
+        chosen = rows.take(np.sort(np.random.default_rng(0).choice(rows.num_rows, most_rows, replace=False)))
+        name = f"{Path(path).name}, {most_rows:,} of {rows.num_rows:,} rows"
+    known = tuple(features) or tuple(column for column in rows.column_names if column != label)
+    source = Source(name=name, table=chosen, label=label, features=known, file=Path(path).name)
+    if len(source.classes) < 2:
+        raise InvalidInput(f"column {label!r} must have two labels or more, got {len(source.classes)}")
+    return source
