@@ -1,63 +1,106 @@
 import pytest
 
-from tacit.audit import AuditResult, Finding, run_audit
-from tacit.leak import leak_from_guesses
-from tacit.privacy import Guarantee, InvalidInput, NoGuarantee, Unit
+from tacit.audit import AuditResult, Limits, Plan, Skipped, Step, bundled_plan, faults, run_audit
+from tacit.audit.cache import Cache
+from tacit.audit.labels import LabelsRelease
+from tacit.audit.scores import ScoresRelease
+from tacit.privacy import Guarantee, InvalidInput, MissingExtra, NoGuarantee, Unit
 
 
-@pytest.fixture(scope="module")
-def result():
-    return run_audit(only=["scores"], seed=0)
+def stable(run):
+    return [{**finding.to_json(), "seconds": 0} for finding in (*run.findings, *run.curve)]
 
 
-def test_every_titanic_label_is_recovered(result):
-    assert [finding.leak.rate for finding in result.findings] == [1.0, 1.0]
-    assert all(finding.leak.baseline == pytest.approx(0.791, abs=1e-3) for finding in result.findings)
-    assert all(isinstance(finding.promise, NoGuarantee) for finding in result.findings)
+class TestRun:
+    def test_every_release_is_found_and_every_surface_has_its_curve(self, result):
+        assert [made.surface for made in result.findings] == ["labels", "scores"]
+        assert [(made.surface, made.epsilon) for made in result.curve] == [
+            ("labels", 0.5), ("labels", 2.0), ("scores", 0.5), ("scores", 2.0),
+        ]  # fmt: skip
+        assert not result.broken
+
+    def test_exact_scores_tell_every_label(self, result):
+        assert result.findings[1].leak.rate == 1.0
+
+    def test_json_round_trip(self, result):
+        assert AuditResult.from_json(result.to_json()) == result
+
+    def test_a_seed_repeats_the_run_whatever_else_is_planned(self, result, plan):
+        alone = run_audit(plan.only(["labels"]), seed=0)
+        assert stable(alone) == [made for made in stable(result) if made["surface"] == "labels"]
+
+    def test_progress_counts_every_part(self, plan):
+        told = []
+        run_audit(plan.only(["labels"]), seed=0, progress=lambda what, done, parts: told.append((done, parts)))
+        assert told == [(0, 3), (1, 3), (2, 3)]
+
+    def test_a_finding_is_made_once(self, plan, tmp_path, monkeypatch):
+        cache = Cache(tmp_path / "audit")
+        first = run_audit(plan.only(["labels"]), seed=0, cache=cache)
+        monkeypatch.setattr(LabelsRelease, "audit", lambda *_, **__: pytest.fail("made again"))
+        assert stable(run_audit(plan.only(["labels"]), seed=0, cache=cache)) == stable(first)
+
+    def test_a_surface_whose_extra_is_missing_is_skipped_by_name(self, plan, monkeypatch):
+        def refuse(*_, **__):
+            raise MissingExtra("the package torch is missing")
+
+        monkeypatch.setattr(ScoresRelease, "audit", refuse)
+        run = run_audit(plan, seed=0)
+        assert run.skipped == (Skipped(surface="scores", reason="the package torch is missing"),)
+        assert [made.surface for made in run.findings] == ["labels"]
+
+    def test_an_interrupted_run_keeps_what_it_found(self, plan, monkeypatch):
+        def interrupt(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(ScoresRelease, "audit", interrupt)
+        run = run_audit(plan, seed=0)
+        assert [made.surface for made in run.findings] == ["labels"]
+        assert run.skipped[0].surface == "the rest"
+
+    def test_an_error_says_which_release(self, plan, monkeypatch):
+        def refuse(*_, **__):
+            raise InvalidInput("too small")
+
+        monkeypatch.setattr(LabelsRelease, "audit", refuse)
+        with pytest.raises(InvalidInput, match=r"^labels, randomized response, epsilon 1: too small$"):
+            run_audit(plan, seed=0)
 
 
-def test_json_round_trip(result):
-    assert AuditResult.from_json(result.to_json()) == result
+class TestPlan:
+    def test_unknown_surfaces_are_refused(self):
+        with pytest.raises(InvalidInput, match=r"only must name surfaces among .*, got moon"):
+            bundled_plan().only(["scores", "moon"])
+
+    def test_surfaces_without_a_release_are_refused(self, plan):
+        with pytest.raises(InvalidInput, match="that the plan has a release for, got bags"):
+            plan.only(["bags"])
+
+    @pytest.mark.parametrize("parts", [{"epsilons": (0.0,)}, {"delta": 1.0}])
+    def test_impossible_numbers_are_refused(self, iris, parts):
+        with pytest.raises(InvalidInput):
+            Plan(steps=(Step(source=iris, release=LabelsRelease(epsilon=1.0)),), **parts)
 
 
-def test_a_seed_repeats_the_run(result):
-    def stable(run):
-        return [{**finding.to_json(), "seconds": 0} for finding in run.findings]
+class TestVerdict:
+    truth = (0, 1) * 500
 
-    assert stable(run_audit(only=["scores"], seed=0)) == stable(result)
+    def test_a_leak_above_its_promise_is_said(self, finding, run_of):
+        promise = Guarantee(unit=Unit.LABEL, epsilon=1.0)
+        assert finding(promise, self.truth, self.truth).broken
+        assert not finding(promise, [0] * 1000, self.truth).broken
+        assert not finding(NoGuarantee(reason="exact"), self.truth, self.truth).broken
+        assert "epsilon is at least" in faults(run_of(finding(promise, self.truth, self.truth)), Limits())[0]
 
+    def test_the_worst_has_the_largest_advantage(self, finding, run_of):
+        small, large = (finding(NoGuarantee(reason="exact"), g, self.truth) for g in ([0] * 1000, self.truth))
+        assert run_of(small, large).worst is large
 
-def test_unknown_surface_is_refused_before_anything_runs():
-    with pytest.raises(InvalidInput, match=r"only must name surfaces among .*, got moon"):
-        run_audit(only=["scores", "moon"], progress=lambda text: pytest.fail(f"ran {text}"))
+    def test_limits_fail_a_run_above_them_alone(self, finding, run_of):
+        run = run_of(finding(NoGuarantee(reason="exact"), self.truth, self.truth))
+        assert faults(run, Limits(leak=0.6)) == ()
+        assert faults(run, Limits(leak=0.4)) == ("labels, a release: leak 50.0%, the limit is 40.0%",)
 
-
-def finding(promise, guesses, truth):
-    return Finding(
-        surface="labels", data="made up", setting="a release", promise=promise, utility="none", advice="None.",
-        leak=leak_from_guesses(guesses, truth, baseline=0.5), command="none", seconds=0.0,
-    )  # fmt: skip
-
-
-def test_a_leak_above_its_promise_is_said():
-    truth = [0, 1] * 500
-    assert finding(Guarantee(unit=Unit.LABEL, epsilon=1.0), truth, truth).broken
-    assert not finding(Guarantee(unit=Unit.LABEL, epsilon=1.0), [0] * 1000, truth).broken
-    assert not finding(NoGuarantee(reason="exact"), truth, truth).broken
-
-
-def test_the_worst_has_the_largest_advantage():
-    truth = [0, 1] * 50
-    small, large = (finding(NoGuarantee(reason="exact"), guesses, truth) for guesses in ([0] * 100, truth))
-    run = AuditResult(findings=(small, large), version="0", date="2026-01-01", seed=None)
-    assert run.worst is large
-    with pytest.raises(InvalidInput, match="an audit must say its findings"):
-        AuditResult.from_json({})
-
-
-def test_randomized_labels_keep_their_promise_and_their_use():
-    findings = run_audit(only=["labels"], seed=0).findings
-    assert [finding.promise.epsilon for finding in findings] == [0.5, 1.0, 3.0]
-    assert not any(finding.broken for finding in findings)
-    advantages = [finding.leak.advantage for finding in findings]
-    assert advantages[0] < 0.1 < advantages[2]  # tanh(.25)/2 = .12 is the most at epsilon 0.5
+    def test_a_file_that_is_no_audit_says_what_is_missing(self):
+        with pytest.raises(InvalidInput, match="an audit must say its version"):
+            AuditResult.from_json({})

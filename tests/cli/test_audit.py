@@ -4,26 +4,71 @@ import pytest
 
 from tacit.cli import main
 
+PLAN = """\
+[data]
+bundled = "iris"
 
-def run(*arguments):
-    with pytest.raises(SystemExit) as end:
-        main(["audit", *arguments])
-    return end.value.code
+[audit]
+epsilons = [1]
 
+[[labels]]
+epsilon = 1.0
 
-def test_summary_and_page(tmp_path, capsys):
-    out = tmp_path / "report.html"
-    assert run("--only", "scores", "--seed", "0", "--out", str(out)) == 0
-    assert "all 2,201" in capsys.readouterr().out
-    assert out.read_text().startswith("<!doctype html>")
-
-
-def test_json_alone_on_stdout(tmp_path, capsys):
-    assert run("--only", "scores", "--seed", "0", "--json", "--out", str(tmp_path / "report.html")) == 0
-    assert json.loads(capsys.readouterr().out)["seed"] == 0
+[[scores]]
+submissions = 20
+"""
 
 
-def test_unknown_surface(tmp_path, capsys):
-    assert run("--only", "moon", "--out", str(tmp_path / "report.html")) == 2
-    assert "only must name surfaces among" in capsys.readouterr().err
-    assert list(tmp_path.iterdir()) == []
+@pytest.fixture
+def run(tmp_path):
+    (tmp_path / "tacit.toml").write_text(PLAN)
+    page = tmp_path / "report.html"
+
+    def call(*arguments):
+        common = ("--seed", "0", "--out", str(page), "--cache", str(tmp_path / "cache"))
+        with pytest.raises(SystemExit) as end:
+            main(["audit", str(tmp_path / "tacit.toml"), *common, *arguments])
+        return end.value.code
+
+    call.page = page
+    return call
+
+
+def test_summary_and_page(run, capsys):
+    assert run() == 0
+    said = capsys.readouterr().out
+    assert "Leaks most: " in said
+    assert "All 2 releases of Iris, 150 rows: no guarantee" in said
+    assert run.page.read_text().startswith("<!doctype html>")
+
+
+def test_json_alone_on_stdout_and_two_runs_compared(run, capsys, tmp_path):
+    assert run("--json") == 0
+    told = capsys.readouterr().out
+    assert json.loads(told)["faults"] == []
+    (tmp_path / "old.json").write_text(told)
+    assert run("--against", str(tmp_path / "old.json")) == 0
+    assert "Against the run of" in run.page.read_text()
+
+
+def test_limits(run, capsys):
+    assert run("--only", "labels", "--fail-over", "epsilon=1") == 0
+    assert run("--only", "labels", "--fail-over", "epsilon=0.5") == 1
+    assert "Over: Iris, 150 rows: all releases cost epsilon 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--only", "moon"), "only must name surfaces among"),
+        (("--fail-over", "moon=1"), "fail-over must be leak=SHARE or epsilon=NUMBER"),
+        (("--fail-over", "leak=much"), "fail-over must be leak=SHARE or epsilon=NUMBER"),
+        (("--fail-over", "leak=2"), "leak must be a share"),
+        (("--against", "none.json"), "none.json cannot be read"),
+        (("--out", "none/report.html"), "none"),
+    ],
+)
+def test_wrong_input_is_refused_before_anything_runs(run, capsys, arguments, said):
+    assert run(*arguments) == 2
+    assert said in capsys.readouterr().err
+    assert not run.page.exists()

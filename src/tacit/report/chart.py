@@ -5,16 +5,22 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
+import numpy as np
+from matplotlib import rc_context
 from matplotlib.figure import Figure
 
 from tacit.audit import Finding
 
-__all__ = ["draw_rates"]
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["draw_curve", "draw_heat", "draw_rates"]
 
 # drawn in these, then replaced by the page's own variables, so that one picture serves light and dark
-_INK, _QUIET, _LEAK = "#010203", "#040506", "#070809"
-_COLOURS = {_INK: "var(--ink)", _QUIET: "var(--quiet)", _LEAK: "var(--leak)"}
+_INK, _QUIET, _LEAK, _USE = "#010203", "#040506", "#070809", "#0a0b0c"
+_COLOURS = {_INK: "var(--ink)", _QUIET: "var(--quiet)", _LEAK: "var(--leak)", _USE: "var(--use)"}
 
 
 def draw_rates(findings: Sequence[Finding]) -> str:
@@ -41,24 +47,92 @@ def draw_rates(findings: Sequence[Finding]) -> str:
     axes.set_yticks(range(len(findings)), [f"{f.surface}: {f.setting}" for f in findings])
     axes.set_ylim(len(findings) - 0.4, -0.6)
     axes.set_xlim(0, 1.02)
-    axes.xaxis.set_major_formatter(lambda share, _: f"{share:.0%}")
-    axes.set_xlabel("labels guessed right: bar without the release, dot with it")
+    axes.xaxis.set_major_formatter(_percent)
+    axes.set_xlabel("how often the attack is right: bar without the release, dot with it")
     _quieten(axes)
     return _as_svg(figure)
 
 
-def _quieten(axes: object) -> None:
-    for name, spine in axes.spines.items():  # type: ignore[attr-defined]
-        spine.set_visible(name == "bottom")
+def draw_heat(curve: Sequence[Finding]) -> str:
+    """Draw how much every surface leaks at every epsilon: the darker, the more.
+
+    Examples
+    --------
+    >>> draw_heat([]).startswith("<svg")
+    True
+    """
+    surfaces = list(dict.fromkeys(finding.surface for finding in curve))
+    epsilons = sorted({finding.epsilon for finding in curve if finding.epsilon is not None})
+    figure = Figure(figsize=(8.0, 0.9 + 0.6 * max(len(surfaces), 1)))
+    axes = figure.add_subplot()
+    for finding in curve:
+        if finding.epsilon is None:
+            continue
+        x, y = epsilons.index(finding.epsilon), surfaces.index(finding.surface)
+        share = float(np.clip(finding.leak.advantage, 0, 0.5)) * 2
+        axes.add_patch(_square(x, y, alpha=0.06 + 0.84 * share))
+        axes.text(x, y, f"+{max(finding.leak.advantage, 0):.0%}", ha="center", va="center", color=_INK)
+    axes.set_xlim(-0.5, max(len(epsilons), 1) - 0.5)
+    axes.set_ylim(max(len(surfaces), 1) - 0.5, -0.5)
+    axes.set_xticks(range(len(epsilons)), [f"{epsilon:g}" for epsilon in epsilons])
+    axes.set_yticks(range(len(surfaces)), surfaces)
+    axes.set_xlabel("epsilon promised for one label or record; in a cell: right guesses gained by the release")
+    _quieten(axes, grid=False)
+    return _as_svg(figure)
+
+
+def draw_curve(curve: Sequence[Finding]) -> str:
+    """Draw one surface's leak and use against epsilon, with intervals.
+
+    Examples
+    --------
+    >>> draw_curve([]).startswith("<svg")
+    True
+    """
+    points = sorted((f for f in curve if f.epsilon is not None), key=lambda finding: finding.epsilon or 0.0)
+    figure = Figure(figsize=(8.0, 2.8))
+    leak, use = figure.subplots(1, 2)
+    at = range(len(points))
+    gained = [(f.leak.advantage, f.leak.advantage_interval.low, f.leak.advantage_interval.high) for f in points]
+    worth = [(f.utility.protected, f.utility.interval.low, f.utility.interval.high) for f in points]
+    for axes, series, colour, title in ((leak, gained, _LEAK, "leak"), (use, worth, _USE, "use")):
+        if series:
+            middle, low, high = zip(*series, strict=True)
+            axes.fill_between(at, low, high, color=colour, alpha=0.2, linewidth=0)
+            axes.plot(at, middle, "o-", color=colour)
+        axes.set_xticks(at, [f"{f.epsilon:g}" for f in points])
+        axes.set_title(title, color=_INK, fontsize=10)
+        axes.yaxis.set_major_formatter(_percent)
+        axes.set_xlabel("epsilon")
+        _quieten(axes)
+    if points:
+        use.axhline(points[0].utility.unprotected, color=_INK, linewidth=1, linestyle="--")
+    leak.axhline(0, color=_INK, linewidth=1)
+    figure.tight_layout()
+    return _as_svg(figure)
+
+
+def _percent(share: float, _: int) -> str:
+    return f"{share:.0%}"
+
+
+def _square(x: float, y: float, *, alpha: float) -> object:
+    from matplotlib.patches import Rectangle
+
+    return Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=_LEAK, alpha=alpha, linewidth=0)
+
+
+def _quieten(axes: Axes, *, grid: bool = True) -> None:
+    for name, spine in axes.spines.items():
+        spine.set_visible(name == "bottom" and grid)
         spine.set_color(_QUIET)
-    axes.tick_params(colors=_INK, length=0)  # type: ignore[attr-defined]
-    axes.xaxis.label.set_color(_INK)  # type: ignore[attr-defined]
-    axes.grid(axis="x", color=_QUIET, linewidth=0.5, alpha=0.5)  # type: ignore[attr-defined]
+    axes.tick_params(colors=_INK, length=0)
+    axes.xaxis.label.set_color(_INK)
+    if grid:
+        axes.grid(color=_QUIET, linewidth=0.5, alpha=0.5)
 
 
 def _as_svg(figure: Figure) -> str:
-    from matplotlib import rc_context
-
     buffer = io.StringIO()
     with rc_context({"svg.fonttype": "none", "svg.hashsalt": "tacit", "font.family": "sans-serif"}):
         figure.savefig(buffer, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None})

@@ -5,7 +5,8 @@ from __future__ import annotations
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tacit.audit import AuditResult
-from tacit.report.chart import draw_rates
+from tacit.audit.compare import compare
+from tacit.report.chart import draw_curve, draw_heat, draw_rates
 
 __all__ = ["render_page"]
 
@@ -28,5 +29,17 @@ def render_page(result: AuditResult, *, earlier: AuditResult | None = None) -> s
     """
     environment = Environment(loader=PackageLoader("tacit.report"), autoescape=True, undefined=StrictUndefined)
     environment.filters["percent"] = lambda share: f"{share:.1%}"
-    page = environment.get_template("page.html")
-    return page.render(result=result, earlier=earlier, chart=draw_rates(result.findings))
+    surfaces = tuple(dict.fromkeys(finding.surface for finding in (*result.findings, *result.curve)))
+    return environment.get_template("page.html").render(
+        result=result,
+        earlier=earlier,
+        pairs=() if earlier is None else compare(earlier, result),
+        surfaces=surfaces,
+        rates=draw_rates(result.findings),
+        heat=draw_heat(result.curve) if result.curve else None,
+        curves={
+            name: draw_curve([finding for finding in result.curve if finding.surface == name])
+            for name in surfaces
+            if any(finding.surface == name for finding in result.curve)
+        },
+    )

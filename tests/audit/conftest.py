@@ -1,0 +1,52 @@
+from dataclasses import replace
+
+import pytest
+
+from tacit.audit import AuditResult, Finding, Plan, Step, run_audit
+from tacit.audit.labels import LabelsRelease
+from tacit.audit.planned import share_utility
+from tacit.audit.scores import ScoresRelease
+from tacit.audit.source import bundled_source
+from tacit.leak import leak_from_guesses
+
+
+@pytest.fixture(scope="session")
+def iris():
+    return bundled_source("iris")
+
+
+@pytest.fixture(scope="session")
+def plan(iris):
+    """Two releases and two points of each curve: seconds."""
+    releases = (LabelsRelease(epsilon=1.0), ScoresRelease(submissions=20))
+    return Plan(steps=tuple(Step(source=iris, release=release) for release in releases), epsilons=(0.5, 2.0))
+
+
+@pytest.fixture(scope="session")
+def result(plan):
+    return run_audit(plan, seed=0)
+
+
+@pytest.fixture(scope="session")
+def finding():
+    """Make a finding from a promise, guesses and the truth."""
+
+    def make(promise, guesses, truth, **parts):
+        made = Finding(
+            surface="labels", data="made up", setting="a release", promise=promise, advice="None.",
+            utility=share_utility("accuracy", [True], [True]),
+            leak=leak_from_guesses(guesses, truth, baseline=0.5), command="none", seconds=0.0,
+        )  # fmt: skip
+        return replace(made, **parts)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def run_of():
+    """Make a run from findings."""
+
+    def make(*findings, **parts):
+        return AuditResult(findings=findings, version="0", date="2026-01-01", seed=None, **parts)
+
+    return make

@@ -1,0 +1,45 @@
+import stat
+
+from tacit.audit.cache import Cache
+from tacit.audit.labels import LabelsRelease
+from tacit.audit.source import Source
+from tacit.privacy import NoGuarantee
+
+RELEASE = LabelsRelease(epsilon=1.0)
+
+
+def test_what_is_kept_is_found(tmp_path, iris, finding):
+    made = finding(NoGuarantee(reason="exact"), [0, 1], [0, 1])
+    cache = Cache(tmp_path / "audit")
+    cache.keep(name := cache.name(iris, RELEASE, seed=0), made)
+    assert Cache(tmp_path / "audit").find(name) == made
+
+
+def test_every_cause_has_its_own_name(tmp_path, iris):
+    cache = Cache(tmp_path / "audit")
+    other = Source(name=iris.name, table=iris.table.slice(1), label=iris.label, features=iris.features, file=iris.file)
+    names = {
+        cache.name(iris, RELEASE, seed=0),
+        cache.name(iris, RELEASE, seed=None),
+        cache.name(iris, LabelsRelease(epsilon=2.0), seed=0),
+        cache.name(other, RELEASE, seed=0),
+        Cache(tmp_path / "another").name(iris, RELEASE, seed=0),
+    }
+    assert len(names) == 5, "the last has another key: a name alone says nothing about the data"
+
+
+def test_nobody_else_may_read_it_and_no_private_value_is_in_it(tmp_path, iris, finding):
+    made = finding(NoGuarantee(reason="exact"), [0, 1], [0, 1])
+    cache = Cache(tmp_path / "audit")
+    cache.keep(cache.name(iris, RELEASE, seed=0), made)
+    assert stat.S_IMODE((tmp_path / "audit").stat().st_mode) == 0o700
+    for path in (tmp_path / "audit").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+        assert not any(name.encode() in path.read_bytes() for name in iris.classes)
+
+
+def test_a_damaged_file_counts_as_none(tmp_path, iris):
+    cache = Cache(tmp_path / "audit")
+    name = cache.name(iris, RELEASE, seed=0)
+    (tmp_path / "audit" / f"{name}.json").write_text("{")
+    assert cache.find(name) is None

@@ -1,0 +1,45 @@
+import pytest
+
+from tacit.audit import Limits, faults
+from tacit.audit.total import add_up
+from tacit.privacy import Guarantee, NoGuarantee, Unit
+
+TRUTH = [0, 1] * 10
+
+
+@pytest.fixture
+def made(finding):
+    return lambda promise, **parts: finding(promise, TRUTH, TRUTH, **parts)
+
+
+def test_promises_to_labels_and_records_add_up_for_one_label(made):
+    label, record = (Guarantee(unit=unit, epsilon=1.5) for unit in (Unit.LABEL, Unit.RECORD))
+    (total,) = add_up([made(label), made(record)], delta=1e-6)
+    assert (total.promise.epsilon, total.promise.unit, total.releases) == (3.0, Unit.LABEL, 2)
+
+
+def test_a_delta_is_composed_at_the_plans_delta(made):
+    part = Guarantee(unit=Unit.LABEL, epsilon=1.0, delta=1e-8)
+    (total,) = add_up([made(part)] * 2, delta=1e-6)
+    assert total.promise.delta == 1e-6
+    assert 1.0 < total.promise.epsilon <= 2.0
+
+
+def test_one_release_without_a_promise_leaves_none(made):
+    (total,) = add_up([made(Guarantee(unit=Unit.LABEL, epsilon=1.0)), made(NoGuarantee(reason="exact"))], delta=1e-6)
+    assert isinstance(total.promise, NoGuarantee)
+
+
+def test_tables_are_added_up_apart(made):
+    part = Guarantee(unit=Unit.LABEL, epsilon=1.0)
+    totals = add_up([made(part, data="a"), made(part, data="b")], delta=1e-6)
+    assert [(total.data, total.promise.epsilon) for total in totals] == [("a", 1.0), ("b", 1.0)]
+
+
+def test_the_limit_is_on_the_total(made, finding, run_of):
+    quiet = [finding(Guarantee(unit=Unit.LABEL, epsilon=1.0), [0] * 20, TRUTH)] * 2
+    run = run_of(*quiet, totals=add_up(quiet, delta=1e-6))
+    assert faults(run, Limits(epsilon=2.0)) == ()
+    assert "the limit is epsilon 1.5" in faults(run, Limits(epsilon=1.5))[0]
+    open_run = run_of(totals=add_up([made(NoGuarantee(reason="exact"))], delta=1e-6))
+    assert "no guarantee" in faults(open_run, Limits(epsilon=100))[0]
