@@ -1,0 +1,1 @@
+"""Training points from a network of one feature."""

@@ -1,0 +1,110 @@
+"""Which points on the margin the network's own weights ask for: non-negative least squares on the KKT equations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import nnls
+
+from tacit.models.network import TwoLayerReLU
+
+__all__ = ["Explanation", "explain_weights"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Explanation:
+    """How well multipliers on given points explain the weights, and how much each point is needed.
+
+    Parameters
+    ----------
+    multipliers
+        l >= 0, one a point.
+    residual
+        |theta - sum_i l_i y_i grad Phi(x_i)| / |theta| at its least.
+    without
+        The same residual with each point left out in turn.
+
+    Examples
+    --------
+    See :func:`explain_weights`.
+
+    >>> Explanation(multipliers=np.ones(1), residual=0.0, without=np.ones(1)).residual
+    0.0
+    """
+
+    multipliers: Floats
+    residual: float
+    without: Floats
+
+
+def explain_weights(
+    network: TwoLayerReLU, points: Floats, labels: NDArray[np.int64], *, kink: float = 1e-7
+) -> Explanation:
+    """Return the multipliers l >= 0 that bring sum_i l_i y_i grad Phi(x_i) closest to the weights.
+
+    A point on a neuron's breakpoint leaves that neuron's derivative free in [0, 1]; it then counts with all
+    combinations of the ends of that interval, one for neurons open to the right and one for those open to the left.
+
+    Parameters
+    ----------
+    network
+        One feature, neurons merged by direction.
+    points, labels
+        The candidates.
+    kink
+        |w x + b| <= kink |(w, b)| |(x, 1)| counts as a breakpoint.
+
+    References
+    ----------
+    Paper 004, Eqs. (2), (7) to (9); Haim et al. (2022).
+
+    Examples
+    --------
+    >>> r = 2**-0.75
+    >>> pair = TwoLayerReLU(weights=[[r], [-r]], biases=[r, r], outputs=[2**-0.25, -(2**-0.25)])
+    >>> found = explain_weights(pair, np.array([-1.0, 1.0]), np.array([-1, 1]))
+    >>> found.multipliers.round(6).tolist(), found.residual < 1e-12
+    ([0.707107, 0.707107], True)
+    """
+    columns, owner = _columns(network, points, labels, kink)
+    theta = np.concatenate([network.outputs, network.weights[:, 0], network.biases])
+    target = theta / np.linalg.norm(theta)
+    lengths = np.linalg.norm(columns, axis=0)
+    lengths[lengths == 0] = 1.0
+    unit = columns / lengths
+    weights, residual = _solve(unit, target)
+    without = np.full(len(points), residual)
+    for i in np.unique(owner[weights > 0]):  # a point of multiplier 0 is not missed
+        without[i] = _solve(unit[:, owner != i], target)[1]
+    multipliers = np.bincount(owner, weights=weights / lengths, minlength=len(points)) * np.linalg.norm(theta)
+    return Explanation(multipliers=multipliers, residual=residual, without=without)
+
+
+def _solve(columns: Floats, target: Floats) -> tuple[Floats, float]:
+    if not columns.shape[1]:
+        return np.zeros(0), float(np.linalg.norm(target))
+    weights, residual = nnls(columns, target, maxiter=100 * columns.shape[1])
+    return weights, float(residual)
+
+
+def _columns(
+    network: TwoLayerReLU, points: Floats, labels: NDArray[np.int64], kink: float
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Return y_i grad Phi(x_i) as columns, up to four a point, and the point of each."""
+    w, b, v = network.weights[:, 0], network.biases, network.outputs
+    columns, owner = [], []
+    for i, (x, y) in enumerate(zip(points, labels, strict=True)):
+        height = w * x + b
+        bent = np.abs(height) <= kink * np.hypot(w, b) * np.hypot(x, 1)
+        on = (height > 0) & ~bent
+        right, left = bent & (w > 0), bent & (w <= 0)
+        choices = {tuple(on | a | c) for a in (right, right & False) for c in (left, left & False)}
+        for choice in sorted(choices):
+            s = np.array(choice, dtype=np.float64)
+            columns.append(y * np.concatenate([s * height * ~bent, v * s * x, v * s]))
+            owner.append(i)
+    return np.array(columns).T.reshape(3 * network.width, -1), np.array(owner, dtype=np.intp)
