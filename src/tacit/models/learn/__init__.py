@@ -1,1 +1,17 @@
 """Train two-layer networks to a certified KKT point of the margin problem."""
+
+from tacit.models.learn.certificate import Certificate, kkt
+from tacit.models.learn.losses import Exponential, Logistic, Loss
+from tacit.models.learn.margin import MarginFit, NotSeparated, fit_margin, fit_margins
+
+__all__ = [
+    "Certificate",
+    "Exponential",
+    "Logistic",
+    "Loss",
+    "MarginFit",
+    "NotSeparated",
+    "fit_margin",
+    "fit_margins",
+    "kkt",
+]
