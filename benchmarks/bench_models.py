@@ -72,4 +72,4 @@ def _rmia(target, shadows, a=None) -> list[float]:
         outside = p[~chosen, i].mean()
         average = (p[chosen, i].mean() + outside) / 2 if a is None else ((1 + a) * outside + 1 - a) / 2
         ratio[i] = own[i] / average
-    return [float(np.mean(x / ratio >= 2.0)) for x in ratio]
+    return [float(np.mean(x / ratio >= 1.0)) for x in ratio]

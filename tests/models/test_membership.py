@@ -129,6 +129,15 @@ def test_rmia_agrees_with_a_loop(some, gamma):
     np.testing.assert_allclose(offline.score(f), rmia_by_loop(f, shadows, gamma=gamma, a=0.3), atol=1e-9)
 
 
+def test_gamma_changes_no_order_but_ties_rows(some):
+    shadows, f = some
+    exact = OnlineRmia(shadows=shadows).score(f)
+    assert len(np.unique(exact)) == len(f)
+    coarse = OnlineRmia(shadows=shadows, gamma=2.0).score(f)
+    assert len(np.unique(coarse)) < 0.8 * len(f)
+    assert (np.diff(coarse[np.argsort(exact)]) >= 0).all()
+
+
 def test_offline_attacks_do_not_look_at_models_with_the_point(some):
     shadows, f = some
     changed = Shadows(confidence=np.where(shadows.member, 99.0, shadows.confidence), member=shadows.member)
