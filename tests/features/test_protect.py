@@ -165,7 +165,7 @@ def _broken(**columns):
         (
             pa.table({"x": [0.1, 0.2, 0.3], "ill": ["no", "no", "yes"]}),
             _rows_plan(selection=None, class_rows=None),
-            "class 'yes' has 1 rows",
+            "class .yes. has 1 row;",
         ),
         (
             _table(),
