@@ -142,7 +142,7 @@ def reconstruct_points(
     Examples
     --------
     >>> network = TwoLayerReLU(weights=[[0.6, 0.0]], biases=[0.3], outputs=[0.67])
-    >>> found = reconstruct_points(network, points=1, rng=np.random.default_rng(0), starts=2, steps=400)
+    >>> found = reconstruct_points(network, points=1, rng=np.random.default_rng(0), starts=4, steps=400)
     >>> found.points[0].round() + 0.0, found.residual < 0.05  # one training point: x = w/b
     (array([2., 0.]), True)
     """
