@@ -1,6 +1,7 @@
 """Train two-layer networks to a certified KKT point of the margin problem."""
 
 from tacit.models.learn.certificate import Certificate, kkt
+from tacit.models.learn.classifier import MarginClassifier
 from tacit.models.learn.losses import Exponential, Logistic, Loss
 from tacit.models.learn.margin import MarginFit, NotSeparated, fit_margin, fit_margins
 
@@ -9,6 +10,7 @@ __all__ = [
     "Exponential",
     "Logistic",
     "Loss",
+    "MarginClassifier",
     "MarginFit",
     "NotSeparated",
     "fit_margin",

@@ -97,8 +97,9 @@ def train(
     if len({start.width for start in starts}) != 1:
         raise InvalidInput("starts must all have one width: train networks of unlike width in runs of their own")
     count, most = len(problems), max(len(rows) for rows, _ in problems)
-    points, signs = np.zeros((count, most, most)), np.zeros((count, most))
-    neurons = np.zeros((count, starts[0].width, most))
+    rank = max(min(len(rows), rows.shape[1] + 1) for rows, _ in problems)
+    points, signs = np.zeros((count, most, rank)), np.zeros((count, most))
+    neurons = np.zeros((count, starts[0].width, rank))
     bases = []
     for k, ((rows, labels), start) in enumerate(zip(problems, starts, strict=True)):
         stacked = np.column_stack([rows, np.ones(len(rows))])

@@ -16,7 +16,7 @@ __all__ = ["Certificate", "kkt"]
 
 Vector = NDArray[np.float64]
 
-_ZERO = 1e-9  # a multiplier below this share of the largest is no support
+_ZERO = 1e-6  # a multiplier below this share of the largest is no support
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

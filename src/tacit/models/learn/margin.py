@@ -16,7 +16,7 @@ from tacit.models.learn.polish import polish_network
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["MarginFit", "NotSeparated", "fit_margin", "fit_margins"]
+__all__ = ["MarginFit", "NotSeparated", "check_settings", "fit_margin", "fit_margins"]
 
 _ENOUGH = 1e-4  # a residual above this is said to stop short
 
@@ -185,7 +185,7 @@ def fit_margins(
     """
     if len(rngs) != len(problems) or not problems:
         raise InvalidInput(f"rngs must hold one generator a problem, got {len(rngs)} for {len(problems)} problems")
-    _check_settings(width=width, steps=steps, initial_scale=initial_scale)
+    check_settings(width=width, steps=steps, initial_scale=initial_scale)
     checked = [_check_problem(X, y) for X, y in problems]
     starts = [
         initial_network(width=width, dimension=rows.shape[1], scale=initial_scale, rng=rng)
@@ -196,6 +196,24 @@ def fit_margins(
         _fit_of(trained, *problem, steps=steps, polish=polish, tolerance=tolerance)
         for trained, problem in zip(found, checked, strict=True)
     ]
+
+
+def check_settings(*, width: int, steps: int, initial_scale: float) -> None:
+    """Raise unless these can train a network.
+
+    Examples
+    --------
+    >>> check_settings(width=0, steps=1, initial_scale=1.0)
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: width must be at least 1, got 0
+    """
+    if width < 1:
+        raise InvalidInput(f"width must be at least 1, got {width}")
+    if steps < 1:
+        raise InvalidInput(f"steps must be at least 1, got {steps}")
+    if not 0 < initial_scale < np.inf:
+        raise InvalidInput(f"initial_scale must be > 0, got {initial_scale}")
 
 
 def _fit_of(
@@ -236,15 +254,6 @@ def _shortfall(certificate: Certificate, steps: int, below_at: int | None) -> st
             f"{certificate.tolerance:g} and the slackness {certificate.slackness:.2g}, not both below {_ENOUGH:g}"
         )
     return None
-
-
-def _check_settings(*, width: int, steps: int, initial_scale: float) -> None:
-    if width < 1:
-        raise InvalidInput(f"width must be at least 1, got {width}")
-    if steps < 1:
-        raise InvalidInput(f"steps must be at least 1, got {steps}")
-    if not 0 < initial_scale < np.inf:
-        raise InvalidInput(f"initial_scale must be > 0, got {initial_scale}")
 
 
 def _check_problem(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
