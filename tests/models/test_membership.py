@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 from scipy.stats import norm
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
@@ -286,7 +287,7 @@ def coin_split(X, y, rng):
     return gather_targets((X[member], y[member]), (X[~member], y[~member])), member
 
 
-class Blind(KNeighborsClassifier):
+class Blind(ClassifierMixin, BaseEstimator):
     """Fits, then forgets: a model drawn without looking at any row."""
 
     def __init__(self, random_state=None):
