@@ -164,7 +164,7 @@ def to_piecewise_linear(network: TwoLayerReLU, *, tolerance: float = 1e-9) -> Pi
     """
     check_one_feature(network)
     w, b, v = network.weights[:, 0], network.biases, network.outputs
-    bent = (np.abs(w) > np.finfo(float).eps * np.abs(b)) & (v != 0)  # a neuron with w = 0 is constant
+    bent = (np.abs(w) > 1e-12 * np.abs(b)) & (v != 0)  # a neuron with w = 0 is constant
     places = np.sort(-b[bent] / w[bent]) if bent.any() else np.zeros(1)
     sines = np.diff(places) / (np.hypot(places[:-1], 1) * np.hypot(places[1:], 1))
     parts = np.split(places, np.flatnonzero(sines > tolerance) + 1)

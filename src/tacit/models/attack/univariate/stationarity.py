@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import nnls
+from scipy.optimize import lsq_linear, nnls
 
 from tacit.models.network import TwoLayerReLU
 
-__all__ = ["Explanation", "explain_weights"]
+__all__ = ["Explanation", "explain_weights", "residual_of"]
 
 Floats = NDArray[np.float64]
 
@@ -70,24 +70,47 @@ def explain_weights(
     >>> found.multipliers.round(6).tolist(), found.residual < 1e-12
     ([0.707107, 0.707107], True)
     """
-    columns, owner = _columns(network, points, labels, kink)
-    theta = np.concatenate([network.outputs, network.weights[:, 0], network.biases])
-    target = theta / np.linalg.norm(theta)
-    lengths = np.linalg.norm(columns, axis=0)
-    lengths[lengths == 0] = 1.0
-    unit = columns / lengths
+    unit, lengths, owner, target = _system(network, points, labels, kink)
     weights, residual = _solve(unit, target)
     without = np.full(len(points), residual)
     for i in np.unique(owner[weights > 0]):  # a point of multiplier 0 is not missed
         without[i] = _solve(unit[:, owner != i], target)[1]
-    multipliers = np.bincount(owner, weights=weights / lengths, minlength=len(points)) * np.linalg.norm(theta)
-    return Explanation(multipliers=multipliers, residual=residual, without=without)
+    multipliers = np.bincount(owner, weights=weights / lengths, minlength=len(points))
+    return Explanation(multipliers=multipliers * np.sqrt(network.squared_norm), residual=residual, without=without)
+
+
+def residual_of(network: TwoLayerReLU, points: Floats, labels: NDArray[np.int64], *, kink: float = 1e-7) -> float:
+    """Return the residual of :func:`explain_weights` alone.
+
+    Examples
+    --------
+    >>> one = TwoLayerReLU(weights=[[2.0]], biases=[1.0], outputs=[5**0.5])
+    >>> residual_of(one, np.array([2.0]), np.array([1])) < 1e-12
+    True
+    """
+    unit, _, _, target = _system(network, points, labels, kink)
+    return _solve(unit, target)[1]
+
+
+def _system(
+    network: TwoLayerReLU, points: Floats, labels: NDArray[np.int64], kink: float
+) -> tuple[Floats, Floats, NDArray[np.intp], Floats]:
+    """Return the columns at unit length, their lengths, the point of each, and theta/|theta|."""
+    columns, owner = _columns(network, points, labels, kink)
+    lengths = np.linalg.norm(columns, axis=0)
+    lengths[lengths == 0] = 1.0
+    theta = np.concatenate([network.outputs, network.weights[:, 0], network.biases])
+    return columns / lengths, lengths, owner, theta / np.linalg.norm(theta)
 
 
 def _solve(columns: Floats, target: Floats) -> tuple[Floats, float]:
     if not columns.shape[1]:
         return np.zeros(0), float(np.linalg.norm(target))
-    weights, residual = nnls(columns, target, maxiter=100 * columns.shape[1])
+    try:
+        weights, residual = nnls(columns, target, maxiter=100 * columns.shape[1])
+    except RuntimeError:  # it went round in circles
+        weights = np.clip(lsq_linear(columns, target, bounds=(0, np.inf), method="bvls").x, 0, None)
+        residual = np.linalg.norm(columns @ weights - target)
     return weights, float(residual)
 
 
