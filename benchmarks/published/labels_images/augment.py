@@ -124,6 +124,6 @@ def bend(x: Tensor) -> Tensor:
 
 
 def strengthen(x: Tensor) -> Tensor:
-    """Return images bent, in other colours and with a hole; one in four only with the hole."""
-    plain = torch.rand(len(x), 1, 1, 1, device=x.device) < 0.25
+    """Return images bent, in other colours and with a hole; every other one only with the hole."""
+    plain = torch.rand(len(x), 1, 1, 1, device=x.device) < 0.5
     return cutout(torch.where(plain, x, jitter(bend(x), gray=0.1)), side=14)

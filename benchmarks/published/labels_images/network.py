@@ -22,6 +22,7 @@ class Block(nn.Module):
             self.short = nn.Sequential(nn.Conv2d(channels, width, 1, stride, bias=False), nn.BatchNorm2d(width))
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return the block's map."""
         h = torch.relu(self.norm1(self.first(x)))
         return torch.relu(self.norm2(self.second(h)) + self.short(x))
 
@@ -47,4 +48,5 @@ class ResNet(nn.Module):
         return self.body(x).mean(dim=(2, 3))
 
     def forward(self, x: Tensor) -> Tensor:
+        """Return the logits."""
         return self.head(self.represent(x))

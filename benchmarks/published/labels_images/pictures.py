@@ -89,15 +89,17 @@ def _decode(strip: bytes) -> NDArray[np.uint8]:
 
 
 def made_up(*, rows: int = 600, classes: int = 10, seed: int = 0) -> Pictures:
-    """Return images of a coloured bar whose place and colour are the class, in noise."""
+    """Return stripes in noise, of any colour: how wide they are and which way they run is the class."""
     rng = np.random.default_rng(seed)
+    line = np.arange(32)
 
     def draw(count: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
         labels = np.arange(count) % classes
-        images = rng.integers(0, 80, size=(count, 32, 32, 3), dtype=np.uint8)
-        for image, label in zip(images, labels, strict=True):
-            image[3 * label : 3 * label + 4, :, label % 3] += 150
-        return images, labels
+        period, phase = 3 * 1.6 ** (labels // 2), 2 * np.pi * rng.random(count)
+        wave = np.sin(2 * np.pi * line / period[:, None] + phase[:, None])[:, None, :, None]
+        wave = np.where(labels[:, None, None, None] % 2, wave, wave.transpose(0, 2, 1, 3))
+        images = 128 + 60 * wave * rng.uniform(0.6, 1, size=(count, 1, 1, 3))
+        return (images + 15 * rng.normal(size=(count, 32, 32, 3))).clip(0, 255).astype(np.uint8), labels
 
     (images, labels), (test_images, test_labels) = draw(rows), draw(rows // 2)
     return Pictures(images=images, labels=labels, test_images=test_images, test_labels=test_labels)

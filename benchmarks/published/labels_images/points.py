@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import torch
-
 from benchmarks.published.labels_images.parts import write_atomically
 from benchmarks.published.labels_images.tables import GOALS, TABLES
 

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor
-
 from benchmarks.published.labels_images import augment
 from benchmarks.published.labels_images.neighbours import nearest
 from benchmarks.published.labels_images.network import ResNet
 from benchmarks.published.labels_images.parts import RandomizedResponse, expect_from_neighbours, posterior_targets
 from benchmarks.published.labels_images.training import Trainer, say
+from numpy.typing import NDArray
+from torch import Tensor
 
 Array = NDArray[np.float64]
 
@@ -27,10 +26,10 @@ Array = NDArray[np.float64]
 class Recipe:
     """Images seen in fine-tuning; neighbours; when the votes are taken anew; how far the teacher is believed."""
 
-    images: int = 1_500_000
+    images: int = 1_200_000
     neighbours: int = 300
     rounds: int = 3
-    anew: tuple[float, ...] = (0.3, 0.5, 0.7, 0.85)
+    anew: tuple[float, ...] = (0.35, 0.65)
     trust: float = 0.7
     sure: float = 0.7
     rate: float = 0.15
@@ -47,7 +46,7 @@ def measure(
     likelihood = mechanism.likelihood(given)
     trainer.reset(seed=seed + 300, body=body)
     work = Denoising(trainer, likelihood, recipe)
-    result = {"given": _share(given, truth), "votes": [work.vote(trainer.network)]}
+    result = {"given": _share(given, truth), "votes": [work.vote(trainer.network, rounds=recipe.rounds)]}
     teacher = work.train()
     result |= {
         "accuracy": trainer.accuracy(teacher),
@@ -71,12 +70,12 @@ class Denoising:
         self.heard: list[dict[str, float]] = []
         self.trusted = 0.0
 
-    def vote(self, network: ResNet) -> dict[str, float]:
+    def vote(self, network: ResNet, *, rounds: int) -> dict[str, float]:
         """Take the votes of the neighbours in this network's representation; return how right they are."""
         t, r = self.trainer, self.recipe
         rows = torch.arange(len(t.padded), device=t.device)
         near = nearest(t.read(network, t.padded, rows, represent=True), count=min(r.neighbours, len(rows) // 10))
-        prior = expect_from_neighbours(near, likelihood=self.likelihood, rounds=r.rounds)
+        prior = expect_from_neighbours(near, likelihood=self.likelihood, rounds=rounds)
         self.prior = torch.from_numpy(np.log(prior)).float().to(t.device)
         self.mean = self.prior.exp().mean(dim=0)
         truth = t.truth.cpu().numpy()
@@ -95,7 +94,7 @@ class Denoising:
         kept = torch.zeros((), device=t.device)
         for step, places in enumerate(t.batches(rows, images=r.images)):
             if step in anew:
-                self.heard.append(self.vote(teacher))
+                self.heard.append(self.vote(teacher, rounds=1))  # a trained network's neighbours agree as they are
                 say(f"  step {step}/{steps}: teacher {t.accuracy(teacher):.4f}, {self.heard[-1]}")
             x = augment.crop(t.padded, places)
             targets, balance = self.targets(teacher, x, places, balance, progress=step / steps)

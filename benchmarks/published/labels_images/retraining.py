@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-
 from benchmarks.published.labels_images.parts import (
     Confidence,
     Consensus,
@@ -19,6 +17,7 @@ from benchmarks.published.labels_images.parts import (
     RandomizedResponse,
 )
 from benchmarks.published.labels_images.training import Trainer, say
+from numpy.typing import NDArray
 
 Codes = NDArray[np.int64]
 Array = NDArray[np.float64]

@@ -10,12 +10,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
-from torch import Tensor, nn
-
 from benchmarks.published.labels_images import augment
 from benchmarks.published.labels_images.network import ResNet
 from benchmarks.published.labels_images.pictures import Pictures
+from numpy.typing import NDArray
+from torch import Tensor, nn
 
 READ_ROWS = 2000  # images predicted at a time
 
@@ -164,7 +163,7 @@ def compile_or_not(network: nn.Module) -> Callable[[Tensor], Tensor]:
     def call(x: Tensor) -> Tensor:
         try:
             return state["call"](x)  # type: ignore[no-any-return]
-        except Exception as error:  # noqa: BLE001
+        except Exception as error:
             if state["call"] is network:
                 raise
             say("not compiled:", type(error).__name__, str(error)[:200])
