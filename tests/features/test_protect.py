@@ -208,7 +208,7 @@ def test_the_printed_algorithm_carries_no_guarantee_and_its_noise_is_too_small()
     X = rng.normal(size=(100, 5)) + 4 * np.outer(y, np.arange(5) == 3)
     release = published_release(X, y, keep=1, epsilon=1.0, delta=1e-5, rng=rng)
     assert isinstance(release.guarantee, NoGuarantee)
-    assert release.mechanism["features"] == [3]
+    assert release.mechanism["features"] == ["x3"]
     # the noise alone, at a largest norm of 10 and so a sensitivity of 20: the true delta against the claimed 1e-5
     s = (2 * 10 * np.log(1e5)) ** 0.5
     true = norm.cdf(20 / (2 * s) - s / 20) - np.e * norm.cdf(-20 / (2 * s) - s / 20)

@@ -10,6 +10,7 @@ import numpy as np
 
 from tacit import __version__
 from tacit.audit.bags import audit_bags
+from tacit.audit.features import audit_features
 from tacit.audit.labels import audit_labels
 from tacit.audit.result import AuditResult, Finding
 from tacit.audit.scores import audit_scores
@@ -23,7 +24,12 @@ class _Audit(Protocol):
     def __call__(self, *, rng: np.random.Generator, progress: Callable[[str], None]) -> Iterator[Finding]: ...
 
 
-SURFACES: dict[str, _Audit] = {"bags": audit_bags, "labels": audit_labels, "scores": audit_scores}
+SURFACES: dict[str, _Audit] = {
+    "bags": audit_bags,
+    "features": audit_features,
+    "labels": audit_labels,
+    "scores": audit_scores,
+}
 """The surfaces that can be audited, by name."""
 
 
@@ -46,7 +52,7 @@ def run_audit(
     >>> run_audit(only=["moon"])
     Traceback (most recent call last):
     ...
-    tacit.privacy.errors.InvalidInput: only must name surfaces among bags, labels, scores, got moon
+    tacit.privacy.errors.InvalidInput: only must name surfaces among bags, features, labels, scores, got moon
     """
     unknown = [name for name in only if name not in SURFACES]
     if unknown:
