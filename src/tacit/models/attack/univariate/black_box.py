@@ -51,9 +51,9 @@ class Probing:
 def probe_function(ask: Ask, *, low: float, high: float, closest: float = 1e-6, tolerance: float = 1e-9) -> Probing:
     """Find the breakpoints of a piecewise linear function from its values.
 
-    An interval whose values lie on one line has none. Else the lines at its two ends are drawn: if they meet inside at a
-    value of the function, and each holds up to there, that is the one breakpoint, and exact; if not, the interval is
-    halved. So k breakpoints cost about k log((high - low)/gap) values, not a grid.
+    An interval whose values lie on one line has none. Else the lines at its two ends are drawn: if they meet inside
+    at a value of the function, and each holds up to there, that is the one breakpoint, and exact; if not, the interval
+    is halved. So k breakpoints cost about k log((high - low)/gap) values, not a grid.
 
     Parameters
     ----------

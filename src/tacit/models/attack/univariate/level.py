@@ -21,9 +21,9 @@ _CLOSEST = 6
 def find_levels(network: TwoLayerReLU, function: PiecewiseLinear, *, tolerance: float = 1e-8) -> NDArray[np.float64]:
     """Return the levels m at which points with |Phi(x)| = m explain the weights, the most likely first.
 
-    At a KKT point the residual is 0 at the true margin, but seldom there alone: at other levels other points satisfy the
-    same conditions. The function's values at breakpoints come first, for training points often lie there; then levels
-    between them, the most promising ones refined.
+    At a KKT point the residual is 0 at the true margin, but seldom there alone: at other levels other points satisfy
+    the same conditions. The function's values at breakpoints come first, for training points often lie there; then
+    levels between them, the most promising ones refined.
 
     Parameters
     ----------

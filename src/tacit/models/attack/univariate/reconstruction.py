@@ -106,8 +106,8 @@ class Reconstruction:
         few = "" if self.candidates.enough else " Fewer than three breakpoints: Theorem 3.4 says nothing."
         return (
             f"{len(self.points)} training points found at margin {self.margin:.6g} (stationarity residual "
-            f"{self.residual:.2g}, {self.ties} further points on the margin). {verdict}. Points off the margin leave no "
-            f"trace in the weights.{few}"
+            f"{self.residual:.2g}, {self.ties} further points on the margin). {verdict}. Points off the margin leave "
+            f"no trace in the weights.{few}"
         )
 
 
@@ -211,9 +211,9 @@ def reconstruction_leak(
     if points.shape != labels.shape or not len(others):
         raise InvalidInput("x and y must have one length, and fresh at least one point")
     near = np.abs(found.points[:, None] - points) <= within * (1 + np.abs(points))
-    right = (near & (found.labels[:, None] == labels)).any(axis=1)
-    lucky = (np.abs(others[:, None] - points) <= within * (1 + np.abs(points))).any(axis=1)
-    counts, chance = (int(right.sum()), len(right)), (int(lucky.sum()), len(lucky))
+    right = np.any(near & (found.labels[:, None] == labels), axis=1)
+    lucky = np.any(np.abs(others[:, None] - points) <= within * (1 + np.abs(points)), axis=1)
+    counts, chance = (int(right.sum()), len(found.points)), (int(lucky.sum()), len(others))
     return Leak(
         right=counts[0],
         trials=counts[1],

@@ -107,11 +107,10 @@ def _solve(columns: Floats, target: Floats) -> tuple[Floats, float]:
     if not columns.shape[1]:
         return np.zeros(0), float(np.linalg.norm(target))
     try:
-        weights, residual = nnls(columns, target, maxiter=100 * columns.shape[1])
+        weights = nnls(columns, target, maxiter=100 * columns.shape[1])[0]
     except RuntimeError:  # it went round in circles
         weights = np.clip(lsq_linear(columns, target, bounds=(0, np.inf), method="bvls").x, 0, None)
-        residual = np.linalg.norm(columns @ weights - target)
-    return weights, float(residual)
+    return weights, float(np.linalg.norm(columns @ weights - target))
 
 
 def _columns(
