@@ -168,8 +168,14 @@ class Run:
         begun = time.perf_counter()
         body, numbers = representation.learn(self.trainer(18), how=how, seed=0)
         representation.save(body, self.options.out)
-        representation.save_features(self.trainer(18), self.options.out)
-        self.results.copy("representation*.npy", "features.npy")
+        self.results.copy("representation*.npy")
+        try:
+            representation.save_features(self.trainer(18), self.options.out)
+            self.results.copy("features.npy")
+            numbers |= representation.judge(self.trainer(18))
+        except RuntimeError:  # the weights are what matters
+            traceback.print_exc()
+        say(f"representation: {numbers}")
         numbers |= {"seconds": round(time.perf_counter() - begun, 1), "how": asdict(how)}
         self.results.add(f"{self.options.set}|representation|0", numbers)
         return body

@@ -24,9 +24,9 @@ class Twins:
     """How it is learned: ``side`` is that of the views, ``weight`` that of what two dimensions share."""
 
     seconds: float = 360.0
-    batch: int = 512
+    batch: int = 1024
     side: int = 24
-    rate: float = 1.5e-3
+    rate: float = 2e-3
     decay: float = 1e-2
     width: int = 2048
     weight: float = 0.005
@@ -69,7 +69,7 @@ def twins_loss(one: Tensor, other: Tensor, *, weight: float) -> Tensor:
 
 
 def learn(trainer: Trainer, *, how: Twins, seed: int) -> tuple[dict[str, Tensor], dict[str, Any]]:
-    """Train for ``how.seconds`` by the clock; return the body's weights, and how good a representation they give."""
+    """Train for ``how.seconds`` by the clock; return the body's weights, which the trainer's network has too."""
     device = trainer.device
     body = Body(trainer.build(seed=seed), how.width).to(device)
     call = compile_or_not(body) if trainer.settings.compiled else body
@@ -103,7 +103,7 @@ def learn(trainer: Trainer, *, how: Twins, seed: int) -> tuple[dict[str, Tensor]
     trainer.wait()
     seconds = time.perf_counter() - begun
     trainer.network.load_state_dict(body.network.state_dict())
-    told_by = judge(trainer) | {
+    told_by = {
         "steps": step,
         "epochs": round(step * how.batch / len(images), 1),
         "loss": float(loss.detach()),
