@@ -64,7 +64,9 @@ def _protect(folder, out, *words, table="visits.csv", code=0):
 
 @pytest.mark.parametrize("suffix", ["pt", "safetensors", "onnx"])
 def test_from_rows_to_a_network_to_its_members(folder, suffix):
-    said = json.loads(_learn(folder, f"again.{suffix}", "--seed", "1", "--polished", "--json", "--force").stdout)
+    said = json.loads(
+        _learn(folder, f"again.{suffix}", "--seed", "1", "--network", "polished", "--json", "--force").stdout
+    )
     assert said["certificate"]["residual"] < 0.1
     assert said["polished_certificate"]["residual"] < 1e-4
     assert len(said["certificate"]["multipliers"]) == 20
@@ -82,6 +84,7 @@ def test_the_same_in_words(folder):
     text = _attack(folder, "model.pt", "--seed", "0").stdout
     assert "no guarantee: trained to the margin" in text
     assert "theory: expected" in text or "theory: proved" in text
+    assert "choose one feature" in _learn(folder, "exact.pt", "--network", "exact", code=2).stderr
     assert "Stopped short" in _learn(folder, "short.pt", "--steps", "300").stdout
 
 
@@ -100,16 +103,17 @@ def test_a_black_box_is_asked_for_outputs_alone(folder):
 
 def test_points_of_one_dimension_are_read_off_the_weights(folder):
     pyarrow.csv.write_csv(pa.table({"x": [-2.0, -1.0, 1.0, 3.0], "y": [1, 0, 1, 0]}), folder / "line.csv")
-    words = ("--label", "y", "--width", "100", "--polished", "--seed", "0", "--out", folder / "line.pt")
-    _run("models", "learn", folder / "line.csv", *words)
-    found = json.loads(_run("models", "attack", folder / "line.pt", "--reconstruct", "--json").stdout)
-    assert np.abs(np.subtract.outer(np.ravel(found["points"]), [-2, -1, 1, 3])).min(axis=1).max() < 1e-3
+    words = ("--label", "y", "--network", "exact", "--out", folder / "line.pt", "--json")
+    assert json.loads(_run("models", "learn", folder / "line.csv", *words).stdout)["certificate"]["residual"] < 1e-8
+    found = json.loads(_run("models", "attack", folder / "line.pt", "--reconstruct", "--margin", "1", "--json").stdout)
+    np.testing.assert_allclose(np.ravel(found["points"]), [-2, -1, 1, 3], atol=1e-6)
+    assert found["trusted"]
     assert {"multipliers", "confidence", "trusted", "residual"} <= set(found)
     assert "training points found" in _run("models", "attack", folder / "line.pt", "--reconstruct").stdout
 
 
 def test_points_of_more_dimensions_are_searched_for_and_not_trusted(folder):
-    words = ("--reconstruct", "--points", "2", "--seed", "0", "--json")
+    words = ("--reconstruct", "--points", "2", "--steps", "100", "--seed", "0", "--json")
     found = json.loads(_run("models", "attack", folder / "model.pt", *words).stdout)
     assert np.shape(found["points"]) == (4, 100)
     assert found["trusted"] is False
@@ -151,9 +155,13 @@ def test_private_training_promises_and_is_attacked(folder):
     assert made.guarantee.epsilon == 3.0
     assert made.mechanism["features"] == ["x0", "x1", "x2"]
     rng = np.random.default_rng(9)
-    _write(folder / "later.csv", rng.normal(size=(200, 3)))
+    later = rng.integers(0, 2, 400)
+    _write(folder / "later.csv", rng.normal(size=(400, 3)) + 2.0 * later[:, None], ill=later)
     text = _attack(folder, "private.pt", members="visits.csv", nonmembers="later.csv").stdout
     assert "epsilon 3, delta 1e-5 for one record" in text
+    assert "Loss threshold: " in text
+    found = json.loads(_attack(folder, "private.pt", "--json", members="visits.csv", nonmembers="later.csv").stdout)
+    assert found["losses"]["auc"] < 0.6
 
 
 def test_the_scale_is_public_and_in_the_weights(folder):
@@ -236,7 +244,8 @@ def test_an_existing_file_is_kept(folder):
     assert (folder / "model.pt").read_bytes() == before
 
 
-def _module(*, bias, width=5, outputs=1):
+def _module(*, bias, width=50, outputs=1):
+    torch.manual_seed(0)
     return torch.nn.Sequential(torch.nn.Linear(100, width), torch.nn.ReLU(), torch.nn.Linear(width, outputs, bias=bias))
 
 

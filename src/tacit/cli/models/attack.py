@@ -38,7 +38,12 @@ def attack(
         ),
     ] = None,
     reconstruct: Annotated[bool, typer.Option("--reconstruct", help="Read training points off the weights.")] = False,
+    margin: Annotated[
+        float | None,
+        typer.Option(help="The margin, where the attacker knows it. Default: the members' own, or what explains most."),
+    ] = None,
     points: Annotated[int, typer.Option(help="How many points of each label --reconstruct looks for.")] = 10,
+    steps: Annotated[int, typer.Option(help="Steps of that search.")] = 2000,
     black_box: Annotated[
         bool, typer.Option("--black-box", help="Ask an .onnx model for outputs alone, whatever is in it.")
     ] = False,
@@ -48,8 +53,9 @@ def attack(
     """Measure what a model tells about the rows it was trained on.
 
     Membership: rows at the margin of a homogeneous two-layer ReLU network were trained on; "covered" says whether that
-    is proved for these rows, expected, or neither. The span of the weights is tried beside it. Losses: a low loss says
-    "trained on"; further columns of the two tables are losses of models that did not see the row (LiRA, offline).
+    is proved for these rows, expected, or neither. The span of the weights is tried beside it, and where both tables
+    have labels a threshold on the loss. Losses: a low loss says "trained on"; further columns of the two tables are
+    losses of models that did not see the row (LiRA, offline).
     Reconstruction: training points from the weights alone.
 
     Example: tacit models attack model.pt --members visits.csv --nonmembers later.csv
@@ -62,12 +68,14 @@ def attack(
     if losses is not None:
         document, text = _attack_losses(*losses, seed=seed)
     elif model is not None and reconstruct:
-        document, text = _reconstruct(model, points=points, seed=seed)
+        document, text = _reconstruct(model, margin=margin, points=points, steps=steps, seed=seed)
     else:
         assert model is not None
         assert members is not None
         assert nonmembers is not None
-        document, text = _attack_rows(model, members, nonmembers, label=label, black_box=black_box, seed=seed)
+        document, text = _attack_rows(
+            model, members, nonmembers, label=label, margin=margin, black_box=black_box, seed=seed
+        )
     typer.echo(json.dumps(document, indent=1) if as_json else text)
 
 
@@ -128,10 +136,17 @@ def _attack_losses(inside: Path, outside: Path, *, seed: int | None) -> tuple[di
 
 
 def _attack_rows(
-    path: Path, members: Path, nonmembers: Path, *, label: str | None, black_box: bool, seed: int | None
+    path: Path,
+    members: Path,
+    nonmembers: Path,
+    *,
+    label: str | None,
+    margin: float | None,
+    black_box: bool,
+    seed: int | None,
 ) -> tuple[dict[str, Any], str]:
     from tacit.cli.models.points import read_features
-    from tacit.models.attack import attack_margin, attack_weights
+    from tacit.models.attack import KnownMargin, attack_losses, attack_margin, attack_weights
     from tacit.models.files import read_model
 
     found = read_model(path)
@@ -139,30 +154,51 @@ def _attack_rows(
     label = label or found.mechanism.get("label")
     features = found.mechanism.get("features")
     inside, labels = read_features(members, features=features, label=label)
-    outside, _ = read_features(nonmembers, features=features, label=label)
-    margin = attack_margin(ask, inside, outside, labels=labels)
+    outside, other_labels = read_features(nonmembers, features=features, label=label)
+    rule = None if margin is None else KnownMargin(margin=margin)
+    told = attack_margin(ask, inside, outside, rule=rule, labels=labels)
     # what is proved is about networks of one kind: a black box of another kind may well look like it
-    covered = str(margin.coverage) if network is not None or found.architecture else "not covered"
-    measures = _measures(margin.leak)
+    covered = str(told.coverage) if network is not None or found.architecture else "not covered"
+    measures = _measures(told.leak)
     document = {
         **measures,
-        "margin": margin.margin,
+        "margin": told.margin,
         "covered": covered,
         "members": len(inside),
         "nonmembers": len(outside),
         "guarantee": found.guarantee.to_json(),
-        "leak": margin.leak.to_json(),
+        "leak": told.leak.to_json(),
     }
     lines = [
         f"{found}.",
-        f"Margin {margin.margin:.6g}: {margin.leak}",
-        f"AUC {measures['auc']:.4f}, {margin.leak.roc and margin.leak.roc.at_0_1_percent}; theory: {covered}.",
+        f"Margin {told.margin:.6g}: {told.leak}",
+        f"AUC {measures['auc']:.4f}, {told.leak.roc and told.leak.roc.at_0_1_percent}; theory: {covered}.",
     ]
+    if labels is not None and other_labels is not None and min(len(inside), len(outside)) > 1:
+        classes = found.mechanism.get("classes")
+        inside_losses = _losses(ask(inside), labels, classes)
+        by_loss = attack_losses(inside_losses, _losses(ask(outside), other_labels, classes), rng=rng_of(seed))
+        document["losses"] = {**_measures(by_loss), "leak": by_loss.to_json()}
+        lines.append(f"Loss threshold: {by_loss}")
     if network is not None and min(len(inside), len(outside)) > 1:
         span = attack_weights(network, inside, outside, rng=rng_of(seed))
         document["weights"] = {**_measures(span), "leak": span.to_json()}
         lines.append(f"Span of the weights: {span}")
     return document, "\n".join(lines)
+
+
+def _losses(outputs: Any, labels: NDArray[Any], classes: list[str] | None) -> NDArray[np.float64]:  # noqa: ANN401
+    """Return the logistic loss of each row; the second class is +1."""
+    import numpy as np
+
+    from tacit.privacy.errors import InvalidInput
+
+    words = [str(label) for label in labels.tolist()]
+    known = sorted(set(words)) if classes is None else classes
+    if len(known) != 2 or not set(words) <= set(known):
+        raise InvalidInput(f"labels must be of two classes, here {', '.join(known[:4])}, got {words[0]!r} and others")
+    signs = np.where(np.array(words) == known[1], 1.0, -1.0)
+    return np.asarray(np.logaddexp(0.0, -signs * np.asarray(outputs, dtype=np.float64).reshape(len(signs))))
 
 
 def _model(path: Path, found: ModelRelease, *, black_box: bool) -> tuple[Callable[[NDArray[np.float64]], Any], Any]:
@@ -176,14 +212,16 @@ def _model(path: Path, found: ModelRelease, *, black_box: bool) -> tuple[Callabl
     return open_onnx(path), None
 
 
-def _reconstruct(path: Path, *, points: int, seed: int | None) -> tuple[dict[str, Any], str]:
+def _reconstruct(
+    path: Path, *, margin: float | None, points: int, steps: int, seed: int | None
+) -> tuple[dict[str, Any], str]:
     from tacit.models.attack import reconstruct_points
     from tacit.models.attack.univariate.reconstruction import reconstruct_univariate
     from tacit.models.files import read_model
 
     network = read_model(path).network
     if network.dimension == 1:
-        one = reconstruct_univariate(network)
+        one = reconstruct_univariate(network, margin=margin)
         document = {
             "points": one.points[:, None].tolist(),
             "labels": one.labels.tolist(),
@@ -198,7 +236,6 @@ def _reconstruct(path: Path, *, points: int, seed: int | None) -> tuple[dict[str
         return document, f"{one}\n" + "\n".join(
             f"{x:.9g} ({y:+d})" for x, y in zip(one.points, one.labels, strict=True)
         )
-    steps = 2000
     with show_progress("steps") as report:
         many = reconstruct_points(
             network, points=points, steps=steps, rng=rng_of(seed), report=lambda step: report(step, steps)
