@@ -130,12 +130,13 @@ def kkt(network: TwoLayerReLU, X: ArrayLike, y: ArrayLike, *, tolerance: float =
         raise InvalidInput(f"tolerance must be at least 0 and below 1, got {tolerance}")
     if network.squared_norm == 0:
         raise InvalidInput("the network is zero: it has no direction to certify")
+    margins = signs * network(rows)
     problem = stationarity_of(network, rows, signs, tolerance=tolerance)
     unknowns = solve(problem)
     return Certificate(
         residual=problem.residual(unknowns),
         multipliers=unknowns[: len(rows)],
-        margins=signs * network(rows),
+        margins=margins,
         kinks=len(problem.kink_points),
         tolerance=tolerance,
     )

@@ -51,7 +51,10 @@ def signs_of(y: ArrayLike, *, rows: int) -> NDArray[np.float64]:
         raise InvalidInput(f"y must hold one label for each of {rows} rows of X, got shape {labels.shape}")
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
         raise InvalidInput("y must not hold NaN or infinite labels: drop those rows")
-    values, codes = np.unique(labels, return_inverse=True)
+    try:
+        values, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise InvalidInput("y must hold labels that can be compared, all of one kind: fill missing ones") from None
     if len(values) == 1 and labels.dtype.kind in "iuf" and abs(float(values[0])) == 1:
         return labels.astype(np.float64)
     if len(values) != 2:

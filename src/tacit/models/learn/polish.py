@@ -16,6 +16,7 @@ Matrix = NDArray[np.float64]
 Patterns = NDArray[np.bool_]
 
 _GONE = 1e-7  # a neuron of this share of the largest |u| is none
+_LIGHT = 1e-3  # neurons that carry this share of the norm together are left out
 _MOST_ROUNDS = 50
 
 
@@ -50,8 +51,9 @@ def polish_network(network: TwoLayerReLU, rows: Matrix, signs: Matrix) -> TwoLay
     """
     points = np.column_stack([rows, np.ones(len(rows))])
     basis = np.linalg.qr(points.T)[0]
-    inside = points @ basis
-    on, side = _patterns_of(network, rows)
+    scale = np.linalg.norm(points, axis=1).max()
+    inside = points @ basis / scale
+    on, side = _patterns_of(network, rows, signs)
     for _ in range(_MOST_ROUNDS):
         neurons, multipliers, walls = _least(inside, signs, on, side)
         crossed = _crossings(neurons, multipliers, walls, signs, on, side)
@@ -59,17 +61,29 @@ def polish_network(network: TwoLayerReLU, rows: Matrix, signs: Matrix) -> TwoLay
         if not len(crossed[0]):
             break
         on, side = _distinct(np.vstack([on[kept], crossed[0]]), np.concatenate([side[kept], crossed[1]]))
-    size = np.sqrt(np.linalg.norm(neurons[kept], axis=1))
-    made = neurons[kept] @ basis.T / size[:, None]
+    neurons = neurons[kept] / scale
+    size = np.sqrt(np.linalg.norm(neurons, axis=1))
+    made = neurons @ basis.T / size[:, None]
     polished = TwoLayerReLU(weights=made[:, :-1], biases=made[:, -1], outputs=side[kept] * size)
     return polished.scaled(1 / float((signs * polished(rows)).min()))
 
 
-def _patterns_of(network: TwoLayerReLU, rows: Matrix) -> tuple[Patterns, Matrix]:
-    """Return the distinct patterns of neurons that some point activates, with their signs."""
-    on = (network.preactivations(rows) > 0).T
-    used = on.any(axis=1) & (network.outputs != 0)
-    return _distinct(on[used], np.sign(network.outputs[used]))
+def _patterns_of(network: TwoLayerReLU, rows: Matrix, signs: Matrix) -> tuple[Patterns, Matrix]:
+    """Return the distinct patterns and signs of the neurons that carry all but a thousandth of the norm.
+
+    Where these alone do not separate the points, of all neurons.
+    """
+    reach = network.preactivations(rows)
+    mass = np.abs(network.outputs) * np.hypot(np.linalg.norm(network.weights, axis=1), network.biases)
+    mass[~(reach > 0).any(axis=0)] = 0  # no point activates it
+    order = np.argsort(mass)
+    light = order[np.cumsum(mass[order]) <= _LIGHT * mass.sum()]
+    used = mass > 0
+    heavy = used.copy()
+    heavy[light] = False
+    if (signs * (np.maximum(reach[:, heavy], 0) @ network.outputs[heavy])).min() > 0:
+        used = heavy
+    return _distinct(reach[:, used].T > 0, np.sign(network.outputs[used]))
 
 
 def _distinct(on: Patterns, side: Matrix) -> tuple[Patterns, Matrix]:

@@ -79,40 +79,43 @@ def stationarity_of(network: TwoLayerReLU, rows: Matrix, signs: Matrix, *, toler
     """
     points = np.column_stack([rows, np.ones(len(rows))])
     neurons = np.column_stack([network.weights, network.biases])
-    outputs = network.outputs
     basis = np.linalg.qr(points.T)[0]
     inside, coordinates = points @ basis, neurons @ basis
-    norm = np.sqrt(network.squared_norm)
+    norm = float(np.sqrt(network.squared_norm))
     reach = points @ neurons.T
     lengths = np.linalg.norm(points, axis=1)[:, None] * np.linalg.norm(neurons, axis=1)
-    kink = (np.abs(reach) <= tolerance * lengths) & (outputs != 0)
+    kink = (np.abs(reach) <= tolerance * lengths) & (network.outputs != 0)
     on = signs[:, None] * ((reach > 0) & ~kink)
-    columns = (outputs * on).T[:, None, :] * inside.T  # neuron x coordinate x point
-    kinked = kink.any(axis=0)
-    smooth = _reduced(
-        np.vstack([(signs[:, None] * np.maximum(reach, 0)).T, columns[~kinked].reshape(-1, len(rows))]),
-        np.concatenate([outputs, coordinates[~kinked].ravel()]),
+    columns = (network.outputs * on).T[:, None, :] * inside.T  # neuron x coordinate x point
+    kinked = np.flatnonzero(kink.any(axis=0))
+    smooth = np.flatnonzero(~kink.any(axis=0))
+    reduced = _reduced(
+        np.vstack([(signs[:, None] * np.maximum(reach, 0)).T, columns[smooth].reshape(-1, len(rows))]),
+        np.concatenate([network.outputs, coordinates[smooth].ravel()]),
     )
-    blocks = [[sparse.csr_array(smooth[:, :-1]), None]]
-    where = np.flatnonzero(kinked)
-    of_neuron, of_point = np.nonzero(kink[:, where].T)
-    if len(where):
-        free = (outputs[where[of_neuron]] * signs[of_point])[:, None] * inside[of_point]
-        r = inside.shape[1]
-        at = (of_neuron[:, None] * r + np.arange(r)).ravel(), np.repeat(np.arange(len(of_neuron)), r)
-        shape = (len(where) * r, len(of_neuron))
-        blocks.append(
-            [sparse.csr_array(columns[where].reshape(-1, len(rows))), sparse.csr_array((free.ravel(), at), shape=shape)]
-        )
-    target = np.concatenate([smooth[:, -1], coordinates[where].ravel()])
-    matrix = sparse.block_array(blocks, format="csr") if len(where) else blocks[0][0]
+    of_neuron, of_point = np.nonzero(kink[:, kinked].T)
+    slopes = (network.outputs[kinked[of_neuron]] * signs[of_point])[:, None] * inside[of_point]
+    left = np.vstack([reduced[:, :-1], columns[kinked].reshape(-1, len(rows))])
+    right = _placed(slopes, of_neuron, above=len(reduced), neurons=len(kinked))
     return Stationarity(
-        matrix=sparse.csr_array(matrix / norm),
-        target=target / norm,
+        matrix=sparse.csr_array(sparse.hstack([sparse.csr_array(left), right]) / norm),
+        target=np.concatenate([reduced[:, -1], coordinates[kinked].ravel()]) / norm,
         outside=float(np.linalg.norm(neurons - coordinates @ basis.T)) / norm,
         kink_points=of_point.astype(np.int64),
         points=len(rows),
     )
+
+
+def _reduced(matrix: Matrix, target: Matrix) -> Matrix:
+    return np.asarray(np.linalg.qr(np.column_stack([matrix, target]), mode="r"))
+
+
+def _placed(slopes: Matrix, of_neuron: NDArray[np.int64], *, above: int, neurons: int) -> sparse.csr_array:
+    """Return a column a kink, in the rows of its neuron, below those that no kink touches."""
+    kinks, rank = slopes.shape
+    rows = above + (of_neuron[:, None] * rank + np.arange(rank)).ravel()
+    where = rows, np.repeat(np.arange(kinks), rank)
+    return sparse.csr_array((slopes.ravel(), where), shape=(above + neurons * rank, kinks))
 
 
 def solve(problem: Stationarity) -> Matrix:
@@ -138,37 +141,37 @@ def solve(problem: Stationarity) -> Matrix:
     return min(found, refined, key=problem.residual)
 
 
-def _reduced(matrix: Matrix, target: Matrix) -> Matrix:
-    return np.asarray(np.linalg.qr(np.column_stack([matrix, target]), mode="r"))
-
-
 def _feasible(problem: Stationarity, unknowns: Matrix) -> Matrix:
+    """Clip to the bounds, and give a point that no neuron sees the least multiplier that its kinks allow."""
     l = np.maximum(unknowns[: problem.points], 0)  # noqa: E741
-    return np.concatenate([l, np.clip(unknowns[problem.points :], 0, l[problem.kink_points])])
+    z = np.clip(unknowns[problem.points :], 0, l[problem.kink_points])
+    needed = np.zeros(problem.points)
+    np.maximum.at(needed, problem.kink_points, z)
+    unseen = abs(problem.matrix[:, : problem.points]).max(axis=0).toarray().ravel() == 0
+    return np.concatenate([np.where(unseen, needed, l), z])
 
 
 def _cone_program(problem: Stationarity) -> Matrix:
+    """Minimise t subject to |target - matrix (l, z)| <= t and the bounds, over (l, z, t)."""
     clarabel = load_extra("clarabel")
     n, k = problem.points, len(problem.kink_points)
-    scale = 1 / max(float(np.abs(problem.matrix).max()), 1e-300)  # multipliers of order 1 suit the solver
-    lower = sparse.hstack([sparse.eye_array(n + k), sparse.csr_array((n + k, 1))])
+    scale = 1 / float(abs(problem.matrix).max())  # multipliers of order 1 suit the solver
     picks = sparse.csr_array((np.ones(k), (np.arange(k), problem.kink_points)), shape=(k, n))
-    upper = sparse.hstack([picks, -sparse.eye_array(k), sparse.csr_array((k, 1))])
+    lower = sparse.eye_array(n + k, n + k + 1)
+    upper = sparse.hstack([picks, -sparse.eye_array(k, k + 1)])
     last = sparse.csr_array(([1.0], ([0], [n + k])), shape=(1, n + k + 1))
-    gap = sparse.hstack([-scale * problem.matrix, sparse.csr_array((problem.matrix.shape[0], 1))])
-    rows = -sparse.vstack([lower, upper, last, gap], format="csc")
+    gap = sparse.hstack([-scale * problem.matrix, sparse.csr_array((len(problem.target), 1))])
+    rows = sparse.csc_matrix(-sparse.vstack([lower, upper, last, gap]))
     right = np.concatenate([np.zeros(n + 2 * k + 1), problem.target])
     cones = [clarabel.NonnegativeConeT(n + 2 * k), clarabel.SecondOrderConeT(1 + len(problem.target))]
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = 1e-10
-    cost = np.zeros(n + k + 1)
-    cost[-1] = 1.0
-    nothing = sparse.csc_array((n + k + 1, n + k + 1))
-    answer = clarabel.DefaultSolver(
-        sparse.csc_matrix(nothing), cost, sparse.csc_matrix(rows), right, cones, settings
-    ).solve()
-    return np.asarray(answer.x)[: n + k] * scale
+    cost = np.concatenate([np.zeros(n + k), [1.0]])
+    nothing = sparse.csc_matrix((n + k + 1, n + k + 1))
+    answer = clarabel.DefaultSolver(nothing, cost, rows, right, cones, settings).solve()
+    found = np.nan_to_num(np.asarray(answer.x, dtype=np.float64)[: n + k])
+    return np.asarray(scale * found)  # whatever it is, its residual is an upper bound on the least one
 
 
 def _refined(problem: Stationarity, found: Matrix) -> Matrix:
