@@ -120,6 +120,7 @@ def test_a_plan_promises_the_sum_of_its_parts():
     assert promise.loss.epsilon_at(1e-5) <= 7.5
     assert any("class list" in said for said in promise.assumptions)
     assert any("two rows or more" in said for said in promise.assumptions), "a refusal would tell"
+    assert not any(said.startswith("features") for said in promise.assumptions), "features are what is protected"
 
 
 def test_the_ledger_is_charged_before_and_refuses(tmp_path):
@@ -151,7 +152,7 @@ def _broken(**columns):
     ("table", "plan", "said"),
     [
         (_table(), _rows_plan(selection=PrivateSelection(epsilon=1.0, keep=7)), "keep must be at most"),
-        (_broken(flat=pa.array([1.0] * 600)), _rows_plan(), "'flat' have one value in all rows"),
+        (_broken(flat=pa.array([1.0] * 600)), _rows_plan(), "feature 'flat' must vary, got one value in all rows"),
         (
             _broken(hole=pa.array([None] + [1.0, 2.0] * 299 + [1.0])),
             _rows_plan(),

@@ -54,6 +54,8 @@ class ReleasedRows:
         values = np.asarray(raw, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] != len(self.names):
             raise InvalidInput(f"raw rows must have the {len(self.names)} released features, got shape {values.shape}")
+        if not np.isfinite(values).all():
+            raise InvalidInput("raw rows must be finite, got missing, NaN or infinite values; leave those rows out")
         if self.lower is not None and self.upper is not None:
             values = np.clip(values, self.lower, self.upper)
         return np.asarray(values / self.noise)

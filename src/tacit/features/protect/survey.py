@@ -149,6 +149,9 @@ class FeatureTable:
             check_present(name, table.columns, argument="features")
         if label in wanted:
             raise InvalidInput(f"features must not hold the label column {label!r}: it would leave unprotected")
+        if len(set(wanted)) < len(wanted):
+            twice = next(name for name in wanted if wanted.count(name) > 1)
+            raise InvalidInput(f"features must name each column once, got {twice!r} twice")
         if not wanted:
             raise InvalidInput("features must name at least one column beside the label")
         numeric_matrix(table.select(*wanted).limit(0).to_pyarrow(), columns=wanted)
@@ -222,8 +225,8 @@ class FeatureTable:
         for line, name in zip(values, names, strict=True):
             line[:] = numeric_matrix(rows.select([name]), columns=[name])[:, 0]
         least, most = values.min(axis=1), values.max(axis=1)  # NaN if one is
-        for name, ends in zip(names, least + most, strict=True):
-            if not np.isfinite(ends):
+        for name, finite in zip(names, np.isfinite(least) & np.isfinite(most), strict=True):
+            if not finite:
                 raise InvalidInput(
                     f"feature {name!r} has missing, NaN or infinite values; drop or impute those rows first"
                 )
@@ -237,10 +240,8 @@ class FeatureTable:
             raise InvalidInput(f"class {rare!r} has {has} row{'s' * (has != 1)}; each class needs at least two")
         constant = [self.features[j] for j in np.flatnonzero(found.least == found.most)]
         if constant:
-            more = f" and {len(constant) - 3} more" if len(constant) > 3 else ""
-            raise InvalidInput(
-                f"features {', '.join(map(repr, constant[:3]))}{more} have one value in all rows; leave them out"
-            )
+            more = f" and {len(constant) - 1} other features" if len(constant) > 1 else ""
+            raise InvalidInput(f"feature {constant[0]!r}{more} must vary, got one value in all rows; leave it out")
         outside = np.flatnonzero((found.least >= np.asarray(box.upper)) | (found.most <= np.asarray(box.lower)))
         if len(outside):
             j = int(outside[0])

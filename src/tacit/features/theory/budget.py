@@ -59,6 +59,7 @@ def split_budget(
     classes: int = 2,
     released_rows: bool,
     label_epsilon: float | None = None,
+    public_class_rows: bool = False,
 ) -> BudgetSplit:
     """Divide an epsilon so that a reference problem is classified best.
 
@@ -78,6 +79,8 @@ def split_budget(
         Whether rows leave, with their labels, or class totals.
     label_epsilon
         The labels' part, if it is fixed already.
+    public_class_rows
+        Whether class sizes cost nothing.
 
     Examples
     --------
@@ -91,10 +94,10 @@ def split_budget(
     check_delta(delta, zero=False)
     m, p = check_count(keep, name="keep"), check_count(features, name="features")
     n = max(2, check_count(rows, name="rows") // check_count(classes, name="classes", least=2))
-    fixed = None if label_epsilon is None else exact(check_epsilon(label_epsilon))
+    fixed = None if label_epsilon is None else exact(check_epsilon(label_epsilon, name="label_epsilon"))
     if fixed is not None and fixed >= whole:
         raise InvalidInput(f"label_epsilon must be less than epsilon, {epsilon!r}, got {label_epsilon!r}")
-    sizes = whole / 20 if m < p else Fraction(0)
+    sizes = whole / 20 if m < p and not public_class_rows else Fraction(0)
     splits = [
         BudgetSplit(
             class_rows=float(sizes),
