@@ -130,7 +130,7 @@ class Trainer:
         """Return P(class | x) of training rows, or of the test rows."""
         padded = self.padded_test if rows is None else self.padded
         which = torch.arange(len(padded)) if rows is None else torch.from_numpy(rows)
-        return self.read(self.network, padded, which.to(self.device)).softmax(dim=1).double().cpu().numpy()
+        return self.read(self.network, padded, which.to(self.device)).double().softmax(dim=1).cpu().numpy()
 
     def accuracy(self, network: nn.Module | None = None) -> float:
         """Return the share of test images told right."""
