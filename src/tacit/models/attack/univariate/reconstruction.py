@@ -21,6 +21,9 @@ Floats = NDArray[np.float64]
 
 _NEEDED = 0.5  # without the point, the residual at least doubles
 _FLOOR = 1e-9  # residuals below are rounding
+_KINK = 1e-5  # a free derivative explains much: only where a point is at the breakpoint
+_TOLERANCES = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+_COARSE = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)  # for trained networks, whose neurons have not quite met
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -46,6 +49,8 @@ class Reconstruction:
     flats
         Intervals on which the network is constant on the margin: any points in it with the same total of l and of l x
         satisfy the same conditions, so none inside it can be told.
+    tolerance
+        What counted as equal; above 1e-4 nothing is trusted, for off the margin other points fit.
     limit
         The largest residual that is trusted.
 
@@ -72,6 +77,7 @@ class Reconstruction:
     residual: float
     ties: int
     flats: Floats
+    tolerance: float
     limit: float
 
     @property
@@ -82,6 +88,8 @@ class Reconstruction:
             found.append(
                 f"the residual is above {self.limit:g}, so the network is not near a KKT point of these points"
             )
+        if self.tolerance > _TOLERANCES[-1]:
+            found.append(f"points as far as {self.tolerance:g} from the margin were taken to be on it")
         if len(self.other_margins):
             found.append(
                 f"other points at {len(self.other_margins)} other margin(s) explain the weights too: give the margin"
@@ -112,7 +120,7 @@ class Reconstruction:
 
 
 def reconstruct_univariate(
-    network: TwoLayerReLU, *, margin: float | None = None, tolerance: float = 1e-8, limit: float = 1e-6
+    network: TwoLayerReLU, *, margin: float | None = None, tolerance: float | None = None, limit: float = 1e-5
 ) -> Reconstruction:
     """Reconstruct the training points on the margin from the weights of a network of one feature.
 
@@ -127,7 +135,9 @@ def reconstruct_univariate(
     margin
         m; without it, the level whose points explain the weights best is taken.
     tolerance
-        What counts as equal: directions of neurons, breakpoints, values on the margin, each relative.
+        What counts as equal: directions of neurons, breakpoints, values on the margin, each relative. Without it: 1e-8
+        if the margin is not given, else of 1e-8, ..., 1e-4 the one whose result is trusted and has the fewest points,
+        else of these and larger ones, up to 3e-2, the one of least residual.
     limit
         The largest relative stationarity residual at which the result is trusted.
 
@@ -148,6 +158,18 @@ def reconstruct_univariate(
     tacit.privacy.errors.InvalidInput: network must have one feature, got 2: its margin is then a surface, not a set of
     points
     """
+    if tolerance is not None or margin is None:
+        smallest = _TOLERANCES[0] if tolerance is None else tolerance
+        return _reconstruct(network, margin=margin, tolerance=smallest, limit=limit)
+    tried = [_reconstruct(network, margin=margin, tolerance=each, limit=limit) for each in _TOLERANCES]
+    trusted = [found for found in tried if found.trusted]
+    if trusted:
+        return min(trusted, key=lambda found: len(found.points))
+    tried += [_reconstruct(network, margin=margin, tolerance=each, limit=limit) for each in _COARSE]
+    return min(tried, key=lambda found: (not len(found.points), found.residual))
+
+
+def _reconstruct(network: TwoLayerReLU, *, margin: float | None, tolerance: float, limit: float) -> Reconstruction:
     merged = merge_neurons(network, tolerance=tolerance)
     function = to_piecewise_linear(merged, tolerance=tolerance)
     levels = find_levels(merged, function, tolerance=tolerance) if margin is None else np.array([float(margin)])
@@ -155,18 +177,22 @@ def reconstruct_univariate(
     on = find_margin(function, margin=level, tolerance=tolerance)
     every = explain_weights(merged, on.points, on.labels, kink=tolerance)
     needed = 1 - (every.residual + _FLOOR) / (every.without + _FLOOR) >= _NEEDED
-    last = explain_weights(merged, on.points[needed], on.labels[needed], kink=tolerance)
+    points, labels = on.points[needed], on.labels[needed]
+    # merging leaves fewer equations: what counts is how well all neurons are explained
+    fine = merge_neurons(network, tolerance=min(tolerance, _TOLERANCES[0]))
+    last = explain_weights(fine, points, labels, kink=min(tolerance, _KINK))
     return Reconstruction(
         candidates=build_candidates(function, margin=level, tolerance=tolerance),
-        points=on.points[needed],
-        labels=on.labels[needed],
+        points=points,
+        labels=labels,
         multipliers=last.multipliers,
-        confidence=1 - (last.residual + _FLOOR) / (every.without[needed] + _FLOOR),
+        confidence=1 - np.minimum((last.residual + _FLOOR) / (last.without + _FLOOR), 1.0),
         margin=level,
         other_margins=levels[1:],
         residual=last.residual,
         ties=int((~needed).sum()),
         flats=on.flats,
+        tolerance=tolerance,
         limit=limit,
     )
 
