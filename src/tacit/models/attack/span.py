@@ -75,11 +75,14 @@ def find_span(network: TwoLayerReLU, *, rank: int | None = None) -> WeightSpan:
     network
         The network; more neurons than training points tell more.
     rank
-        How many directions to keep; without it, up to the largest ratio of successive singular values.
+        How many directions to keep; without it, the fewest after which the rest looks like Gaussian noise: its
+        largest singular value within a tenth of sigma (sqrt(width) + sqrt(left over dimensions)), sigma^2 its mean
+        square. That is the number of training points, where the activations tell them all apart.
 
     References
     ----------
-    Equations (8) and (9) of paper 004; that the span tells members is ours (docs/models_margin.md).
+    Equations (8) and (9) of paper 004; that the span tells members is ours (docs/models_margin.md). Marchenko and
+    Pastur (1967) for the edge of the noise.
 
     Examples
     --------
@@ -94,11 +97,21 @@ def find_span(network: TwoLayerReLU, *, rank: int | None = None) -> WeightSpan:
     if not values[0] > 0:
         raise InvalidInput("the network's hidden weights are all zero: they span nothing")
     if rank is None:
-        floor = np.maximum(values, np.finfo(np.float64).eps * values[0])  # below this rounding decides
-        rank = 1 if len(values) < 2 else int(np.argmax(floor[:-1] / floor[1:])) + 1
+        rank = _rank_above_noise(values, width=network.width, dimension=network.dimension + 1)
     if not 1 <= rank <= len(values):
         raise InvalidInput(f"rank must be from 1 to {len(values)}, as many as neurons and features allow, got {rank}")
     return WeightSpan(basis=directions[:rank], singular_values=values)
+
+
+def _rank_above_noise(values: Vector, *, width: int, dimension: int) -> int:
+    rounding = width * np.finfo(np.float64).eps * values[0]
+    for rank in range(1, len(values)):
+        left = dimension - rank
+        sigma = np.sqrt(np.square(values[rank:]).sum() / (width * left))
+        edge = 1.1 * sigma * (np.sqrt(width) + np.sqrt(left))  # where the spectrum of noise ends (Marchenko, Pastur)
+        if values[rank] <= max(edge, rounding):
+            return rank
+    return len(values)
 
 
 def attack_weights(
