@@ -6,7 +6,7 @@ median of |Phi| / m of training and fresh points. Then, over all draws together,
 margin), by nearness | |Phi| / m - 1 |, by the loss (the label is known too), and the first two against the linear
 interpolator of least squares. Draws that no network separated within the steps are counted apart.
 
-    python -m benchmarks.published.models_figure1             # width 1,000, 20 draws: five minutes on two cores
+    python -m benchmarks.published.models_figure1             # width 1,000, 20 draws: under five minutes on two cores that are free
     python -m benchmarks.published.models_figure1 --quick     # a few small networks
     python benchmarks/published/models_figure1.py --device cuda --full --out DIR    # the paper's size, on one GPU
     python -m benchmarks.published.models_figure1 --draw      # SVG and tables from the JSON files, no training
@@ -91,7 +91,7 @@ def on_sphere(rng: np.random.Generator, count: int, dimension: int) -> Matrix:
 
 def run_dimension(plan: Plan, dimension: int, *, device: str) -> dict[str, Any]:
     """Train the networks of all draws at once and look at their outputs; draws depend on the dimension alone."""
-    begun = time.perf_counter()
+    begun, begun_cpu = time.perf_counter(), time.process_time()
     rngs = [np.random.default_rng([plan.seed, dimension, draw]) for draw in range(plan.draws)]
     points = np.stack([on_sphere(rng, plan.points, dimension) for rng in rngs])
     signs = np.stack([rng.choice([-1.0, 1.0], size=plan.points) for rng in rngs])
@@ -123,7 +123,8 @@ def run_dimension(plan: Plan, dimension: int, *, device: str) -> dict[str, Any]:
         result["attacks"] = attacks(inside, outside, fresh_signs[kept])
         linear = [linear_outputs(p, y, x) for p, y, x, k in zip(points, signs, fresh, kept, strict=True) if k]
         result["attacks"] |= linear_attacks(*(np.stack(part) for part in zip(*linear, strict=True)))
-    return result | {"seconds": time.perf_counter() - begun}
+    taken = {"seconds": time.perf_counter() - begun, "cpu_seconds": time.process_time() - begun_cpu}
+    return result | taken
 
 
 def starts(
@@ -304,10 +305,11 @@ def separated(document: dict[str, Any]) -> list[dict[str, Any]]:
 def table(document: dict[str, Any]) -> str:
     """Return the panels and the attacks as Markdown."""
     plan, machine = document["plan"], document["machine"]
-    seconds = sum(point["seconds"] for point in document["points"].values())
+    seconds, cpu = (sum(p[key] for p in document["points"].values()) for key in ("seconds", "cpu_seconds"))
     lines = [
         f"Measured {document['date']}: width {plan['width']:,}, {plan['draws']} draws, {plan['tests']:,} fresh points, "
-        f"{machine['device']}, {seconds:.0f} s in all. Standard errors over draws in brackets.",
+        f"{machine['device']}, {seconds:.0f} s in all, {cpu:.0f} s of them on the processor for this run (the machine "
+        "may be shared). Standard errors over draws in brackets.",
         "",
         "| d | separated | on the margin (1%) | fresh under the margin | fresh, median of the size / m |",
         "| ---: | ---: | ---: | ---: | ---: |",
