@@ -6,7 +6,7 @@ median of |Phi| / m of training and fresh points. Then, over all draws together,
 margin), by nearness | |Phi| / m - 1 |, by the loss (the label is known too), and the first two against the linear
 interpolator of least squares. Draws that no network separated within the steps are counted apart.
 
-    python -m benchmarks.published.models_figure1             # width 1,000, 20 draws: under five minutes on two cores that are free
+    python -m benchmarks.published.models_figure1             # width 1,000, 20 draws: five minutes on two free cores
     python -m benchmarks.published.models_figure1 --quick     # a few small networks
     python benchmarks/published/models_figure1.py --device cuda --full --out DIR    # the paper's size, on one GPU
     python -m benchmarks.published.models_figure1 --draw      # SVG and tables from the JSON files, no training
@@ -305,11 +305,11 @@ def separated(document: dict[str, Any]) -> list[dict[str, Any]]:
 def table(document: dict[str, Any]) -> str:
     """Return the panels and the attacks as Markdown."""
     plan, machine = document["plan"], document["machine"]
-    seconds, cpu = (sum(p[key] for p in document["points"].values()) for key in ("seconds", "cpu_seconds"))
+    seconds, cpu = (sum(p.get(key, 0.0) for p in document["points"].values()) for key in ("seconds", "cpu_seconds"))
     lines = [
         f"Measured {document['date']}: width {plan['width']:,}, {plan['draws']} draws, {plan['tests']:,} fresh points, "
-        f"{machine['device']}, {seconds:.0f} s in all, {cpu:.0f} s of them on the processor for this run (the machine "
-        "may be shared). Standard errors over draws in brackets.",
+        f"{machine['device']}, {seconds:.0f} s in all, {cpu:.0f} s of processor time (the machine may be shared). "
+        "Standard errors over draws in brackets.",
         "",
         "| d | separated | on the margin (1%) | fresh under the margin | fresh, median of the size / m |",
         "| ---: | ---: | ---: | ---: | ---: |",
