@@ -132,7 +132,7 @@ def test_equal_points_count_once():
 
 def test_points_of_one_label():
     assert fit_least_norm([0.5, 1.0], [1, 1]).gap < 1e-9
-    assert fit_least_norm([0.5, 1.0], [0, 0]).network([[0.5]])[0] == pytest.approx(-1)
+    assert fit_least_norm([0.5, 1.0], [-1, -1]).network([[0.5]])[0] == pytest.approx(-1)
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_points_of_one_label():
         ([1.0, np.nan], [1, -1], "one finite number a point"),
         ([], [], "one finite number a point"),
         ([1.0, 2.0], [1], "one label for each"),
-        ([1.0, 2.0, 3.0], [0, 1, 2], "two values"),
+        ([1.0, 2.0, 3.0], [0, 1, 2], "two values, got 3"),
     ],
 )
 def test_bad_input(x, y, message):

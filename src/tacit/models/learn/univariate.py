@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from tacit.models.learn.labels import signs_of
 from tacit.models.learn.univariate_refinement import Refined, lift, refine
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
@@ -101,13 +102,7 @@ def _check_points(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats, NDArray[n
         values = values[:, 0]
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
         raise InvalidInput(f"x must be one finite number a point, got shape {values.shape}: choose one feature")
-    labels = np.asarray(y)
-    if labels.shape != values.shape:
-        raise InvalidInput(f"y must have one label for each of the {len(values)} points, got shape {labels.shape}")
-    classes = np.unique(labels)
-    if len(classes) > 2 or (len(classes) == 1 and classes[0] not in (-1, 0, 1)):
-        raise InvalidInput(f"y must have two values, got {classes[:5].tolist()}")
-    signs = np.where(labels == classes[-1], 1.0, -1.0) if len(classes) == 2 else np.where(labels == 1, 1.0, -1.0)
+    signs = signs_of(y, rows=len(values))
     points, first, place = np.unique(values, return_index=True, return_inverse=True)
     clash = signs != signs[first][place]
     if clash.any():
