@@ -5,7 +5,7 @@
 
 For each distribution and dimension, networks are trained to the margin from independent draws, each attacked with its
 20 training points and 1,000 fresh ones; the scores of all networks of a cell are pooled. Results go to
-``results/models_membership_margin.json``, tables from it into ``docs/models_margin.md``.
+``results/models_membership_margin.json`` and ``.svg``, tables from it into ``docs/models_margin.md``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+import matplotlib as mpl
 import numpy as np
+from matplotlib import pyplot as plt
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
@@ -302,6 +304,26 @@ def _reconstruction_table(found: list[dict[str, Any]]) -> str:
     return "\n".join(lines) + "\n"
 
 
+def draw(document: dict[str, Any], path: Path) -> None:
+    """Draw the true-positive rate at 0.1% false positives against the dimension, a panel a distribution."""
+    mpl.rcParams["svg.hashsalt"] = "tacit"
+    names = list(dict.fromkeys(cell["source"] for cell in document["cells"].values()))
+    figure, axes = plt.subplots(1, len(names), figsize=(4 * len(names), 4.5), sharey=True, layout="constrained")
+    for axis, name in zip(np.atleast_1d(axes), names, strict=True):
+        cells = [cell for cell in document["cells"].values() if cell["source"] == name]
+        for (key, words), style in zip(
+            ATTACKS.items(), ("-o", "--o", "-s", ":^", "-v", "-x", ":+", "--x"), strict=True
+        ):
+            rates = [cell["attacks"][key]["tpr"] for cell in cells]
+            axis.plot([cell["dimension"] for cell in cells], rates, style, label=words, markersize=4)
+        axis.set(title=name, xscale="log", xlabel="dimension")
+        axis.grid(alpha=0.3)
+    np.atleast_1d(axes)[0].set_ylabel("TPR at 0.1% FPR")
+    figure.legend(*np.atleast_1d(axes)[0].get_legend_handles_labels(), loc="outside lower center", ncols=4, fontsize=8)
+    figure.savefig(path, metadata={"Date": None})
+    plt.close(figure)
+
+
 def _ranged(value: float, interval: Sequence[float]) -> str:
     return f"{value:.3f} ({interval[0]:.2f} to {interval[1]:.2f})"
 
@@ -344,6 +366,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if name not in document["reconstruction"]:
             document["reconstruction"][name] = measure_reconstruction(name, size=size)
             _save(options.out, document)
+    draw(document, options.out.with_suffix(".svg"))
     if not options.quick and options.out == RESULTS:
         write_page(document, PAGE)
     seconds = sum(part["seconds"] for kind in ("cells", "proofs", "reconstruction") for part in document[kind].values())

@@ -157,6 +157,7 @@ def any_model(rows):
         ),
         (lambda: attack_margin(lambda X: [1.0], np.eye(2), 2 * np.eye(2)), "one output a row, got 1 for 2 members"),
         (lambda: attack_margin(any_model, np.eye(3), 2 * np.eye(3), labels=[0, 1, 2]), "y must hold two values, got 3"),
+        (lambda: attack_margin(lambda X: 0 * X[:, 0], np.eye(2), 2 * np.eye(2)), "the network has no margin on them"),
         (lambda: attack_margin(any_model, [[math.inf]], [[1.0]]), "members must hold finite numbers"),
         (lambda: attack_margin(any_model, [["a"]], [[1.0]]), "members must be a table of numbers"),
         (lambda: attack_margin(any_model, [1.0], [[1.0]]), "members must have a row a point"),

@@ -141,6 +141,8 @@ def attack_margin(
     member_outputs = _ask(model, inside, "members")
     nonmember_outputs = _ask(model, outside, "nonmembers")
     margin = float(np.abs(member_outputs).min())
+    if margin == 0:
+        raise InvalidInput("members must have outputs other than 0: the network has no margin on them")
     chosen = KnownMargin(margin=margin) if rule is None else rule
     return MarginLeak(
         leak=attack_outputs(member_outputs, nonmember_outputs, rule=chosen, threshold=threshold, level=level),

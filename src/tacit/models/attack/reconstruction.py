@@ -146,21 +146,15 @@ def reconstruct_points(
     >>> found.points[0].round() + 0.0, found.residual < 0.05  # one training point: x = w/b
     (array([2., 0.]), True)
     """
-    count, first_starts = check_count(points, name="points"), check_count(starts, name="starts")
-    check_count(steps, name="steps")
-    for name, value in (("scale", scale), ("radius", radius if radius is not None else 1.0)):
-        if not 0 < value < np.inf:
-            raise InvalidInput(f"{name} must be > 0 and finite, got {value}")
-    if not margin_weight >= 0:
-        raise InvalidInput(f"margin_weight must be >= 0, got {margin_weight}")
-    if network.squared_norm == 0:
-        raise InvalidInput("the network is zero: its weights tell nothing")
+    for name, value in (("points", points), ("starts", starts), ("steps", steps)):
+        check_count(value, name=name)
+    _check_search(network, scale=scale, radius=radius, margin_weight=margin_weight)
     load_extra("torch")
     from tacit.models.attack.stationary_search import StationarySearch
 
-    signs = np.repeat([1.0, -1.0], count)
+    signs = np.repeat([1.0, -1.0], points)
     search = StationarySearch(network, signs, scale=scale, radius=radius, margin_weight=margin_weight)
-    found = search.run(starts=first_starts, steps=steps, rng=rng, report=report)
+    found = search.run(starts=starts, steps=steps, rng=rng, report=report)
     best = int(np.argmin(found.residuals**2 + margin_weight * found.margin_errors**2))
     order = np.argsort(-found.multipliers[best])
     return Reconstruction(
@@ -194,6 +188,16 @@ def measure_similarity(found: ArrayLike, training: ArrayLike, *, fresh: ArrayLik
     return Similarity(
         distances=distances, cosines=cosines, fresh_distances=fresh_distances, fresh_cosines=fresh_cosines
     )
+
+
+def _check_search(network: TwoLayerReLU, *, scale: float, radius: float | None, margin_weight: float) -> None:
+    for name, size in (("scale", scale), ("radius", radius)):
+        if size is not None and not 0 < size < np.inf:
+            raise InvalidInput(f"{name} must be > 0 and finite, got {size}")
+    if not margin_weight >= 0:
+        raise InvalidInput(f"margin_weight must be >= 0, got {margin_weight}")
+    if network.squared_norm == 0:
+        raise InvalidInput("the network is zero: its weights tell nothing")
 
 
 def _nearest(points: Vector, candidates: Vector) -> tuple[Vector, Vector]:
