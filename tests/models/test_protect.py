@@ -138,6 +138,16 @@ def test_a_row_whose_gradient_is_no_number_counts_nothing():
     assert np.isfinite(made.module.layer.weight.detach().numpy()).all()
 
 
+def test_control_opacus_alone_lets_such_a_row_spoil_the_sum():
+    from opacus.optimizers import DPOptimizer
+
+    weight = torch.nn.Parameter(torch.zeros(2))
+    optimizer = DPOptimizer(_plain([weight]), noise_multiplier=1.0, max_grad_norm=1.0, expected_batch_size=2)
+    weight.grad_sample = torch.tensor([[float("inf"), 0.0], [1.0, 0.0]])
+    optimizer.clip_and_accumulate()
+    assert not torch.isfinite(weight.summed_grad).all()
+
+
 def test_a_step_that_draws_no_row_is_noise_alone():
     seed = next(seed for seed in range(100) if not (np.random.default_rng(seed).random(50) < 1 / 50).any())
     weights, mechanism = _one_step(np.ones((50, 5000)), rng=np.random.default_rng(seed), batch_size=1)
