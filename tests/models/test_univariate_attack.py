@@ -1,5 +1,7 @@
 """Reconstruction in one dimension: the quarter, the exact points, what cannot be told, and bad input."""
 
+import json
+
 import numpy as np
 import pytest
 
@@ -104,6 +106,18 @@ def test_the_margin_is_found_where_only_one_explains_the_weights():
     network = fit_least_norm([2.0], [1]).network.scaled(3.0)
     found = reconstruct_univariate(network)
     assert (found.margin, found.points.tolist(), found.trusted) == (pytest.approx(3), pytest.approx([2.0]), True)
+
+
+def test_a_wide_network_of_unknown_margin_is_merged_first():
+    x, y = draw_set(1)
+    exact = fit_least_norm(x, y).network
+    rng = np.random.default_rng(0)
+    copies = {name: np.concatenate([getattr(exact, name)] * 30) for name in ("weights", "biases", "outputs")}
+    copies["weights"] = copies["weights"] * (1 + 1e-6 * rng.normal(size=copies["weights"].shape))
+    found = reconstruct_univariate(TwoLayerReLU(**copies))
+    assert found.tolerance > 1e-8
+    assert not found.trusted
+    assert json.loads(json.dumps(found.to_json()))["trusted"] is False
 
 
 def test_a_random_network_is_not_trusted():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +24,7 @@ _NEEDED = 0.5  # without the point, the residual at least doubles
 _FLOOR = 1e-9  # residuals below are rounding
 _KINK = 1e-5  # a free derivative explains much: only where a point is at the breakpoint
 _TOLERANCES = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+_FEW = 40
 _COARSE = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)  # for trained networks, whose neurons have not quite met
 
 
@@ -107,6 +109,32 @@ class Reconstruction:
         """Whether points were found and nothing speaks against them."""
         return bool(len(self.points)) and not self.doubts
 
+    def to_json(self) -> dict[str, Any]:
+        """Return the reconstruction as plain JSON.
+
+        Examples
+        --------
+        >>> from tacit.models.learn.univariate import fit_least_norm
+        >>> found = reconstruct_univariate(fit_least_norm([-1.0, 1.0], [-1, 1]).network, margin=1.0)
+        >>> found.to_json()["labels"], found.to_json()["trusted"]
+        ([-1, 1], True)
+        """
+        return {
+            "points": self.points.tolist(),
+            "labels": self.labels.tolist(),
+            "multipliers": self.multipliers.tolist(),
+            "confidence": self.confidence.tolist(),
+            "margin": self.margin,
+            "other_margins": self.other_margins.tolist(),
+            "residual": self.residual,
+            "ties": self.ties,
+            "flats": [[float(end) if np.isfinite(end) else None for end in flat] for flat in self.flats],
+            "candidates": self.candidates.points.tolist(),
+            "three_breakpoints": self.candidates.enough,
+            "trusted": self.trusted,
+            "doubts": list(self.doubts),
+        }
+
     def __str__(self) -> str:
         verdict = "Trusted: each is needed to explain the weights" if self.trusted else "Not to be trusted: "
         if not self.trusted:
@@ -135,9 +163,9 @@ def reconstruct_univariate(
     margin
         m; without it, the level whose points explain the weights best is taken.
     tolerance
-        What counts as equal: directions of neurons, breakpoints, values on the margin, each relative. Without it: 1e-8
-        if the margin is not given, else of 1e-8, ..., 1e-4 the one whose result is trusted and has the fewest points,
-        else of these and larger ones, up to 3e-2, the one of least residual.
+        What counts as equal: directions of neurons, breakpoints, values on the margin, each relative. Without it: the
+        least of 1e-8, ..., 3e-2 that leaves 40 neurons if the margin is not given; else of 1e-8, ..., 1e-4 the one
+        whose result is trusted and has the fewest points, else of all, up to 3e-2, the one of least residual.
     limit
         The largest relative stationarity residual at which the result is trusted.
 
@@ -159,14 +187,20 @@ def reconstruct_univariate(
     points
     """
     if tolerance is not None or margin is None:
-        smallest = _TOLERANCES[0] if tolerance is None else tolerance
-        return _reconstruct(network, margin=margin, tolerance=smallest, limit=limit)
+        fixed = _least_tolerance(network) if tolerance is None else tolerance
+        return _reconstruct(network, margin=margin, tolerance=fixed, limit=limit)
     tried = [_reconstruct(network, margin=margin, tolerance=each, limit=limit) for each in _TOLERANCES]
     trusted = [found for found in tried if found.trusted]
     if trusted:
         return min(trusted, key=lambda found: len(found.points))
     tried += [_reconstruct(network, margin=margin, tolerance=each, limit=limit) for each in _COARSE]
     return min(tried, key=lambda found: (not len(found.points), found.residual))
+
+
+def _least_tolerance(network: TwoLayerReLU) -> float:
+    """Return the least tolerance that leaves few enough neurons to search for a margin."""
+    few = (each for each in _TOLERANCES + _COARSE if merge_neurons(network, tolerance=each).width <= _FEW)
+    return next(few, _COARSE[-1])
 
 
 def _reconstruct(network: TwoLayerReLU, *, margin: float | None, tolerance: float, limit: float) -> Reconstruction:
@@ -186,7 +220,7 @@ def _reconstruct(network: TwoLayerReLU, *, margin: float | None, tolerance: floa
         points=points,
         labels=labels,
         multipliers=last.multipliers,
-        confidence=1 - np.minimum((last.residual + _FLOOR) / (last.without + _FLOOR), 1.0),
+        confidence=1 - np.minimum((last.residual + _FLOOR) / (every.without[needed] + _FLOOR), 1.0),
         margin=level,
         other_margins=levels[1:],
         residual=last.residual,
