@@ -173,8 +173,8 @@ def summarise(document: dict[str, Any]) -> str:
         "polished": [row["polished"] for row in separated],
         "gradient-trained": [row["gradient"] for row in separated],
     }
-    close = [row for row in kinds["gradient-trained"] if row["certificate"] <= 0.05]
-    kinds["gradient-trained, certificate at most 0.05"] = close
+    close = [row for row in kinds["gradient-trained"] if row["residual"] <= 0.1]
+    kinds["gradient-trained, residual found at most 0.1"] = close
     lines = [
         f"{document['date']}, {document['machine']['processor']}, {document['machine']['cores']} cores; "
         f"{document['seconds'] / 60:.1f} minutes of one core in all.",

@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 
 _NEEDED = 0.5  # without the point, the residual at least doubles
 _FLOOR = 1e-9  # residuals below are rounding
-_KINK = 1e-5  # a free derivative explains much: only where a point is at the breakpoint
+_KINK = 1e-5  # a free derivative explains much: where a result may be trusted, only at the breakpoint itself
 _TOLERANCES = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
 _FEW = 40
 _COARSE = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)  # for trained networks, whose neurons have not quite met
@@ -214,7 +214,8 @@ def _reconstruct(network: TwoLayerReLU, *, margin: float | None, tolerance: floa
     points, labels = on.points[needed], on.labels[needed]
     # merging leaves fewer equations: what counts is how well all neurons are explained
     fine = merge_neurons(network, tolerance=min(tolerance, _TOLERANCES[0]))
-    last = explain_weights(fine, points, labels, kink=min(tolerance, _KINK))
+    kink = tolerance if tolerance > _TOLERANCES[-1] else min(tolerance, _KINK)
+    last = explain_weights(fine, points, labels, kink=kink)
     return Reconstruction(
         candidates=build_candidates(function, margin=level, tolerance=tolerance),
         points=points,
