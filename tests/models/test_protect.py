@@ -263,6 +263,15 @@ def test_the_ledger_is_charged_before_the_first_step(ledger):
     assert len(steps) == 10, "the refused one took no step"
 
 
+class _Unused(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.used, self.more = torch.nn.Linear(4, 2), torch.nn.Linear(4, 2)
+
+    def forward(self, X):
+        return self.used(X)
+
+
 WRONG = {
     "clip": ({"clip": 0.0}, "clip must be > 0"),
     "epochs": ({"epochs": float("nan")}, "epochs must be > 0"),
@@ -294,6 +303,7 @@ def test_bad_settings_are_one_sentence_and_cost_nothing(case, ledger):
         (torch.nn.Linear(4, 2), None, np.zeros(3), "y must hold one label for each of 200 rows"),
         (torch.nn.Linear(4, 2), None, np.array(["a"] * 200), "X and y must be numbers"),
         (torch.nn.Flatten(), None, None, "module must have a parameter to train"),
+        (_Unused(), None, None, "'more.weight' has no part in the outputs"),
     ],
 )
 def test_bad_data_are_one_sentence_and_cost_nothing(module, X, y, sentence, ledger):
