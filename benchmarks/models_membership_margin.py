@@ -246,7 +246,8 @@ def tables(document: dict[str, Any]) -> dict[str, str]:
     return {
         "proofs": _proofs_table(list(document["proofs"].values())) + measured,
         "networks": _networks_table(list(cells)) + measured,
-        "attacks": _attacks_table(list(cells)) + measured,
+        "rates": _attacks_table(list(cells), lambda seen: f"{seen['tpr']:.3f}, {seen['auc']:.4f}") + measured,
+        "advantages": _attacks_table(list(cells), _advantage) + measured,
         "reconstruction": _reconstruction_table(list(found)) + measured,
     }
 
@@ -269,25 +270,23 @@ def _networks_table(cells: list[dict[str, Any]]) -> str:
     for cell in cells:
         words = ", ".join(f"{word} {count}" for word, count in cell["coverage"].items())
         lines.append(
-            f"| {cell['source']} | {cell['dimension']} | {cell['effective_dimension']:.0f} | {cell['accuracy']:.1%} | "
+            f"| {_named(cell)} | {cell['dimension']} | {cell['effective_dimension']:.0f} | {cell['accuracy']:.1%} | "
             f"{cell['on_margin']:.1%} | {cell['below_margin']:.2%} | {cell['rank']:.1f} | {words} |"
         )
     return "\n".join(lines) + "\n"
 
 
-def _attacks_table(cells: list[dict[str, Any]]) -> str:
-    lines = [
-        "| points | d | attack | AUC | TPR at 0.1% FPR | advantage |",
-        "| --- | ---: | --- | ---: | ---: | ---: |",
-    ]
+def _attacks_table(cells: list[dict[str, Any]], shown: Callable[[dict[str, Any]], str]) -> str:
+    """One row a cell, one column an attack."""
+    lines = ["| points | d | " + " | ".join(ATTACKS.values()) + " |", "| --- |" + " ---: |" * (1 + len(ATTACKS))]
     for cell in cells:
-        for key, words in ATTACKS.items():
-            seen = cell["attacks"][key]
-            tpr, advantage = (_ranged(seen[part], seen[f"{part}_interval"]) for part in ("tpr", "advantage"))
-            lines.append(
-                f"| {cell['source']} | {cell['dimension']} | {words} | {seen['auc']:.4f} | {tpr} | {advantage} |"
-            )
+        values = " | ".join(shown(cell["attacks"][key]) for key in ATTACKS)
+        lines.append(f"| {_named(cell)} | {cell['dimension']} | {values} |")
     return "\n".join(lines) + "\n"
+
+
+def _named(cell: dict[str, Any]) -> str:
+    return str(cell["source"]).replace("|", "\\|")  # else it would end the table's cell
 
 
 def _reconstruction_table(found: list[dict[str, Any]]) -> str:
@@ -324,8 +323,9 @@ def draw(document: dict[str, Any], path: Path) -> None:
     plt.close(figure)
 
 
-def _ranged(value: float, interval: Sequence[float]) -> str:
-    return f"{value:.3f} ({interval[0]:.2f} to {interval[1]:.2f})"
+def _advantage(seen: dict[str, Any]) -> str:
+    low, high = seen["advantage_interval"]
+    return f"{seen['advantage']:.3f} ({low:.2f} to {high:.2f})"
 
 
 def write_page(document: dict[str, Any], page: Path) -> None:
