@@ -222,18 +222,7 @@ def _reconstruct(
     network = read_model(path).network
     if network.dimension == 1:
         one = reconstruct_univariate(network, margin=margin)
-        document = {
-            "points": one.points[:, None].tolist(),
-            "labels": one.labels.tolist(),
-            "multipliers": one.multipliers.tolist(),
-            "confidence": one.confidence.tolist(),
-            "candidates": one.candidates.points.tolist(),
-            "margin": one.margin,
-            "residual": one.residual,
-            "trusted": one.trusted,
-            "doubts": list(one.doubts),
-        }
-        return document, f"{one}\n" + "\n".join(
+        return one.to_json(), f"{one}\n" + "\n".join(
             f"{x:.9g} ({y:+d})" for x, y in zip(one.points, one.labels, strict=True)
         )
     with show_progress("steps") as report:
