@@ -13,8 +13,8 @@ On the GPU, at most four minutes; what is missing is run by the same command onc
 
     python benchmarks/models_dpsgd_width.py --mnist .cache/mnist.npz --device cuda --minutes 4 --out width.json
 
-Then, with that JSON as benchmarks/results/models_dpsgd_width.json, ``python -m benchmarks.models_dpsgd_width --plot``.
-``--quick`` runs a few small points on a CPU, to try the code.
+Then, with that JSON as benchmarks/results/models_dpsgd_width.json, ``python -m benchmarks.models_dpsgd_width --plot``
+draws it and prints the table. ``--quick`` runs a few small points on a CPU, to try the code.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ ROWS, BATCH, STEPS, DELTA, CLIP, MOMENTUM = 60_000, 1024, 586, 1e-5, 1.0, 0.9
 NOISE = {0.5: 5.824, 1.0: 3.0859, 3.0: 1.1934}
 """Noise multipliers of each epsilon at rate BATCH/ROWS and STEPS steps, rounded up."""
 RATES = (0.1, 0.3, 1.0)
-SEEDS = 4
+SEEDS = 3
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,9 +175,10 @@ def train(task: Task, digits: Digits, *, steps: int, batch: int) -> dict[str, An
     for _ in range(steps):
         drawn = torch.rand(len(digits.train), device=device, generator=draw) < batch / len(digits.train)
         sums = clipped_sums(module, digits.train[drawn], digits.labels[drawn], clip=clip)
-        for p, total in zip(parameters, sums, strict=True):
-            noise = torch.randn(total.shape, device=device, generator=draw) * deviation
-            p.grad = (total + noise) / batch
+        flat = torch.cat([total.reshape(-1) for total in sums])
+        flat += deviation * torch.randn(len(flat), device=device, generator=draw)
+        for p, part in zip(parameters, (flat / batch).split([p.numel() for p in parameters]), strict=True):
+            p.grad = part.view_as(p)
         optimizer.step()
     with torch.no_grad():
         right = sum(
@@ -231,6 +232,31 @@ def export(path: Path) -> None:
     )
 
 
+def show(document: dict[str, Any]) -> str:
+    """Return a Markdown table: accuracy of each shape at its best learning rate, and at the one best for 26k."""
+    groups: dict[tuple[Any, str], dict[float, dict[str, Any]]] = {}
+    for row in document["rows"]:
+        groups.setdefault((row["epsilon"], row["shape"]), {})[row["rate"]] = row
+    lines = ["| epsilon | network | parameters | best rate | accuracy | accuracy at the rate best for 26k |"]
+    lines.append("| --- | --- | --- | --- | --- | --- |")
+    for (epsilon, shape), by_rate in sorted(groups.items(), key=lambda g: (g[0][0] or math.inf, _size(g[1]))):
+        common = _best(groups[epsilon, "26k"])["rate"]
+        best = _best(by_rate)
+        cells = [f"{one['accuracy']:.2%} ± {one['deviation']:.2%}" for one in (best, by_rate[common])]
+        lines.append(
+            f"| {epsilon or 'none'} | {shape} | {best['parameters']:,} | {best['rate']} | {' | '.join(cells)} |"
+        )
+    return "\n".join(lines)
+
+
+def _best(by_rate: dict[float, dict[str, Any]]) -> dict[str, Any]:
+    return max(by_rate.values(), key=lambda row: row["accuracy"])
+
+
+def _size(by_rate: dict[float, dict[str, Any]]) -> int:
+    return int(next(iter(by_rate.values()))["parameters"])
+
+
 def plot(document: dict[str, Any], path: Path) -> None:
     """Draw accuracy against parameters: one panel an epsilon, the best rate of each shape."""
     import matplotlib as mpl
@@ -266,13 +292,15 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--minutes", type=float, default=math.inf, help="stop after the point that passes this")
     parser.add_argument("--out", type=Path, help="the JSON; points in it are not run again")
     parser.add_argument("--export", type=Path, metavar="FILE", help="write MNIST there and end")
-    parser.add_argument("--plot", action="store_true", help="draw the JSON beside it and end")
+    parser.add_argument("--plot", action="store_true", help="draw the JSON beside it, print a table, and end")
     options = parser.parse_args(arguments)
     out = options.out or FOLDER / f"models_dpsgd_width{'_quick' if options.quick else ''}.json"
     if options.export:
         export(options.export)
     elif options.plot:
-        plot(json.loads(out.read_text()), out.with_suffix(".svg"))
+        document = json.loads(out.read_text())
+        plot(document, out.with_suffix(".svg"))
+        sys.stdout.write(show(document) + "\n")
     else:
         run(out, options)
 

@@ -54,7 +54,7 @@ def test_the_noise_is_what_the_promise_needs_and_hardly_more(width, epsilon):
     assert 0.999 * epsilon < run.epsilon_at(width.DELTA) <= epsilon
 
 
-def test_a_small_run_resumes(width, tmp_path):
+def test_a_small_run_resumes(width, tmp_path, capsys):
     rng = np.random.default_rng(0)
     sets = {"train": (400, 28, 28), "test": (100, 28, 28)}
     images = {name: rng.integers(0, 256, shape, dtype=np.uint8) for name, shape in sets.items()}
@@ -66,5 +66,6 @@ def test_a_small_run_resumes(width, tmp_path):
         document = json.loads((tmp_path / "out.json").read_text())
         assert len(document["points"]) == done
     assert {row["epsilon"] for row in document["rows"]} == {3.0, None}
-    width.plot(document, tmp_path / "out.svg")
+    width.main(["--plot", "--out", str(tmp_path / "out.json")])
+    assert "| 3.0 | 52k, wider | 52,040 |" in capsys.readouterr().out
     assert (tmp_path / "out.svg").stat().st_size > 1000
