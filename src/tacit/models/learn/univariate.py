@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from dataclasses import dataclass
 
@@ -20,7 +21,8 @@ Floats = NDArray[np.float64]
 
 # what counts as zero in the convex program's answer, relative to the largest; tried in this order
 _TOLERANCES = (1e-6, 1e-5, 1e-7, 1e-4, 1e-8, 1e-3)
-_SETTLED = 1e-9
+_SETTLED = 1e-9  # gap at which the search for the active set ends
+_FAILED = 1e-4  # gap above which there is no answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -135,9 +137,10 @@ def _solve_convex(x: Floats, y: Floats) -> tuple[tuple[Floats, Floats], Floats]:
     problem = cp.Problem(cp.Minimize(size), [fits, *cones])
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Solution may be inaccurate")  # refined and certified afterwards
-        problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
+        with contextlib.suppress(cp.error.SolverError):
+            problem.solve(solver=cp.CLARABEL, tol_gap_abs=1e-12, tol_gap_rel=1e-12, tol_feas=1e-12)
     if P.value is None:
-        raise InvalidInput(f"x must let the convex program be solved, got {problem.status}: points too close or far")
+        raise _unsolved(x)
     return (P.value, Q.value), np.maximum(fits.dual_value, 0)
 
 
@@ -148,5 +151,13 @@ def _refine_best(x: Floats, y: Floats, vectors: tuple[Floats, Floats], dual: Flo
             best = found if best is None or found.gap < best.gap else best
             if best.gap < _SETTLED:
                 return best
-    assert best is not None
+    if best is None or best.gap > _FAILED:
+        raise _unsolved(x)
     return best
+
+
+def _unsolved(x: Floats) -> InvalidInput:
+    return InvalidInput(
+        f"x must let the convex program be solved, which fails for points from {x.min():g} to {x.max():g}: centre them "
+        f"at 0, scale them to about 1, and merge close ones"
+    )
