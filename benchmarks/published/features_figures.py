@@ -7,10 +7,10 @@ no numbers in its text, so they can only be compared with its words.
 
     TACIT_DATA=folder python -m benchmarks.published.features_figures    # all points, 20 seeds; resumes
     python -m benchmarks.published.features_figures --quick              # a few points, to try the code
-    python -m benchmarks.published.features_figures --table              # the tables of docs/features_figures.md
+    python -m benchmarks.published.features_figures --table              # writes the page's tables
 
 The independence rule reads of noised rows only their class counts, sums and squares. Under Gaussian noise their law
-given the clean rows is known (:func:`noised_moments`), and so is that of the scores of noised test rows: they are drawn
+given the clean rows is known (:class:`Moments`), and so is that of the scores of noised test rows: they are drawn
 in place of the rows, which is exact for the printed algorithm's noise and, at thousands of grid steps, for the private
 form's to any digit shown. Selection, class sizes, labels and totals are drawn by the library. Nothing here leaves.
 """
@@ -57,8 +57,11 @@ from tacit.labels import RandomizedResponse
 from tacit.privacy.files import write_atomically
 
 FOLDER = Path(__file__).parents[1] / "results"
+PAGE = Path(__file__).parents[2] / "docs" / "features_figures.md"
+MARKS = "<!-- tables: written by the script -->\n", "<!-- end of tables -->\n"
 DELTA = 1e-5
 SEEDS = 20
+SAVE_EVERY = 20.0  # seconds
 KEPT = (5, 10, 25, 50, 100, 150)
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 6.0, 10.0)
 LARGE = (30.0, 100.0, 1000.0)  # of the printed algorithm alone: where its noise is small, whatever its units were
@@ -83,8 +86,10 @@ class Case:
     truth: Codes
     box: Box
     snapped: Matrix
+    clean: Moments
     moments: ClassMoments
     scores: dict[str, Matrix]
+    norms: dict[tuple[str, int], float]
 
     @classmethod
     def of(cls, train: Matrix, codes: Codes, test: Matrix, truth: Codes, *, box: Box) -> Case:
@@ -99,8 +104,10 @@ class Case:
             truth=truth,
             box=box,
             snapped=np.ascontiguousarray(box.values(steps).T),
+            clean=Moments.of(train.T, codes, classes=len(moments.counts)),
             moments=moments,
             scores=scores,
+            norms={},
         )
 
     @property
@@ -161,38 +168,66 @@ def case_of(data: str, seed: int) -> Case:
     return synthetic(seed) if data == "synthetic" else images(data)
 
 
-def noised_moments(
-    rows: Matrix, codes: Codes, *, classes: int, noise: float, rng: np.random.Generator
-) -> tuple[Matrix, Matrix, Matrix]:
-    """Draw class counts, sums and squares of rows (a line a feature) under Gaussian noise, without drawing the noise.
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Moments:
+    """Class counts and sums of rows, and their squares within classes."""
 
-    Sums move by N(0, n_k s^2). Of the residuals e of the noise, g = e.u along the clean residuals' direction u is
-    N(0, s^2), and the rest is s^2 chi^2 with one degree of freedom less; all are independent. So the squares within
-    classes are W + 2 sqrt(W) g + g^2 + rest.
-    """
-    member = np.zeros((len(codes), classes))
-    member[np.arange(len(codes)), codes] = 1.0
-    counts, sums = member.sum(axis=0), (rows @ member).T
-    within = np.maximum(np.einsum("ij,ij->i", rows, rows) - (sums**2 / counts[:, None]).sum(axis=0), 0.0)
-    sums = sums + noise * np.sqrt(counts)[:, None] * rng.normal(size=sums.shape)
-    along = noise * rng.normal(size=len(rows))
-    rest = noise**2 * rng.chisquare(len(codes) - classes - 1, size=len(rows))
-    within = within + 2 * np.sqrt(within) * along + along**2 + rest
-    return counts, sums, within + (sums**2 / counts[:, None]).sum(axis=0)
+    counts: Matrix
+    sums: Matrix
+    within: Matrix
+
+    @classmethod
+    def of(cls, rows: Matrix, codes: Codes, *, classes: int) -> Moments:
+        """Return those of clean rows, which have a line a feature."""
+        member = np.zeros((len(codes), classes))
+        member[np.arange(len(codes)), codes] = 1.0
+        counts, sums = member.sum(axis=0), (rows @ member).T
+        within = np.einsum("ij,ij->i", rows, rows) - (sums**2 / counts[:, None]).sum(axis=0)
+        return cls(counts=counts, sums=sums, within=np.maximum(within, 0.0))
+
+    def take(self, places: NDArray[np.intp]) -> Moments:
+        """Return those of some features."""
+        return Moments(counts=self.counts, sums=self.sums[:, places], within=self.within[places])
+
+    def with_noise(self, noise: float, *, rng: np.random.Generator) -> Moments:
+        """Draw those of the rows under Gaussian noise, without drawing the noise.
+
+        Sums move by N(0, n_k s^2). Of the residuals e of the noise, g = e.u along the clean residuals' direction u is
+        N(0, s^2), and the rest is s^2 chi^2 with one degree of freedom less; all are independent. So the squares
+        within classes are W + 2 sqrt(W) g + g^2 + rest.
+        """
+        p, residuals = len(self.within), self.counts.sum() - len(self.counts)
+        sums = self.sums + noise * np.sqrt(self.counts)[:, None] * rng.normal(size=self.sums.shape)
+        along = noise * rng.normal(size=p)
+        rest = noise**2 * rng.chisquare(residuals - 1, size=p)
+        within = self.within + 2 * np.sqrt(self.within) * along + along**2 + rest
+        return Moments(counts=self.counts, sums=sums, within=within)
+
+    @property
+    def squares(self) -> Matrix:
+        """Sums of squares over all rows."""
+        return np.asarray(self.within + (self.sums**2 / self.counts[:, None]).sum(axis=0))
 
 
 def run_published(case: Case, point: Point, rng: np.random.Generator) -> tuple[float, float]:
     """The printed algorithm: no guarantee, true labels; the classifier knows the noise."""
     score = case.scores["distance" if point.score == "all" else point.score]
     places = np.argsort(-score, kind="stable")[: point.kept] if point.kept else np.arange(len(score))
-    rows = case.train[places] if point.kept else case.train
-    noise = printed_noise(rows, epsilon=point.epsilon)
-    return _errors(case, places, rows, case.codes, noise=noise, rng=rng)
+    key = (point.score, point.kept)
+    if key not in case.norms:
+        case.norms[key] = largest_norm(case.train[places])
+    noise = printed_noise(case.norms[key], epsilon=point.epsilon)
+    return _errors(case, places, case.clean.take(places), noise=noise, rng=rng)
 
 
-def printed_noise(cut: Matrix, *, epsilon: float) -> float:
-    """Return line 7's standard deviation for rows that have a line a feature."""
-    return math.sqrt(2 * float(np.abs(cut).sum(axis=0).max()) * math.log(1 / DELTA) / epsilon)
+def largest_norm(cut: Matrix) -> float:
+    """Return line 6: the largest L1 norm of rows that have a line a feature."""
+    return float(np.abs(cut).sum(axis=0).max())
+
+
+def printed_noise(norm: float, *, epsilon: float) -> float:
+    """Return line 7's standard deviation."""
+    return math.sqrt(2 * norm * math.log(1 / DELTA) / epsilon)
 
 
 def run_rows(case: Case, point: Point, rng: np.random.Generator) -> tuple[float, float]:
@@ -202,7 +237,8 @@ def run_rows(case: Case, point: Point, rng: np.random.Generator) -> tuple[float,
     response = RandomizedResponse(epsilon=split.labels, classes=case.classes)
     labels = response.randomize(case.codes, rng=rng)
     rows = case.snapped[places] if point.kept else case.snapped
-    return _errors(case, places, rows, labels, noise=noise, transition=response.transition(), rng=rng)
+    moments = Moments.of(rows, labels, classes=case.classes)
+    return _errors(case, places, moments, noise=noise, transition=response.transition(), rng=rng)
 
 
 def run_totals(case: Case, point: Point, rng: np.random.Generator) -> tuple[float, None]:
@@ -254,20 +290,21 @@ def _split(epsilon: float, features: int, keep: int, rows: int, classes: int, re
 def _errors(
     case: Case,
     places: NDArray[np.intp],
-    rows: Matrix,
-    labels: Codes,
+    clean: Moments,
     *,
     noise: float,
     rng: np.random.Generator,
     transition: Matrix | None = None,
 ) -> tuple[float, float]:
     """Return the errors on clean and on noised test rows."""
-    counts, sums, squares = noised_moments(rows, labels, classes=case.classes, noise=noise, rng=rng)
+    moments = clean.with_noise(noise, rng=rng)
     test = case.test if len(places) == case.test.shape[1] else case.test[:, places]
     errors = []
     for noised_test in (False, True):
         model = FisherClassifier(noise=noise, transition=transition, noised_test=noised_test)
-        model.fit_moments(counts=counts, sums=sums, squares=squares, classes=range(case.classes))
+        model.fit_moments(
+            counts=moments.counts, sums=moments.sums, squares=moments.squares, classes=range(case.classes)
+        )
         scores = test @ model.coef_.T + model.intercept_
         if noised_test:  # the noise on p features moves the K scores by a Gaussian of covariance s^2 C C'
             root = np.linalg.qr(model.coef_.T, mode="r")
@@ -307,7 +344,7 @@ def run_all(results: Results, *, data: str, seeds: int, quick: bool, save: Calla
         found["clean"].append(round(clean, 4))  # 10,000 test rows: exact
         if noised is not None:
             found.setdefault("noised", []).append(round(noised, 4))
-        if time.perf_counter() - saved > 20:
+        if time.perf_counter() - saved > SAVE_EVERY:
             save()
             saved = time.perf_counter()
     save()
@@ -413,7 +450,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.published.features_figures", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few points of the synthetic set, to try the code")
     parser.add_argument("--only", choices=list(TITLES), help="one set")
-    parser.add_argument("--table", action="store_true", help="print the tables of what is there; run nothing")
+    parser.add_argument("--table", action="store_true", help="write the page's tables from what is there; run nothing")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the results")
     options = parser.parse_args(arguments)
     path = options.out / ("features_figures_quick.json" if options.quick else "features_figures.json")
@@ -421,7 +458,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     results: Results = document.get("points", {})
     if options.table:
-        print(tables(results))
+        _put_tables(PAGE, tables(results))
         return 0
     options.out.mkdir(parents=True, exist_ok=True)
     seconds = document.get("seconds", {})
@@ -434,6 +471,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _draw_all(results, path)
     print(f"{len(results)} points in {path}")
     return 0
+
+
+def _put_tables(page: Path, text: str) -> None:
+    before, _, rest = page.read_text(encoding="utf-8").partition(MARKS[0])
+    after = rest.partition(MARKS[1])[2]
+    with write_atomically(page, force=True) as file:
+        file.write(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{after}".encode())
 
 
 def _draw_all(results: Results, path: Path) -> None:

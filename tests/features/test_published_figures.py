@@ -32,8 +32,8 @@ def test_moments_have_the_law_of_noised_rows(script):
     drawn, other = [], []
     for noise, found in ((2.0, drawn), (3.0, other)):
         for _ in range(4000):
-            counts, sums, squares = script.noised_moments(rows, codes, classes=2, noise=noise, rng=rng)
-            found.append((sums[:, 0], squares[0] - (sums[:, 0] ** 2 / counts).sum()))
+            moments = script.Moments.of(rows, codes, classes=2).with_noise(noise, rng=rng)
+            found.append((moments.sums[:, 0], moments.within[0]))
     for part in (lambda m: m[0][0], lambda m: m[0][1], lambda m: m[1]):
         real, ours, wrong = ([part(m) for m in found] for found in (direct, drawn, other))
         assert ks_2samp(real, ours).pvalue > 1e-6
@@ -48,7 +48,9 @@ def test_the_printed_noise_is_the_library_s(script):
     rng = np.random.default_rng(1)
     rows, codes = rng.normal(size=(30, 4)), np.tile([0, 1], 15)
     release = published_release(rows, codes, keep=4, epsilon=3.0, delta=script.DELTA, rng=rng)
-    assert release.mechanism["noise"][0] == pytest.approx(script.printed_noise(rows.T, epsilon=3.0))
+    assert release.mechanism["noise"][0] == pytest.approx(
+        script.printed_noise(script.largest_norm(rows.T), epsilon=3.0)
+    )
 
 
 def test_a_run_that_was_broken_off_resumes_to_the_same_results(script, tmp_path, monkeypatch):
