@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.options import AsJson, Seed, rng_of, show_progress
+from tacit.cli.options import AsJson, rng_of, show_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +24,7 @@ __all__ = ["attack"]
 
 def attack(
     model: Annotated[
-        Path | None, typer.Argument(metavar="[MODEL]", help="A model file: .pt, .safetensors or .onnx.")
+        Path | None, typer.Argument(metavar="MODEL", help="A model file: .pt, .safetensors or .onnx.")
     ] = None,
     members: Annotated[Path | None, typer.Option(help="A table of rows that the model was trained on.")] = None,
     nonmembers: Annotated[Path | None, typer.Option(help="A table of rows like them that it was not.")] = None,
@@ -47,7 +48,7 @@ def attack(
     black_box: Annotated[
         bool, typer.Option("--black-box", help="Ask an .onnx model for outputs alone, whatever is in it.")
     ] = False,
-    seed: Seed = None,
+    seed: Annotated[int | None, typer.Option(help="Repeat a run exactly.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure what a model tells about the rows it was trained on.
@@ -235,7 +236,7 @@ def _reconstruct(
         "multipliers": many.multipliers.tolist(),
         "residual": many.residual,
         "margin_error": many.margin_error,
-        "spread": many.spread if many.spread == many.spread else None,
+        "spread": many.spread if math.isfinite(many.spread) else None,
         "trusted": False,
     }
     return document, (
