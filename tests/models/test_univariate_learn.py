@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import lsq_linear, minimize
 
 from tacit.models.learn.univariate import fit_least_norm
+from tacit.models.learn.univariate_refinement import largest_dual_value
 from tacit.privacy.errors import InvalidInput
 
 
@@ -81,6 +82,14 @@ def test_points_of_two_labels_close_together():
     fit = fit_least_norm(x, y)
     assert fit.objective > 1e6
     assert fit.gap < 1e-6
+
+
+def test_the_certificate_bounds_the_dual_on_the_whole_circle():
+    rng = np.random.default_rng(3)
+    x, weights = np.sort(rng.normal(size=7)), rng.normal(size=7)
+    angles = np.linspace(0, 2 * np.pi, 200_001)
+    values = np.maximum(np.outer(np.cos(angles), x) + np.sin(angles)[:, None], 0) @ weights
+    assert largest_dual_value(x, weights) == pytest.approx(np.abs(values).max(), rel=1e-5)
 
 
 def test_a_network_away_from_the_optimum_has_a_residual():
