@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from tacit.models.learn import Exponential, Logistic, NotSeparated, fit_margin, fit_margins, kkt
+from tacit.models.learn import Exponential, Logistic, NotSeparated, fit_least_norm, fit_margin, fit_margins, kkt
 from tacit.models.learn.batch import initial_network, train
 from tacit.models.learn.gradient import ascend
 from tacit.models.learn.polish import polish_network
@@ -344,6 +344,16 @@ class TestPolish:
         # crossing into other patterns may make it smaller, light neurons left out a little larger
         assert polished.squared_norm / 2 <= best * 1.01
         assert kkt(polished, X, y).residual < 1e-5
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_the_exact_network_of_one_feature_is_never_larger(self, seed):
+        rng = np.random.default_rng(seed)
+        X, y = np.sort(rng.normal(scale=3, size=(4, 1)), axis=0), np.array([1, -1, -1, 1])
+        polished = fit_margin(X, y, width=100, rng=rng, steps=3000, initial_scale=1.0).polished
+        exact = fit_least_norm(X[:, 0], y).network
+        assert exact.squared_norm <= polished.squared_norm * (1 + 1e-6)
+        assert kkt(exact, X, y).residual < 1e-8
+        assert kkt(polished, X, y).residual < 1e-4
 
     @pytest.mark.parametrize("scale", [0.1, 1e3])
     def test_points_of_any_size(self, problem, scale):
