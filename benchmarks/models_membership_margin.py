@@ -15,7 +15,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ SOURCES: dict[str, Callable[[int], PointSource]] = {
 ATTACKS = {
     "near": "near the margin",
     "near_gradient": "near the margin, gradient-trained",
-    "size": "0.8 margins or more",
+    "size": "large output",
     "ties": "near the margin that ties tell",
     "span": "span of the weights, gradient-trained",
     "loss": "low loss",
@@ -110,7 +110,7 @@ def measure_cell(name: str, dimension: int, *, size: Size) -> dict[str, Any]:
     source = SOURCES[name](dimension)
     seen = [_one_network(source, size=size, rng=rng) for _ in range(size.networks)]
     pooled = {key: [np.concatenate([one["scores"][key][k] for one in seen]) for k in (0, 1)] for key in ATTACKS}
-    attacks = {key: _summary(_leak(key, *pooled[key], rng=rng)) for key in ATTACKS}
+    attacks = {key: _summary(measure_membership(*pooled[key], rng=rng)) for key in ATTACKS}
     facts = {key: float(np.mean([one[key] for one in seen])) for key in seen[0] if key not in ("scores", "coverage")}
     coverage = [one["coverage"] for one in seen]
     return facts | {
@@ -163,14 +163,6 @@ def _scores(fit: MarginFit, X: Vector, y: Vector, fresh: Vector, labels: Vector)
         "linear": by(known, linear(X), linear(fresh)),
         "linear_loss": (y * linear(X), labels * linear(fresh)),
     }
-
-
-def _leak(key: str, members: Vector, nonmembers: Vector, *, rng: np.random.Generator) -> Leak:
-    """Cut where the rule says, or where half of the points chose."""
-    cuts = {"near": -0.25, "near_gradient": -0.25, "ties": -0.25, "linear": -0.25, "size": 0.8}
-    if key in cuts:
-        return replace(leak_from_scores(members, nonmembers, threshold=FixedThreshold(cuts[key])), bound=None)
-    return measure_membership(members, nonmembers, rng=rng)
 
 
 def _summary(leak: Leak) -> dict[str, Any]:
