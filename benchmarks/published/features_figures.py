@@ -7,16 +7,19 @@ no numbers in its text, so they can only be compared with its words.
 
     TACIT_DATA=folder python -m benchmarks.published.features_figures    # all points, 20 seeds; resumes
     python -m benchmarks.published.features_figures --quick              # a few points, to try the code
-    python -m benchmarks.published.features_figures --table              # the tables of docs/features_figures.md
+    python -m benchmarks.published.features_figures --table              # writes the page's tables
 
-Rows carry rounded floating-point Gaussian noise of the scale that the release would draw exactly: 20 times as fast, and
-of a law that no error rate can tell from it at thousands of steps. Nothing here leaves under a guarantee.
+The independence rule reads of noised rows only their class counts, sums and squares. Under Gaussian noise their law
+given the clean rows is known (:class:`Moments`), and so is that of the scores of noised test rows: they are drawn
+in place of the rows, which is exact for the printed algorithm's noise and, at thousands of grid steps, for the private
+form's to any digit shown. Selection, class sizes, labels and totals are drawn by the library. Nothing here leaves.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -46,9 +49,7 @@ from tacit.features import (
     TStatistic,
     by_distance,
     by_t_statistic,
-    published_release,
 )
-from tacit.features.protect.box import STEPS
 from tacit.features.protect.moments import ClassMoments
 from tacit.features.protect.scores import FeatureScore
 from tacit.features.theory import BudgetSplit, split_budget
@@ -56,8 +57,11 @@ from tacit.labels import RandomizedResponse
 from tacit.privacy.files import write_atomically
 
 FOLDER = Path(__file__).parents[1] / "results"
+PAGE = Path(__file__).parents[2] / "docs" / "features_figures.md"
+MARKS = "<!-- tables: written by the script -->\n", "<!-- end of tables -->\n"
 DELTA = 1e-5
 SEEDS = 20
+SAVE_EVERY = 20.0  # seconds
 KEPT = (5, 10, 25, 50, 100, 150)
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 6.0, 10.0)
 LARGE = (30.0, 100.0, 1000.0)  # of the printed algorithm alone: where its noise is small, whatever its units were
@@ -71,16 +75,21 @@ Codes = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Case:
-    """Training and test rows in a public box, and what does not depend on the noise, computed once."""
+    """Training and test rows in a public box, and what does not depend on the noise, computed once.
+
+    ``train`` and ``snapped`` have a line a feature: a few features of all rows are then read in one piece.
+    """
 
     train: Matrix
     codes: Codes
     test: Matrix
     truth: Codes
     box: Box
-    steps: Codes
+    snapped: Matrix
+    clean: Moments
     moments: ClassMoments
     scores: dict[str, Matrix]
+    norms: dict[tuple[str, int], float]
 
     @classmethod
     def of(cls, train: Matrix, codes: Codes, test: Matrix, truth: Codes, *, box: Box) -> Case:
@@ -89,7 +98,16 @@ class Case:
         moments = ClassMoments.of(steps, codes, classes=int(codes.max()) + 1)
         scores = {name: score(train, codes) for name, score in SCORES.items()}
         return cls(
-            train=train, codes=codes, test=test, truth=truth, box=box, steps=steps, moments=moments, scores=scores
+            train=np.ascontiguousarray(train.T),
+            codes=codes,
+            test=test,
+            truth=truth,
+            box=box,
+            snapped=np.ascontiguousarray(box.values(steps).T),
+            clean=Moments.of(train.T, codes, classes=len(moments.counts)),
+            moments=moments,
+            scores=scores,
+            norms={},
         )
 
     @property
@@ -150,35 +168,77 @@ def case_of(data: str, seed: int) -> Case:
     return synthetic(seed) if data == "synthetic" else images(data)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Moments:
+    """Class counts and sums of rows, and their squares within classes."""
+
+    counts: Matrix
+    sums: Matrix
+    within: Matrix
+
+    @classmethod
+    def of(cls, rows: Matrix, codes: Codes, *, classes: int) -> Moments:
+        """Return those of clean rows, which have a line a feature."""
+        member = np.zeros((len(codes), classes))
+        member[np.arange(len(codes)), codes] = 1.0
+        counts, sums = member.sum(axis=0), (rows @ member).T
+        within = np.einsum("ij,ij->i", rows, rows) - (sums**2 / counts[:, None]).sum(axis=0)
+        return cls(counts=counts, sums=sums, within=np.maximum(within, 0.0))
+
+    def take(self, places: NDArray[np.intp]) -> Moments:
+        """Return those of some features."""
+        return Moments(counts=self.counts, sums=self.sums[:, places], within=self.within[places])
+
+    def with_noise(self, noise: float, *, rng: np.random.Generator) -> Moments:
+        """Draw those of the rows under Gaussian noise, without drawing the noise.
+
+        Sums move by N(0, n_k s^2). Of the residuals e of the noise, g = e.u along the clean residuals' direction u is
+        N(0, s^2), and the rest is s^2 chi^2 with one degree of freedom less; all are independent. So the squares
+        within classes are W + 2 sqrt(W) g + g^2 + rest.
+        """
+        p, residuals = len(self.within), self.counts.sum() - len(self.counts)
+        sums = self.sums + noise * np.sqrt(self.counts)[:, None] * rng.normal(size=self.sums.shape)
+        along = noise * rng.normal(size=p)
+        rest = noise**2 * rng.chisquare(residuals - 1, size=p)
+        within = self.within + 2 * np.sqrt(self.within) * along + along**2 + rest
+        return Moments(counts=self.counts, sums=sums, within=within)
+
+    @property
+    def squares(self) -> Matrix:
+        """Sums of squares over all rows."""
+        return np.asarray(self.within + (self.sums**2 / self.counts[:, None]).sum(axis=0))
+
+
 def run_published(case: Case, point: Point, rng: np.random.Generator) -> tuple[float, float]:
     """The printed algorithm: no guarantee, true labels; the classifier knows the noise."""
-    keep = point.kept or case.train.shape[1]
-    release = published_release(
-        case.train,
-        case.codes,
-        keep=keep,
-        epsilon=point.epsilon,
-        delta=DELTA,
-        rng=rng,
-        score=lambda *_: case.scores["distance" if point.score == "all" else point.score],
-    )
-    places = np.asarray(release.mechanism["features"])
-    rows = np.column_stack([release.value[f"x{j}"].to_numpy() for j in places])
-    return _errors(rows, case.codes, case, places, noise=release.mechanism["noise"], rng=rng)
+    score = case.scores["distance" if point.score == "all" else point.score]
+    places = np.argsort(-score, kind="stable")[: point.kept] if point.kept else np.arange(len(score))
+    key = (point.score, point.kept)
+    if key not in case.norms:
+        case.norms[key] = largest_norm(case.train[places])
+    noise = printed_noise(case.norms[key], epsilon=point.epsilon)
+    return _errors(case, places, case.clean.take(places), noise=noise, rng=rng)
+
+
+def largest_norm(cut: Matrix) -> float:
+    """Return line 6: the largest L1 norm of rows that have a line a feature."""
+    return float(np.abs(cut).sum(axis=0).max())
+
+
+def printed_noise(norm: float, *, epsilon: float) -> float:
+    """Return line 7's standard deviation."""
+    return math.sqrt(2 * norm * math.log(1 / DELTA) / epsilon)
 
 
 def run_rows(case: Case, point: Point, rng: np.random.Generator) -> tuple[float, float]:
     """Private rows: chosen, noised, with labels by randomized response; the parts' epsilons add up to the whole."""
     places, split = _choose(case, point, released_rows=True, rng=rng)
-    release = NoisedRows(epsilon=split.release, delta=DELTA)
-    scale = release.deviation(features=len(places)) * STEPS
-    noised = case.box.values(
-        case.steps[:, places] + np.rint(rng.normal(scale=scale, size=(len(case.codes), len(places))))
-    )
+    noise = NoisedRows(epsilon=split.release, delta=DELTA).public_noise(case.box, features=len(places))[0]
     response = RandomizedResponse(epsilon=split.labels, classes=case.classes)
-    noise = scale / STEPS * float(case.box.half)
     labels = response.randomize(case.codes, rng=rng)
-    return _errors(noised, labels, case, places, noise=noise, transition=response.transition(), rng=rng)
+    rows = case.snapped[places] if point.kept else case.snapped
+    moments = Moments.of(rows, labels, classes=case.classes)
+    return _errors(case, places, moments, noise=noise, transition=response.transition(), rng=rng)
 
 
 def run_totals(case: Case, point: Point, rng: np.random.Generator) -> tuple[float, None]:
@@ -196,7 +256,8 @@ def run_totals(case: Case, point: Point, rng: np.random.Generator) -> tuple[floa
         classes=range(case.classes),
         squares_noise=release.public_noise(case.box, features=m)["squares"],
     )
-    return 1 - float(model.score(case.test[:, places], case.truth)), None
+    test = case.test[:, places] if point.kept else case.test
+    return 1 - float(model.score(test, case.truth)), None
 
 
 ARMS: dict[str, Callable[[Case, Point, np.random.Generator], tuple[float, float | None]]] = {
@@ -209,9 +270,9 @@ ARMS: dict[str, Callable[[Case, Point, np.random.Generator], tuple[float, float 
 def _choose(
     case: Case, point: Point, *, released_rows: bool, rng: np.random.Generator
 ) -> tuple[NDArray[np.intp], BudgetSplit]:
-    features = case.train.shape[1]
+    features = len(case.train)
     keep = point.kept or features
-    split = _split(point.epsilon, features, keep, len(case.train), case.classes, released_rows)
+    split = _split(point.epsilon, features, keep, len(case.codes), case.classes, released_rows)
     if keep == features:
         return np.arange(features), split
     sizes = NoisedClassRows(epsilon=split.class_rows).sizes(case.moments.counts, rng=rng)
@@ -227,22 +288,29 @@ def _split(epsilon: float, features: int, keep: int, rows: int, classes: int, re
 
 
 def _errors(
-    rows: Matrix,
-    labels: Codes,
     case: Case,
     places: NDArray[np.intp],
+    clean: Moments,
     *,
     noise: float,
     rng: np.random.Generator,
     transition: Matrix | None = None,
 ) -> tuple[float, float]:
-    model = FisherClassifier(noise=noise, transition=transition).fit(rows, labels)
-    clean = case.test[:, places]
-    noised = clean + rng.normal(scale=noise, size=clean.shape)
-    # as noised_test=True would learn it, without a second look at the rows
-    spread = model.metric_.covariance + noise**2
-    scores = noised @ (model.means_ / spread).T + np.log(model.priors_) - (model.means_**2 / spread).sum(axis=1) / 2
-    return 1 - float(model.score(clean, case.truth)), float((scores.argmax(axis=1) != case.truth).mean())
+    """Return the errors on clean and on noised test rows."""
+    moments = clean.with_noise(noise, rng=rng)
+    test = case.test if len(places) == case.test.shape[1] else case.test[:, places]
+    errors = []
+    for noised_test in (False, True):
+        model = FisherClassifier(noise=noise, transition=transition, noised_test=noised_test)
+        model.fit_moments(
+            counts=moments.counts, sums=moments.sums, squares=moments.squares, classes=range(case.classes)
+        )
+        scores = test @ model.coef_.T + model.intercept_
+        if noised_test:  # the noise on p features moves the K scores by a Gaussian of covariance s^2 C C'
+            root = np.linalg.qr(model.coef_.T, mode="r")
+            scores += noise * rng.normal(size=(len(scores), len(root))) @ root
+        errors.append(float((scores.argmax(axis=1) != case.truth).mean()))
+    return errors[0], errors[1]
 
 
 def points_of(data: str, *, quick: bool) -> Iterator[Point]:
@@ -253,11 +321,8 @@ def points_of(data: str, *, quick: bool) -> Iterator[Point]:
     for arm, m, e in wanted:
         for score in SCORES:
             yield Point(data=data, arm=arm, score=score, kept=m, epsilon=e)
-    yield from (Point(data=data, arm=arm, score="all", kept=0, epsilon=FIXED_EPSILON) for arm in ARMS)
-    if not quick:  # rows of all features are near chance already at the fixed epsilon, and slow to draw
-        yield from (
-            Point(data=data, arm="totals", score="all", kept=0, epsilon=e) for e in EPSILONS if e != FIXED_EPSILON
-        )
+    for e in (FIXED_EPSILON,) if quick else EPSILONS:
+        yield from (Point(data=data, arm=arm, score="all", kept=0, epsilon=e) for arm in ARMS)
 
 
 Results = dict[str, dict[str, list[float]]]
@@ -279,7 +344,7 @@ def run_all(results: Results, *, data: str, seeds: int, quick: bool, save: Calla
         found["clean"].append(round(clean, 4))  # 10,000 test rows: exact
         if noised is not None:
             found.setdefault("noised", []).append(round(noised, 4))
-        if time.perf_counter() - saved > 20:
+        if time.perf_counter() - saved > SAVE_EVERY:
             save()
             saved = time.perf_counter()
     save()
@@ -330,8 +395,7 @@ def _curves(axis: Any, rows: list[dict[str, Any]], along: str, test: str) -> Non
             if line and score == "all" and along == "kept":
                 axis.axhline(line[0][1], ls=style, color=colour, lw=1, label=f"{arm}, all features")
             elif line:
-                mark = "" if len(line) > 1 else "s"
-                axis.errorbar(*zip(*line, strict=True), ls=style, marker=mark, color=colour, label=f"{arm}, {score}")
+                axis.errorbar(*zip(*line, strict=True), ls=style, color=colour, label=f"{arm}, {score}")
 
 
 def draw_means(path: Path) -> None:
@@ -386,7 +450,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.published.features_figures", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few points of the synthetic set, to try the code")
     parser.add_argument("--only", choices=list(TITLES), help="one set")
-    parser.add_argument("--table", action="store_true", help="print the tables of what is there; run nothing")
+    parser.add_argument("--table", action="store_true", help="write the page's tables from what is there; run nothing")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the results")
     options = parser.parse_args(arguments)
     path = options.out / ("features_figures_quick.json" if options.quick else "features_figures.json")
@@ -394,7 +458,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     document: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     results: Results = document.get("points", {})
     if options.table:
-        print(tables(results))
+        _put_tables(PAGE, tables(results))
         return 0
     options.out.mkdir(parents=True, exist_ok=True)
     seconds = document.get("seconds", {})
@@ -407,6 +471,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _draw_all(results, path)
     print(f"{len(results)} points in {path}")
     return 0
+
+
+def _put_tables(page: Path, text: str) -> None:
+    before, _, rest = page.read_text(encoding="utf-8").partition(MARKS[0])
+    after = rest.partition(MARKS[1])[2]
+    with write_atomically(page, force=True) as file:
+        file.write(f"{before}{MARKS[0]}\n{text}\n{MARKS[1]}{after}".encode())
 
 
 def _draw_all(results: Results, path: Path) -> None:

@@ -8,9 +8,11 @@ from io import StringIO
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
+import pyarrow.parquet
 import pytest
 
 from tacit.cli.app import main
+from tacit.privacy.ledger import Ledger
 
 Said = namedtuple("Said", ["stdout", "stderr"])
 
@@ -114,6 +116,74 @@ def test_bad_input_is_one_sentence_and_writes_nothing(folder, words, said):
     assert not (folder / "never.parquet").exists()
 
 
+@pytest.fixture(scope="module")
+def broken(tmp_path_factory):
+    """A good table, tables with one fault each, and a ledger that knows the good one."""
+    where = tmp_path_factory.mktemp("broken")
+    rng = np.random.default_rng(1)
+    ill = np.tile(["no", "yes"], 100)
+    good = pa.table({**{f"x{j}": rng.normal(size=200) for j in range(3)}, "ill": ill})
+
+    def write(name, table):
+        pyarrow.parquet.write_table(table, where / f"{name}.parquet")
+
+    write("good", good)
+    write("constant", good.append_column("flat", pa.array([1.0] * 200)))
+    for name, value in (("nan", float("nan")), ("infinite", float("inf")), ("missing", None)):
+        write(name, good.append_column("odd", pa.array([value, *rng.normal(size=199)])))
+    write("text", good.append_column("word", pa.array(["a", "b"] * 100)))
+    write("lonely", good.slice(0, 3))
+    write("unlabelled", good.set_column(3, "ill", pa.array([None, *ill[1:]])))
+    _run("ledger", "create", "visits", "--data", where / "good.parquet", "--unit", "record", "--epsilon", "100",
+         "--delta", "0.01", "--ledger", where / "ledger.db")  # fmt: skip
+    return where
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "said"),
+    [
+        ("good", ("--keep", "4"), "--keep must be at most the number of features, 3, got 4"),
+        ("good", ("--keep", "0"), "keep must be a whole number >= 1, got 0"),
+        ("constant", (), "feature 'flat' must vary, got one value in all rows; leave it out"),
+        ("nan", (), "feature 'odd' has missing, NaN or infinite values"),
+        ("infinite", (), "feature 'odd' has missing, NaN or infinite values"),
+        ("missing", (), "feature 'odd' has missing, NaN or infinite values"),
+        ("text", (), "column 'word' is string, not numbers; leave it out or encode it one-hot"),
+        ("good", ("--bound", None, "--lower", "50", "--upper", "60"), "the bounds of feature 'x0' clip every row"),
+        ("good", ("--bound", "0"), "--bound must be a finite number > 0, got 0.0"),
+        ("good", ("--bound", "nan"), "--bound must be a finite number > 0, got nan"),
+        *(("good", ("--delta", d), f"delta must be in (0, 1), got {float(d)!r}") for d in ("0", "1", "-1", "nan")),
+        ("lonely", (), "class 'yes' has 1 row; each class needs at least two"),
+        ("unlabelled", (), "label column 'ill' has missing labels; leave those rows out"),
+        ("good", ("--features", "x0,x1,x0"), "features must name each column once, got 'x0' twice"),
+        ("good", ("--class-rows", "a,b"), "--class-rows must be whole numbers, one a class, got 'a,b'"),
+        ("good", ("--class-rows", "5"), "class_rows must be one number for each of 2 classes"),
+        ("good", ("--class-rows", "9,9", "--keep", "3"), "must not stand with --keep 3: all features leave"),
+        ("good", ("--selection-epsilon", "1", "--keep", "3"), "must not stand with --keep 3: all features leave"),
+        ("good", ("--label-epsilon", "-1"), "label_epsilon must be a finite number > 0, got -1.0"),
+        ("good", ("--classes", "yes,no,perhaps"), "class 'perhaps' has 0 rows; each class needs at least two"),
+    ],
+)
+def test_bad_input_is_one_sentence_writes_nothing_and_charges_nothing(broken, name, words, said):
+    options = {"--label": "ill", "--keep": "2", "--bound": "3", "--epsilon": "4", "--delta": "1e-6"}
+    options |= {"--out": broken / "never", "--ledger": broken / "ledger.db", "--dataset": "visits"}
+    options |= dict(zip(words[::2], words[1::2], strict=True))
+    given = [word for option, value in options.items() if value is not None for word in (option, value)]
+    result = _run("features", "protect", broken / f"{name}.parquet", *given, code=2)
+    assert said in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1
+    assert result.stdout == ""
+    assert not (broken / "never").exists()
+    assert Ledger.open(broken / "ledger.db").statement("visits").spent == 0
+
+
+def test_public_class_sizes_cost_nothing(folder):
+    words = ("--epsilon", "4", "--class-rows", "750,750", "--out", folder / "sized.parquet")
+    text = _protect(folder, *words).stdout
+    assert "epsilon 4, delta 1e-6 for one record" in text
+    assert "class sizes" not in text
+
+
 def test_an_existing_file_is_kept(folder):
     out = folder / "kept.json"
     out.write_text("mine")
@@ -130,3 +200,40 @@ def test_totals_cannot_be_linked(folder):
         "class totals have none to link"
         in _run("features", "attack", out, "--raw", folder / "visits.csv", code=2).stderr
     )
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("attack", "rows", "--raw", "short"), "--raw must hold the 200 released rows, got 3"),
+        (("attack", "rows", "--raw", "narrow"), "narrow.parquet names no column 'x2'"),
+        (("attack", "rows", "--raw", "nan"), "raw rows must be finite"),
+        (("attack", "good.parquet", "--raw", "good"), "not a tacit release"),
+        (("learn", "nowhere"), "nowhere does not exist"),
+        (("learn", "rows", "--test", "nan", "--label", "ill"), "--test must hold finite features"),
+        (
+            ("learn", "rows", "--test", "coded", "--label", "ill"),
+            "--test must hold the release's classes, ['no', 'yes'], got 1",
+        ),
+        (("learn", "rows", "--test", "good"), "names no column 'label'"),
+    ],
+)
+def test_learners_and_attackers_are_told_in_one_sentence(broken, words, said):
+    good = pyarrow.parquet.read_table(broken / "good.parquet")
+    tables = {
+        "good": good,
+        "short": good.slice(0, 3),
+        "narrow": good.drop_columns(["x2"]),
+        "nan": good.set_column(0, "x0", pa.array([float("nan"), *[1.0] * 199])),
+        "coded": good.set_column(3, "ill", pa.array([1] * 200)),
+    }
+    for name, table in tables.items():
+        pyarrow.parquet.write_table(table, broken / f"told_{name}.parquet")
+    if not (broken / "rows").exists():
+        options = ("--label", "ill", "--keep", "3", "--bound", "3", "--epsilon", "8", "--delta", "1e-6")
+        _run("features", "protect", broken / "good.parquet", *options, "--out", broken / "rows")
+    given = [broken / f"told_{word}.parquet" if word in tables else word for word in words]
+    given[1] = broken / words[1]
+    result = _run("features", *given, code=2)
+    assert said in result.stderr
+    assert len(result.stderr.strip().splitlines()) == 1

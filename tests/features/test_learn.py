@@ -17,7 +17,9 @@ from tacit.features import (
     PublicClassRows,
     learn_release,
     protect_features,
+    published_release,
 )
+from tacit.features.attack import link_rows
 from tacit.labels import RandomizedResponse
 from tacit.privacy import InvalidInput, InvalidRelease, NoGuarantee
 from tacit.privacy.release import Release, read_release
@@ -82,6 +84,17 @@ def test_rows_and_totals_teach_the_classifier(tmp_path):
     from_totals = _accuracy(read_release(tmp_path / "totals.json"), _table(2))
     assert from_totals > 0.95  # the noise is on sums, not on rows
     assert 0.6 < from_rows < from_totals
+
+
+def test_the_printed_release_teaches_and_can_be_linked():
+    rng = np.random.default_rng(9)
+    y = rng.integers(0, 2, 3000)
+    X = rng.normal(size=(3000, 8)) / 5 + np.outer(y, np.arange(8) == 5)
+    release = published_release(X, y, keep=2, epsilon=50.0, delta=1e-5, rng=rng)
+    places = [int(name[1:]) for name in release.mechanism["features"]]
+    assert places[0] == 5
+    assert learn_release(release).score(X[:, places], y) > 0.9
+    assert len(link_rows(release, X[:, places])) == 3000
 
 
 def test_totals_agree_with_rows_where_there_is_no_noise():

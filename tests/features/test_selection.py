@@ -66,6 +66,22 @@ def test_one_shot_nearly_spends_its_epsilon_and_half_the_scale_overspends():
     assert half > 1.5
 
 
+@pytest.mark.parametrize(("scale", "pinned"), [(4, 0.9568), (2, 1.9542)])
+def test_two_of_four_with_a_pair_far_below(scale, pinned):
+    """Formula sheet j3, for continuous noise: a scale of 2m/epsilon keeps epsilon 1, half of it does not."""
+    moves = [(-1, -1, 1, 1), (1, 1, -1, -1)]
+    worst = _largest_ratio(np.array([0, 0, -40, -40]), moves, lambda s: _one_shot_law(s, 2, scale))
+    assert worst == pytest.approx(pinned, abs=1e-3)
+
+
+def test_two_of_three_need_noise_for_the_one_left_out_alone():
+    """2 min(m, d - m): shifting the one that was left out is enough, and no smaller scale would be."""
+    scale = OneShot().scale(features=3, keep=2, sensitivity=1, epsilon=1.0)
+    assert scale == 2
+    worst = _largest_ratio(np.array([0, -20, -20]), [(-1, 1, 1), (-1, -1, 1)], lambda s: _one_shot_law(s, 2, scale))
+    assert 0.9999 < worst <= 1.0 + 1e-9
+
+
 def _permute_and_flip_law(scores, rate):
     """P(first) by enumeration of the orders."""
     best = max(scores)

@@ -14,6 +14,7 @@ from tacit.features.theory import (
     selection_margin,
     split_budget,
 )
+from tacit.features.theory.selection import share_found
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import gaussian_scale
 
@@ -117,6 +118,18 @@ def test_selection_margin_bounds_the_failures(noise):
     wide = selection_margin(gaps + 0.5, others=others, deviation=1.0, rows=(n, n), noise=noise)
     assert wide.consistent
     assert not selection_margin(gaps - 0.45, others=others, deviation=1.0, rows=(n, n), noise=noise).consistent
+
+
+@pytest.mark.parametrize(("gap", "noise"), [(0.6, 0.0), (0.5, 0.1), (0.5, 0.6)])
+def test_share_found_by_simulation(gap, noise):
+    rng = np.random.default_rng(12)
+    chosen, others, s = 20, 180, 0.2
+    scores = np.abs(np.append(np.full(chosen, gap), np.zeros(others)) + rng.normal(scale=s, size=(2000, 200)))
+    scores += rng.laplace(scale=noise, size=scores.shape) if noise else 0.0
+    top = np.argpartition(-scores, chosen, axis=1)[:, :chosen]
+    found = (top < chosen).mean()
+    assert share_found(gap, chosen=chosen, others=others, deviation=s, noise=noise) == pytest.approx(found, abs=0.06)
+    assert share_found(gap, chosen=chosen, others=others, deviation=s, noise=3 * noise + 0.2) < found - 0.03
 
 
 def test_moderate_deviations_of_the_t_statistic():

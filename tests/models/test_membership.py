@@ -6,13 +6,16 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 from scipy.stats import norm
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.datasets import make_classification
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.tree import DecisionTreeClassifier
 
 from tacit.leak import HeldOut, leak_from_scores
 from tacit.models.attack.confidence import (
+    FLOOR,
     confidence_from_logits,
     confidence_from_losses,
     confidence_from_probabilities,
@@ -127,6 +130,15 @@ def test_rmia_agrees_with_a_loop(some, gamma):
     online, offline = OnlineRmia(shadows=shadows, gamma=gamma), OfflineRmia(shadows=shadows, gamma=gamma, a=0.3)
     np.testing.assert_allclose(online.score(f), rmia_by_loop(f, shadows, gamma=gamma), atol=1e-9)
     np.testing.assert_allclose(offline.score(f), rmia_by_loop(f, shadows, gamma=gamma, a=0.3), atol=1e-9)
+
+
+def test_gamma_changes_no_order_but_ties_rows(some):
+    shadows, f = some
+    exact = OnlineRmia(shadows=shadows).score(f)
+    assert len(np.unique(exact)) == len(f)
+    coarse = OnlineRmia(shadows=shadows, gamma=2.0).score(f)
+    assert len(np.unique(coarse)) < 0.8 * len(f)
+    assert (np.diff(coarse[np.argsort(exact)]) >= 0).all()
 
 
 def test_offline_attacks_do_not_look_at_models_with_the_point(some):
@@ -275,7 +287,7 @@ def coin_split(X, y, rng):
     return gather_targets((X[member], y[member]), (X[~member], y[~member])), member
 
 
-class Blind(KNeighborsClassifier):
+class Blind(ClassifierMixin, BaseEstimator):
     """Fits, then forgets: a model drawn without looking at any row."""
 
     def __init__(self, random_state=None):
@@ -342,6 +354,21 @@ def test_lira_beats_the_loss_threshold_on_hard_and_easy_points():
         assert lira.at_1_percent.tpr > 3 * loss.at_1_percent.tpr
         assert lira.at_1_percent.interval.low > loss.at_1_percent.interval.high
         assert lira.auc > loss.auc
+
+
+def test_half_a_vote_is_the_least_that_is_believed_of_a_forest():
+    rng = np.random.default_rng(0)
+    X, y = make_classification(600, 10, n_informative=5, flip_y=0.1, random_state=0)
+    targets, _ = coin_split(X, y, rng)
+    estimator = RandomForestClassifier(20, random_state=0)
+    model = estimator.fit(targets.X[targets.member], targets.y[targets.member])
+
+    def auc(floor):
+        shadows = train_shadows(estimator, targets.X, targets.y, models=12, rng=np.random.default_rng(1), floor=floor)
+        attack = OnlineLira(shadows=shadows, spread=Pooled())
+        return attack_model(model, targets, attack=attack, rng=rng, floor=floor).roc.auc
+
+    assert auc(1 / 40) > auc(FLOOR) + 0.03
 
 
 # --- bad input

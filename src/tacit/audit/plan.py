@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tacit.audit.bags import BagsRelease
+from tacit.audit.features import FeaturesRelease
 from tacit.audit.labels import LabelsRelease
+from tacit.audit.models import ModelsRelease
 from tacit.audit.planned import PlannedRelease
 from tacit.audit.scores import ScoresRelease
 from tacit.audit.source import Source, bundled_source
@@ -16,7 +18,8 @@ from tacit.privacy.rounding import check_delta, check_epsilon
 __all__ = ["SURFACES", "Limits", "Plan", "Step", "bundled_plan"]
 
 SURFACES: dict[str, type[PlannedRelease]] = {
-    release.surface: release for release in (LabelsRelease, BagsRelease, ScoresRelease)
+    release.surface: release
+    for release in (LabelsRelease, BagsRelease, FeaturesRelease, ScoresRelease, ModelsRelease)
 }
 """What each surface's planned release is, by the surface's name."""
 
@@ -110,7 +113,7 @@ class Plan:
         >>> bundled_plan().only(["moon"])
         Traceback (most recent call last):
         ...
-        tacit.privacy.errors.InvalidInput: only must name surfaces among labels, bags, scores, got moon
+        tacit.privacy.errors.InvalidInput: only must name surfaces among labels, bags, features, scores, models, got moon
         """
         unknown = [name for name in surfaces if name not in SURFACES]
         if unknown:
@@ -128,15 +131,21 @@ def bundled_plan() -> Plan:
     Examples
     --------
     >>> bundled_plan().surfaces
-    ('labels', 'bags', 'scores')
+    ('labels', 'bags', 'features', 'scores', 'models')
     """
-    titanic = bundled_source("titanic")
-    releases: tuple[PlannedRelease, ...] = (
-        LabelsRelease(epsilon=1.0),
-        BagsRelease(by=(("class", "sex", "age"),)),
-        BagsRelease(random=3, bags=2000),
-        BagsRelease(by=(("class", "sex", "age"),), epsilon=1.0),
-        ScoresRelease(decimals=5),
-        ScoresRelease(epsilon=0.1, submissions=100),
+    titanic, satellite, digits = (bundled_source(name) for name in ("titanic", "satellite", "digits"))
+    by = (("class", "sex", "age"),)
+    planned: tuple[tuple[Source, PlannedRelease], ...] = (
+        (titanic, LabelsRelease(epsilon=1.0)),
+        (titanic, BagsRelease(by=by)),
+        (titanic, BagsRelease(random=3, bags=2000)),
+        (titanic, BagsRelease(by=by, epsilon=1.0)),
+        (satellite, FeaturesRelease()),
+        (satellite, FeaturesRelease(epsilon=4.0)),
+        (satellite, FeaturesRelease(epsilon=1.0, totals=True)),
+        (titanic, ScoresRelease(decimals=5)),
+        (titanic, ScoresRelease(epsilon=0.1, submissions=100)),
+        (digits, ModelsRelease()),
+        (digits, ModelsRelease(epsilon=3.0)),
     )
-    return Plan(steps=tuple(Step(source=titanic, release=release) for release in releases))
+    return Plan(steps=tuple(Step(source=source, release=release) for source, release in planned))

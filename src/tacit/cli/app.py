@@ -23,6 +23,7 @@ AREAS = {
     "features": "Release few features under noise, learn from them, and link them back.",
     "labels": "Randomize a label column, learn from it, and see what it still tells.",
     "ledger": "What data sets may spend and have spent, over all surfaces.",
+    "models": "Train networks privately or to their margin, and tell who they were trained on.",
     "scores": "How many submissions until the labels are public.",
     "serve": "Host a competition whose leaderboard does not give its labels away.",
 }

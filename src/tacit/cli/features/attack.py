@@ -34,6 +34,7 @@ def attack(
 
     from tacit.data import load_table, read_rows
     from tacit.data.matrix import numeric_matrix
+    from tacit.data.names import check_present
     from tacit.features.attack import ReleasedRows, link_rows, linkage_leak, membership_leak
     from tacit.privacy.errors import InvalidInput
     from tacit.privacy.release import read_release
@@ -43,14 +44,18 @@ def attack(
     names = list(seen.names)
 
     def rows_of(path: Path) -> np.ndarray:
-        return numeric_matrix(read_rows(load_table(path), columns=names), columns=names)
+        table = load_table(path)
+        for name in names:
+            check_present(name, table.columns, argument=path.name)
+        return numeric_matrix(read_rows(table, columns=names), columns=names)
 
     truth = rows_of(raw)
     if len(truth) != len(seen.rows):
         raise InvalidInput(f"--raw must hold the {len(seen.rows)} released rows, got {len(truth)}")
     with show_progress("linkage") as report:
         linked = link_rows(released, truth, progress=report)
-    leaks = {"linkage": linkage_leak(linked, np.arange(len(truth)), candidates=len(truth))}
+    delta = getattr(released.guarantee, "delta", 0.0)
+    leaks = {"linkage": linkage_leak(linked, np.arange(len(truth)), candidates=len(truth), delta=delta)}
     if outsiders is not None:
         leaks["membership"] = membership_leak(released, members=truth, nonmembers=rows_of(outsiders), rng=rng_of(seed))
     if as_json:

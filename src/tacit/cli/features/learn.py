@@ -62,9 +62,16 @@ def _accuracy(model: Any, test: Path, label: str, names: list[str]) -> float:  #
     from tacit.data import load_table, read_rows
     from tacit.data.matrix import numeric_matrix
     from tacit.data.names import check_present
+    from tacit.privacy.errors import InvalidInput
 
     table = load_table(test)
     for name in (*names, label):
         check_present(name, table.columns, argument=f"the test table {test.name}")
     rows = read_rows(table, columns=[*names, label])
-    return float(model.score(numeric_matrix(rows, columns=names), np.asarray(rows[label].to_pylist())))
+    values, truth = numeric_matrix(rows, columns=names), rows[label].to_pylist()
+    if not np.isfinite(values).all():
+        raise InvalidInput(f"--test must hold finite features, got missing, NaN or infinite ones in {test.name}")
+    unknown = [value for value in truth if value not in model.classes_.tolist()]
+    if unknown:
+        raise InvalidInput(f"--test must hold the release's classes, {model.classes_.tolist()}, got {unknown[0]!r}")
+    return float(model.score(values, np.asarray(truth)))

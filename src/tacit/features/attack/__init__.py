@@ -1,7 +1,7 @@
 """What a release of features still tells: links to raw rows, membership, and records behind a selection."""
 
 from tacit.features.attack.linkage import ReleasedRows, link_rows, linkage_leak
-from tacit.features.attack.membership import canary_leak, membership_leak, membership_scores
+from tacit.features.attack.membership import canary_leak, membership_leak, membership_scores, totals_leak
 from tacit.features.attack.selection import Neighbours, selection_leak, tied_neighbours
 
 __all__ = [
@@ -14,4 +14,5 @@ __all__ = [
     "membership_scores",
     "selection_leak",
     "tied_neighbours",
+    "totals_leak",
 ]

@@ -39,10 +39,9 @@ class ReleasedRows:
             raise InvalidRelease("the release must hold feature rows; class totals have none to link")
         header = release.mechanism
         self.names = tuple(str(name) for name in header["features"])
-        columns = [name for name in release.value.column_names if name != "label"]
-        self.noise = np.broadcast_to(np.asarray(header["noise"], dtype=np.float64), len(self.names))
+        self.noise = np.asarray(header["noise"], dtype=np.float64)
         self.lower, self.upper = header.get("lower"), header.get("upper")
-        self.rows = numeric_matrix(release.value, columns=columns) / self.noise
+        self.rows = numeric_matrix(release.value, columns=self.names) / self.noise
 
     def place(self, raw: ArrayLike) -> Matrix:
         """Return raw rows as the release would show them without noise: clipped, in units of the noise.
@@ -55,6 +54,8 @@ class ReleasedRows:
         values = np.asarray(raw, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] != len(self.names):
             raise InvalidInput(f"raw rows must have the {len(self.names)} released features, got shape {values.shape}")
+        if not np.isfinite(values).all():
+            raise InvalidInput("raw rows must be finite, got missing, NaN or infinite values; leave those rows out")
         if self.lower is not None and self.upper is not None:
             values = np.clip(values, self.lower, self.upper)
         return np.asarray(values / self.noise)
@@ -97,8 +98,13 @@ def link_rows(release: Release, raw: ArrayLike, *, progress: Progress | None = N
     return linked
 
 
-def linkage_leak(linked: ArrayLike, truth: ArrayLike, *, candidates: int, level: float = 0.95) -> Leak:
+def linkage_leak(
+    linked: ArrayLike, truth: ArrayLike, *, candidates: int, delta: float = 0.0, level: float = 0.95
+) -> Leak:
     """Measure linkage: the share of rows linked right, against one in ``candidates`` by chance.
+
+    Where each row has noise of its own it proves an epsilon of that noise: the outputs that link to one candidate
+    differ from those that link to another, so the chances of n right links add up to at most e^epsilon + n delta.
 
     Parameters
     ----------
@@ -108,10 +114,12 @@ def linkage_leak(linked: ArrayLike, truth: ArrayLike, *, candidates: int, level:
         The raw row behind each released one.
     candidates
         How many raw rows there were to choose from.
+    delta
+        The delta of the promise.
 
     Examples
     --------
     >>> linkage_leak([0, 1, 2, 0], [0, 1, 2, 3], candidates=4).advantage
     0.5
     """
-    return leak_from_guesses(linked, truth, baseline=1 / candidates, level=level)
+    return leak_from_guesses(linked, truth, baseline=1 / candidates, level=level, delta=delta)

@@ -8,12 +8,13 @@ from scipy.special import logsumexp
 
 from tacit.features.attack.linkage import ReleasedRows
 from tacit.features.protect.box import STEPS
-from tacit.features.protect.rows import NoisedRows
+from tacit.features.protect.moments import ClassMoments
+from tacit.features.protect.rows import ClassTotals, NoisedRows
 from tacit.leak import HeldOut, Leak, leak_from_scores
 from tacit.privacy.release import Release
 from tacit.privacy.rounding import check_count
 
-__all__ = ["canary_leak", "membership_leak", "membership_scores"]
+__all__ = ["canary_leak", "membership_leak", "membership_scores", "totals_leak"]
 
 _CELLS = 1 << 23
 
@@ -106,4 +107,44 @@ def canary_leak(
     """
     corner = np.full((check_count(canaries, name="canaries"), features), STEPS, dtype=np.int64)
     here, there = (mechanism.protect(side, rng=rng).sum(axis=1) for side in (corner, -corner))
+    return leak_from_scores(here, there, threshold=HeldOut(fraction=0.5, rng=rng), level=level, delta=delta)
+
+
+def totals_leak(
+    mechanism: ClassTotals,
+    *,
+    features: int,
+    runs: int,
+    delta: float,
+    rng: np.random.Generator,
+    level: float = 0.95,
+) -> Leak:
+    """Prove an epsilon of class totals: one record in one of two opposite corners of the box, told by its class's sums.
+
+    The two data sets differ in that record alone, and what they have in common does not matter: noise is added.
+
+    Parameters
+    ----------
+    mechanism
+        What releases totals; anything with its ``protect``.
+    features
+        How many features a row has.
+    runs
+        Releases of each data set; half of them choose the threshold.
+    delta
+        The delta of the promise.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> leak = totals_leak(ClassTotals(epsilon=4.0, delta=1e-3), features=3, runs=500, delta=1e-3, rng=rng)
+    >>> 0.5 < leak.epsilon_lower_bound <= 4.0
+    True
+    """
+    count = check_count(runs, name="runs")
+    corner = np.full((1, features), STEPS, dtype=np.int64)
+    here, there = (
+        [mechanism.protect(moments, rng=rng).sums[0].sum() for _ in range(count)]
+        for moments in (ClassMoments.of(side, np.zeros(1, dtype=np.int64), classes=2) for side in (corner, -corner))
+    )
     return leak_from_scores(here, there, threshold=HeldOut(fraction=0.5, rng=rng), level=level, delta=delta)

@@ -96,11 +96,34 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = X - middle  # squares of values far from 0 would leave no digits for their spread
         member = np.zeros((K, len(X)))
         member[codes, np.arange(len(X))] = weights
-        counts, sums = self._unmixed(member.sum(axis=1), member @ X)
-        added = np.broadcast_to(np.square(np.asarray(self.noise, dtype=np.float64)), middle.shape)
-        error = added * np.sqrt(2 / _degrees(counts))  # of a variance that is estimated from so many rows
-        self._learn(counts, sums, self._rule.squares(X, weights=weights), noise=added, error=error)
+        squares = self._rule.squares(X, weights=weights)
+        self.fit_moments(counts=member.sum(axis=1), sums=member @ X, squares=squares, classes=self.classes_)
         return self._rescaled(middle, np.ones_like(middle))
+
+    def fit_moments(self, *, counts: ArrayLike, sums: ArrayLike, squares: ArrayLike, classes: ArrayLike) -> Self:
+        """Learn from totals of noised rows: all that :meth:`fit` reads of them.
+
+        Parameters
+        ----------
+        counts, sums
+            Rows of each class as it was released, and the sums of their features: (classes,), (classes, features).
+        squares
+            Of all rows: sums of squares of each feature, or for ``Full()`` of the products of every two.
+        classes
+            The classes' names, in this order.
+
+        Examples
+        --------
+        >>> FisherClassifier(noise=1.0).fit_moments(counts=[10, 10], sums=[[-10], [10]], squares=[56],
+        ...                                         classes=[0, 1]).metric_.covariance
+        array([1.])
+        """
+        self.classes_ = np.asarray(classes)
+        rows, totals = self._unmixed(np.asarray(counts, dtype=np.float64), np.asarray(sums, dtype=np.float64))
+        self.n_features_in_ = totals.shape[1]
+        added = np.broadcast_to(np.square(np.asarray(self.noise, dtype=np.float64)), totals.shape[1:])
+        error = added * np.sqrt(2 / _degrees(rows))  # of a variance that is estimated from so many rows
+        return self._learn(rows, totals, np.asarray(squares, dtype=np.float64), noise=added, error=error)
 
     def fit_totals(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +11,10 @@ from numpy.typing import NDArray
 from tacit.features.protect.box import STEPS
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["ClassMoments"]
+__all__ = ["ClassMoments", "class_members"]
 
 _EXACT = 1 << 53
+_SHIFT = STEPS.bit_length() - 1  # to divide by 1024, rounding down
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -50,15 +52,24 @@ class ClassMoments:
         """
         if len(steps) != len(codes):
             raise InvalidInput(f"labels must be one a row, got {len(codes)} for {len(steps)} rows")
+        return cls.of_members(steps, class_members(codes, classes=classes))
+
+    @classmethod
+    def of_members(cls, steps: NDArray[np.int64], members: NDArray[np.float64]) -> ClassMoments:
+        """Return the totals of one batch whose rows' classes are marked already.
+
+        Examples
+        --------
+        >>> ClassMoments.of_members(np.array([[3], [4]]), np.array([[1.0, 0.0], [0.0, 1.0]])).sums.tolist()
+        [[3], [4]]
+        """
         if len(steps) * STEPS >= _EXACT:
             raise InvalidInput(f"a batch must have fewer than {_EXACT // STEPS} rows")
-        member = np.zeros((classes, len(codes)))
-        member[codes, np.arange(len(codes))] = 1.0
-        sums = member @ steps.astype(np.float64)  # whole numbers below 2^53: exact, and at the speed of BLAS
+        sums = members @ steps.astype(np.float64)  # whole numbers below 2^53: exact, and at the speed of BLAS
         return cls(
-            counts=np.bincount(codes, minlength=classes).astype(np.int64),
+            counts=members.sum(axis=1).astype(np.int64),
             sums=sums.astype(np.int64),
-            squares=(np.square(steps) // STEPS).sum(axis=0),
+            squares=(np.square(steps) >> _SHIFT).sum(axis=0),
         )
 
     @classmethod
@@ -78,6 +89,22 @@ class ClassMoments:
             counts=self.counts + other.counts, sums=self.sums + other.sums, squares=self.squares + other.squares
         )
 
+    @classmethod
+    def side_by_side(cls, parts: Sequence[ClassMoments]) -> ClassMoments:
+        """Return the totals of all features from those of some each, of the same rows.
+
+        Examples
+        --------
+        >>> part = ClassMoments.of(np.array([[3]]), np.array([1]), classes=2)
+        >>> ClassMoments.side_by_side([part, part]).sums.tolist()
+        [[0, 0], [3, 3]]
+        """
+        return cls(
+            counts=parts[0].counts,
+            sums=np.concatenate([part.sums for part in parts], axis=1),
+            squares=np.concatenate([part.squares for part in parts]),
+        )
+
     def take(self, features: NDArray[np.int64]) -> ClassMoments:
         """Return the totals of some features.
 
@@ -87,3 +114,17 @@ class ClassMoments:
         (2, 1)
         """
         return ClassMoments(counts=self.counts, sums=self.sums[:, features], squares=self.squares[features])
+
+
+def class_members(codes: NDArray[np.int64], *, classes: int) -> NDArray[np.float64]:
+    """Return a line a class, 1 at its rows and 0 at the others.
+
+    Examples
+    --------
+    >>> class_members(np.array([0, 1, 1]), classes=2)
+    array([[1., 0., 0.],
+           [0., 1., 1.]])
+    """
+    members = np.zeros((classes, len(codes)))
+    members[codes, np.arange(len(codes))] = 1.0
+    return members

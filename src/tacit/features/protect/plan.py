@@ -16,6 +16,7 @@ from tacit.features.protect.selection import PrivateSelection
 from tacit.privacy.compose import compose
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
+from tacit.privacy.loss import PrivacyLoss
 from tacit.privacy.noise import DiscreteLaplace
 from tacit.privacy.rounding import exact, round_up
 
@@ -148,7 +149,8 @@ class FeaturePlan:
     class_rows
         Denominators for the selection: ``PublicClassRows`` or ``NoisedClassRows``. Needed with a selection.
     labels
-        How the labels of released rows are randomized; class totals need none.
+        How the labels of released rows are randomized, by a mechanism that reads labels alone: a prior made from a
+        row's features would carry them out. Class totals need none.
 
     Examples
     --------
@@ -218,12 +220,18 @@ class FeaturePlan:
         parts: list[Guarantee] = [self.release.guarantee(features=self.kept(features=features))]
         if self.selection is not None and self.class_rows is not None:
             parts += [*self.class_rows.guarantees(), self.selection.guarantee()]
-        if self.labels is not None:  # the label is part of the record, and moves nothing else here
-            parts.append(replace(self.labels.bind(classes).guarantee(), unit=Unit.RECORD))
+        if self.labels is not None:
+            parts.append(_of_the_record(self.labels.bind(classes).guarantee()))
         plain = sum_of(parts)
-        together = compose(parts, delta=self.release.delta) if len(parts) > 1 else parts[0]
-        loss = together.loss if together.loss is not None and together.epsilon <= plain.epsilon else None
-        return replace(plain, loss=loss, assumptions=(*plain.assumptions, *self._assumptions()))
+        return replace(plain, loss=self._loss(parts, plain), assumptions=(*plain.assumptions, *self._assumptions()))
+
+    def _loss(self, parts: list[Guarantee], plain: Guarantee) -> PrivacyLoss | None:
+        """What a ledger composes, where it says no more than the plain sum."""
+        try:
+            together = compose(parts, delta=self.release.delta) if len(parts) > 1 else parts[0]
+        except InvalidInput:  # an epsilon of thousands, whose losses leave no room under delta
+            return None
+        return together.loss if together.epsilon <= plain.epsilon else None
 
     def _assumptions(self) -> tuple[str, ...]:
         said = ["the number of rows, the names and bounds of the features and the class list are public", _CHECKED]
@@ -253,6 +261,12 @@ class FeaturePlan:
                 "choose": chosen.choose.name,
             },
         }
+
+
+def _of_the_record(labels: Guarantee) -> Guarantee:
+    """The label is part of the record and moves nothing else; nothing here is public because it is a feature."""
+    kept = tuple(said for said in labels.assumptions if not said.startswith("features"))
+    return replace(labels, unit=Unit.RECORD, assumptions=kept)
 
 
 def sum_of(parts: list[Guarantee]) -> Guarantee:

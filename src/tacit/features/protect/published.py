@@ -55,8 +55,8 @@ def published_release(
     >>> y = rng.integers(0, 2, 50)
     >>> X = rng.normal(size=(50, 4)) + 3 * y[:, None] * (np.arange(4) == 2)
     >>> release = published_release(X, y, keep=1, epsilon=6.0, delta=1e-5, rng=rng)
-    >>> release.mechanism["features"]
-    [2]
+    >>> release.mechanism["features"], release.value.column_names
+    (['x2'], ['x2', 'label'])
     >>> print(release.guarantee)
     no guarantee: the printed algorithm reads means, ranking and largest norm without noise, releases true labels, ...
     """
@@ -74,6 +74,6 @@ def published_release(
         value=pa.table({**{name: noised[:, i] for i, name in enumerate(names)}, "label": classes}),
         guarantee=NoGuarantee(reason=REASON),
         surface="features",
-        mechanism={"name": "published", "features": ranked.tolist(), "noise": math.sqrt(variance)},
+        mechanism={"name": "published", "features": names, "noise": [math.sqrt(variance)] * m},
         seeded=is_seeded(rng),
     )

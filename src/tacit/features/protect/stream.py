@@ -38,7 +38,7 @@ class ProtectedFeatures:
     Examples
     --------
     >>> from tacit.privacy import Unit
-    >>> print(ProtectedFeatures(path=Path("out.parquet"), rows=10, features=("a", "b"), clipped=0.0,
+    >>> print(ProtectedFeatures(path=Path("out.parquet"), rows=10, features=("a", "b"),
     ...                         guarantee=Guarantee(unit=Unit.RECORD, epsilon=1.0), mechanism={"name": "noised_rows"},
     ...                         seeded=False))
     2 features of 10 rows by noised_rows in out.parquet: epsilon 1 for one record
@@ -47,7 +47,6 @@ class ProtectedFeatures:
     path: Path
     rows: int
     features: tuple[str, ...]
-    clipped: float
     guarantee: Guarantee
     mechanism: Mapping[str, Any]
     seeded: bool
@@ -59,7 +58,7 @@ class ProtectedFeatures:
         Examples
         --------
         >>> from tacit.privacy import Unit
-        >>> ProtectedFeatures(path=Path("out.parquet"), rows=10, features=("a",), clipped=0.0, seeded=False,
+        >>> ProtectedFeatures(path=Path("out.parquet"), rows=10, features=("a",), seeded=False,
         ...                   guarantee=Guarantee(unit=Unit.RECORD, epsilon=1.0), mechanism={}).to_json()["rows"]
         10
         """
@@ -156,7 +155,6 @@ def protect_features(
         path=path,
         rows=found.rows,
         features=making.names,
-        clipped=float(found.clipped[places].mean()),
         guarantee=promise,
         mechanism=making.header,
         seeded=making.seeded,

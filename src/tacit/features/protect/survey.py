@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,15 +18,17 @@ from tacit.data.classes import MISSING, Classes
 from tacit.data.csv_file import fault
 from tacit.data.matrix import numeric_matrix
 from tacit.data.names import check_present
-from tacit.features.protect.box import STEPS, Box
-from tacit.features.protect.moments import ClassMoments
+from tacit.features.protect.box import Box
+from tacit.features.protect.moments import ClassMoments, class_members
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["FeatureTable", "Survey"]
 
 Progress = Callable[[int, int], None]
 
-_CELLS = 1 << 22  # of a batch: 32 MiB as float64
+_CELLS = 1 << 25  # of a batch: 256 MiB as float64
+_ROWS = 1 << 16  # of a batch at most
+_BLOCK = 1 << 16  # cells that are added up at a time: they fit a core's cache
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,13 +37,56 @@ class Survey:
 
     Examples
     --------
-    >>> Survey(rows=0, moments=ClassMoments.none(classes=2, features=1), clipped=np.zeros(1)).rows
+    >>> Survey.none(classes=2, features=1).rows
     0
     """
 
-    rows: int
     moments: ClassMoments
-    clipped: NDArray[np.float64]
+    least: NDArray[np.float64]
+    most: NDArray[np.float64]
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return int(self.moments.counts.sum())
+
+    @classmethod
+    def none(cls, *, classes: int, features: int) -> Survey:
+        """Return what no rows show.
+
+        Examples
+        --------
+        >>> Survey.none(classes=2, features=1).least
+        array([inf])
+        """
+        return cls(
+            moments=ClassMoments.none(classes=classes, features=features),
+            least=np.full(features, np.inf),
+            most=np.full(features, -np.inf),
+        )
+
+    @classmethod
+    def side_by_side(cls, parts: Sequence[Survey]) -> Survey:
+        """Return what rows show in all features, from what they show in some each.
+
+        Examples
+        --------
+        >>> part = Survey.none(classes=2, features=1)
+        >>> Survey.side_by_side([part, part]).most
+        array([-inf, -inf])
+        """
+        return cls(
+            moments=ClassMoments.side_by_side([part.moments for part in parts]),
+            least=np.concatenate([part.least for part in parts]),
+            most=np.concatenate([part.most for part in parts]),
+        )
+
+    def __add__(self, other: Survey) -> Survey:
+        return Survey(
+            moments=self.moments + other.moments,
+            least=np.minimum(self.least, other.least),
+            most=np.maximum(self.most, other.most),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,6 +149,9 @@ class FeatureTable:
             check_present(name, table.columns, argument="features")
         if label in wanted:
             raise InvalidInput(f"features must not hold the label column {label!r}: it would leave unprotected")
+        if len(set(wanted)) < len(wanted):
+            twice = next(name for name in wanted if wanted.count(name) > 1)
+            raise InvalidInput(f"features must name each column once, got {twice!r} twice")
         if not wanted:
             raise InvalidInput("features must name at least one column beside the label")
         numeric_matrix(table.select(*wanted).limit(0).to_pyarrow(), columns=wanted)
@@ -118,12 +168,15 @@ class FeatureTable:
         >>> [(rows.tolist(), codes.tolist()) for rows, codes in table.read(["a"])]
         [([[0.5], [1.5]], [0, 1])]
         """
-        chunk = max(1, _CELLS // max(1, len(features)))
+        for rows in self._batches(features):
+            yield numeric_matrix(rows, columns=features), self._codes(rows)
+
+    def _batches(self, features: Sequence[str]) -> Iterator[pa.Table]:
+        chunk = max(1, min(_CELLS // max(1, len(features)), _ROWS))
         try:
             for batch in self.table.select(*features, self.label).to_pyarrow_batches(chunk_size=chunk):
                 if batch.num_rows:
-                    rows = pa.Table.from_batches([batch])
-                    yield numeric_matrix(rows, columns=features), self._codes(rows)
+                    yield pa.Table.from_batches([batch])
         except (duckdb.Error, pa.ArrowException, OSError) as error:
             raise InvalidInput(f"the table cannot be read to its end: {fault(error)}") from None
 
@@ -145,42 +198,58 @@ class FeatureTable:
         """
         p, K = len(self.features), len(self.classes)
         box.check_features(p)
-        total = self.table.count().execute()
-        moments, rows, clipped = ClassMoments.none(classes=K, features=p), 0, np.zeros(p)
-        least, most = np.full(p, np.inf), np.full(p, -np.inf)
-        for values, codes in self.read(self.features):
-            self._check_finite(values)
-            np.minimum(least, values.min(axis=0), out=least)
-            np.maximum(most, values.max(axis=0), out=most)
-            steps = box.snap(values)
-            clipped += (np.abs(steps) == STEPS).sum(axis=0)
-            moments += ClassMoments.of(steps, codes, classes=K)
-            rows += len(values)
-            if progress:
-                progress(rows, int(total))
-        self._check(moments, least=least, most=most, box=box)
-        return Survey(rows=rows, moments=moments, clipped=clipped / max(rows, 1))
+        total = int(self.table.count().execute())
+        found = Survey.none(classes=K, features=p)
+        with ThreadPoolExecutor(os.cpu_count()) as pool:
+            waiting: list[Future[Survey]] = []
+            for rows in self._batches(self.features):  # the next batch is read while this one is added up
+                begun = self._begin(rows, box, pool)
+                found = _collect(found, waiting)
+                if progress:
+                    progress(found.rows, total)
+                waiting = begun
+            found = _collect(found, waiting)
+        self._check(found, box=box)
+        return found
 
-    def _check_finite(self, values: NDArray[np.float64]) -> None:
-        if np.isfinite(values).all():
-            return
-        name = self.features[int(np.flatnonzero(~np.isfinite(values).all(axis=0))[0])]
-        raise InvalidInput(f"feature {name!r} has missing, NaN or infinite values; drop or impute those rows first")
+    def _begin(self, rows: pa.Table, box: Box, pool: ThreadPoolExecutor) -> list[Future[Survey]]:
+        members = class_members(self._codes(rows), classes=len(self.classes))
+        width = max(1, _BLOCK // rows.num_rows)
+        starts = range(0, len(self.features), width)
+        return [pool.submit(self._part, rows, members, slice(start, start + width), box) for start in starts]
 
-    def _check(self, moments: ClassMoments, *, least: NDArray[np.float64], most: NDArray[np.float64], box: Box) -> None:
-        if moments.counts.min() < 2:
-            rare = self.classes.values[int(moments.counts.argmin())]
-            raise InvalidInput(f"class {rare!r} has {int(moments.counts.min())} rows; each class needs at least two")
-        constant = [self.features[j] for j in np.flatnonzero(least == most)]
+    def _part(self, rows: pa.Table, members: NDArray[np.float64], part: slice, box: Box) -> Survey:
+        """What a batch shows in some features; each is read as one piece of memory."""
+        names = self.features[part]
+        values = np.empty((len(names), rows.num_rows))
+        for line, name in zip(values, names, strict=True):
+            line[:] = numeric_matrix(rows.select([name]), columns=[name])[:, 0]
+        least, most = values.min(axis=1), values.max(axis=1)  # NaN if one is
+        for name, finite in zip(names, np.isfinite(least) & np.isfinite(most), strict=True):
+            if not finite:
+                raise InvalidInput(
+                    f"feature {name!r} has missing, NaN or infinite values; drop or impute those rows first"
+                )
+        steps = box.take(np.arange(len(self.features))[part]).snap(values.T)
+        return Survey(moments=ClassMoments.of_members(steps, members), least=least, most=most)
+
+    def _check(self, found: Survey, *, box: Box) -> None:
+        counts = found.moments.counts
+        if counts.min() < 2:
+            rare, has = self.classes.values[int(counts.argmin())], int(counts.min())
+            raise InvalidInput(f"class {rare!r} has {has} row{'s' * (has != 1)}; each class needs at least two")
+        constant = [self.features[j] for j in np.flatnonzero(found.least == found.most)]
         if constant:
-            more = f" and {len(constant) - 3} more" if len(constant) > 3 else ""
-            raise InvalidInput(
-                f"features {', '.join(map(repr, constant[:3]))}{more} have one value in all rows; leave them out"
-            )
-        outside = np.flatnonzero((least >= box.middle + box.half) | (most <= box.middle - box.half))
+            more = f" and {len(constant) - 1} other features" if len(constant) > 1 else ""
+            raise InvalidInput(f"feature {constant[0]!r}{more} must vary, got one value in all rows; leave it out")
+        outside = np.flatnonzero((found.least >= np.asarray(box.upper)) | (found.most <= np.asarray(box.lower)))
         if len(outside):
             j = int(outside[0])
             raise InvalidInput(
                 f"the bounds of feature {self.features[j]!r} clip every row to one side; move lower and upper to "
                 "where its values lie"
             )
+
+
+def _collect(found: Survey, parts: list[Future[Survey]]) -> Survey:
+    return found + Survey.side_by_side([part.result() for part in parts]) if parts else found

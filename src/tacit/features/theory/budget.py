@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from tacit.features.theory.error import ReleasedMeans, independence_rule_error
-from tacit.features.theory.selection import selection_failure
+from tacit.features.theory.selection import share_found
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import gaussian_scale
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon, exact
@@ -59,14 +59,15 @@ def split_budget(
     classes: int = 2,
     released_rows: bool,
     label_epsilon: float | None = None,
+    public_class_rows: bool = False,
 ) -> BudgetSplit:
     """Divide an epsilon so that a reference problem is classified best.
 
     In the reference, ``keep`` of the features differ between two of the classes by half the bound, all vary by a
     third of it, and the classes are of equal size. For each division the error is that of the independence rule
-    between those two under the release's noise and the labels' flips, plus the chance that selection fails. Class
-    sizes get a twentieth. It reads no data: it is as good as the reference is like them, and every part can be set
-    by hand.
+    between those two under the release's noise and the labels' flips, on the share of those features that selection
+    should find among the others. Class sizes get a twentieth. It reads no data: it is as good as the reference is
+    like them, and every part can be set by hand.
 
     Parameters
     ----------
@@ -78,6 +79,8 @@ def split_budget(
         Whether rows leave, with their labels, or class totals.
     label_epsilon
         The labels' part, if it is fixed already.
+    public_class_rows
+        Whether class sizes cost nothing.
 
     Examples
     --------
@@ -91,22 +94,23 @@ def split_budget(
     check_delta(delta, zero=False)
     m, p = check_count(keep, name="keep"), check_count(features, name="features")
     n = max(2, check_count(rows, name="rows") // check_count(classes, name="classes", least=2))
-    fixed = None if label_epsilon is None else exact(check_epsilon(label_epsilon))
+    fixed = None if label_epsilon is None else exact(check_epsilon(label_epsilon, name="label_epsilon"))
     if fixed is not None and fixed >= whole:
         raise InvalidInput(f"label_epsilon must be less than epsilon, {epsilon!r}, got {label_epsilon!r}")
-    sizes = whole / 20 if m < p else Fraction(0)
+    sizes = whole / 20 if m < p and not public_class_rows else Fraction(0)
     splits = [
         BudgetSplit(
             class_rows=float(sizes),
             selection=float(selection),
             release=float(whole - sizes - selection - labels),
             labels=float(labels),
-            error=error + failed * (0.5 - error),
+            error=error,
         )
-        for selection, failed in _choices(whole, m, p, n)
+        for selection, found in _choices(whole, m, p, n)
         for labels in _label_shares(whole, fixed, released_rows)
         if whole - sizes - selection - labels > 0
-        for error in [_error(float(whole - sizes - selection - labels), float(labels) or None, delta, m, n, classes)]
+        for left in [float(whole - sizes - selection - labels)]
+        for error in [_error(left, float(labels) or None, delta, m, n, classes, found)]
     ]
     if not splits:
         raise InvalidInput(f"epsilon {epsilon!r} leaves nothing for the features after labels at {label_epsilon!r}")
@@ -114,12 +118,12 @@ def split_budget(
 
 
 def _choices(whole: Fraction, m: int, p: int, n: int) -> list[tuple[Fraction, float]]:
-    """Epsilons for the selection, and how likely it then fails; nothing to choose where all features are kept."""
+    """Epsilons for the selection, and the share it then finds; nothing to choose where all features are kept."""
     if m >= p:
-        return [(Fraction(0), 0.0)]
+        return [(Fraction(0), 1.0)]
     spread = _DEVIATION * math.sqrt(2 / n)
     scales = [(share * whole, float(2 * min(m, p - m) * Fraction(2, n) / (share * whole))) for share in _SHARES]
-    return [(e, selection_failure(_GAP, chosen=m, others=p - m, deviation=spread, noise=b)) for e, b in scales]
+    return [(e, share_found(_GAP, chosen=m, others=p - m, deviation=spread, noise=b)) for e, b in scales]
 
 
 def _label_shares(whole: Fraction, fixed: Fraction | None, released_rows: bool) -> list[Fraction]:
@@ -129,8 +133,8 @@ def _label_shares(whole: Fraction, fixed: Fraction | None, released_rows: bool) 
 
 
 @lru_cache(maxsize=4096)
-def _error(release: float, labels: float | None, delta: float, m: int, n: int, classes: int) -> float:
-    """The reference's error under one division, if the right features are chosen; no labels leave with totals."""
+def _error(release: float, labels: float | None, delta: float, m: int, n: int, classes: int, found: float) -> float:
+    """The reference's error under one division; no labels leave with totals."""
     noise = 2 * math.sqrt(m) * gaussian_scale(release, delta=delta)
     if labels is None:
         on_means = noise / n
@@ -138,4 +142,5 @@ def _error(release: float, labels: float | None, delta: float, m: int, n: int, c
         shrunk = -math.expm1(-labels) / (1 + (classes - 1) * math.exp(-labels))
         on_means = math.hypot(_DEVIATION, noise) / shrunk / math.sqrt(n)
     means = ReleasedMeans.of_sums(sigma=_DEVIATION, noise=(on_means, on_means), rows=(n, n), features=m)
-    return independence_rule_error(np.full(m, _GAP), means)
+    # a share of m gaps is as good as m gaps of its root
+    return independence_rule_error(np.full(m, _GAP * math.sqrt(found)), means)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize_scalar
+from scipy.optimize import brentq, minimize_scalar
 from scipy.special import log_ndtr
 from scipy.stats import norm
 
@@ -15,7 +15,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise.search import least_enough
 from tacit.privacy.rounding import check_count
 
-__all__ = ["SelectionMargin", "mean_gap_tail", "selection_failure", "selection_margin"]
+__all__ = ["SelectionMargin", "mean_gap_tail", "selection_margin", "share_found"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,8 +71,11 @@ def mean_gap_tail(x: ArrayLike, *, deviation: float, noise: float = 0.0) -> NDAr
     return np.clip(norm.sf(z) + (up - down) / 2, 0.0, 1.0)
 
 
-def selection_failure(gap: float, *, chosen: int, others: int, deviation: float, noise: float = 0.0) -> float:
-    """Bound the chance that one of ``others`` features outscores one of ``chosen`` that all differ by ``gap``.
+def share_found(gap: float, *, chosen: int, others: int, deviation: float, noise: float = 0.0) -> float:
+    """Return the share of ``chosen`` features that differ by ``gap`` which selection among ``others`` should find.
+
+    Selection takes as many as differ, so it cuts where the expected number of scores above is ``chosen``. A feature
+    without a difference scores |N| + L, and |N| is taken as a Gaussian of its mean and deviation.
 
     Parameters
     ----------
@@ -83,12 +86,20 @@ def selection_failure(gap: float, *, chosen: int, others: int, deviation: float,
 
     Examples
     --------
-    >>> selection_failure(0.1, chosen=2, others=5, deviation=1.0)
+    >>> round(share_found(9.0, chosen=2, others=5, deviation=1.0), 3)
     1.0
-    >>> selection_failure(9.0, chosen=2, others=5, deviation=1.0) < 1e-4
-    True
+    >>> round(share_found(9.0, chosen=2, others=5, deviation=1.0, noise=1e4), 3)  # two of seven at random
+    0.286
     """
-    return _Problem(excess=np.zeros(chosen), others=others, deviation=deviation, noise=noise).best(gap)[1]
+    folded, left = deviation * math.sqrt(2 / math.pi), deviation * math.sqrt(1 - 2 / math.pi)
+
+    def too_many(y: float) -> float:
+        differ = mean_gap_tail(y - gap, deviation=deviation, noise=noise)
+        return float(chosen * differ + others * mean_gap_tail(y - folded, deviation=left, noise=noise) - chosen)
+
+    reach = gap + 40 * (deviation + noise)
+    y = brentq(too_many, -reach, reach)
+    return float(mean_gap_tail(y - gap, deviation=deviation, noise=noise))
 
 
 def selection_margin(

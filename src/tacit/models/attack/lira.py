@@ -47,7 +47,7 @@ class Spread(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PerPoint:
-    """A standard deviation for each point and side, dividing by the count: for 64 shadow models or more.
+    """A standard deviation for each point and side, dividing by the count; the paper advises 64 shadow models or more.
 
     Examples
     --------
@@ -108,7 +108,7 @@ class OnlineLira:
     shadows
         Two models or more with each point, and two or more without.
     spread
-        ``PerPoint()``, or ``Pooled()`` for fewer than 64 models.
+        ``PerPoint()``, or ``Pooled()``, which the paper advises below 64 models.
 
     References
     ----------
@@ -153,7 +153,7 @@ class OfflineLira:
     shadows
         Two models or more without each point.
     spread
-        ``PerPoint()``, or ``Pooled()`` for fewer than 64 models.
+        ``PerPoint()``, or ``Pooled()``, which the paper advises below 64 models.
 
     References
     ----------

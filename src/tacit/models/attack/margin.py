@@ -81,24 +81,29 @@ class KnownMargin:
 
     @classmethod
     def from_ties(cls, outputs: ArrayLike, *, ties: int = 5, tolerance: float = 0.25) -> KnownMargin:
-        """Take for the margin the value that ``ties`` of the |Phi| crowd around most closely, relative to their size.
+        """Take for the margin where ``ties`` of the |Phi| stand closest, relative to ten times as many around them.
 
-        Fresh outputs have a density, training points tie: no member, label or margin need be known. It takes
-        ``ties`` training points among the candidates, tied more closely than chance ties fresh ones.
+        Fresh outputs have a density, training points tie: no member, label or margin need be known. It takes ``ties``
+        training points or more among the candidates, tied more closely than chance ties fresh ones.
 
         Examples
         --------
-        >>> KnownMargin.from_ties([0.1, 1.0, -0.31, 1.001, 0.7, -0.999, 2.1], ties=3).margin
+        >>> fresh = np.random.default_rng(0).normal(size=100)
+        >>> KnownMargin.from_ties([*fresh, 1.001, -1.0, 0.999, 1.0, -1.0]).margin
         1.0
         """
         sizes = np.sort(np.abs(check_outputs(outputs, name="outputs")))
-        count = check_count(ties, name="ties", least=2)
+        few = check_count(ties, name="ties", least=2)
         sizes = sizes[sizes > 0]
-        if len(sizes) < count:
-            raise InvalidInput(f"outputs must hold {count} that are not 0, as many as ties, got {len(sizes)}")
-        widths = np.log(sizes[count - 1 :]) - np.log(sizes[: len(sizes) - count + 1])
-        start = int(np.argmin(widths))
-        return cls(margin=float(np.median(sizes[start : start + count])), tolerance=tolerance)
+        if len(sizes) < few:
+            raise InvalidInput(f"outputs must hold {few} that are not 0, as many as ties, got {len(sizes)}")
+        many = min(10 * few, len(sizes))
+        first = np.arange(len(sizes) - few + 1)
+        around = np.clip(first - (many - few) // 2, 0, len(sizes) - many)
+        logs = np.log(sizes)
+        wide = logs[around + many - 1] - logs[around]
+        start = int(np.argmin((logs[first + few - 1] - logs[first]) / np.maximum(wide, np.finfo(float).tiny)))
+        return cls(margin=float(np.median(sizes[start : start + few])), tolerance=tolerance)
 
     @property
     def threshold(self) -> float:

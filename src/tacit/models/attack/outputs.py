@@ -14,7 +14,7 @@ from tacit.models.attack.margin import KnownMargin, MarginRule, check_outputs
 from tacit.models.theory import Coverage, judge_coverage
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["MarginLeak", "attack_margin", "attack_outputs"]
+__all__ = ["MarginLeak", "attack_margin", "attack_outputs", "check_apart"]
 
 Vector = NDArray[np.float64]
 
@@ -137,17 +137,40 @@ def attack_margin(
     >>> found.leak.roc.auc, str(found.coverage)
     (1.0, 'expected')
     """
-    inside, outside = _rows(members, "members"), _rows(nonmembers, "nonmembers")
-    _check_apart(inside, outside)
+    inside, outside = check_apart(members, nonmembers)
     member_outputs = _ask(model, inside, "members")
     nonmember_outputs = _ask(model, outside, "nonmembers")
     margin = float(np.abs(member_outputs).min())
+    if margin == 0:
+        raise InvalidInput("members must have outputs other than 0: the network has no margin on them")
     chosen = KnownMargin(margin=margin) if rule is None else rule
     return MarginLeak(
         leak=attack_outputs(member_outputs, nonmember_outputs, rule=chosen, threshold=threshold, level=level),
         margin=margin,
         coverage=judge_coverage(inside, labels, fresh=outside),
     )
+
+
+def check_apart(members: ArrayLike, nonmembers: ArrayLike) -> tuple[Vector, Vector]:
+    """Return both as tables of finite numbers, or raise unless they have the same columns and share no row.
+
+    Examples
+    --------
+    >>> check_apart([[1.0, 2.0]], [[1.0]])
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: members and nonmembers must have the same columns, got 2 and 1
+    """
+    inside, outside = _rows(members, "members"), _rows(nonmembers, "nonmembers")
+    if inside.shape[1] != outside.shape[1]:
+        raise InvalidInput(
+            f"members and nonmembers must have the same columns, got {inside.shape[1]} and {outside.shape[1]}"
+        )
+    # + 0.0 makes -0.0 equal 0.0
+    shared = len({row.tobytes() for row in inside + 0.0} & {row.tobytes() for row in outside + 0.0})
+    if shared:
+        raise InvalidInput(f"members and nonmembers must not share rows, got {shared} in both: drop them from one")
+    return inside, outside
 
 
 def _rows(rows: ArrayLike, name: str) -> Vector:
@@ -160,17 +183,6 @@ def _rows(rows: ArrayLike, name: str) -> Vector:
     if not np.isfinite(array).all():
         raise InvalidInput(f"{name} must hold finite numbers only: drop or fill the rows that do not")
     return array
-
-
-def _check_apart(members: Vector, nonmembers: Vector) -> None:
-    if members.shape[1] != nonmembers.shape[1]:
-        raise InvalidInput(
-            f"members and nonmembers must have the same columns, got {members.shape[1]} and {nonmembers.shape[1]}"
-        )
-    inside, outside = ({row.tobytes() for row in np.ascontiguousarray(rows) + 0.0} for rows in (members, nonmembers))
-    shared = len(inside & outside)
-    if shared:
-        raise InvalidInput(f"members and nonmembers must not share rows, got {shared} in both: drop them from one")
 
 
 def _ask(model: Callable[[Vector], ArrayLike], rows: Vector, name: str) -> Vector:

@@ -42,15 +42,16 @@ class Population:
 class OnlineRmia:
     """Score a row by the share of z with ratio_x/ratio_z >= gamma, ratio_x = p_target(x)/p(x).
 
-    p(x) = (p_in(x) + p_out(x))/2, means over the shadow models with and without x. All in logarithms. With one
-    population and one gamma for all rows the order is that of ratio_x itself, in steps of one z.
+    p(x) = (p_in(x) + p_out(x))/2, means over the shadow models with and without x. All in logarithms. The order is
+    that of ratio_x, whatever gamma; but rows between the same two gamma ratio_z tie. With gamma = 1 and the points
+    as population none do.
 
     Parameters
     ----------
     shadows
         Two models or more with each point, and two or more without.
     gamma
-        How many times the ratio of z it must be, >= 1.
+        How many times the ratio of z it must be, >= 1; more than 1 only ties rows.
     population
         The z; by default the points themselves, which asks for no more than the attack has.
 
@@ -67,7 +68,7 @@ class OnlineRmia:
     """
 
     shadows: Shadows
-    gamma: float = 2.0
+    gamma: float = 1.0
     population: Population | None = None
 
     def __post_init__(self) -> None:
@@ -117,7 +118,7 @@ class OfflineRmia:
 
     shadows: Shadows
     a: float = 0.3
-    gamma: float = 2.0
+    gamma: float = 1.0
     population: Population | None = None
 
     def __post_init__(self) -> None:

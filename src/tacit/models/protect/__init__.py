@@ -2,5 +2,22 @@
 
 from tacit.models.protect.accounting import SampledGaussian, find_noise
 from tacit.models.protect.dp_sgd import ASSUMPTIONS, PrivateModel, train_dp_sgd
+from tacit.models.protect.early_stop import NO_PROMISE, StoppedEarly, TieRule, margin_snapshots, stop_before_ties
+from tacit.models.protect.label_private import FEATURES, LabelLearner, LabelPrivateModel, train_label_private
 
-__all__ = ["ASSUMPTIONS", "PrivateModel", "SampledGaussian", "find_noise", "train_dp_sgd"]
+__all__ = [
+    "ASSUMPTIONS",
+    "FEATURES",
+    "NO_PROMISE",
+    "LabelLearner",
+    "LabelPrivateModel",
+    "PrivateModel",
+    "SampledGaussian",
+    "StoppedEarly",
+    "TieRule",
+    "find_noise",
+    "margin_snapshots",
+    "stop_before_ties",
+    "train_dp_sgd",
+    "train_label_private",
+]

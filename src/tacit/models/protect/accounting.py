@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 import numpy as np
 
@@ -15,7 +16,7 @@ __all__ = ["SampledGaussian", "find_noise"]
 
 _FINEST = 0.05  # less noise than this protects nobody
 _COARSEST = 4096.0
-_HALVINGS = 14
+_FINE = 5e-5  # relative
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,20 +128,29 @@ def find_noise(*, epsilon: float, delta: float, rate: float, steps: int) -> Samp
     target, delta = check_epsilon(epsilon), check_delta(delta)
     if delta == 0:
         raise InvalidInput("delta must be in (0, 1): Gaussian noise has no epsilon at delta 0; use less than 1/rows")
+    return _search(target, delta, SampledGaussian(noise=1.0, rate=rate, steps=steps))
 
-    def enough(noise: float) -> bool:
-        return replace(run, noise=noise).epsilon_at(delta) <= target
 
-    run = SampledGaussian(noise=1.0, rate=rate, steps=steps)
-    high = 1.0
-    while not enough(high):
-        high *= 2
-        if high > _COARSEST:
-            raise InvalidInput(f"epsilon must be larger, got {epsilon!r}: no noise up to {_COARSEST:g} reaches it")
-    low = high / 2
-    while low > _FINEST and enough(low):
-        low, high = low / 2, low
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return replace(run, noise=high)
+@lru_cache(maxsize=64)
+def _search(target: float, delta: float, run: SampledGaussian) -> SampledGaussian:
+    from scipy.optimize import brentq
+
+    def excess(log_noise: float) -> float:
+        # tame where there is far too little noise: the root is what counts
+        return min(replace(run, noise=math.exp(log_noise)).epsilon_at(delta), 10 * target) - target
+
+    step = math.log(2)
+    high = 0.0
+    while excess(high) > 0:
+        high += step
+        if high > math.log(_COARSEST):
+            raise InvalidInput(f"epsilon must be larger, got {target!r}: no noise up to {_COARSEST:g} reaches it")
+    low = high - step
+    while excess(low) <= 0:
+        if low < math.log(_FINEST):
+            return replace(run, noise=math.exp(low))
+        low, high = low - step, low
+    found = brentq(excess, low, high, xtol=_FINE)
+    while excess(found) > 0:  # the private side of the root
+        found += _FINE
+    return replace(run, noise=math.exp(found))

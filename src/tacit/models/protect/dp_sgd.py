@@ -215,6 +215,13 @@ def _check(training: NoisyTraining, module: torch.nn.Module, X: torch.Tensor, y:
         raise InvalidInput(f"module must take rows of shape {tuple(X.shape[1:])} and these labels: {first}") from None
     if shape != (len(y),):
         raise InvalidInput(f"loss must return one number a row, got shape {shape} for {len(y)} rows")
+    training.loss(module(X[:1]), y[:1]).sum().backward()  # type: ignore[no-untyped-call]
+    unused = [name for name, p in module.named_parameters() if p.requires_grad and p.grad is None]
+    module.zero_grad()
+    if unused:
+        raise InvalidInput(
+            f"module must use every parameter it trains, {unused[0]!r} has no part in the outputs; freeze it"
+        )
 
 
 def _mechanism(run: SampledGaussian, *, rows: int, clip: float, batch_size: int) -> dict[str, Any]:

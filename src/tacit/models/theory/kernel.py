@@ -13,7 +13,7 @@ from tacit.privacy.errors import InvalidInput
 
 __all__ = ["EXPECTED_RATIO", "OutputBounds", "bound_outputs", "judge_coverage"]
 
-EXPECTED_RATIO = 5.0
+EXPECTED_RATIO = 3.0
 """Effective dimensions a training point from which on membership is expected; see docs/models_margin.md."""
 
 Vector = NDArray[np.float64]

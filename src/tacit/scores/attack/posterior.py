@@ -129,8 +129,9 @@ class _Messages:
         pull = np.zeros(len(self.low))
         for step in range(steps):
             means = beliefs @ self.losses.T
-            spread = self._sum(beliefs @ (self.losses**2).T - means**2) + 1e-9
-            pull, sharp = self._answers(self._sum(means) - spread * pull, spread)
+            expected, spread = self._sums(means, beliefs @ (self.losses**2).T - means**2)
+            spread += 1e-9
+            pull, sharp = self._answers(expected - spread * pull, spread)
             fits = logs + self._fit(pull, sharp, means)
             new = np.exp(fits - fits.max(axis=1, keepdims=True))
             new /= new.sum(axis=1, keepdims=True)
@@ -141,20 +142,20 @@ class _Messages:
         result[self.rows] = beliefs
         return result
 
-    def _sum(self, by_choice: Floats) -> Floats:
-        """Sum a value of every row and choice over the rows of each answer."""
-        total = np.zeros(len(self.low))
-        for ask, values in zip(self.asks, by_choice.T, strict=True):
-            total += ask @ values.astype(np.float32)
-        return total
+    def _sums(self, *by_choice: Floats) -> Floats:
+        """Sum values of every row and choice over the rows of each answer; one pass over the matrices for all."""
+        total = np.zeros((len(self.low), len(by_choice)))
+        for ask, *values in zip(self.asks, *(value.T for value in by_choice), strict=True):
+            total += ask @ np.array(values, dtype=np.float32).T
+        return total.T
 
     def _fit(self, pull: Floats, sharp: Floats, means: Floats) -> Floats:
         """Return the log-likelihood of every row and label, the other rows at their means."""
         fits = np.zeros((len(self.rows), self.losses.shape[1]))
         for ask, costs, mean in zip(self.asks, self.losses, means.T, strict=True):
             away = costs[None, :] - mean[:, None]
-            fits += away * (ask.T @ pull.astype(np.float32))[:, None]
-            fits -= away**2 * (ask.T @ sharp.astype(np.float32))[:, None] / 2
+            pulled, sharpened = (ask.T @ np.array([pull, sharp], dtype=np.float32).T).T
+            fits += away * pulled[:, None] - away**2 * sharpened[:, None] / 2
         return fits
 
     def _answers(self, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:

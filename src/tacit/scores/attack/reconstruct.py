@@ -21,7 +21,7 @@ __all__ = ["Menu", "best_size", "expected_gain", "guess_labels", "rows_worth_ask
 
 Floats = NDArray[np.float64]
 
-_LOOKS = 10  # times that progress is told
+_LOOKS = (0.1, 0.2, 0.4, 0.7, 1.0)  # shares of the answers after which progress is told: each look starts anew
 _NODES, _WEIGHTS = hermegauss(31)
 _BINS = 64
 
@@ -98,7 +98,7 @@ def guess_labels(
     rng
         Draws the choices.
     progress
-        Told the number of answers and the present probabilities, ten times.
+        Told the number of answers and the present probabilities, five times.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def guess_labels(
         raise InvalidInput(f"deviation must be a finite number >= 0, got {deviation!r}")
     asked = start[:, :-1] if menu.unscored else start
     rows = rows_worth_asking(asked, queries=queries, deviation=deviation, span=menu.span)
-    ends = sorted({round(queries * look / _LOOKS) for look in range(1, _LOOKS + 1)} - {0})
+    ends = sorted({round(queries * share) for share in _LOOKS} - {0})
     readings: list[Reading] = []
     beliefs = start
     for end in ends if progress is not None else ends[-1:]:

@@ -1,0 +1,222 @@
+"""Measure what is not measured yet; see the package's own words for the ways to call it."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import benchmarks.published.labels_images as package
+import torch
+from benchmarks.published.labels_images import parts, pictures, probe, recipe, representation, retraining
+from benchmarks.published.labels_images.points import NAME, Point, Results, merge, plan_recipe, plan_tables
+from benchmarks.published.labels_images.tables import markdown
+from benchmarks.published.labels_images.training import BEGUN, Settings, Trainer, say
+
+RESULTS = Path(__file__).parents[2] / "results" / NAME
+AROUND = 40.0  # seconds that compiling, judging and saving a representation take
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parse(arguments)
+    if options.pack is not None:
+        for path in pictures.pack(options.pack, name=options.set):
+            print(path, f"{path.stat().st_size / 2**20:.1f} MiB")
+        return 0
+    if options.merge is not None:
+        print(markdown(merge(options.merge, RESULTS)["points"]))
+        return 0
+    torch.backends.cudnn.benchmark = True
+    torch.set_float32_matmul_precision("high")
+    device = torch.device(options.device)
+    if options.probe:
+        probe.run(options.out, device=device, quick=options.quick)
+        return 0
+    return Run(options, device=device).all()
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.published.labels_images",
+        description=package.__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--pack", type=Path, help="write the set into parts here, and do nothing else")
+    parser.add_argument("--merge", type=Path, help="add a run's points to the results, print the tables, nothing else")
+    parser.add_argument("--probe", action="store_true", help="say what is installed, time plain and compiled training")
+    parser.add_argument("--data", type=Path, help="where the parts are")
+    parser.add_argument("--set", default="cifar10", choices=("cifar10", "cifar100"))
+    parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
+    parser.add_argument("--out", type=Path, help="points and weights; what it holds already is not computed again")
+    parser.add_argument("--also", type=Path, help="a second folder for each file written")
+    parser.add_argument("--tables", default="1,3,8", help="of 1, 2, 3, 4, 8, 9; none for the recipe alone")
+    parser.add_argument("--protocols", default="published", help=f"of {', '.join(retraining.PROTOCOLS)}")
+    parser.add_argument("--recipe", action="store_true", help="the recipe's points, after the tables'")
+    parser.add_argument("--representation", action="store_true", help="learn the recipe's representation, no more")
+    parser.add_argument("--epsilons", default="", help="of the recipe; default those of the goals")
+    parser.add_argument("--seeds", default="0,1,2", help="which, as a list")
+    parser.add_argument("--minutes", type=float, default=1e9, help="start nothing that will not be done by then")
+    parser.add_argument("--representation-minutes", type=float, default=6.0)
+    parser.add_argument("--images", type=int, help="seen in a training of the tables")
+    parser.add_argument("--recipe-images", type=int, help="seen in fine-tuning")
+    parser.add_argument("--compile", default="auto", choices=("auto", "yes", "no"))
+    parser.add_argument("--quick", action="store_true", help="made-up images and a tiny network: shows that it runs")
+    options = parser.parse_args(arguments)
+    if options.out is None and options.pack is None and options.merge is None:
+        parser.error("--out is needed")
+    if options.data is None and not (options.quick or options.probe or options.pack or options.merge):
+        parser.error("--data is needed")
+    return options
+
+
+class Run:
+    """One call: the points asked for, one after the other, until the time is up."""
+
+    def __init__(self, options: argparse.Namespace, *, device: torch.device) -> None:
+        self.options, self.device, self.failed = options, device, 0
+        known = [] if options.data is None else [options.data]
+        self.results = Results(options.out, also=options.also, quick=options.quick, known=known)
+        self.deadline = BEGUN + 60 * options.minutes
+        say(f"tacit {'whole' if parts.WHOLE else 'in parts'}; {device}; {len(self.results.points)} points known")
+        self.pictures = pictures.made_up(rows=200) if options.quick else pictures.load(options.data, name=options.set)
+        say(f"{len(self.pictures.images)} images")
+        self.settings = self._settings()
+        self.trainers: dict[int, Trainer] = {}
+
+    def _settings(self) -> Settings:
+        if self.options.quick:
+            return Settings(images=96, batch=32, width=4)
+        settings = Settings(compiled=self._compiled())
+        return replace(settings, images=self.options.images) if self.options.images else settings
+
+    def _compiled(self) -> bool:
+        timed = self.options.out / "speed.json"
+        if self.options.compile != "auto" or not timed.exists():
+            return bool(self.options.compile == "yes")
+        speed = json.loads(timed.read_text(encoding="utf-8"))
+        return bool(speed["compiled"] > 1.08 * speed["plain"])
+
+    def trainer(self, depth: int) -> Trainer:
+        """Return the trainer for networks of this depth, made once."""
+        if depth not in self.trainers:
+            settings = replace(self.settings, depth=depth)
+            self.trainers[depth] = Trainer(self.pictures, settings=settings, device=self.device)
+        return self.trainers[depth]
+
+    def all(self) -> int:
+        """Measure; return 1 if anything failed."""
+        seeds = [int(seed) for seed in self.options.seeds.split(",")]
+        numbers = [number for number in self.options.tables.split(",") if number not in ("", "none")]
+        for point in plan_tables(numbers, self.options.protocols.split(","), seeds=seeds):
+            if point.set == self.options.set:
+                self.measure(point, lambda point=point: self._table_point(point))
+        if self.options.recipe:
+            self._all_recipe(seeds)
+        elif self.options.representation:
+            self.representation()
+        say(f"{len(self.results.points)} points, {self.failed} failed")
+        return int(self.failed > 0)
+
+    def _table_point(self, point: Point) -> dict[str, Any]:
+        return retraining.measure(
+            self.trainer(point.depth),
+            self.pictures.labels,
+            epsilon=point.epsilon,
+            protocol=point.kind,
+            seed=point.seed,
+        )
+
+    def _all_recipe(self, seeds: list[int]) -> None:
+        epsilons = [float(epsilon) for epsilon in self.options.epsilons.split(",") if epsilon]
+        wanted = list(plan_recipe(self.options.set, seeds=seeds, epsilons=epsilons))
+        if all(point.key in self.results.points for point in wanted):
+            return
+        body = self.representation()
+        if body is None:
+            return
+        how = recipe.Recipe(images=96, neighbours=20, rounds=1, anew=(0.5,)) if self.options.quick else recipe.Recipe()
+        if self.options.recipe_images:
+            how = replace(how, images=self.options.recipe_images)
+        for point in wanted:
+            self.measure(point, lambda point=point: self._recipe_point(point, body, how))
+
+    def _recipe_point(self, point: Point, body: dict[str, torch.Tensor], how: recipe.Recipe) -> dict[str, Any]:
+        numbers = recipe.measure(
+            self.trainer(18), self.pictures.labels, body, epsilon=point.epsilon, seed=point.seed, recipe=how
+        )
+        return numbers | {"recipe": asdict(how)}
+
+    def representation(self) -> dict[str, torch.Tensor] | None:
+        """Return the weights learned without labels: as found, or learned now and kept."""
+        folders = [self.options.out, *([] if self.options.data is None else [self.options.data])]
+        found = representation.load(self.trainer(18), *folders)
+        if found is not None:
+            say("representation found")
+            return found
+        how = representation.Twins(seconds=60 * self.options.representation_minutes)
+        if self.options.quick:
+            how = representation.Twins(batch=32, width=32, most_steps=4)
+        if time.perf_counter() + self._reserve() > self.deadline:
+            say("no time for the representation")
+            return None
+        begun = time.perf_counter()
+        body, numbers = representation.learn(self.trainer(18), how=how, seed=0)
+        representation.save(body, self.options.out)
+        self.results.copy("representation*.npy")
+        try:
+            representation.save_features(self.trainer(18), self.options.out)
+            self.results.copy("features.npy")
+            numbers |= representation.judge(self.trainer(18))
+        except RuntimeError:  # the weights are what matters
+            traceback.print_exc()
+        say(f"representation: {numbers}")
+        numbers |= {"seconds": round(time.perf_counter() - begun, 1), "how": asdict(how)}
+        self.results.add(f"{self.options.set}|representation|0", numbers)
+        return body
+
+    def _reserve(self) -> float:
+        """Return the seconds that must be left for a representation that is asked for and not there yet."""
+        wanted = self.options.recipe or self.options.representation
+        there = any(self._folders_hold("representation0.npy"))
+        return 0.0 if self.options.quick or there or not wanted else AROUND + 60 * self.options.representation_minutes
+
+    def _folders_hold(self, name: str) -> Iterator[bool]:
+        return ((folder / name).exists() for folder in (self.options.out, self.options.data) if folder is not None)
+
+    def measure(self, point: Point, compute: Callable[[], dict[str, Any]]) -> None:
+        """Compute a point that is not known, if there is time; a failure is told and the next point tried."""
+        if point.key in self.results.points:
+            return
+        until = self.deadline if point.kind == "recipe" else self.deadline - self._reserve()
+        if time.perf_counter() + self.results.seconds(point.kind, 60.0) > until:
+            say(f"no time for {point.key}")
+            return
+        try:
+            numbers = self._within_memory(compute)
+        except Exception:
+            self.failed += 1
+            traceback.print_exc()
+            sys.stderr.flush()
+            return
+        settings = self.trainers[point.depth].settings
+        self.results.add(point.key, numbers | {"settings": asdict(settings)})
+
+    def _within_memory(self, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        try:
+            return compute()
+        except torch.OutOfMemoryError:
+            say("out of memory: half the batch")
+            self.trainers.clear()
+            torch.cuda.empty_cache()
+            self.settings = replace(self.settings, batch=self.settings.batch // 2)
+            return compute()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,129 @@
+"""What there is to measure, and the file it is kept in."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import torch
+from benchmarks.published.labels_images.parts import write_atomically
+from benchmarks.published.labels_images.tables import GOALS, TABLES
+
+NAME = "labels_images.json"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Point:
+    """One training's worth of numbers: ``kind`` is a protocol of the tables, or the recipe."""
+
+    set: str
+    kind: str
+    epsilon: float
+    seed: int
+    depth: int = 18
+
+    @property
+    def key(self) -> str:
+        """Return what the point is known by in the results."""
+        network = "" if self.kind == "recipe" else f"resnet{self.depth}|"
+        return f"{self.set}|{network}{self.kind}|{self.epsilon:g}|{self.seed}"
+
+
+def plan_tables(numbers: Sequence[str], protocols: Sequence[str], *, seeds: Sequence[int]) -> Iterator[Point]:
+    """Yield the points of the tables, seed by seed: an interrupted run has whole tables of fewer seeds."""
+    found: dict[tuple[str, int], set[float]] = {}
+    for table in TABLES:
+        if table.number in numbers:
+            found.setdefault((table.set, table.depth), set()).update(table.rows)
+    for seed in seeds:
+        for protocol in protocols:
+            for (name, depth), epsilons in found.items():
+                for epsilon in sorted(epsilons):
+                    yield Point(set=name, kind=protocol, epsilon=epsilon, seed=seed, depth=depth)
+
+
+def plan_recipe(name: str, *, seeds: Sequence[int], epsilons: Sequence[float] = ()) -> Iterator[Point]:
+    """Yield the points of the recipe, seed by seed."""
+    for seed in seeds:
+        for epsilon in epsilons or GOALS[name]:
+            yield Point(set=name, kind="recipe", epsilon=epsilon, seed=seed)
+
+
+class Results:
+    """The points measured so far: written after each one, and copied where asked."""
+
+    def __init__(self, folder: Path, *, also: Path | None, quick: bool, known: Sequence[Path] = ()) -> None:
+        self.folder, self.also = folder, also
+        folder.mkdir(parents=True, exist_ok=True)
+        self.document: dict[str, Any] = {"quick": quick, "points": {}}
+        for path in (*known, folder):
+            if (path / NAME).exists():
+                found = json.loads((path / NAME).read_text(encoding="utf-8"))
+                if found["quick"] != quick:
+                    raise SystemExit(
+                        f"{path / NAME} is {'' if found['quick'] else 'not '}of a quick run; name another --out"
+                    )
+                self.document["points"] |= found["points"]
+
+    @property
+    def points(self) -> dict[str, dict[str, Any]]:
+        """Return the numbers by the points' keys."""
+        return self.document["points"]  # type: ignore[no-any-return]
+
+    def add(self, key: str, numbers: dict[str, Any]) -> None:
+        """Keep a point."""
+        self.points[key] = numbers
+        self.document |= {"date": datetime.now(UTC).date().isoformat(), "machine": machine()}
+        write(self.folder / NAME, self.document)
+        self.copy(NAME)
+
+    def copy(self, *patterns: str) -> None:
+        """Copy files to the second folder, if there is one."""
+        if self.also is not None and self.also != self.folder:
+            self.also.mkdir(parents=True, exist_ok=True)
+            for pattern in patterns:
+                for path in self.folder.glob(pattern):
+                    shutil.copy(path, self.also / path.name)
+
+    def seconds(self, kind: str, otherwise: float) -> float:
+        """Return how long a point of this kind is expected to take: as the longest did, and a little."""
+        taken = [numbers["seconds"] for key, numbers in self.points.items() if f"|{kind}|" in key]
+        return 1.05 * max(taken) if taken else otherwise
+
+
+def write(path: Path, document: dict[str, Any]) -> None:
+    with write_atomically(path, force=True) as file:
+        file.write((json.dumps(document, indent=1) + "\n").encode())
+
+
+def machine() -> dict[str, Any]:
+    """Return what a number depends on; nothing that tells one machine from another of its kind."""
+    gpu = torch.cuda.get_device_name() if torch.cuda.is_available() else None
+    return {
+        "gpu": gpu,
+        "cores": os.cpu_count(),
+        "system": platform.system(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+    }
+
+
+def merge(folder: Path, results: Path) -> dict[str, Any]:
+    """Add the points of a run's file to those kept; return all."""
+    document: dict[str, Any] = {"quick": False, "points": {}}
+    for path in (results, *sorted(folder.glob("labels_images*.json"))):
+        if path.exists():
+            found = json.loads(path.read_text(encoding="utf-8"))
+            if found["quick"]:
+                raise SystemExit(f"{path} is of a quick run: its numbers do not belong in the results")
+            points = document["points"] | found["points"]
+            document = found | {"points": points}
+    write(results, document)
+    return document

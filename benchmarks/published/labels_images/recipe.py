@@ -1,0 +1,137 @@
+"""Past the tables: a representation without labels, neighbours' votes, and training on what they make of the labels.
+
+Every label is randomized once. All else reads the images, which are public, and the released labels.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from benchmarks.published.labels_images import augment
+from benchmarks.published.labels_images.neighbours import nearest
+from benchmarks.published.labels_images.network import ResNet
+from benchmarks.published.labels_images.parts import RandomizedResponse, expect_from_neighbours, posterior_targets
+from benchmarks.published.labels_images.training import Trainer, say
+from numpy.typing import NDArray
+from torch import Tensor
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recipe:
+    """Images seen in fine-tuning; neighbours; when the votes are taken anew; how far the teacher is believed."""
+
+    images: int = 1_200_000
+    neighbours: int = 300
+    rounds: int = 3
+    anew: tuple[float, ...] = (0.35, 0.65)
+    trust: float = 0.7
+    sure: float = 0.7
+    rate: float = 0.15
+    keep: float = 0.995
+
+
+def measure(
+    trainer: Trainer, truth: NDArray[np.int64], body: dict[str, Tensor], *, epsilon: float, seed: int, recipe: Recipe
+) -> dict[str, Any]:
+    """Return the test accuracy, and how right the labels were on the way."""
+    begun = time.perf_counter()
+    mechanism = RandomizedResponse(epsilon=epsilon, classes=trainer.classes)
+    given = mechanism.randomize(truth, rng=np.random.default_rng([seed, 3, round(1000 * epsilon)]))
+    likelihood = mechanism.likelihood(given)
+    trainer.reset(seed=seed + 300, body=body)
+    work = Denoising(trainer, likelihood, recipe)
+    result = {"given": _share(given, truth), "votes": [work.vote(trainer.network, rounds=recipe.rounds)]}
+    teacher = work.train()
+    result |= {
+        "accuracy": trainer.accuracy(teacher),
+        "student": trainer.accuracy(),
+        "votes": result["votes"] + work.heard,
+        "trusted_rows": work.trusted,
+        "seconds": round(time.perf_counter() - begun, 1),
+    }
+    say(f"epsilon {epsilon:g} seed {seed} recipe: {result}")
+    return result
+
+
+class Denoising:
+    """Fine-tuning on labels that are weighed anew: votes of neighbours, the teacher's view, the released label."""
+
+    def __init__(self, trainer: Trainer, likelihood: Array, recipe: Recipe) -> None:
+        self.trainer, self.recipe, self.likelihood = trainer, recipe, likelihood
+        self.log_likelihood = torch.from_numpy(np.log(likelihood)).float().to(trainer.device)
+        self.prior = torch.zeros_like(self.log_likelihood)
+        self.mean = self.prior.mean(dim=0)
+        self.heard: list[dict[str, float]] = []
+        self.trusted = 0.0
+
+    def vote(self, network: ResNet, *, rounds: int) -> dict[str, float]:
+        """Take the votes of the neighbours in this network's representation; return how right they are."""
+        t, r = self.trainer, self.recipe
+        rows = torch.arange(len(t.padded), device=t.device)
+        near = nearest(t.read(network, t.padded, rows, represent=True), count=min(r.neighbours, len(rows) // 10))
+        prior = expect_from_neighbours(near, likelihood=self.likelihood, rounds=rounds)
+        self.prior = torch.from_numpy(np.log(prior)).float().to(t.device)
+        self.mean = self.prior.exp().mean(dim=0)
+        truth = t.truth.cpu().numpy()
+        posterior = posterior_targets(prior, self.likelihood)
+        return {"votes": _share(prior.argmax(axis=1), truth), "posterior": _share(posterior.argmax(axis=1), truth)}
+
+    def train(self) -> ResNet:
+        """Fine-tune; return the teacher: the running mean of the student's weights."""
+        t, r = self.trainer, self.recipe
+        teacher = t.copy_network().requires_grad_(requires_grad=False)
+        rows = torch.arange(len(t.padded), device=t.device)
+        steps = t.steps(r.images)
+        optimizer, cycle = t.optimizer(steps=steps, rate=r.rate)
+        anew = {round(share * steps) for share in r.anew}
+        balance = torch.full((t.classes,), 1 / t.classes, device=t.device)
+        kept = torch.zeros((), device=t.device)
+        for step, places in enumerate(t.batches(rows, images=r.images)):
+            if step in anew:
+                self.heard.append(self.vote(teacher, rounds=1))  # a trained network's neighbours agree as they are
+                say(f"  step {step}/{steps}: teacher {t.accuracy(teacher):.4f}, {self.heard[-1]}")
+            x = augment.crop(t.padded, places)
+            targets, balance = self.targets(teacher, x, places, balance, progress=step / steps)
+            sure = (targets.max(dim=1).values >= r.sure).float()
+            losses = -(targets * t.logits(augment.normalise(augment.strengthen(x))).log_softmax(dim=1)).sum(dim=1)
+            optimizer.zero_grad(set_to_none=True)
+            (losses * sure).mean().backward()
+            optimizer.step()
+            cycle.step()
+            follow(teacher, t.network, keep=min(r.keep, (step + 1) / (step + 10)))
+            kept += sure.mean()
+        self.trusted = float(kept) / steps
+        return teacher
+
+    @torch.no_grad()
+    def targets(
+        self, teacher: ResNet, x: Tensor, rows: Tensor, balance: Tensor, *, progress: float
+    ) -> tuple[Tensor, Tensor]:
+        """Return votes^(1 - a) teacher^a likelihood, scaled; a rises from 0 to ``trust`` once the head has learned."""
+        a = self.recipe.trust * min(1.0, max(0.0, (progress - 0.1) / 0.3))
+        teacher.eval()
+        with self.trainer.bfloat16():
+            seen = teacher(augment.normalise(x)).float().log_softmax(dim=1)
+        # no class may grow at the cost of others: the teacher's mean is held at that of the votes
+        balance = 0.99 * balance + 0.01 * seen.exp().mean(dim=0)
+        seen = seen + (self.mean / balance.clamp_min(1e-4)).log()
+        logs = (1 - a) * self.prior[rows] + a * seen + self.log_likelihood[rows]
+        return logs.softmax(dim=1), balance
+
+
+@torch.no_grad()
+def follow(teacher: ResNet, student: ResNet, *, keep: float) -> None:
+    """Move the teacher's weights and batch statistics a step towards the student's."""
+    ours = [value for value in teacher.state_dict().values() if value.is_floating_point()]
+    theirs = [value for value in student.state_dict().values() if value.is_floating_point()]
+    torch._foreach_lerp_(ours, theirs, 1 - keep)
+
+
+def _share(labels: NDArray[np.int64], truth: NDArray[np.int64]) -> float:
+    return round(float(np.mean(labels == truth)), 4)

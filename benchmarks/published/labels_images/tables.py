@@ -1,0 +1,117 @@
+"""The published numbers, and ours beside them, from the measurements alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Points = Mapping[str, Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table:
+    """One table: what it was measured on, and its rows as printed, by epsilon."""
+
+    number: str
+    set: str
+    depth: int
+    columns: tuple[str, ...]
+    rows: Mapping[float, tuple[float, ...]]
+
+
+ACCURACIES = ("baseline", "full", "consensus")
+LABELS = ("predicted", "given", "consensus_right")
+TABLES = (
+    Table(
+        number="1",
+        set="cifar10",
+        depth=18,
+        columns=ACCURACIES,
+        rows={1: (57.78, 60.07, 63.84), 2: (79.06, 81.34, 83.31), 3: (85.18, 86.67, 87.67)},
+    ),
+    Table(
+        number="2",
+        set="cifar100",
+        depth=18,
+        columns=ACCURACIES,
+        rows={3: (23.53, 24.42, 29.98), 4: (44.53, 46.99, 51.30), 5: (55.75, 56.98, 59.47)},
+    ),
+    Table(
+        number="3",
+        set="cifar10",
+        depth=18,
+        columns=LABELS,
+        rows={1: (59.30, 32.61, 76.17), 2: (81.62, 57.11, 92.65), 3: (89.28, 76.73, 95.94)},
+    ),
+    Table(
+        number="3b",
+        set="cifar100",
+        depth=18,
+        columns=LABELS,
+        rows={3: (24.90, 22.35, 76.09), 4: (50.85, 46.32, 91.59), 5: (66.51, 68.09, 94.83)},
+    ),
+    Table(
+        number="4",
+        set="cifar100",
+        depth=34,
+        columns=ACCURACIES,
+        rows={3: (17.53, 18.20, 21.63), 4: (37.53, 39.33, 43.87), 5: (51.13, 52.33, 55.43)},
+    ),
+    Table(number="8", set="cifar10", depth=18, columns=("confidence",), rows={1: (62.09,)}),
+    Table(number="9", set="cifar100", depth=18, columns=("confidence",), rows={3: (24.99,)}),
+)
+LP_2ST = {"cifar10": {1: 63.67, 2: 86.05, 3: 92.19}, "cifar100": {3: 28.74, 4: 50.15, 5: 63.51}}  # Ghazi et al. (2021)
+GOALS = {"cifar10": {0.5: 84.0, 1: 89.0, 2: 92.5, 3: 94.0}, "cifar100": {3: 55.0, 4: 62.0, 5: 66.0}}
+
+
+def markdown(points: Points) -> str:
+    """Return one table: every published number with ours, mean and deviation over the seeds."""
+    lines = [
+        "| table | set | network | epsilon | what | published | ours, as published | ours, corrected loss | seeds |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
+        *_published_rows(points),
+    ]
+    recipe = list(_recipe_rows(points))
+    if recipe:
+        lines += ["", "| set | epsilon | goal | published LP-2ST | ours, recipe | seeds | GPU seconds a point |"]
+        lines += ["| --- | --- | --- | --- | --- | --- | --- |", *recipe]
+    return "\n".join(lines) + "\n"
+
+
+def _published_rows(points: Points) -> Iterator[str]:
+    for table in TABLES:
+        for epsilon, printed in table.rows.items():
+            for what, value in zip(table.columns, printed, strict=True):
+                start = f"{table.set}|resnet{table.depth}"
+                plain = values(points, f"{start}|published|{epsilon:g}|", what)
+                corrected = values(points, f"{start}|corrected|{epsilon:g}|", what)
+                cells = (table.number.rstrip("b"), table.set, f"ResNet-{table.depth}", f"{epsilon:g}", what)
+                numbers = (f"{value:.2f}", summary(plain), summary(corrected), str(max(len(plain), len(corrected))))
+                yield "| " + " | ".join((*cells, *numbers)) + " |"
+
+
+def _recipe_rows(points: Points) -> Iterator[str]:
+    for name, goals in GOALS.items():
+        for epsilon, goal in goals.items():
+            start = f"{name}|recipe|{epsilon:g}|"
+            found = values(points, start, "accuracy")
+            if found:
+                seconds = np.mean([point["seconds"] for key, point in points.items() if key.startswith(start)])
+                known = LP_2ST[name].get(epsilon)
+                cells = (name, f"{epsilon:g}", f"{goal:g}", f"{known:.2f}" if known else "", summary(found))
+                yield "| " + " | ".join((*cells, str(len(found)), f"{seconds:.0f}")) + " |"
+
+
+def values(points: Points, start: str, what: str) -> list[float]:
+    """Return a number of every seed, in percent."""
+    return [100 * points[key][what] for key in sorted(points) if key.startswith(start) and what in points[key]]
+
+
+def summary(found: Sequence[float]) -> str:
+    """Return mean and deviation; nothing where there is nothing."""
+    if not found:
+        return ""
+    return f"{np.mean(found):.2f}" + (f" ± {np.std(found, ddof=1):.2f}" if len(found) > 1 else "")

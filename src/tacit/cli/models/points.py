@@ -1,0 +1,90 @@
+"""Rows with one of two labels, from a file to numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import ibis
+    import numpy as np
+    from numpy.typing import NDArray
+
+__all__ = ["LabelledPoints", "read_features", "read_points"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LabelledPoints:
+    """A table's features as a matrix, its labels as -1 and +1, and what these stand for."""
+
+    table: ibis.Table
+    rows: NDArray[np.float64]
+    signs: NDArray[np.float64]
+    features: tuple[str, ...]
+    classes: tuple[Any, ...]
+    declared: bool
+
+
+def read_points(path: Path, *, label: str, features: Sequence[str], classes: Sequence[str] = ()) -> LabelledPoints:
+    """Read a table whose label column has two values; the second, in sorted or declared order, is +1."""
+    import numpy as np
+
+    from tacit.data import load_table, read_rows
+    from tacit.data.classes import Classes
+    from tacit.data.matrix import numeric_matrix
+    from tacit.data.names import check_present
+    from tacit.data.rows import label_column
+    from tacit.privacy.errors import InvalidInput
+
+    table = load_table(path)
+    check_present(label, table.columns, argument="--label")
+    names = _features(table.columns, features, label)
+    rows = read_rows(table, columns=[*names, label])
+    labels = label_column(rows, label, least_classes=1)
+    coding = Classes.of(labels, declared=list(classes) or None) if classes or len(set(labels.tolist())) > 1 else None
+    if coding is None or len(coding) != 2:
+        found = 1 if coding is None else len(coding)
+        raise InvalidInput(f"--label must name a column of two values, {label!r} has {found}; a margin has two sides")
+    return LabelledPoints(
+        table=table,
+        rows=numeric_matrix(rows, columns=names),
+        signs=np.where(coding.encode(labels) == 1, 1.0, -1.0),
+        features=tuple(names),
+        classes=tuple(coding.values),
+        declared=coding.declared,
+    )
+
+
+def read_features(
+    path: Path, *, features: Sequence[str] | None, label: str | None
+) -> tuple[NDArray[np.float64], NDArray[Any] | None]:
+    """Read features, all columns but the label where none are named, and the labels where there are some."""
+    from tacit.data import load_table, read_rows
+    from tacit.data.matrix import numeric_matrix
+    from tacit.data.names import check_present
+    from tacit.data.rows import label_column
+
+    table = load_table(path)
+    names = [name for name in table.columns if name != label] if features is None else list(features)
+    for name in names:
+        check_present(name, table.columns, argument=f"the table {path.name}")
+    extra = [label] if label is not None and label in table.columns else []
+    rows = read_rows(table, columns=[*names, *extra])
+    labels = label_column(rows, extra[0], least_classes=1) if extra else None
+    return numeric_matrix(rows, columns=names), labels
+
+
+def _features(columns: Sequence[str], chosen: Sequence[str], label: str) -> list[str]:
+    from tacit.data.names import check_present
+    from tacit.privacy.errors import InvalidInput
+
+    names = list(chosen) or [name for name in columns if name != label]
+    for name in names:
+        check_present(name, columns, argument="--features")
+    if label in names or not names:
+        raise InvalidInput(
+            f"--features must name columns besides the label {label!r}, got {', '.join(names) or 'none'}"
+        )
+    return names

@@ -1,0 +1,142 @@
+"""Which points on the margin the network's own weights ask for: non-negative least squares on the KKT equations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import lsq_linear, nnls
+
+from tacit.models.network import TwoLayerReLU
+
+__all__ = ["Explanation", "explain_weights", "residual_of"]
+
+Floats = NDArray[np.float64]
+
+_PULL = 1e-9  # of a unit column on the residual of a unit target, at the least residual
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Explanation:
+    """How well multipliers on given points explain the weights, and how much each point is needed.
+
+    Parameters
+    ----------
+    multipliers
+        l >= 0, one a point.
+    residual
+        |theta - sum_i l_i y_i grad Phi(x_i)| / |theta| at its least.
+    without
+        The same residual with each point left out in turn.
+
+    Examples
+    --------
+    See :func:`explain_weights`.
+
+    >>> Explanation(multipliers=np.ones(1), residual=0.0, without=np.ones(1)).residual
+    0.0
+    """
+
+    multipliers: Floats
+    residual: float
+    without: Floats
+
+
+def explain_weights(
+    network: TwoLayerReLU, points: Floats, labels: NDArray[np.int64], *, kink: float = 1e-7
+) -> Explanation:
+    """Return the multipliers l >= 0 that bring sum_i l_i y_i grad Phi(x_i) closest to the weights.
+
+    A point on a neuron's breakpoint leaves that neuron's derivative free in [0, 1]; it then counts with all
+    combinations of the ends of that interval, one for neurons open to the right and one for those open to the left.
+
+    Parameters
+    ----------
+    network
+        One feature, neurons merged by direction.
+    points, labels
+        The candidates.
+    kink
+        |w x + b| <= kink |(w, b)| |(x, 1)| counts as a breakpoint.
+
+    References
+    ----------
+    Paper 004, Eqs. (2), (7) to (9); Haim et al. (2022).
+
+    Examples
+    --------
+    >>> r = 2**-0.75
+    >>> pair = TwoLayerReLU(weights=[[r], [-r]], biases=[r, r], outputs=[2**-0.25, -(2**-0.25)])
+    >>> found = explain_weights(pair, np.array([-1.0, 1.0]), np.array([-1, 1]))
+    >>> found.multipliers.round(6).tolist(), found.residual < 1e-12
+    ([0.707107, 0.707107], True)
+    """
+    unit, lengths, owner, target = _system(network, points, labels, kink)
+    weights, residual = _solve(unit, target)
+    without = np.full(len(points), residual)
+    for i in np.unique(owner[weights > 0]):  # a point of multiplier 0 is not missed
+        without[i] = _solve(unit[:, owner != i], target)[1]
+    multipliers = np.bincount(owner, weights=weights / lengths, minlength=len(points))
+    return Explanation(multipliers=multipliers * np.sqrt(network.squared_norm), residual=residual, without=without)
+
+
+def residual_of(network: TwoLayerReLU, points: Floats, labels: NDArray[np.int64], *, kink: float = 1e-7) -> float:
+    """Return the residual of :func:`explain_weights` alone.
+
+    Examples
+    --------
+    >>> one = TwoLayerReLU(weights=[[2.0]], biases=[1.0], outputs=[5**0.5])
+    >>> residual_of(one, np.array([2.0]), np.array([1])) < 1e-12
+    True
+    """
+    unit, _, _, target = _system(network, points, labels, kink)
+    return _solve(unit, target)[1]
+
+
+def _system(
+    network: TwoLayerReLU, points: Floats, labels: NDArray[np.int64], kink: float
+) -> tuple[Floats, Floats, NDArray[np.intp], Floats]:
+    """Return the columns at unit length, their lengths, the point of each, and theta/|theta|."""
+    columns, owner = _columns(network, points, labels, kink)
+    lengths = np.linalg.norm(columns, axis=0)
+    lengths[lengths == 0] = 1.0
+    theta = np.concatenate([network.outputs, network.weights[:, 0], network.biases])
+    return columns / lengths, lengths, owner, theta / np.linalg.norm(theta)
+
+
+def _solve(columns: Floats, target: Floats) -> tuple[Floats, float]:
+    """Return x >= 0 of least |columns x - target|, and that length."""
+    if not columns.shape[1]:  # SciPy's nnls crashes without columns
+        return np.zeros(0), float(np.linalg.norm(target))
+    try:
+        weights = nnls(columns, target, maxiter=100 * columns.shape[1])[0]
+    except RuntimeError:  # it went round in circles
+        weights = np.zeros(columns.shape[1])
+    rest = target - columns @ weights
+    pull = columns.T @ rest
+    if pull.max() > _PULL or np.abs(pull[weights > 0]).max(initial=0.0) > _PULL:  # not the least: SciPy issue 25389
+        other = np.clip(lsq_linear(columns, target, bounds=(0, np.inf), method="bvls", tol=1e-14).x, 0, None)
+        other_rest = target - columns @ other
+        if np.linalg.norm(other_rest) < np.linalg.norm(rest):
+            weights, rest = other, other_rest
+    return weights, float(np.linalg.norm(rest))
+
+
+def _columns(
+    network: TwoLayerReLU, points: Floats, labels: NDArray[np.int64], kink: float
+) -> tuple[Floats, NDArray[np.intp]]:
+    """Return y_i grad Phi(x_i) as columns, up to four a point, and the point of each."""
+    w, b, v = network.weights[:, 0], network.biases, network.outputs
+    columns, owner = [], []
+    for i, (x, y) in enumerate(zip(points, labels, strict=True)):
+        height = w * x + b
+        bent = np.abs(height) <= kink * np.hypot(w, b) * np.hypot(x, 1)
+        on = (height > 0) & ~bent
+        right, left = bent & (w > 0), bent & (w <= 0)
+        choices = {tuple(on | a | c) for a in (right, right & False) for c in (left, left & False)}
+        for choice in sorted(choices):
+            s = np.array(choice, dtype=np.float64)
+            columns.append(y * np.concatenate([s * height * ~bent, v * s * x, v * s]))
+            owner.append(i)
+    return np.array(columns).T.reshape(3 * network.width, -1), np.array(owner, dtype=np.intp)

@@ -1,0 +1,62 @@
+"""Rows with one of two labels, checked once: what every learner of a margin takes."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["check_points", "signs_of"]
+
+
+def check_points(X: ArrayLike) -> NDArray[np.float64]:
+    """Return the rows as a matrix of float64, or raise unless all of it is finite.
+
+    Examples
+    --------
+    >>> check_points([[1, 2]])
+    array([[1., 2.]])
+    >>> check_points([[float("nan")]])
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: X must hold finite numbers only, got 1 that are not: drop or fill those rows
+    """
+    try:
+        rows = np.asarray(X, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"X must be a table of numbers, got {type(X).__name__}") from None
+    if rows.ndim != 2 or rows.size == 0:
+        raise InvalidInput(f"X must have a row a point and a column a feature, got shape {rows.shape}")
+    broken = int((~np.isfinite(rows)).sum())
+    if broken:
+        raise InvalidInput(f"X must hold finite numbers only, got {broken} that are not: drop or fill those rows")
+    return rows
+
+
+def signs_of(y: ArrayLike, *, rows: int) -> NDArray[np.float64]:
+    """Return labels of any two values as -1 and +1, the larger value as +1; -1 and +1 alone stay what they are.
+
+    Examples
+    --------
+    >>> signs_of(["no", "yes", "no"], rows=3)
+    array([-1.,  1., -1.])
+    >>> signs_of([0, 1, 2], rows=3)
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: y must hold two values, got 3
+    """
+    labels = np.asarray(y)
+    if labels.shape != (rows,):
+        raise InvalidInput(f"y must hold one label for each of {rows} rows of X, got shape {labels.shape}")
+    if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
+        raise InvalidInput("y must not hold NaN or infinite labels: drop those rows")
+    try:
+        values, codes = np.unique(labels, return_inverse=True)
+    except TypeError:
+        raise InvalidInput("y must hold labels that can be compared, all of one kind: fill missing ones") from None
+    if len(values) == 1 and labels.dtype.kind in "iuf" and abs(float(values[0])) == 1:
+        return labels.astype(np.float64)
+    if len(values) != 2:
+        raise InvalidInput(f"y must hold two values, got {len(values)}")
+    return np.asarray(2.0 * codes - 1.0)

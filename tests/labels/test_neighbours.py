@@ -1,0 +1,105 @@
+"""Votes of neighbours: de-biased, without the row's own label, and worth more than it."""
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from sklearn.datasets import load_digits
+from sklearn.linear_model import LogisticRegression
+
+from tacit.labels import AsGiven, LabelPrivateClassifier, RandomizedResponse
+from tacit.labels.learn.expect import posterior_targets
+from tacit.labels.learn.neighbours import Neighbours, _first_votes, expect_from_neighbours, find_neighbours
+from tacit.privacy.errors import InvalidInput
+
+
+@pytest.fixture
+def clusters():
+    """Ten clusters, one a class, with a tenth of the rows in a wrong one; labels at epsilon 1."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat(np.arange(10), 150)
+    place = np.where(rng.random(1500) < 0.1, rng.integers(0, 10, 1500), truth)
+    X = 4 * rng.normal(size=(10, 8))[place] + rng.normal(size=(1500, 8))
+    rr = RandomizedResponse(epsilon=1.0, classes=10)
+    return X, truth, rr.likelihood(rr.randomize(truth, rng=rng))
+
+
+def test_neighbours_are_those_of_brute_force():
+    X = np.random.default_rng(1).normal(size=(40, 3)) + 100.0
+    far = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(far, np.inf)
+    assert np.array_equal(np.sort(find_neighbours(X, count=5)), np.sort(np.argsort(far, axis=1)[:, :5]))
+
+
+def test_a_row_is_no_neighbour_of_its_own_even_among_copies():
+    near = find_neighbours(np.zeros((30, 2)), count=29)
+    assert all(np.array_equal(np.sort(row), np.delete(np.arange(30), i)) for i, row in enumerate(near))
+
+
+def test_the_first_votes_are_the_debiased_shares_of_randomized_response():
+    """Formula sheet a3, when every label was released equally often."""
+    K, n = 5, 100
+    rr = RandomizedResponse(epsilon=0.7, classes=K)
+    given = np.arange(n) % K
+    near = np.random.default_rng(2).integers(0, n, size=(n, 12))
+    mean = csr_array((np.full(n * 12, 1 / 12), near.ravel(), np.arange(n + 1) * 12), shape=(n, n))
+    shares = np.array([rr.estimate_counts(given[row]) / 12 for row in near])
+    assert np.allclose(_first_votes(mean, rr.likelihood(given)), shares, atol=1e-9)
+
+
+def test_votes_are_worth_more_than_the_own_label(clusters):
+    X, truth, likelihood = clusters
+    own = (likelihood.argmax(axis=1) == truth).mean()
+    found = (
+        Neighbours(count=100).targets(None, X, likelihood=likelihood, given=None, rng=None).argmax(1) == truth
+    ).mean()
+    assert own < 0.3
+    assert found > 0.85
+    strangers = np.random.default_rng(3).integers(0, len(X), size=(len(X), 100))
+    told = expect_from_neighbours(strangers, likelihood=likelihood)
+    assert (told.argmax(axis=1) == truth).mean() < 0.2, "control: rows that are not near say nothing"
+
+
+def test_the_own_label_is_left_out(clusters):
+    X, _, likelihood = clusters
+    near = find_neighbours(X, count=100)
+    lonely = np.where(near == 7, (near + 1) % len(near), near)  # nobody hears row 7
+    other = likelihood.copy()
+    other[7] = np.roll(other[7], 3)
+    one, two = (expect_from_neighbours(lonely, likelihood=part)[7] for part in (likelihood, other))
+    assert np.allclose(one, two, atol=0.01)  # but for F and the power, which are of all rows
+    assert not np.allclose(*(posterior_targets(one[None], part[7:8]) for part in (likelihood, other)), atol=0.01)
+
+
+def test_mechanisms_may_differ_from_row_to_row(clusters):
+    X, truth, likelihood = clusters
+    mixed = likelihood.copy()
+    mixed[::2] = RandomizedResponse(epsilon=3.0, classes=10).likelihood(truth[::2])
+    right = Neighbours(count=100).targets(None, X, likelihood=mixed, given=None, rng=None).argmax(1) == truth
+    assert right[1::2].mean() > 0.85
+
+
+def test_a_learner_takes_it_for_denoising():
+    X, y = load_digits(return_X_y=True)
+    X, test, truth = X[:1200] / 16, X[1200:] / 16, y[1200:]
+    accuracy = {}
+    for denoise in (Neighbours(count=40), AsGiven()):
+        learner = LabelPrivateClassifier(
+            LogisticRegression(max_iter=200),
+            mechanism=RandomizedResponse(epsilon=1.0),
+            denoise=denoise,
+            rounds=0,
+            random_state=0,
+        )
+        accuracy[type(denoise).__name__] = np.mean(learner.fit(X, y[:1200]).predict(test) == truth)
+    assert accuracy["Neighbours"] > accuracy["AsGiven"] + 0.05
+
+
+def test_settings_are_checked(clusters):
+    with pytest.raises(InvalidInput, match="count"):
+        Neighbours(count=0)
+    with pytest.raises(InvalidInput, match="rounds"):
+        Neighbours(rounds=-1)
+    with pytest.raises(InvalidInput, match="less than the 3 rows, got 3"):
+        find_neighbours(np.zeros((3, 1)), count=3)
+    with pytest.raises(InvalidInput, match="one row for each of the 4 rows"):
+        expect_from_neighbours(np.zeros((4, 1), int), likelihood=np.ones((3, 2)))

@@ -1,0 +1,199 @@
+"""Model files: numbers and a promise go in and come out; code never runs."""
+
+import json
+import os
+import pickle
+import re
+import stat
+import zipfile
+
+import numpy as np
+import pytest
+
+from tacit.models.files import ModelRelease, read_model
+from tacit.models.network import TwoLayerReLU
+from tacit.models.onnx_graph import open_onnx, read_graph
+from tacit.models.state import network_from_state
+from tacit.privacy.errors import InvalidInput, InvalidRelease, TacitError
+from tacit.privacy.guarantee import Guarantee, NoGuarantee, Unit
+
+torch = pytest.importorskip("torch")
+onnx = pytest.importorskip("onnx")
+SUFFIXES = [".pt", ".pth", ".safetensors", ".onnx"]
+RNG = np.random.default_rng(0)
+NETWORK = TwoLayerReLU(weights=RNG.normal(size=(4, 3)), biases=RNG.normal(size=4), outputs=RNG.normal(size=4))
+PROMISE = Guarantee(unit=Unit.RECORD, epsilon=3.0, delta=1e-5, assumptions=("a stated one",))
+
+
+def _release(promise=PROMISE):
+    mechanism = {"name": "dp_sgd", "features": ["a", "b", "c"]}
+    return ModelRelease.of_network(NETWORK, guarantee=promise, mechanism=mechanism, seeded=True)
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_what_is_written_is_read_bit_for_bit(suffix, tmp_path):
+    path = tmp_path / f"model{suffix}"
+    _release().write(path)
+    back = read_model(path)
+    for part in ("weights", "biases", "outputs"):
+        np.testing.assert_array_equal(getattr(back.network, part), getattr(NETWORK, part))
+    assert back.guarantee == PROMISE
+    assert (back.mechanism["features"], back.seeded, back.architecture) == (["a", "b", "c"], True, "two_layer_relu")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~_umask()
+    with pytest.raises(InvalidInput, match="exists already"):
+        _release().write(path)
+    _release(NoGuarantee(reason="none")).write(path, force=True)
+    assert read_model(path).guarantee == NoGuarantee(reason="none")
+    assert [one.name for one in tmp_path.iterdir()] == [path.name], "control: nothing half written is left"
+
+
+def _umask():
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_a_promise_cannot_be_edited_apart_from_the_numbers(tmp_path):
+    path = tmp_path / "model.pt"
+    _release().write(path)
+    found = torch.load(path, weights_only=True)
+    header = json.loads(found["tacit_model"])
+    header["guarantee"]["epsilon"] = 0.1
+    torch.save({**found, "tacit_model": json.dumps(header)}, path)
+    with pytest.raises(InvalidRelease, match="bad checksum"):
+        read_model(path)
+    found["state"]["hidden.bias"][0] += 1
+    torch.save(found, path)
+    with pytest.raises(InvalidRelease, match="bad checksum"):
+        read_model(path)
+
+
+def test_state_dicts_of_strangers_are_read_and_promise_nothing(tmp_path):
+    layers = [torch.nn.Linear(3, 5), torch.nn.ReLU(), torch.nn.Linear(5, 1, bias=False)]
+    module = torch.nn.Sequential(*layers).double()
+    torch.save(module.state_dict(), tmp_path / "model.pt")
+    found = read_model(tmp_path / "model.pt")
+    assert isinstance(found.guarantee, NoGuarantee)
+    X = RNG.normal(size=(7, 3))
+    np.testing.assert_allclose(found.network(X), module(torch.from_numpy(X)).detach().numpy()[:, 0], rtol=1e-12)
+
+
+class _Runs:
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return os.mkdir, (self.path,)
+
+
+@pytest.mark.parametrize("how", ["torch", "pickle", "module"])
+def test_a_file_with_code_in_it_is_not_opened(how, tmp_path):
+    path, mark = tmp_path / "model.pt", str(tmp_path / "ran")
+    if how == "torch":
+        torch.save({"weight": torch.ones(2), "more": _Runs(mark)}, path)
+    elif how == "pickle":
+        path.write_bytes(pickle.dumps(_Runs(mark)))
+    else:
+        torch.save(torch.nn.Linear(2, 1), path)
+    with pytest.raises(InvalidRelease, match=r"holds code or objects besides numbers and was not opened"):
+        read_model(path)
+    assert not os.path.exists(mark)
+    if how == "pickle":
+        pickle.loads(path.read_bytes())
+        assert os.path.exists(mark), "control: the file does run code where it is let"
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("content", [b"", b"PAR1 this is no model", b"\x00" * 64])
+def test_files_of_another_kind_are_refused_in_a_sentence(suffix, content, tmp_path):
+    path = tmp_path / f"model{suffix}"
+    path.write_bytes(content)
+    with pytest.raises(InvalidRelease) as error:
+        read_model(path)
+    assert "\n" not in str(error.value)
+    assert str(path) in str(error.value)
+
+
+def test_other_names_documents_and_tensors_are_refused(tmp_path):
+    for name in ("model.pkl", "model.joblib", "model"):
+        (tmp_path / name).write_bytes(b"x")
+        with pytest.raises(InvalidRelease, match=r"must end in \.pt"):
+            read_model(tmp_path / name)
+        with pytest.raises(InvalidInput, match=r"must end in \.pt"):
+            _release().write(tmp_path / "new" / name)
+    torch.save({"epoch": 3, "model": {"weight": torch.ones(2)}}, tmp_path / "checkpoint.pt")
+    with pytest.raises(InvalidRelease, match="no state dict"):
+        read_model(tmp_path / "checkpoint.pt")
+    with zipfile.ZipFile(tmp_path / "zip.pt", "w") as file:
+        file.writestr("data.txt", "x")
+    with pytest.raises(InvalidRelease):
+        read_model(tmp_path / "zip.pt")
+
+
+WRONG = {
+    "output bias": ({"0.bias": (5,), "2.bias": (1,)}, "not homogeneous: it has an output bias 1"),
+    "no hidden bias": ({}, "not a homogeneous two-layer ReLU network"),
+    "two outputs": ({"0.bias": (5,), "2.weight": (2, 5)}, "not a homogeneous two-layer ReLU network"),
+    "three layers": ({"0.bias": (5,), "4.weight": (1, 1)}, "not a homogeneous two-layer ReLU network"),
+    "convolution": ({"0.bias": (5,), "0.weight": (5, 3, 2, 2)}, "not a homogeneous two-layer ReLU network"),
+}
+
+
+@pytest.mark.parametrize("case", list(WRONG))
+def test_networks_that_are_not_homogeneous_say_so(case):
+    shapes, sentence = WRONG[case]
+    state = {name: np.ones(shape) for name, shape in {"0.weight": (5, 3), "2.weight": (1, 5), **shapes}.items()}
+    with pytest.raises(InvalidInput, match=re.escape(sentence)):
+        network_from_state(state)
+
+
+def test_an_output_bias_of_zero_is_none():
+    state = {"0.weight": np.ones((5, 3)), "0.bias": np.ones(5), "2.weight": np.ones((1, 5)), "2.bias": np.zeros(1)}
+    assert network_from_state(state).width == 5
+
+
+def test_layers_are_told_apart_in_any_order():
+    one = {"out.weight": np.full((1, 1), 2.0), "hidden.weight": np.full((1, 1), 3.0), "hidden.bias": np.ones(1)}
+    assert network_from_state(one)([[1.0]]) == [8.0]
+
+
+def test_graphs_of_other_makers_are_read_and_others_only_asked(tmp_path):
+    helper, double = onnx.helper, onnx.TensorProto.DOUBLE
+    arrays = {"W": NETWORK.weights.T, "b": NETWORK.biases, "v": NETWORK.outputs[:, None]}
+
+    def save(name, activation):
+        nodes = [
+            ("MatMul", ["x", "W"], "h"),
+            ("Add", ["h", "b"], "z"),
+            (activation, ["z"], "a"),
+            ("MatMul", ["a", "v"], "y"),
+        ]
+        graph = helper.make_graph(
+            [helper.make_node(kind, inputs, [out]) for kind, inputs, out in nodes],
+            "made elsewhere",
+            [helper.make_tensor_value_info("x", double, [None, 3])],
+            [helper.make_tensor_value_info("y", double, [None, 1])],
+            [onnx.numpy_helper.from_array(np.ascontiguousarray(a), n) for n, a in arrays.items()],
+        )
+        opsets = [helper.make_opsetid("", 17)]
+        onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), tmp_path / name)
+        return tmp_path / name
+
+    X = RNG.normal(size=(6, 3))
+    path = save("relu.onnx", "Relu")
+    np.testing.assert_allclose(read_model(path).network(X), NETWORK(X), rtol=1e-12)
+    np.testing.assert_allclose(open_onnx(path)(X)[:, 0], NETWORK(X), rtol=1e-12)
+    other = save("sigmoid.onnx", "Sigmoid")
+    assert not read_graph(other).is_network
+    assert read_model(other).architecture == ""
+    with pytest.raises(InvalidInput, match="not a homogeneous"):
+        _ = read_model(other).network
+    assert np.isfinite(open_onnx(other)(X)).all()
+    with pytest.raises(InvalidInput, match="does not take these rows"):
+        open_onnx(other)(X[:, :2])
+    onnx.save(onnx.load(path), tmp_path / "spread.onnx", save_as_external_data=True, size_threshold=0)
+    with pytest.raises(InvalidRelease, match="names other files to read"):
+        read_model(tmp_path / "spread.onnx")
+    (tmp_path / "broken.onnx").write_bytes(b"x")
+    with pytest.raises(TacitError, match="no ONNX file"):
+        open_onnx(tmp_path / "broken.onnx")

@@ -1,0 +1,100 @@
+"""Early stopping and label-private training: what they do, and that neither claims more than it keeps."""
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from tacit.labels import LabelPrivateClassifier, RandomizedResponse
+from tacit.models.attack.outputs import attack_margin
+from tacit.models.protect import FEATURES, NO_PROMISE, TieRule, margin_snapshots, stop_before_ties, train_label_private
+from tacit.privacy import NoGuarantee, Unit
+from tacit.privacy.errors import InvalidInput
+
+pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def problem():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(20, 100))
+    return X, rng.choice([-1.0, 1.0], size=20), rng.normal(size=(1000, 100))
+
+
+def test_training_to_the_margin_ties_and_stopping_leaves_before(problem):
+    X, y, fresh = problem
+    rule = TieRule(within=0.1, share=0.25)
+    path = list(margin_snapshots(X, y, width=100, rng=np.random.default_rng(1), steps=1500, every=25))
+    tied = [rule.tied(y * network(X)) for network in path]
+    assert tied[-1] > 0.9, "control: the trained network ties"
+    found = stop_before_ties(path, X, y, rule=rule)
+    assert found.stopped
+    assert found.model is path[found.place]
+    assert all(share <= rule.share for share in tied[: found.place + 1])
+    assert tied[found.place + 1] > rule.share
+    assert found.promise == NO_PROMISE
+    assert isinstance(found.promise, NoGuarantee)
+    trained, stopped = (attack_margin(network, X, fresh).leak for network in (path[-1], found.model))
+    assert trained.roc.at_0_1_percent.tpr > stopped.roc.at_0_1_percent.tpr
+
+
+def test_snapshots_are_taken_one_at_a_time():
+    asked = []
+
+    def train():
+        for power in (1.0, 0.5, 0.01, 0.001):
+            asked.append(power)
+            yield lambda rows, power=power: np.sign(rows[:, 0]) * np.abs(rows[:, 0]) ** power
+
+    X, y = np.array([[-4.0], [-1.0], [2.0], [8.0]]), np.array([-1, -1, 1, 1])
+    found = stop_before_ties(train(), X, y, rule=TieRule(within=0.1, share=0.5))
+    assert (found.place, asked) == (1, [1.0, 0.5, 0.01])
+
+
+@pytest.mark.parametrize(
+    ("snapshots", "y", "sentence"),
+    [
+        ([], [-1, 1], "snapshots must hold a model"),
+        ([lambda rows: rows[:, 0]], [0, 1], r"y must hold -1 or \+1"),
+        ([lambda rows: rows[:, 0]], [-1, 1], "must begin before the margins tie"),
+        ([lambda rows: np.full(len(rows), np.nan)], [-1, 1], "margins must be one finite number a point"),
+    ],
+)
+def test_early_stopping_refuses_in_a_sentence(snapshots, y, sentence):
+    with pytest.raises(InvalidInput, match=sentence):
+        stop_before_ties(snapshots, [[-1.0], [1.0]], y)
+
+
+@pytest.mark.parametrize("settings", [{"within": 0.0}, {"within": float("nan")}, {"share": 1.0}, {"share": 0.0}])
+def test_tie_rules_are_checked(settings):
+    with pytest.raises(InvalidInput):
+        TieRule(**settings)
+
+
+def test_a_learner_of_private_labels_brings_its_guarantee():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 600)
+    X = rng.normal(size=(600, 3)) + 2 * y[:, None]
+    learner = LabelPrivateClassifier(LogisticRegression(), mechanism=RandomizedResponse(epsilon=1.0), random_state=0)
+    made = train_label_private(learner, X, y)
+    assert (made.guarantee.unit, made.guarantee.epsilon) == (Unit.LABEL, 1.0)
+    assert made.guarantee.assumptions[-1] == FEATURES
+    assert (made.learner.predict(X) == y).mean() > 0.85
+    assert not hasattr(learner, "guarantee_"), "the one passed in is left as it is"
+
+
+@pytest.mark.parametrize("learner", [LogisticRegression(), object()])
+def test_a_learner_without_a_guarantee_is_refused(learner):
+    with pytest.raises(InvalidInput, match="learner must"):
+        train_label_private(learner, [[0.0], [1.0]], [0, 1])
+
+
+def test_the_example_runs(capsys):
+    script = Path(__file__).parents[2] / "examples" / "models.py"
+    runpy.run_path(str(script))["main"](steps=300, epochs=2)
+    printed = capsys.readouterr().out
+    assert "trained to its margin: membership AUC 0.9" in printed
+    assert "no guarantee: training stopped before the margins tie" in printed
+    assert "model by dp_sgd: epsilon 3, delta 1e-5 for one record" in printed

@@ -1,0 +1,215 @@
+"""The benchmark on images: its parts by themselves, and a quick run where most of tacit's dependencies are missing."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+ROOT = Path(__file__).parents[1]
+HIDDEN = ("sklearn", "pyarrow", "ibis", "pandas", "duckdb", "opendp", "randomgen", "gmpy2", "dp_accounting", "rich")
+WITHOUT = f"""
+import runpy, sys
+class Without:
+    def __init__(self, finder): self.finder = finder
+    def find_spec(self, name, path=None, target=None):
+        return None if name.partition(".")[0] in {HIDDEN} else self.finder.find_spec(name, path, target)
+sys.meta_path[:] = [Without(finder) for finder in sys.meta_path]
+runpy.run_module("benchmarks.published.labels_images", run_name="__main__", alter_sys=True)
+"""
+
+
+@pytest.fixture
+def package(monkeypatch):
+    """The benchmark's modules, for the length of one test."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    import importlib
+
+    yield lambda name: importlib.import_module(f"benchmarks.published.labels_images.{name}")
+    for name in [name for name in sys.modules if name == "benchmarks" or name.startswith("benchmarks.")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def run_without(*arguments):
+    command = [sys.executable, "-c", WITHOUT, "--quick", "--device", "cpu", "--seeds", "0", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=300).stdout
+
+
+def test_it_runs_in_parts_and_goes_on_where_it_stopped(tmp_path):
+    out, also = tmp_path / "out", tmp_path / "also"
+    printed = run_without("--tables", "8", "--recipe", "--epsilons", "1", "--out", str(out), "--also", str(also))
+    assert "tacit in parts" in printed
+    assert "3 points, 0 failed" in printed
+    first = json.loads((also / "labels_images.json").read_text())["points"]
+    assert set(first) == {"cifar10|representation|0", "cifar10|recipe|1|0", "cifar10|resnet18|published|1|0"}
+    assert {"baseline", "full", "consensus", "confidence", "given", "predicted"} <= set(
+        first["cifar10|resnet18|published|1|0"]
+    )
+    marked = {key: {**point, "seconds": 1.25} for key, point in first.items()}
+    (out / "labels_images.json").write_text(json.dumps({"quick": True, "points": marked}))
+    run_without("--tables", "8", "--recipe", "--epsilons", "1,2", "--minutes", "9", "--out", str(out))
+    second = json.loads((out / "labels_images.json").read_text())["points"]
+    assert {key: second[key] for key in first} == marked, "measured points are kept"
+    assert set(second) - set(first) == {"cifar10|recipe|2|0"}
+
+
+def test_nothing_is_begun_that_will_not_be_done_in_time(package, tmp_path, capsys):
+    script = package("__main__")
+    arguments = [
+        "--quick",
+        "--device",
+        "cpu",
+        "--seeds",
+        "0",
+        "--tables",
+        "8",
+        "--minutes",
+        "0.01",
+        "--out",
+        str(tmp_path),
+    ]
+    assert script.main(arguments) == 0
+    assert "no time for cifar10|resnet18|published|1|0" in capsys.readouterr().out
+
+
+def test_a_failed_point_does_not_end_the_run(package, tmp_path, monkeypatch):
+    script = package("__main__")
+    seen = []
+
+    def measure(*_, epsilon, **__):
+        seen.append(epsilon)
+        if epsilon == 1:
+            raise ValueError("made to fail")
+        return {"seconds": 0.1}
+
+    monkeypatch.setattr(script.retraining, "measure", measure)
+    assert script.main(["--quick", "--device", "cpu", "--seeds", "0", "--tables", "1", "--out", str(tmp_path)]) == 1
+    assert seen == [1, 2, 3]
+    assert len(json.loads((tmp_path / "labels_images.json").read_text())["points"]) == 2
+
+
+def test_out_of_memory_halves_the_batch(package, tmp_path, monkeypatch):
+    script = package("__main__")
+    batches = []
+
+    def measure(trainer, *_, **__):
+        batches.append(trainer.settings.batch)
+        if len(batches) == 1:
+            raise torch.OutOfMemoryError
+        return {"seconds": 0.1}
+
+    monkeypatch.setattr(script.retraining, "measure", measure)
+    assert script.main(["--quick", "--device", "cpu", "--seeds", "0", "--tables", "8", "--out", str(tmp_path)]) == 0
+    assert batches == [32, 16]
+
+
+def test_a_network_that_does_not_compile_runs_as_it_is(package, monkeypatch, capsys):
+    def refuse(*_, **__):
+        raise RuntimeError("no compiler here")
+
+    monkeypatch.setattr(torch, "compile", lambda *_, **__: refuse)
+    call = package("training").compile_or_not(torch.nn.Identity())
+    assert torch.equal(call(torch.ones(2)), torch.ones(2))
+    assert torch.equal(call(torch.ones(3)), torch.ones(3))
+    assert capsys.readouterr().out.count("not compiled: RuntimeError no compiler here") == 1
+
+
+def test_images_come_back_as_they_were_packed(package, tmp_path, monkeypatch):
+    import io
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from PIL import Image
+
+    pictures = package("pictures")
+    rng = np.random.default_rng(0)
+    images = rng.integers(0, 256, size=(3, 500, 32, 32, 3), dtype=np.uint8)
+    labels = rng.integers(0, 10, size=(3, 500))
+    strips = []
+    for part in images:
+        file = io.BytesIO()
+        Image.fromarray(part.reshape(-1, 32, 3)).save(file, "webp", lossless=True)
+        strips.append(file.getvalue())
+    columns = {"split": ["test", "train", "train"], "start": [0, 500, 0], "webp": strips, "label": labels.tolist()}
+    pq.write_table(pa.table(columns), tmp_path / "cifar10.parquet")
+    monkeypatch.setenv("TACIT_DATA", str(tmp_path))
+    monkeypatch.setattr(pictures, "LARGEST", 2 * len(strips[0]) + 1000)
+    paths = pictures.pack(tmp_path / "parts")
+    assert len(paths) == 2
+    found = pictures.load(tmp_path / "parts")
+    assert np.array_equal(found.images, np.concatenate([images[2], images[1]]))
+    assert np.array_equal(found.labels, np.concatenate([labels[2], labels[1]]))
+    assert np.array_equal(found.test_images, images[0])
+    paths[1].unlink()
+    with pytest.raises(SystemExit, match="send every part"):
+        pictures.load(tmp_path / "parts")
+
+
+def test_augmentation_leaves_what_it_should(package):
+    augment = package("augment")
+    images = torch.randint(0, 256, (6, 32, 32, 3), dtype=torch.uint8)
+    plain = images.permute(0, 3, 1, 2).float() / 255
+    padded = augment.pad(images)
+    assert torch.equal(augment.crop(padded, torch.arange(6), shift=False), plain)
+    assert augment.crop(padded, torch.arange(6)).shape == plain.shape
+    assert torch.allclose(augment.jitter(plain, strength=0.0, gray=0.0), plain, atol=1e-5)
+    gray = augment.jitter(plain, strength=0.0, gray=1.0)
+    assert torch.allclose(gray[:, 0], gray[:, 2], atol=1e-5)
+    hidden = (augment.cutout(plain, side=8) != plain).any(dim=1).sum(dim=(1, 2))
+    assert (hidden <= 81).all()
+    assert (hidden >= 16).all()
+    whole = augment.resized_crop(plain, side=32, least=1.0)
+    assert whole.shape == plain.shape
+    assert augment.resized_crop(plain, side=24).shape == (6, 3, 24, 24)
+    assert augment.strengthen(plain).shape == plain.shape
+
+
+def test_noise_is_undone(package):
+    parts, retraining = package("parts"), package("retraining")
+    T = parts.RandomizedResponse(epsilon=1.0, classes=4).transition()
+    true = np.random.default_rng(0).dirichlet(np.ones(4), size=5)
+    assert np.allclose(retraining.undo_noise(true @ T, T), true)
+
+
+def test_twins_that_agree_and_share_nothing_lose_nothing(package):
+    loss = package("representation").twins_loss
+    z = torch.linalg.qr(torch.randn(64, 8) - 0.0)[0]
+    z = torch.linalg.qr(z - z.mean(dim=0))[0]
+    assert float(loss(z, z, weight=0.005)) < 0.01
+    assert float(loss(z, z.flip(0), weight=0.005)) > 1, "control"
+
+
+def test_weights_are_read_as_they_were_written(package, tmp_path):
+    pictures, training, representation = package("pictures"), package("training"), package("representation")
+    settings = training.Settings(width=2, batch=8)
+    trainer = training.Trainer(pictures.made_up(rows=20), settings=settings, device=torch.device("cpu"))
+    body = trainer.network.body.state_dict()
+    representation.save(body, tmp_path)
+    found = representation.load(trainer, tmp_path / "nowhere", tmp_path)
+    assert found.keys() == body.keys()
+    assert all(torch.allclose(found[name].float(), body[name].float(), atol=1e-3) for name in body)
+
+
+def test_results_are_merged_and_quick_ones_refused(package, tmp_path):
+    points, tables = package("points"), package("tables")
+    run = tmp_path / "run"
+    run.mkdir()
+    document = {"quick": False, "points": {"cifar10|resnet18|published|1|0": {"consensus": 0.65, "seconds": 1}}}
+    (tmp_path / "labels_images.json").write_text(json.dumps(document))
+    more = {
+        "cifar10|resnet18|published|1|1": {"consensus": 0.67, "seconds": 1},
+        "cifar10|recipe|1|0": {"accuracy": 0.9, "seconds": 40},
+    }
+    (run / "labels_images.json").write_text(json.dumps({"quick": False, "points": more}))
+    merged = points.merge(run, tmp_path / "labels_images.json")["points"]
+    assert len(merged) == 3
+    page = tables.markdown(merged)
+    assert "| 1 | cifar10 | ResNet-18 | 1 | consensus | 63.84 | 66.00 ± 1.41 |  | 2 |" in page
+    assert "| cifar10 | 1 | 89 | 63.67 | 90.00 | 1 | 40 |" in page
+    (run / "labels_images.json").write_text(json.dumps({"quick": True, "points": {}}))
+    with pytest.raises(SystemExit, match="quick"):
+        points.merge(run, tmp_path / "labels_images.json")
