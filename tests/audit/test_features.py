@@ -1,51 +1,55 @@
-"""The audit of the features surface: what rows give away as they are, and what noise leaves of that."""
+"""The audit of features: rows in clear are linked, noised ones are not, and no promise is refuted."""
 
+import numpy as np
 import pytest
 
-from tacit.audit import AuditResult, run_audit
-from tacit.privacy import Guarantee, NoGuarantee
+from tacit.audit.features import FeaturesRelease
+from tacit.audit.source import bundled_source
+from tacit.privacy import Guarantee, InvalidInput, NoGuarantee
 
 
 @pytest.fixture(scope="module")
-def result():
-    return run_audit(only=["features"], seed=0)
+def satellite():
+    return bundled_source("satellite")
 
 
-@pytest.fixture(scope="module")
-def findings(result):
-    return result.findings
+def audit(release, source):
+    return release.audit(source, rng=np.random.default_rng(0), tell=lambda _: None)
 
 
-def test_rows_and_the_printed_selection_leak_all(findings):
-    clear, printed = findings[:2]
-    assert all(isinstance(finding.promise, NoGuarantee) for finding in (clear, printed))
-    assert clear.leak.rate > 0.99
-    assert clear.leak.epsilon_lower_bound > 10
-    assert printed.leak.advantage == 1.0
+def test_rows_in_clear_are_linked(satellite):
+    found = audit(FeaturesRelease(), satellite)
+    assert found.leak.rate > 0.99
+    assert isinstance(found.promise, NoGuarantee)
+    assert found.utility.protected == found.utility.unprotected
 
 
-def test_noised_rows_keep_their_promise_over_a_curve_of_epsilon(findings):
-    links, members = findings[2:8:2], findings[3:8:2]
-    assert [finding.promise.epsilon for finding in links] == [1.0, 4.0, 16.0]
-    assert all(isinstance(finding.promise, Guarantee) and not finding.broken for finding in findings[2:])
-    assert all(finding.leak.rate < 0.01 for finding in links)
-    bounds = [finding.leak.epsilon_lower_bound for finding in members]
-    assert bounds[0] <= bounds[1] < bounds[2]
-    assert all(
-        f.leak.epsilon_lower_bound <= f.promise.epsilon < p.promise.epsilon for f, p in zip(members, links, strict=True)
-    )
+def test_noised_rows_are_not_and_keep_their_promise(satellite):
+    found = audit(FeaturesRelease(epsilon=16.0), satellite)
+    assert isinstance(found.promise, Guarantee)
+    assert found.promise.epsilon == pytest.approx(16.0)
+    assert found.leak.rate < 0.01
+    assert 0.5 < found.leak.epsilon_lower_bound < 16.0
+    assert not found.broken
+    assert 0.3 < found.utility.protected < found.utility.unprotected
 
 
-def test_totals_keep_the_use_at_a_small_epsilon(findings):
-    totals = findings[-1]
-    assert totals.promise.epsilon < 1
-    accuracy = float(totals.utility.split("is ")[1].split("%")[0])
-    assert accuracy > 60  # noised rows give that at epsilon 16 alone
-    assert "release class totals" in totals.advice
+def test_class_totals_are_worth_more_at_the_same_epsilon(satellite):
+    totals, rows = (audit(FeaturesRelease(epsilon=1.0, totals=kind), satellite) for kind in (True, False))
+    assert totals.utility.protected > rows.utility.protected + 0.2
+    assert not totals.broken
 
 
-def test_it_is_quick_and_can_be_repeated_and_read_back(result, findings):
-    assert sum(finding.seconds for finding in findings) < 60
-    again = run_audit(only=["features"], seed=0).findings
-    assert [finding.leak for finding in again] == [finding.leak for finding in findings]
-    assert AuditResult.from_json(result.to_json()) == result
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be"),
+        ({"epsilon": 1.0, "delta": 0.0}, "delta must be > 0"),
+        ({"keep": 0}, "keep must be"),
+        ({"bound": -1.0}, "bound must be"),
+        ({"totals": True}, "give an epsilon"),
+    ],
+)
+def test_impossible_releases_are_refused(options, said):
+    with pytest.raises(InvalidInput, match=said):
+        FeaturesRelease(**options)

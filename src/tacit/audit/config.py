@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from tacit.audit.plan import SURFACES, Limits, Plan, Step
 from tacit.audit.planned import PlannedRelease
@@ -110,7 +110,7 @@ class _Reader:
             if key not in keys:
                 raise self._fault(surface, f"unknown; a release of {surface} has {', '.join(keys)}", key, number)
         try:
-            return cast(PlannedRelease, kind(**table))
+            return kind(**table)
         except TypeError as error:
             raise self._fault(surface, str(error).partition("() ")[2] or str(error), None, number) from None
         except TacitError as error:

@@ -172,7 +172,7 @@ class FeaturesRelease:
         if self.epsilon is None:
             return f"Who has the raw file knows for {leak.rate:.1%} of the rows whose they are: release noised ones."
         if self.totals:
-            return "There is no row to link: where a classifier is all that is wanted, class totals are the best release."
+            return "There is no row to link: where a classifier is all that is wanted, release class totals."
         return (
             f"{leak.rate:.1%} of the released rows are linked to the raw ones behind them, {leak.baseline:.1%} by "
             "chance; where a classifier is all that is wanted, release class totals instead."

@@ -18,8 +18,7 @@ from tacit.privacy.rounding import check_delta, check_epsilon
 __all__ = ["SURFACES", "Limits", "Plan", "Step", "bundled_plan"]
 
 SURFACES: dict[str, type[PlannedRelease]] = {
-    release.surface: release
-    for release in (LabelsRelease, BagsRelease, FeaturesRelease, ScoresRelease, ModelsRelease)
+    release.surface: release for release in (LabelsRelease, BagsRelease, FeaturesRelease, ScoresRelease, ModelsRelease)
 }
 """What each surface's planned release is, by the surface's name."""
 
@@ -113,7 +112,7 @@ class Plan:
         >>> bundled_plan().only(["moon"])
         Traceback (most recent call last):
         ...
-        tacit.privacy.errors.InvalidInput: only must name surfaces among labels, bags, features, scores, models, got moon
+        tacit.privacy.errors.InvalidInput: only must name surfaces among labels, ..., got moon
         """
         unknown = [name for name in surfaces if name not in SURFACES]
         if unknown:

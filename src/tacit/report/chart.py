@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib import rc_context
 from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
 
 from tacit.audit import Finding
 
@@ -112,13 +113,11 @@ def draw_curve(curve: Sequence[Finding]) -> str:
     return _as_svg(figure)
 
 
-def _percent(share: float, _: int) -> str:
+def _percent(share: float, _: float) -> str:
     return f"{share:.0%}"
 
 
-def _square(x: float, y: float, *, alpha: float) -> object:
-    from matplotlib.patches import Rectangle
-
+def _square(x: float, y: float, *, alpha: float) -> Rectangle:
     return Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=_LEAK, alpha=alpha, linewidth=0)
 
 
