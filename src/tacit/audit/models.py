@@ -127,7 +127,7 @@ class ModelsRelease:
         layers = [torch.nn.Linear(features, self.width), torch.nn.ReLU(), torch.nn.Linear(self.width, classes)]
         return torch.nn.Sequential(*layers)
 
-    def _plain(self, X: NDArray[np.float64], y: NDArray[np.int64], classes: int) -> torch.nn.Module:
+    def _plain(self, X: NDArray[np.float64], y: NDArray[np.int64], classes: int) -> Any:  # noqa: ANN401
         torch = load_extra("torch")
         module = self._module(X.shape[1], classes)
         rows, targets = torch.tensor(X, dtype=torch.float32), torch.tensor(y)

@@ -18,7 +18,14 @@ Tell = Callable[[str], None]
 
 
 class PlannedRelease(Protocol):
-    """One release that someone plans; its fields are the keys of its table in ``tacit.toml``."""
+    """One release that someone plans; its fields are the keys of its table in ``tacit.toml``.
+
+    Examples
+    --------
+    >>> from tacit.audit import SURFACES
+    >>> [name for name, kind in SURFACES.items() if kind.surface != name]
+    []
+    """
 
     surface: ClassVar[str]
 
