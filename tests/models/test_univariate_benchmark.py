@@ -43,6 +43,7 @@ def test_the_kept_numbers_are_good_enough(benchmark):
     document = json.loads((ROOT / "benchmarks" / "results" / "models_univariate.json").read_text())
     exact = [row for key, row in document["sets"].items() if key.startswith("exact")]
     assert len(exact) == 200
+    assert max(row["certificate"] for row in exact) <= 1e-8
     assert all(4 * row["candidates_right"] >= row["candidates"] for row in exact)
     assert sum(row["right"] for row in exact) >= 0.99 * sum(row["found"] for row in exact)
     assert sum(row["recalled"] for row in exact) >= 0.99 * sum(row["on_margin"] for row in exact)
