@@ -134,7 +134,7 @@ def _one_network(source: PointSource, *, size: Size, rng: np.random.Generator) -
         "scores": _scores(fit, X, y, fresh, labels),
         "coverage": str(judge_coverage(X, y, fresh=fresh)),
         "effective_dimension": effective_dimension(X),
-        "accuracy": np.mean(labels * outputs > 0),
+        "accuracy": np.mean(labels * outputs > 0),  # an output of 0, all neurons off, is wrong
         "on_margin": np.mean(np.abs(fit.best(X)) < 1.001),
         "below_margin": np.mean(np.abs(outputs) < 1),
         "residual_gradient": fit.certificate.residual,

@@ -112,11 +112,12 @@ def run_exact(index: int) -> dict[str, Any]:
     seen = build_candidates(probed.function, tolerance=1e-6)
     known = build_candidates(to_piecewise_linear(fit.network), tolerance=1e-8)
     same = len(seen.points) == len(known.points) and np.allclose(seen.points, known.points, atol=1e-6)
+    on = y * fit.network(x[:, None]) <= 1 + KINDS["exact"][0]  # no other point may have a multiplier
     without = score(unknown, fit.network, x, y, kind="exact")
     return {
         "n": len(x),
         "gap": fit.gap,
-        "certificate": kkt(fit.network, x[:, None], y).residual,
+        "certificate": kkt(fit.network, x[on, None], y[on]).residual,
         "breakpoints": len(to_piecewise_linear(fit.network).breakpoints),
         "chance": chance(x, y, kind="exact", rng=rng),
         **score(found, fit.network, x, y, kind="exact"),
@@ -163,6 +164,10 @@ def total(rows: Sequence[dict[str, Any]], key: str) -> int:
     return int(sum(row[key] for row in rows))
 
 
+def median(values: Sequence[float]) -> float:
+    return float(np.median(values)) if values else float("nan")
+
+
 def summarise(document: dict[str, Any]) -> str:
     """Return the tables as Markdown."""
     exact = [row for key, row in document["sets"].items() if key.startswith("exact")]
@@ -189,7 +194,7 @@ def summarise(document: dict[str, Any]) -> str:
             f"| {name} | {len(rows)} | {ratio(total(rows, 'right'), total(rows, 'found'))} | "
             f"{ratio(total(rows, 'recalled'), total(rows, 'on_margin'))} | "
             f"{total(rows, 'chance') / max(1, FRESH * len(rows)):.4f} | "
-            f"{np.median([row['residual'] for row in rows]):.1e} | {len(good)}, {right} |"
+            f"{median([row['residual'] for row in rows]):.1e} | {len(good)}, {right} |"
         )
     lines += [
         "",
@@ -204,22 +209,25 @@ def summarise(document: dict[str, Any]) -> str:
         share = total(some, "candidates_right") / max(1, total(some, "candidates"))
         lines.append(f"| {name} | {len(some)} | {few} | {len(rows) - len(some) - few} | {least:.3f} | {share:.3f} |")
     unknown = [row["unknown"] for row in exact]
+    trusted = [row for row in exact if row["unknown"]["trusted"]]
+    sure = sum(row["unknown"]["right"] == row["unknown"]["found"] == row["on_margin"] for row in trusted)
     box = [row["black_box"] for row in exact]
     lines += [
         "",
         f"- Exact networks: largest duality gap {max(row['gap'] for row in exact):.1e}; largest stationarity residual "
         f"{max(row['residual'] for row in exact):.1e} on the points found, "
-        f"{max(row['certificate'] for row in exact):.1e} by `kkt` on the training set; "
+        f"{max(row['certificate'] for row in exact):.1e} by `kkt` on the training points on the margin; "
         f"{np.mean([row['seconds']['fit'] for row in exact]):.2f} s a fit, "
         f"{np.mean([row['seconds']['attack'] for row in exact]):.2f} s an attack.",
         f"- Margin not given: {sum(row['unique'] for row in unknown)} of {len(unknown)} networks have one margin that "
         f"explains the weights; precision {ratio(total(unknown, 'right'), total(unknown, 'found'))}, "
-        f"{sum(row['trusted'] for row in unknown)} trusted.",
+        f"{len(trusted)} trusted, of them {sure} all right.",
         f"- Outputs alone, asked for between -10 and 10: the same candidates for {sum(row['same'] for row in box)} of "
         f"{len(box)} networks (the others break beyond), "
         f"with {np.median([row['queries'] for row in box]):.0f} values asked for (median).",
         f"- `fit_margin` (width {WIDTH}, {STEPS} steps, first norm {SCALE:g}) separated {len(separated)} of "
-        f"{len(trained)} sets; attacks on the rest are not counted.",
+        f"{len(trained)} sets (median n {median([row['n'] for row in separated]):.0f} of them, "
+        f"{median([row['n'] for row in trained]):.0f} of all); the rest have no margin to attack.",
     ]
     return "\n".join(lines)
 

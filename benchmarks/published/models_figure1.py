@@ -306,10 +306,10 @@ def table(document: dict[str, Any]) -> str:
     """Return the panels and the attacks as Markdown."""
     plan, machine = document["plan"], document["machine"]
     seconds, cpu = (sum(p.get(key, 0.0) for p in document["points"].values()) for key in ("seconds", "cpu_seconds"))
+    shared = f" on a shared machine, {cpu:.0f} s of processor time" if cpu else ""
     lines = [
         f"Measured {document['date']}: width {plan['width']:,}, {plan['draws']} draws, {plan['tests']:,} fresh points, "
-        f"{machine['device']}, {seconds:.0f} s in all, {cpu:.0f} s of processor time (the machine may be shared). "
-        "Standard errors over draws in brackets.",
+        f"{machine['device']}, {seconds:.0f} s in all{shared}. Standard errors over draws in brackets.",
         "",
         "| d | separated | on the margin (1%) | fresh under the margin | fresh, median of the size / m |",
         "| ---: | ---: | ---: | ---: | ---: |",

@@ -132,9 +132,20 @@ class Box:
         rows = np.asarray(values, dtype=np.float64)
         if not np.isfinite(rows).all():
             raise InvalidInput("features must be finite, got NaN or infinity; drop or impute those rows first")
-        scaled = (rows - self.middle) * (STEPS / self.half)
+        return self.whole_steps(rows).astype(np.int64)
+
+    def whole_steps(self, finite: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the same as floats, of values that are known to be finite: whole numbers, at the speed of floats.
+
+        Examples
+        --------
+        >>> Box.symmetric(1.0).whole_steps(np.array([[0.25, -7.0]]))
+        array([[  256., -1024.]])
+        """
+        scaled = finite - self.middle
+        scaled *= STEPS / self.half
         np.rint(scaled, out=scaled)
-        return np.clip(scaled, -STEPS, STEPS, out=scaled).astype(np.int64)
+        return np.clip(scaled, -STEPS, STEPS, out=scaled)
 
     def values(self, steps: ArrayLike) -> NDArray[np.float64]:
         """Return steps as values.

@@ -14,7 +14,6 @@ from tacit.privacy.errors import InvalidInput
 __all__ = ["ClassMoments", "class_members"]
 
 _EXACT = 1 << 53
-_SHIFT = STEPS.bit_length() - 1  # to divide by 1024, rounding down
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,8 +54,8 @@ class ClassMoments:
         return cls.of_members(steps, class_members(codes, classes=classes))
 
     @classmethod
-    def of_members(cls, steps: NDArray[np.int64], members: NDArray[np.float64]) -> ClassMoments:
-        """Return the totals of one batch whose rows' classes are marked already.
+    def of_members(cls, steps: NDArray[np.int64] | NDArray[np.float64], members: NDArray[np.float64]) -> ClassMoments:
+        """Return the totals of one batch whose rows' classes are marked already; steps are whole numbers.
 
         Examples
         --------
@@ -65,11 +64,13 @@ class ClassMoments:
         """
         if len(steps) * STEPS >= _EXACT:
             raise InvalidInput(f"a batch must have fewer than {_EXACT // STEPS} rows")
-        sums = members @ steps.astype(np.float64)  # whole numbers below 2^53: exact, and at the speed of BLAS
+        whole = np.asarray(steps, dtype=np.float64)  # all below are whole numbers under 2^53: floats hold them exactly
+        squares = np.square(whole)
+        squares *= 1 / STEPS  # a power of 2
         return cls(
             counts=members.sum(axis=1).astype(np.int64),
-            sums=sums.astype(np.int64),
-            squares=(np.square(steps) >> _SHIFT).sum(axis=0),
+            sums=(members @ whole).astype(np.int64),
+            squares=np.floor(squares, out=squares).sum(axis=0).astype(np.int64),
         )
 
     @classmethod

@@ -221,16 +221,14 @@ class FeatureTable:
     def _part(self, rows: pa.Table, members: NDArray[np.float64], part: slice, box: Box) -> Survey:
         """What a batch shows in some features; each is read as one piece of memory."""
         names = self.features[part]
-        values = np.empty((len(names), rows.num_rows))
-        for line, name in zip(values, names, strict=True):
-            line[:] = numeric_matrix(rows.select([name]), columns=[name])[:, 0]
+        values = np.stack([numeric_matrix(rows.select([name]), columns=[name])[:, 0] for name in names])
         least, most = values.min(axis=1), values.max(axis=1)  # NaN if one is
         for name, finite in zip(names, np.isfinite(least) & np.isfinite(most), strict=True):
             if not finite:
                 raise InvalidInput(
                     f"feature {name!r} has missing, NaN or infinite values; drop or impute those rows first"
                 )
-        steps = box.take(np.arange(len(self.features))[part]).snap(values.T)
+        steps = box.take(np.arange(len(self.features))[part]).whole_steps(values.T)
         return Survey(moments=ClassMoments.of_members(steps, members), least=least, most=most)
 
     def _check(self, found: Survey, *, box: Box) -> None:
