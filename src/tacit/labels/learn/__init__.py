@@ -11,6 +11,7 @@ from tacit.labels.learn.correction import (
 )
 from tacit.labels.learn.denoise import AsGiven, Denoise, Forward
 from tacit.labels.learn.keeper import ValidationKeeper
+from tacit.labels.learn.neighbours import Neighbours
 from tacit.labels.learn.network import ForwardCorrected, Likelihoods, TorchClassifier
 from tacit.labels.learn.regressor import LabelPrivateRegressor
 from tacit.labels.learn.released import ReleasedLabels
@@ -34,6 +35,7 @@ __all__ = [
     "LabelPrivateClassifier",
     "LabelPrivateRegressor",
     "Likelihoods",
+    "Neighbours",
     "ReleasedLabels",
     "Retrain",
     "RetrainingReport",
