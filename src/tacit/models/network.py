@@ -75,14 +75,27 @@ class TwoLayerReLU:
         return np.asarray(np.maximum(self.preactivations(X), 0) @ self.outputs)
 
     def preactivations(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return w_j . x_i + b_j, a row a point and a column a neuron."""
+        """Return w_j . x_i + b_j, a row a point and a column a neuron.
+
+        Examples
+        --------
+        >>> TwoLayerReLU(weights=[[1.0], [-1.0]], biases=[0.0, 0.5], outputs=[1.0, 1.0]).preactivations([[2.0]])
+        array([[ 2. , -1.5]])
+        """
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.dimension:
             raise InvalidInput(f"X must have {self.dimension} columns, as the network has, got shape {rows.shape}")
         return np.asarray(rows @ self.weights.T + self.biases)
 
     def scaled(self, factor: float) -> TwoLayerReLU:
-        """Return the network whose outputs are ``factor`` > 0 times these: every parameter times its square root."""
+        """Return the network whose outputs are ``factor`` > 0 times these: every parameter times its square root.
+
+        Examples
+        --------
+        >>> network = TwoLayerReLU(weights=[[1.0]], biases=[0.0], outputs=[1.0])
+        >>> network.scaled(9.0)([[2.0]]), network.scaled(9.0).squared_norm
+        (array([18.]), 18.0)
+        """
         if not factor > 0:
             raise InvalidInput(f"factor must be > 0, got {factor}")
         root = np.sqrt(factor)

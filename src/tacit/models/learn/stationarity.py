@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.optimize import nnls
 
 from tacit.models.network import TwoLayerReLU
+from tacit.models.nonnegative import solve_nonnegative
 from tacit.privacy.extras import load_extra
 
 __all__ = ["Stationarity", "solve", "stationarity_of"]
@@ -133,7 +133,7 @@ def solve(problem: Stationarity) -> Matrix:
     (True, 0.0)
     """
     if not len(problem.kink_points):
-        return np.asarray(nnls(problem.matrix.toarray(), problem.target, maxiter=100 * problem.points)[0])
+        return solve_nonnegative(problem.matrix.toarray(), problem.target)
     found = _feasible(problem, _cone_program(problem))
     if problem.residual(found) > _NEAR:
         return found

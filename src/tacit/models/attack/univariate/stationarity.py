@@ -6,15 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import lsq_linear, nnls
 
 from tacit.models.network import TwoLayerReLU
+from tacit.models.nonnegative import solve_nonnegative
 
 __all__ = ["Explanation", "explain_weights", "residual_of"]
 
 Floats = NDArray[np.float64]
-
-_PULL = 1e-9  # of a unit column on the residual of a unit target, at the least residual
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -107,20 +105,8 @@ def _system(
 
 def _solve(columns: Floats, target: Floats) -> tuple[Floats, float]:
     """Return x >= 0 of least |columns x - target|, and that length."""
-    if not columns.shape[1]:  # SciPy's nnls crashes without columns
-        return np.zeros(0), float(np.linalg.norm(target))
-    try:
-        weights = nnls(columns, target, maxiter=100 * columns.shape[1])[0]
-    except RuntimeError:  # it went round in circles
-        weights = np.zeros(columns.shape[1])
-    rest = target - columns @ weights
-    pull = columns.T @ rest
-    if pull.max() > _PULL or np.abs(pull[weights > 0]).max(initial=0.0) > _PULL:  # not the least: SciPy issue 25389
-        other = np.clip(lsq_linear(columns, target, bounds=(0, np.inf), method="bvls", tol=1e-14).x, 0, None)
-        other_rest = target - columns @ other
-        if np.linalg.norm(other_rest) < np.linalg.norm(rest):
-            weights, rest = other, other_rest
-    return weights, float(np.linalg.norm(rest))
+    weights = solve_nonnegative(columns, target)
+    return weights, float(np.linalg.norm(target - columns @ weights))
 
 
 def _columns(
