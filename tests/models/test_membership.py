@@ -236,6 +236,35 @@ def test_the_threshold_is_the_best_of_all():
     every = np.concatenate([chosen_in, chosen_out])
     best = max((chosen_in >= t).mean() - (chosen_out >= t).mean() for t in every)
     assert (chosen_in >= cut.thresholds[0]).mean() - (chosen_out >= cut.thresholds[0]).mean() == pytest.approx(best)
+    below = max(score for score in every if score < cut.thresholds[0])
+    above = min(score for score in every if score >= cut.thresholds[0])
+    assert cut.thresholds[0] == pytest.approx((below + above) / 2), "half-way between two neighbours"
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "threshold"),
+    [
+        ([1.0, 1.0], [0.0, -5.0], 0.5),
+        ([math.inf, math.inf], [0.0, 0.0], math.inf),
+        ([1.0, 1.0], [-math.inf, -math.inf], 1.0),
+        ([1.0, 1.0], [2.0, 2.0], 1.0),
+        ([np.nextafter(1.0, 2.0)] * 2, [1.0, 1.0], np.nextafter(1.0, 2.0)),
+        ([1.7e308] * 2, [1.5e308] * 2, 1.6e308),
+    ],
+)
+def test_the_threshold_stands_half_way_where_there_is_a_half_way(inside, outside, threshold):
+    class First:
+        def permutation(self, n):
+            return np.arange(n)
+
+    cut = LargestAdvantage(rng=First()).cut(np.array(inside), np.array(outside), level=0.95, delta=0.0)
+    assert cut.thresholds[0] == threshold
+
+
+def test_scores_that_are_apart_have_advantage_one():
+    rng = np.random.default_rng(0)
+    inside, outside = rng.uniform(1, 2, 40), rng.uniform(-1, 0, 40)
+    assert all(measure_membership(inside, outside, rng=rng).advantage == 1.0 for _ in range(20))
 
 
 def randomized_response(rng, rows, epsilon):

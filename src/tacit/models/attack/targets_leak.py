@@ -27,6 +27,9 @@ Scores = NDArray[np.float64]
 class LargestAdvantage:
     """Choose the threshold with the largest TPR - FPR on a random half of the scores, and count on the other half.
 
+    All thresholds between two neighbouring scores are as good on that half; the one half-way is taken, so that members
+    of the other half that fall just below the chosen ones are not lost.
+
     Parameters
     ----------
     rng
@@ -40,7 +43,7 @@ class LargestAdvantage:
     --------
     >>> chosen = LargestAdvantage(rng=np.random.default_rng(0))
     >>> chosen.cut(np.array([1.0, 1.0]), np.array([0.0, 0.0]), level=0.95, delta=0.0).thresholds
-    array([1.])
+    array([0.5])
     """
 
     rng: np.random.Generator
@@ -59,8 +62,8 @@ class LargestAdvantage:
         candidates = np.unique(choose_in)  # the best threshold is some member's score
         advantage = count_at_or_above(choose_in, candidates) / len(choose_in)
         advantage -= count_at_or_above(choose_out, candidates) / len(choose_out)
-        best = int(np.argmax(advantage))
-        return Cut(candidates[best : best + 1], rest_in, rest_out)
+        best = candidates[int(np.argmax(advantage))]
+        return Cut(np.array([_lowered(best, choose_out)]), rest_in, rest_out)
 
     def _split(self, scores: Scores, name: str) -> tuple[Scores, Scores]:
         if len(scores) < 2:
@@ -68,6 +71,15 @@ class LargestAdvantage:
         mask = np.zeros(len(scores), dtype=np.bool_)
         mask[self.rng.permutation(len(scores))[: len(scores) // 2]] = True
         return scores[mask], scores[~mask]
+
+
+def _lowered(lowest: float, outside: Scores) -> float:
+    """Return the score half-way between the lowest score above the cut, a member's, and the next, a non-member's."""
+    below = outside[outside < lowest]
+    if not len(below):
+        return lowest
+    middle = lowest / 2 + below.max() / 2  # halved first: the sum may overflow
+    return float(middle) if np.isfinite(middle) and below.max() < middle <= lowest else lowest
 
 
 def measure_membership(
