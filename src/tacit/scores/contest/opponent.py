@@ -78,7 +78,16 @@ class Opponent:
         return math.sqrt((high - low) ** 2 / 12 + 2 * scale**2)
 
     def ask(self, choice: NDArray[np.signedinteger[Any]]) -> Reading:
-        """Submit one prediction of the menu for every row, and read the answer."""
+        """Submit one prediction of the menu for every row, and read the answer.
+
+        Examples
+        --------
+        >>> rules = Setting(metric=Accuracy(), policy=Rounded(decimals=1))
+        >>> host = Opponent(submit=lambda p: "1.0", setting=rules, rows=2, prior=np.full((2, 2), 0.5))
+        >>> reading = host.ask(np.array([0, 1]))
+        >>> reading.low, reading.high
+        (1.9, 2.1)
+        """
         answer = self.submit(self.predictions[choice])
         self.made += 1
         changed, self.last = answer != self.last, answer
@@ -86,7 +95,15 @@ class Opponent:
         return Reading(choice, low, high, scale)
 
     def ask_all(self, choices: Sequence[NDArray[np.int8]]) -> Iterator[Reading]:
-        """Ask for many at once where an answer does not depend on the ones before it."""
+        """Ask for many at once where an answer does not depend on the ones before it.
+
+        Examples
+        --------
+        >>> rules = Setting(metric=Accuracy(), policy=Rounded(decimals=1))
+        >>> host = Opponent(submit=lambda p: str(p.mean()), setting=rules, rows=2, prior=np.full((2, 2), 0.5))
+        >>> [reading.high for reading in host.ask_all([np.array([0, 0]), np.array([1, 1])])], host.made
+        ([0.1, 2.1], 2)
+        """
         if isinstance(self.setting.policy, Thresholdout):
             yield from map(self.ask, choices)
             return
@@ -103,6 +120,13 @@ class Opponent:
 
         Where a prediction costs the same with all labels, costs are taken against it: then rows that say nothing count
         nothing, whether they are scored or not.
+
+        Examples
+        --------
+        >>> rules = Setting(metric=Accuracy(), policy=Rounded(decimals=1))
+        >>> host = Opponent(submit=lambda p: "1.0", setting=rules, rows=2, prior=np.full((2, 2), 0.5))
+        >>> host.answer_alone(np.array([0, 1], dtype=np.int8), host.prior).round(2).tolist()
+        [[0.99, 0.01], [0.01, 0.99]]
         """
         reading, losses = self.ask(choice), self.menu.losses
         if self.menu.neutral is not None:
