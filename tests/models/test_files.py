@@ -185,7 +185,7 @@ def test_graphs_of_other_makers_are_read_and_others_only_asked(tmp_path):
     np.testing.assert_allclose(open_onnx(path)(X)[:, 0], NETWORK(X), rtol=1e-12)
     other = save("sigmoid.onnx", "Sigmoid")
     assert not read_graph(other).is_network
-    assert read_model(other).architecture == ""
+    assert read_model(other).architecture == "other"
     with pytest.raises(InvalidInput, match="not a homogeneous"):
         _ = read_model(other).network
     assert np.isfinite(open_onnx(other)(X)).all()
@@ -197,3 +197,64 @@ def test_graphs_of_other_makers_are_read_and_others_only_asked(tmp_path):
     (tmp_path / "broken.onnx").write_bytes(b"x")
     with pytest.raises(TacitError, match="no ONNX file"):
         open_onnx(tmp_path / "broken.onnx")
+
+
+@pytest.mark.parametrize("change", ["activation", "input", "output", "alpha"])
+@pytest.mark.parametrize("known", [True, False])
+def test_another_graph_with_the_same_numbers_is_not_read_as_the_network(change, known, tmp_path):
+    """The header's word and the parameters' names would both say two-layer ReLU; the graph says otherwise."""
+    path = tmp_path / "model.onnx"
+    square = TwoLayerReLU(weights=np.eye(3), biases=np.ones(3), outputs=np.ones(3))
+    ModelRelease.of_network(square, guarantee=PROMISE, mechanism={"name": "dp_sgd"}, seeded=False).write(path)
+    model = onnx.load(path)
+    if change == "activation":
+        model.graph.node[1].op_type = "Tanh"
+    elif change == "input":
+        model.graph.node[2].input[0] = "x"  # past the hidden layer
+    elif change == "output":
+        model.graph.output[0].name = "hidden"
+    else:
+        model.graph.node[0].attribute.append(onnx.helper.make_attribute("alpha", 2.0))
+    if not known:
+        del model.metadata_props[:]
+    onnx.save(model, path)
+    with pytest.raises(InvalidInput, match="its graph is another one"):
+        _ = read_model(path).network
+
+
+def test_files_named_in_an_inner_graph_are_not_read(tmp_path, monkeypatch):
+    helper, double = onnx.helper, onnx.TensorProto.DOUBLE
+    np.array([7.0]).tofile(tmp_path / "secret.bin")
+    outside = onnx.TensorProto(name="w", data_type=double, dims=[1, 1], data_location=onnx.TensorProto.EXTERNAL)
+    outside.external_data.add(key="location", value="secret.bin")
+    kind = helper.make_tensor_value_info("o", double, None)
+    then = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["o"])], "then", [], [kind], [outside])
+    other = helper.make_graph([helper.make_node("Identity", ["x"], ["o"])], "other", [], [kind])
+    graph = helper.make_graph(
+        [helper.make_node("If", ["c"], ["y"], then_branch=then, else_branch=other)],
+        "outer",
+        [helper.make_tensor_value_info("x", double, [None, 1])],
+        [helper.make_tensor_value_info("y", double, None)],
+        [onnx.numpy_helper.from_array(np.array(True), "c")],
+    )
+    path = tmp_path / "model.onnx"
+    path.write_bytes(helper.make_model(graph, ir_version=9).SerializeToString())
+    monkeypatch.chdir(tmp_path)
+    for read in (read_model, open_onnx):
+        with pytest.raises(InvalidRelease, match="names other files to read"):
+            read(path)
+
+
+STRANGE = {
+    "sparse": lambda: torch.ones(2, 2).to_sparse(),
+    "of 8 bits": lambda: torch.ones(2, 2).to(torch.float8_e4m3fn),
+    "without numbers": lambda: torch.ones(2, 2, device="meta"),
+    "larger than the file": lambda: torch.ones(1).expand(10**7, 10**6),
+}
+
+
+@pytest.mark.parametrize("kind", list(STRANGE))
+def test_tensors_that_are_no_plain_numbers_are_refused_in_a_sentence(kind, tmp_path):
+    torch.save({"0.weight": STRANGE[kind](), "0.bias": torch.ones(2)}, tmp_path / "model.pt")
+    with pytest.raises(InvalidRelease, match=r"must hold dense tensors|larger than the file"):
+        read_model(tmp_path / "model.pt")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tacit.models.formats import NETWORK, SUFFIXES, State, arrays_of, decode_model, encode_model
+from tacit.models.formats import NETWORK, OTHER, SUFFIXES, State, arrays_of, decode_model, encode_model
 from tacit.models.network import TwoLayerReLU
 from tacit.models.state import network_from_state
 from tacit.privacy.errors import InvalidInput, InvalidRelease
@@ -41,7 +41,7 @@ class ModelRelease:
     seeded
         Whether noise came from a seeded generator.
     architecture
-        ``two_layer_relu``, or empty where the file does not say.
+        ``two_layer_relu``, ``other`` for an ONNX graph of another kind, or empty where the file does not say.
 
     Examples
     --------
@@ -107,6 +107,11 @@ class ModelRelease:
     @property
     def network(self) -> TwoLayerReLU:
         """The two-layer ReLU network that the state is, or an error that says why it is not one."""
+        if self.architecture == OTHER:
+            raise InvalidInput(
+                "the network is not a homogeneous two-layer ReLU network: its graph is another one than linear, ReLU, "
+                "linear; ask it as a black box"
+            )
         return network_from_state(self.state)
 
     def write(self, path: str | Path, *, force: bool = False) -> None:
@@ -156,7 +161,9 @@ def check_model_path(path: str | Path, *, force: bool = False) -> None:
 def read_model(path: str | Path) -> ModelRelease:
     """Read a model file without running anything in it, and check what tacit wrote: version, checksum, promise.
 
-    A file of another origin has an explicit "no guarantee".
+    A file of another origin has an explicit "no guarantee". The checksum finds damage and careless edits. It is not a
+    signature: who rewrites the file can write any promise into it with a fitting checksum, so believe a promise as far
+    as you trust where the file came from.
 
     Raises
     ------
@@ -186,10 +193,10 @@ def read_model(path: str | Path) -> ModelRelease:
             seeded=False,
             architecture=architecture,
         )
-    return _checked(source, state, text)
+    return _checked(source, state, text, architecture)
 
 
-def _checked(source: Path, state: State, text: str) -> ModelRelease:
+def _checked(source: Path, state: State, text: str, architecture: str) -> ModelRelease:
     try:
         header = json.loads(text)
         if header.get("version") != _VERSION:
@@ -202,14 +209,14 @@ def _checked(source: Path, state: State, text: str) -> ModelRelease:
             guarantee=promise_from_json(header["guarantee"]),
             mechanism=header["mechanism"],
             seeded=header["seeded"],
-            architecture=header["architecture"],
+            architecture=architecture or header["architecture"],  # what the graph shows goes first
         )
     except (ValueError, KeyError, TypeError, AttributeError, InvalidInput) as error:
         raise InvalidRelease(f"{source} has an incomplete header: {error}") from None
 
 
 def _checksum(header: Mapping[str, Any], state: State) -> str:
-    """Over header and numbers: a promise cannot be edited apart from what it is about."""
+    """Over header and numbers: neither is edited by mistake without the other; no signature, anyone can compute it."""
     try:
         digest = hashlib.sha256(json.dumps(header, sort_keys=True, allow_nan=False).encode())
     except (TypeError, ValueError) as error:

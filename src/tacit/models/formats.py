@@ -17,13 +17,16 @@ from tacit.models.state import network_from_state
 from tacit.privacy.errors import InvalidRelease
 from tacit.privacy.extras import load_extra
 
-__all__ = ["NETWORK", "SUFFIXES", "arrays_of", "decode_model", "encode_model"]
+__all__ = ["NETWORK", "OTHER", "SUFFIXES", "arrays_of", "decode_model", "encode_model"]
 
 SUFFIXES = (".pt", ".pth", ".safetensors", ".onnx")
 """Names of model files end in one of these."""
 
 NETWORK = "two_layer_relu"
 """What a file says of a two-layer ReLU network."""
+
+OTHER = "other"
+"""What is said of a graph that is another function of its numbers."""
 
 _KEY = "tacit_model"
 
@@ -58,7 +61,7 @@ def decode_model(source: Path) -> tuple[State, str | None, str]:
 
 
 def arrays_of(state: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
-    """Return a torch state dict as NumPy arrays.
+    """Return a torch state dict as NumPy arrays; plain dense numbers only.
 
     Examples
     --------
@@ -100,7 +103,17 @@ def _read_pt(source: Path) -> tuple[State, str | None, str]:
     state = found["state"] if isinstance(text, str) and "state" in found else found
     if not (isinstance(state, dict) and all(torch.is_tensor(value) for value in state.values())):
         raise InvalidRelease(f"{source} is no state dict: it must map names to tensors; save the model's state_dict()")
-    return arrays_of(state), text if isinstance(text, str) else None, ""
+    size = source.stat().st_size
+    if any(value.numel() * value.element_size() > size for value in state.values() if not value.is_sparse):
+        raise InvalidRelease(f"{source} holds a tensor larger than the file: it repeats numbers; save contiguous ones")
+    return _plain(source, state), text if isinstance(text, str) else None, ""
+
+
+def _plain(source: Path, state: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+    try:
+        return arrays_of(state)
+    except (TypeError, NotImplementedError, RuntimeError) as error:  # sparse, quantized, of 8 bits, without numbers
+        raise InvalidRelease(f"{source} must hold dense tensors of ordinary numbers: {error}") from None
 
 
 def _write_safetensors(state: State, header: str) -> bytes:
@@ -113,7 +126,7 @@ def _read_safetensors(source: Path) -> tuple[State, str | None, str]:
     safetensors = load_extra("safetensors")
     try:
         with safetensors.safe_open(source, framework="pt") as file:
-            state = arrays_of({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118 - no mapping
+            state = _plain(source, {name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118 - no mapping
             text = (file.metadata() or {}).get(_KEY)
     except safetensors.SafetensorError as error:
         raise InvalidRelease(f"{source} is no safetensors file: {error}") from None
@@ -126,7 +139,7 @@ def _write_onnx(state: State, header: str) -> bytes:
 
 def _read_onnx(source: Path) -> tuple[State, str | None, str]:
     graph = read_graph(source)
-    return graph.state, graph.metadata.get(_KEY), NETWORK if graph.is_network else ""
+    return graph.state, graph.metadata.get(_KEY), NETWORK if graph.is_network else OTHER
 
 
 _WRITERS = {".pt": _write_pt, ".pth": _write_pt, ".safetensors": _write_safetensors, ".onnx": _write_onnx}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,14 +61,24 @@ def _load(source: Path) -> Any:  # noqa: ANN401
         model = onnx.load(source, load_external_data=False)
     except Exception as error:  # protobuf raises of all kinds
         raise InvalidRelease(unreadable.format(source=source, kind=type(error).__name__)) from None
-    attributes = [entry.t for node in model.graph.node for entry in node.attribute if entry.HasField("t")]
-    if any(onnx.external_data_helper.uses_external_data(one) for one in [*model.graph.initializer, *attributes]):
+    if any(tensor.data_location == onnx.TensorProto.EXTERNAL or tensor.external_data for tensor in _tensors(model)):
         raise InvalidRelease(f"{source} names other files to read, which is not done; save the model as one file")
     try:
         onnx.checker.check_model(model)
     except onnx.checker.ValidationError as error:
         raise InvalidRelease(unreadable.format(source=source, kind=type(error).__name__)) from None
     return model
+
+
+def _tensors(message: Any) -> Iterator[Any]:  # noqa: ANN401
+    """Return every tensor in the file, those of inner graphs and functions too."""
+    if message.DESCRIPTOR.name == "TensorProto":
+        yield message
+        return
+    for field, value in message.ListFields():
+        if field.message_type is not None:
+            for part in [value] if hasattr(value, "DESCRIPTOR") else value:
+                yield from _tensors(part)
 
 
 def write_graph(network: TwoLayerReLU, *, metadata: Mapping[str, str]) -> bytes:
@@ -140,10 +150,14 @@ def open_onnx(path: str | Path) -> Callable[[ArrayLike], NDArray[np.float64]]:
 
 
 def _layers(graph: Any, named: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]] | None:  # noqa: ANN401
-    """Return the parameters of linear, ReLU, linear; None for any other graph."""
+    """Return the parameters of linear, ReLU, linear, each applied to what the last gave; None for any other graph."""
     layers: list[tuple[NDArray[Any], NDArray[Any] | None]] = []
     order = []
+    last = next((one.name for one in graph.input if one.name not in named), "")
     for node in graph.node:
+        if last not in (node.input if node.op_type == "Add" else node.input[:1]):
+            return None
+        last = node.output[0]
         if node.op_type in _SHAPING:
             continue
         order.append(node.op_type)
@@ -159,7 +173,7 @@ def _layers(graph: Any, named: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[
             layers[-1] = (layers[-1][0], values[0].reshape(-1))
         elif node.op_type != "Relu":
             return None
-    if order[1:2] != ["Relu"] or len(order) != 3 or len(layers) != 2:
+    if order[1:2] != ["Relu"] or len(order) != 3 or len(layers) != 2 or [one.name for one in graph.output] != [last]:
         return None
     (weights, biases), (outputs, bias) = layers
     found = {"hidden.weight": weights, "hidden.bias": biases, "output.weight": outputs, "output.bias": bias}

@@ -149,6 +149,7 @@ def _attack_rows(
     from tacit.cli.models.points import read_features
     from tacit.models.attack import KnownMargin, attack_losses, attack_margin, attack_weights
     from tacit.models.files import read_model
+    from tacit.models.formats import NETWORK
 
     found = read_model(path)
     ask, network = _model(path, found, black_box=black_box)
@@ -159,7 +160,7 @@ def _attack_rows(
     rule = None if margin is None else KnownMargin(margin=margin)
     told = attack_margin(ask, inside, outside, rule=rule, labels=labels)
     # what is proved is about networks of one kind: a black box of another kind may well look like it
-    covered = str(told.coverage) if network is not None or found.architecture else "not covered"
+    covered = str(told.coverage) if network is not None or found.architecture == NETWORK else "not covered"
     measures = _measures(told.leak)
     document = {
         **measures,
