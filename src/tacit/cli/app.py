@@ -21,6 +21,7 @@ AREAS = {
     "audit": "Measure what each surface gives away, and write one page.",
     "bags": "Publish label totals of groups of rows, learn from them, and see which labels they tell.",
     "features": "Release few features under noise, learn from them, and link them back.",
+    "init": "Write a commented tacit.toml for your own data.",
     "labels": "Randomize a label column, learn from it, and see what it still tells.",
     "ledger": "What data sets may spend and have spent, over all surfaces.",
     "models": "Train networks privately or to their margin, and tell who they were trained on.",

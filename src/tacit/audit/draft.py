@@ -1,0 +1,167 @@
+"""Write a first ``tacit.toml`` for a table: which column is private, what a rival may know, what is planned."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from tacit.audit.bags import few_valued
+from tacit.audit.plan import SURFACES
+from tacit.audit.source import Source
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_epsilon
+
+__all__ = ["draft_plan", "suggest_features", "suggest_label"]
+
+_FEW = 20
+_MANY = 50
+
+
+def suggest_label(table: pa.Table) -> str:
+    """Return the column that is most likely the label: the last one with 2 to 20 values, else the last.
+
+    Examples
+    --------
+    >>> suggest_label(pa.table({"age": range(30), "clicked": [0, 1] * 15, "note": [None] * 30}))
+    'clicked'
+    """
+    few = [name for name in table.column_names if 2 <= _values(table[name]) <= _FEW]
+    return str((few or table.column_names)[-1])
+
+
+def suggest_features(table: pa.Table, *, label: str) -> tuple[str, ...]:
+    """Return the columns a rival may know: all but the label, constants, and text with more than 50 values.
+
+    Text with a value for nearly every row is a name or a number of a row, and says nothing of another row's label.
+
+    Examples
+    --------
+    >>> table = pa.table({"id": [f"u{k}" for k in range(60)], "age": range(60), "clicked": [0, 1] * 30})
+    >>> suggest_features(table, label="clicked")
+    ('age',)
+    """
+    return tuple(name for name in table.column_names if name != label and _tells(table[name]))
+
+
+def draft_plan(source: Source, *, file: str, surfaces: Sequence[str] = tuple(SURFACES), epsilon: float = 1.0) -> str:
+    """Return the text of a commented ``tacit.toml`` that plans one release on each surface.
+
+    Parameters
+    ----------
+    source
+        The table.
+    file
+        Its path as seen from the plan.
+    surfaces
+        Those on which something leaves.
+    epsilon
+        Of each release: for one label, or one record.
+
+    Examples
+    --------
+    >>> from tacit.audit.source import bundled_source
+    >>> text = draft_plan(bundled_source("iris"), file="iris.csv", surfaces=("labels",), epsilon=2.0)
+    >>> print(text[text.index("[[labels]]"):])
+    [[labels]]  # every row's label, randomized
+    epsilon = 2  # for one label: smaller is safer, below 1 is strong
+    <BLANKLINE>
+    """
+    unknown = [name for name in surfaces if name not in SURFACES]
+    if unknown or not surfaces:
+        raise InvalidInput(f"surfaces must be some of {', '.join(SURFACES)}, got {', '.join(unknown) or 'none'}")
+    e = f"{check_epsilon(epsilon):g}"
+    parts = {
+        "labels": _LABELS.format(e=e),
+        "bags": _bags(source, e),
+        "features": _FEATURES.format(e=e, keep=min(6, source.X.shape[1]), bound=_bound(source)),
+        "scores": _SCORES.format(each=f"{epsilon / 100:g}"),
+        "models": _MODELS.format(e=e),
+    }
+    head = _HEAD.format(file=_quoted(file), label=_quoted(source.label), features=_listed(source.features))
+    return "\n".join([head, *(parts[name] for name in SURFACES if name in surfaces)])
+
+
+_HEAD = """\
+# What is planned to leave, for: tacit audit tacit.toml
+
+[data]
+file = {file}  # CSV, Parquet or Arrow; seen from this file
+label = {label}  # the private column
+features = {features}  # what a rival may know of a row
+# rows = 20000  # of a longer table so many rows are drawn
+
+[audit]
+epsilons = [0.1, 0.3, 1, 3, 10]  # where the curves are measured; [] for none, which is faster
+delta = 1e-6  # at which the total is taken
+
+# [fail]  # exit status 1 above these, for CI
+# leak = 0.05  # right guesses gained by any release
+# epsilon = 10  # of all releases together, for one label
+"""
+_LABELS = """\
+[[labels]]  # every row's label, randomized
+epsilon = {e}  # for one label: smaller is safer, below 1 is strong
+"""
+_BAGS = """\
+[[bags]]  # label totals of the rows that share these columns
+by = [{by}]
+min_size = 10  # smaller bags are not released
+epsilon = {e}  # for one label; without it the totals are exact
+"""
+_RANDOM_BAGS = """\
+[[bags]]  # label totals of random bags, exact: no column has few values
+random = {size}  # rows a bag
+bags = {bags}
+"""
+_FEATURES = """\
+[[features]]  # a few features of every row, noised
+epsilon = {e}  # for one record
+delta = 1e-7
+keep = {keep}  # how many features
+bound = {bound}  # values are clipped to [-bound, bound]; taken from the data: set a limit that is public
+# totals = true  # class totals instead of rows: far less noise, enough for a classifier
+"""
+_SCORES = """\
+[[scores]]  # a leaderboard of log losses
+epsilon = {each}  # of one score, for one label; or decimals = 5 for rounded scores without noise
+submissions = 100  # of all teams together
+per_day = 5
+"""
+_MODELS = """\
+[[models]]  # a network handed out with its weights; needs the extra torch
+epsilon = {e}  # for one record, by DP-SGD; without it there is no protection
+delta = 1e-7
+"""
+
+
+def _bags(source: Source, e: str) -> str:
+    columns = [name for name in few_valued(source, most=2) if _values(source.table[name]) <= _FEW]
+    if columns:
+        return _BAGS.format(by=", ".join(f"[{_quoted(name)}]" for name in columns), e=e)
+    size = min(10, source.rows)
+    return _RANDOM_BAGS.format(size=size, bags=max(1, source.rows // size))
+
+
+def _bound(source: Source) -> str:
+    largest = float(abs(source.X).max(initial=0.0))
+    return f"{largest:g}" if largest > 0 else "1"
+
+
+def _tells(column: pa.ChunkedArray) -> bool:
+    count = _values(column)
+    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    return count > 1 and not (text and count > _MANY)
+
+
+def _values(column: pa.ChunkedArray) -> int:
+    return len(column.unique().drop_null())
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _listed(columns: Sequence[str]) -> str:
+    return f"[{', '.join(map(_quoted, columns))}]"

@@ -1,0 +1,105 @@
+"""tacit init: what it writes is read by tacit audit, and what it cannot know it asks for or names the flag of."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+
+from tacit.audit import read_plan
+from tacit.cli import main
+
+
+@pytest.fixture
+def clicks(tmp_path):
+    rng = np.random.default_rng(0)
+    site, age = rng.integers(0, 3, 200), rng.integers(18, 70, 200)
+    clicked = np.where(rng.random(200) < 0.2 + 0.3 * (site == 1), "yes", "no")
+    lines = [f"u{k},{'abc'[s]},{a},{c}" for k, (s, a, c) in enumerate(zip(site, age, clicked, strict=True))]
+    path = tmp_path / "clicks.csv"
+    path.write_text("user,site,age,clicked\n" + "\n".join(lines) + "\n")
+    return path
+
+
+@pytest.fixture
+def run(clicks, tmp_path):
+    def call(*arguments, data=clicks, out=tmp_path / "tacit.toml"):
+        with pytest.raises(SystemExit) as end:
+            main(["init", str(data), "--out", str(out), *arguments])
+        return end.value.code
+
+    call.out = tmp_path / "tacit.toml"
+    return call
+
+
+def test_the_audit_reads_what_init_writes(run, tmp_path, capsys):
+    assert run("--label", "clicked", "--surfaces", "labels,bags,features,scores", "--epsilon", "2") == 0
+    assert "next: tacit audit" in capsys.readouterr().out
+    quick = run.out.read_text().replace("[0.1, 0.3, 1, 3, 10]", "[]")
+    run.out.write_text(quick)
+    page = str(tmp_path / "page.html")
+    with pytest.raises(SystemExit) as end:
+        main(["audit", str(run.out), "--seed", "0", "--fresh", "--json", "--out", page])
+    assert end.value.code == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [finding["surface"] for finding in told["findings"]] == ["labels", "bags", "features", "scores"]
+    assert told["totals"][0]["promise"]["epsilon"] <= 8.0
+
+
+def test_every_surface_can_be_planned(run):
+    assert run("--label", "clicked") == 0
+    plan = read_plan(run.out)
+    assert plan.surfaces == ("labels", "bags", "features", "scores", "models")
+    assert plan.steps[0].source.features == ("site", "age"), "a name for every row tells nothing of others"
+
+
+def test_a_plan_elsewhere_finds_the_data(run, tmp_path):
+    (tmp_path / "plans").mkdir()
+    assert run("--label", "clicked", "--surfaces", "labels", out=tmp_path / "plans" / "t.toml") == 0
+    assert read_plan(tmp_path / "plans" / "t.toml").steps[0].source.rows == 200
+
+
+def test_names_that_need_quoting(run, tmp_path):
+    data = tmp_path / "odd.csv"
+    data.write_text('"a ""b""",the label\n' + "".join(f"{k % 4},{k % 2}\n" for k in range(40)))
+    assert run("--label", "the label", data=data) == 0
+    assert read_plan(run.out).steps[0].source.features == ('a "b"',)
+
+
+def test_an_existing_plan_is_kept(run, capsys):
+    run.out.write_text("mine")
+    assert run("--label", "clicked") == 2
+    assert "exists already" in capsys.readouterr().err
+    assert run.out.read_text() == "mine"
+    assert run("--label", "clicked", "--force") == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "--label must be given where there is no terminal to ask in, perhaps --label clicked"),
+        (("--label", "clickd"), "column 'clickd' is not in clicks.csv; it has user, site, age, clicked"),
+        (("--label", "clicked", "--features", "clicked"), "features must not hold the label"),
+        (("--label", "clicked", "--surfaces", "moon"), "surfaces must be some of labels, bags"),
+        (("--label", "clicked", "--epsilon", "0"), "epsilon must be a finite number > 0"),
+    ],
+)
+def test_refusals_are_one_sentence_and_write_nothing(run, capsys, arguments, said):
+    assert run(*arguments) == 2
+    told = capsys.readouterr().err
+    assert said in told
+    assert told.count("\n") == 1
+    assert not run.out.exists()
+
+
+def test_four_questions_with_suggestions(run, monkeypatch):
+    asked = []
+
+    def answer(question, *, default, **_):
+        asked.append((question, default))
+        return default
+
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr("typer.prompt", answer)
+    assert run() == 0
+    assert [default for _, default in asked] == ["clicked", "site,age", "labels,bags,features,scores,models", 1.0]
