@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -235,23 +236,30 @@ class _Making:
         kind = pa.array(self.source.classes.values).type
         schema = pa.schema([*((name, pa.float64()) for name in self.names), (LABEL, kind)])
         done = 0
-        with open_release_writer(
-            self.path,
-            schema=schema,
-            guarantee=self.promise,
-            surface="features",
-            mechanism=self.header,
-            seeded=self.seeded,
-            force=self.force,
-        ) as out:
+        writing: Future[None] | None = None
+        with (
+            open_release_writer(
+                self.path,
+                schema=schema,
+                guarantee=self.promise,
+                surface="features",
+                mechanism=self.header,
+                seeded=self.seeded,
+                force=self.force,
+            ) as out,
+            ThreadPoolExecutor(1) as pool,  # one batch is written while the next one is noised
+        ):
             for values, codes in self.source.read(self.names):
                 noised = self.box.values(release.protect(self.box.snap(values), rng=self.rng))
-                out.write(
-                    pa.Table.from_arrays([*map(pa.array, noised.T), self._labels(codes).cast(kind)], schema=schema)
-                )
+                made = [*map(pa.array, noised.T), self._labels(codes).cast(kind)]
+                if writing is not None:
+                    writing.result()
+                writing = pool.submit(out.write, pa.Table.from_arrays(made, schema=schema))
                 done += len(values)
                 if progress:
                     progress(rows + done, 2 * rows)
+            if writing is not None:
+                writing.result()
 
     def _labels(self, codes: NDArray[np.int64]) -> pa.Array:
         assert self.plan.labels is not None  # a plan of rows has a mechanism for labels
