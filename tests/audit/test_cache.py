@@ -28,6 +28,22 @@ def test_every_cause_has_its_own_name(tmp_path, iris):
     assert len(names) == 5, "the last has another key: a name alone says nothing about the data"
 
 
+def test_a_finding_does_not_outlive_the_code_nor_the_columns_names(tmp_path, iris, monkeypatch):
+    cache = Cache(tmp_path / "audit")
+    before = cache.name(iris, RELEASE, seed=0)
+    assert cache.name(iris, RELEASE, seed=0) == before
+    renamed = iris.table.rename_columns(
+        [f"{name}2" if name != iris.label else name for name in iris.table.column_names]
+    )
+    other = Source(
+        name=iris.name, label=iris.label, file=iris.file, table=renamed,
+        features=tuple(f"{name}2" for name in iris.features),
+    )  # fmt: skip
+    assert cache.name(other, RELEASE, seed=0) != before, "bags are made by these names"
+    monkeypatch.setattr("tacit.audit.cache._code", lambda: "changed")
+    assert cache.name(iris, RELEASE, seed=0) != before
+
+
 def test_nobody_else_may_read_it_and_no_private_value_is_in_it(tmp_path, iris, finding):
     made = finding(NoGuarantee(reason="exact"), [0, 1], [0, 1])
     cache = Cache(tmp_path / "audit")

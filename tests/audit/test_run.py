@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from tacit.audit import AuditResult, Limits, Plan, Skipped, Step, bundled_plan, faults, run_audit
@@ -57,6 +59,36 @@ class TestRun:
         run = run_audit(plan, seed=0)
         assert [made.surface for made in run.findings] == ["labels"]
         assert run.skipped[0].surface == "the rest"
+
+    def test_a_curve_that_cannot_be_measured_leaves_the_plan(self, plan, monkeypatch):
+        def refuse(*_):
+            return LabelsRelease(epsilon=0.123)
+
+        real = LabelsRelease.audit
+
+        def audit(self, *arguments, **options):
+            if self.epsilon == 0.123:
+                raise ValueError("needs samples of at least 2 classes")
+            return real(self, *arguments, **options)
+
+        monkeypatch.setattr(LabelsRelease, "at", refuse)
+        monkeypatch.setattr(LabelsRelease, "audit", audit)
+        run = run_audit(plan.only(["labels"]), seed=0)
+        said = "labels, randomized response, epsilon 0.123: needs samples of at least 2 classes"
+        assert run.skipped == (Skipped(surface="the curve of labels", reason=said),)
+        assert (len(run.findings), run.curve) == (1, ())
+
+    def test_one_release_of_two_tables_has_two_seeds(self, iris, monkeypatch):
+        drawn = []
+
+        def audit(_, source, *, rng, tell):
+            drawn.append(rng.random())
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(LabelsRelease, "audit", audit)
+        for source in (iris, replace(iris, name="another table")):
+            run_audit(Plan(steps=(Step(source=source, release=LabelsRelease(epsilon=1.0)),)), seed=0)
+        assert drawn[0] != drawn[1]
 
     def test_an_error_says_which_release(self, plan, monkeypatch):
         def refuse(*_, **__):

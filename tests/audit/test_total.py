@@ -43,3 +43,26 @@ def test_the_limit_is_on_the_total(made, finding, run_of):
     assert "the limit is epsilon 1.5" in faults(run, Limits(epsilon=1.5))[0]
     open_run = run_of(totals=add_up([made(NoGuarantee(reason="exact"))], delta=1e-6))
     assert "no guarantee" in faults(open_run, Limits(epsilon=100))[0]
+
+
+def test_a_delta_above_the_plans_is_added_to_it(made):
+    """DP-SGD's promise has no epsilon at a smaller delta; a plan with the defaults must still have a total."""
+    (total,) = add_up([made(Guarantee(unit=Unit.RECORD, epsilon=3.0, delta=1e-5))], delta=1e-6)
+    assert total.promise.epsilon == pytest.approx(3.0)
+    assert total.promise.delta == pytest.approx(1.1e-5)
+
+
+def test_a_promise_to_several_rows_covers_each(made):
+    several = Guarantee(unit=Unit.LABEL, epsilon=1.0).for_group(rows=3)
+    (total,) = add_up([made(several), made(Guarantee(unit=Unit.LABEL, epsilon=1.0))], delta=1e-6)
+    assert (total.promise.epsilon, total.promise.rows) == (4.0, 1)
+
+
+def test_a_promise_to_a_bag_covers_no_label(made):
+    (total,) = add_up([made(Guarantee(unit=Unit.BAG, epsilon=1.0), setting="totals")], delta=1e-6)
+    assert str(total.promise) == "no guarantee: no promise to a label holds for totals"
+
+
+def test_the_total_assumes_what_its_parts_assume(made):
+    parts = [Guarantee(unit=Unit.LABEL, epsilon=1.0, assumptions=(text,)) for text in ("one", "two")]
+    assert add_up([made(part) for part in parts], delta=1e-6)[0].promise.assumptions == ("one", "two")

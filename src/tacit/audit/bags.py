@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from shlex import quote
 from typing import ClassVar
 
 import numpy as np
@@ -143,15 +144,16 @@ class BagsRelease:
         )
 
     def _command(self, source: Source) -> str:
-        classes = ",".join(source.classes)
+        file, label, classes = quote(source.file), quote(source.label), quote(",".join(source.classes))
         if self.random is not None:
             how = f"--random {self.random} --bags {self.bags}"
         else:
             noise = "" if self.epsilon is None else f" --epsilon {self.epsilon:g}"
-            how = " ".join(f"--by {','.join(columns)}" for columns in self.by) + f" --min-size {self.min_size}{noise}"
+            how = " ".join(f"--by {quote(','.join(columns))}" for columns in self.by)
+            how += f" --min-size {self.min_size}{noise}"
         return (
-            f"tacit bags protect {source.file} --label {source.label} --classes {classes} {how} --out totals.bags && "
-            f"tacit bags attack totals.bags --features {source.file} --truth {source.file}"
+            f"tacit bags protect {file} --label {label} --classes {classes} {how} --out totals.bags && "
+            f"tacit bags attack totals.bags --features {file} --truth {file}"
         )
 
 

@@ -7,8 +7,10 @@ import json
 import os
 import secrets
 from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 
+import tacit
 from tacit import __version__
 from tacit.audit.planned import PlannedRelease
 from tacit.audit.result import Finding
@@ -55,10 +57,11 @@ class NoCache:
 
 
 class Cache(NoCache):
-    """A folder of findings, each named by a keyed digest of the data, the release, the seed and tacit's version.
+    """A folder of findings, each named by a keyed digest of the data, the release, the seed and tacit's code.
 
     Files have mode 0600 and the folder 0700. The digest's key is random and stays in the folder: a file's name alone
-    says nothing about the data, and no file holds a row of them.
+    says nothing about the data, and no file holds a row of them. A finding's command names the file, columns and, for
+    bags, the classes.
 
     Parameters
     ----------
@@ -89,7 +92,8 @@ class Cache(NoCache):
     def name(self, source: Source, release: PlannedRelease, *, seed: int | None) -> str:
         """Return the name of a finding."""
         digest = hashlib.blake2b(key=self._key, digest_size=20)
-        about = [__version__, source.name, source.label, release.surface, asdict(release), seed]  # type: ignore[call-overload]
+        table = [source.name, source.file, source.label, source.features, source.classes]
+        about = [__version__, _code(), table, release.surface, asdict(release), seed]  # type: ignore[call-overload]
         digest.update(json.dumps(about, sort_keys=True).encode())
         digest.update(source.codes.tobytes())
         digest.update(source.X.tobytes())
@@ -119,3 +123,13 @@ class Cache(NoCache):
             with write_atomically(path, force=True, mode=0o600) as file:
                 file.write(secrets.token_bytes(32))
         return path.read_bytes()
+
+
+@cache
+def _code() -> str:
+    """Return a digest of tacit's own source files: a finding does not outlive the code that made it."""
+    folder = Path(tacit.__file__).parent
+    digest = hashlib.blake2b(digest_size=16)
+    for path in sorted(folder.rglob("*.py")):
+        digest.update(str(path.relative_to(folder)).encode() + b"\0" + path.read_bytes() + b"\0")
+    return digest.hexdigest()

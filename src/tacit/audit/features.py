@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from shlex import quote
 from typing import ClassVar
 
 import numpy as np
@@ -39,6 +40,8 @@ from tacit.privacy.rounding import check_count, check_delta, check_epsilon
 __all__ = ["FeaturesRelease"]
 
 _LABEL = "label"
+_MUCH = 0.05
+_PART = "epsilon from canaries under the noise of the rows, which is a part of the promise: the rest is not attacked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,7 +131,7 @@ class FeaturesRelease:
             promise=release.guarantee,
             leak=leak,
             utility=share_utility("accuracy of a model trained on the release", right, clean),
-            advice=self._advice(leak),
+            advice=self._advice(leak) + _clipped(source, self.bound if self.epsilon is not None else np.inf),
             command=self._command(source),
             seconds=time.perf_counter() - start,
         )
@@ -152,12 +155,13 @@ class FeaturesRelease:
             classes=len(np.unique(y)),
             released_rows=not self.totals,
         )
+        chosen = parts.selection > 0  # where all features are kept, none is chosen
         mechanism = (ClassTotals if self.totals else NoisedRows)(epsilon=parts.release, delta=self.delta)
         plan = FeaturePlan(
             box=Box.symmetric(self.bound),
             release=mechanism,
-            selection=PrivateSelection(epsilon=parts.selection, keep=self.keep),
-            class_rows=NoisedClassRows(epsilon=parts.class_rows),
+            selection=PrivateSelection(epsilon=parts.selection, keep=self.keep) if chosen else None,
+            class_rows=NoisedClassRows(epsilon=parts.class_rows) if chosen else None,
             labels=None if self.totals else RandomizedResponse(epsilon=parts.labels),
         )
         with tempfile.TemporaryDirectory() as folder:
@@ -166,7 +170,8 @@ class FeaturesRelease:
         if isinstance(mechanism, ClassTotals):
             return release, totals_leak(mechanism, features=self.keep, runs=500, delta=self.delta, rng=rng)
         proved = canary_leak(mechanism, features=self.keep, canaries=5000, delta=self.delta, rng=rng)
-        return release, replace(_linkage(release, X), bound=proved.bound)
+        linked = _linkage(release, X)
+        return release, replace(linked, bound=proved.bound, method=f"{linked.method}; {_PART}")
 
     def _advice(self, leak: Leak) -> str:
         if self.epsilon is None:
@@ -183,14 +188,23 @@ class FeaturesRelease:
             return f"tacit audit --only features  # {self.describe()}"
         kind = " --totals" if self.totals else ""
         return (
-            f"tacit features protect {source.file} --label {source.label} --keep {self.keep} --bound {self.bound:g} "
-            f"--epsilon {self.epsilon:g} --delta {self.delta:g}{kind} --out features.release && "
-            f"tacit features attack features.release --raw {source.file}"
+            f"tacit features protect {quote(source.file)} --label {quote(source.label)} --keep {self.keep} "
+            f"--bound {self.bound:g} --epsilon {self.epsilon:g} --delta {self.delta:g}{kind} --out features.release && "
+            f"tacit features attack features.release --raw {quote(source.file)}"
         )
 
 
 def _table(X: NDArray[np.float64], y: NDArray[np.int64]) -> pa.Table:
     return pa.table({**{str(place): column for place, column in enumerate(X.T)}, _LABEL: y})
+
+
+def _clipped(source: Source, bound: float) -> str:
+    share = float((np.abs(source.X) > bound).mean())
+    return (
+        f" {share:.0%} of the values are beyond {bound:g} and clipped: scale the columns first."
+        if share > _MUCH
+        else ""
+    )
 
 
 def _linkage(release: Release, X: NDArray[np.float64]) -> Leak:

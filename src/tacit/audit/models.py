@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ModelsRelease"]
 
+_SCALED = "the features are scaled by public numbers; here the table's own means and spreads stand for them"
 _STEPS, _RATE = 400, 0.01
 _BATCH, _PRIVATE_RATE = 200, 0.05
 
@@ -153,7 +154,7 @@ class ModelsRelease:
             learning_rate=_PRIVATE_RATE,
             rng=rng,
         )
-        return made.module, made.guarantee
+        return made.module, replace(made.guarantee, assumptions=(*made.guarantee.assumptions, _SCALED))
 
 
 def _none() -> Promise:

@@ -13,7 +13,6 @@ import numpy as np
 from tacit import __version__
 from tacit.audit.cache import NoCache
 from tacit.audit.plan import SURFACES, Limits, Plan, Step, bundled_plan
-from tacit.audit.planned import PlannedRelease
 from tacit.audit.result import AuditResult, Finding, Skipped
 from tacit.audit.total import add_up
 from tacit.privacy.errors import InvalidInput, MissingExtra
@@ -57,8 +56,10 @@ def run_audit(
     points = tuple(_points(planned))
     try:
         run.start(len(planned.steps) + len(points))
-        findings.extend(run.each(planned.steps))
-        curve.extend(run.each(points))
+        for finding in run.each(planned.steps):
+            findings.append(finding)  # noqa: PERF402 (Ctrl-C keeps what is in the list)
+        for finding in run.each(points, planned=False):
+            curve.append(finding)  # noqa: PERF402
     except KeyboardInterrupt:
         run.skipped.append(Skipped(surface="the rest", reason="the run was interrupted"))
     return AuditResult(
@@ -123,12 +124,23 @@ class _Run:
     def start(self, parts: int) -> None:
         self.parts = parts
 
-    def each(self, steps: Iterable[Step]) -> Iterator[Finding]:
+    def each(self, steps: Iterable[Step], *, planned: bool = True) -> Iterator[Finding]:
         for step in steps:
-            finding = self._one(step)
+            finding = self._one(step) if planned else self._point(step)
             self.done += 1
             if finding is not None:
                 yield finding
+
+    def _point(self, step: Step) -> Finding | None:
+        """Return a point of a curve; that none can be made is no reason to lose the planned releases."""
+        curve = f"the curve of {step.release.surface}"
+        if any(skipped.surface == curve for skipped in self.skipped):
+            return None
+        try:
+            return self._one(step)
+        except InvalidInput as error:
+            self.skipped.append(Skipped(surface=curve, reason=str(error)))
+            return None
 
     def _one(self, step: Step) -> Finding | None:
         surface = step.release.surface
@@ -139,20 +151,22 @@ class _Run:
         if kept is not None:
             return kept
         try:
-            finding = step.release.audit(step.source, rng=self._rng(step.release), tell=self._tell)
+            finding = step.release.audit(step.source, rng=self._rng(step), tell=self._tell)
         except MissingExtra as error:
             self.skipped.append(Skipped(surface=surface, reason=str(error)))
             return None
-        except InvalidInput as error:
-            raise InvalidInput(f"{surface}, {step.release.describe()}: {error}") from error
+        except ValueError as error:  # also what a learner says of a table it cannot be fitted to
+            reason = str(error).partition("\n")[0]
+            raise InvalidInput(f"{surface}, {step.release.describe()}: {reason}") from error
         self.cache.keep(name, finding)
         return finding
 
     def _tell(self, what: str) -> None:
         self.progress(what, self.done, self.parts)
 
-    def _rng(self, release: PlannedRelease) -> np.random.Generator:
+    def _rng(self, step: Step) -> np.random.Generator:
         if self.seed is None:
             return system_rng()
-        about = json.dumps([release.surface, asdict(release)], sort_keys=True)  # type: ignore[call-overload]
+        release, source = step.release, step.source
+        about = json.dumps([source.name, source.label, release.surface, asdict(release)], sort_keys=True)  # type: ignore[call-overload]
         return np.random.default_rng([self.seed, int.from_bytes(hashlib.sha256(about.encode()).digest()[:8])])

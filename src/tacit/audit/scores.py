@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from shlex import quote
 from typing import ClassVar
 
 import numpy as np
@@ -32,6 +33,7 @@ from tacit.scores.protect import Exact, Laplace, LogLoss, Rounded, Setting
 
 __all__ = ["ScoresRelease"]
 
+_ALL_TEAMS = "all teams together get at most {:,} scores; T teams that pool theirs get T times the epsilon"
 _DRAWS = 40
 _ENOUGH = 400
 _DEPTHS = (1, 2, 3, 4, 6, 8)
@@ -48,7 +50,7 @@ class ScoresRelease:
     epsilon
         Of Laplace noise on one score, for one label.
     submissions
-        How many one team may make.
+        How many are answered: the promise counts those of all teams together, the attack makes them alone.
     per_day
         How many a day.
 
@@ -137,7 +139,8 @@ class ScoresRelease:
     def _promise(self, setting: Setting) -> Promise:
         if not isinstance(setting.policy, Laplace):
             return NoGuarantee(reason="a score without noise depends on every label")
-        return compose([setting.policy.guarantee_per_score] * self.submissions)
+        promise = compose([setting.policy.guarantee_per_score] * self.submissions)
+        return replace(promise, assumptions=(*promise.assumptions, _ALL_TEAMS.format(self.submissions)))
 
     def _utility(self, source: Source, setting: Setting, rng: np.random.Generator) -> Utility:
         """Measure how far the shown scores keep the order of honest models: Kendall's tau-b with the exact ones."""
@@ -170,7 +173,7 @@ class ScoresRelease:
         shown = "" if self.decimals is None else f" --decimals {self.decimals}"
         if self.epsilon is not None:
             return f"tacit audit --only scores  # {self.describe()}"
-        return f"tacit scores attack --labels {source.file} --metric log_loss{shown}"
+        return f"tacit scores attack --labels {quote(source.file)} --metric log_loss{shown}"
 
 
 @lru_cache(maxsize=2)

@@ -79,8 +79,13 @@ class Source:
     @cached_property
     def X(self) -> NDArray[np.float64]:  # noqa: N802 (scikit-learn's name)
         """The features as numbers, text one-hot, missing numbers as their column's mean."""
-        values = one_hot_matrix(self.table, columns=self.features).values
-        return np.where(np.isnan(values), np.nan_to_num(np.nanmean(values, axis=0)), values)
+        encoded = one_hot_matrix(self.table, columns=self.features)
+        beyond = np.isinf(encoded.values).any(axis=0)
+        if beyond.any():
+            raise InvalidInput(f"column {encoded.names[int(beyond.argmax())]!r} must hold finite numbers, got infinity")
+        there = ~np.isnan(encoded.values)
+        means = np.where(there, encoded.values, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
+        return np.where(there, encoded.values, means)
 
     @cached_property
     def prior(self) -> NDArray[np.float64]:
@@ -159,6 +164,8 @@ def source_from_file(
         name = f"{Path(path).name}, {most_rows:,} of {rows.num_rows:,} rows"
     known = tuple(features) or tuple(column for column in rows.column_names if column != label)
     source = Source(name=name, table=chosen, label=label, features=known, file=Path(path).name)
+    if not source.X.shape[1]:
+        raise InvalidInput(f"{Path(path).name} must have a column beside the label {label!r}, got none")
     if len(source.classes) < 2:
         raise InvalidInput(f"column {label!r} must have two labels or more, got {len(source.classes)}")
     return source

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from tacit.audit.result import Finding, Total
 from tacit.privacy.compose import compose
+from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, NoGuarantee, Promise, Unit
 
 __all__ = ["add_up"]
@@ -14,14 +16,17 @@ __all__ = ["add_up"]
 def add_up(findings: Iterable[Finding], *, delta: float) -> tuple[Total, ...]:
     """Return the composed promise to one label of each data set, as if all of its releases were made.
 
-    A promise to a record covers its label. One release without a promise leaves none for the whole.
+    A promise to a record covers its label, and one to several rows of a person covers each of them. A promise to a
+    bag's total covers no label, because a label may move several totals. One release that promises nothing to a label
+    leaves nothing for the whole. What the parts assume, the total assumes.
 
     Parameters
     ----------
     findings
         What was audited.
     delta
-        Of the total, where one of the promises has a delta.
+        Of the total, where one of the promises has a delta. Where the promises' own deltas are no smaller, their sum is
+        added to it.
 
     Examples
     --------
@@ -35,9 +40,20 @@ def add_up(findings: Iterable[Finding], *, delta: float) -> tuple[Total, ...]:
 
 
 def _sum(findings: list[Finding], delta: float) -> Promise:
-    promises = [finding.promise for finding in findings]
-    unprotected = [finding.setting for finding in findings if not isinstance(finding.promise, Guarantee)]
-    if unprotected:
-        return NoGuarantee(reason=f"no promise holds for {'; '.join(unprotected)}")
-    parts = [promise.for_unit(Unit.LABEL) for promise in promises if isinstance(promise, Guarantee)]
-    return compose(parts, delta=delta if any(part.delta for part in parts) else None)
+    promises = [_to_one_label(finding.promise) for finding in findings]
+    parts = [promise for promise in promises if promise is not None]
+    if len(parts) < len(promises):
+        bare = [finding.setting for finding, promise in zip(findings, promises, strict=True) if promise is None]
+        return NoGuarantee(reason=f"no promise to a label holds for {'; '.join(bare)}")
+    if not any(part.delta for part in parts):
+        return compose(parts)
+    try:
+        return compose(parts, delta=delta)
+    except InvalidInput:  # no epsilon at a delta below what the parts have
+        return compose(parts, delta=delta + sum(part.delta for part in parts))
+
+
+def _to_one_label(promise: Promise) -> Guarantee | None:
+    if not isinstance(promise, Guarantee) or promise.unit is Unit.BAG:
+        return None
+    return replace(promise.for_unit(Unit.LABEL), rows=1)
