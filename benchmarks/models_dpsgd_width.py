@@ -14,7 +14,7 @@ On the GPU, at most four minutes; what is missing is run by the same command onc
     python benchmarks/models_dpsgd_width.py --mnist .cache/mnist.npz --device cuda --minutes 4 --out width.json
 
 Then, with that JSON as benchmarks/results/models_dpsgd_width.json, ``python -m benchmarks.models_dpsgd_width --plot``
-draws it and prints the table. ``--quick`` runs a few small points on a CPU, to try the code.
+draws it, prints the table and writes it into docs/models_protect.md. ``--quick`` runs a few small points on a CPU, to try the code.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ from torch import nn
 from torch.nn import functional
 
 FOLDER = Path(__file__).parent / "results"
+PAGE = Path(__file__).parents[1] / "docs" / "models_protect.md"
+BEGIN, END = "<!-- models_dpsgd_width: begin -->", "<!-- models_dpsgd_width: end -->"
 ROWS, BATCH, STEPS, DELTA, CLIP, MOMENTUM = 60_000, 1024, 586, 1e-5, 1.0, 0.9
 NOISE = {0.5: 5.824, 1.0: 3.0859, 3.0: 1.1934}
 """Noise multipliers of each epsilon at rate BATCH/ROWS and STEPS steps, rounded up."""
@@ -233,20 +235,30 @@ def export(path: Path) -> None:
 
 
 def show(document: dict[str, Any]) -> str:
-    """Return a Markdown table: accuracy of each shape at its best learning rate, and at the one best for 26k."""
+    """Return a Markdown table: accuracy of each shape at its best rate, and at the next rate above 26k's best."""
     groups: dict[tuple[Any, str], dict[float, dict[str, Any]]] = {}
     for row in document["rows"]:
         groups.setdefault((row["epsilon"], row["shape"]), {})[row["rate"]] = row
-    lines = ["| epsilon | network | parameters | best rate | accuracy | accuracy at the rate best for 26k |"]
-    lines.append("| --- | --- | --- | --- | --- | --- |")
+    lines = ["| epsilon | network | parameters | best rate | accuracy | too high a rate | accuracy there |"]
+    lines.append("| --- | --- | --- | --- | --- | --- | --- |")
     for (epsilon, shape), by_rate in sorted(groups.items(), key=lambda g: (g[0][0] or math.inf, _size(g[1]))):
         common = _best(groups[epsilon, "26k"])["rate"]
+        high = min((rate for rate in by_rate if rate > common), default=common)
         best = _best(by_rate)
-        cells = [f"{one['accuracy']:.2%} ± {one['deviation']:.2%}" for one in (best, by_rate[common])]
-        lines.append(
-            f"| {epsilon or 'none'} | {shape} | {best['parameters']:,} | {best['rate']} | {' | '.join(cells)} |"
-        )
+        seen, fixed = (f"{one['accuracy']:.2%} ± {one['deviation']:.2%}" for one in (best, by_rate[high]))
+        size = f"{best['parameters']:,}"
+        lines.append(f"| {epsilon or 'none'} | {shape} | {size} | {best['rate']} | {seen} | {high} | {fixed} |")
     return "\n".join(lines)
+
+
+def write_page(document: dict[str, Any], page: Path) -> None:
+    """Put the table between its markers on the page."""
+    text = page.read_text()
+    before, after = text.index(BEGIN) + len(BEGIN), text.index(END)
+    seeds = sorted({row["seeds"] for row in document["rows"]})
+    measured = f"Measured {document['date']} on one {document['device']}; mean and deviation over {seeds[0]}"
+    measured += f" to {seeds[-1]} seeds." if len(seeds) > 1 else " seeds."
+    page.write_text(f"{text[:before]}\n\n{show(document)}\n\n{measured}\n\n{text[after:]}")
 
 
 def _best(by_rate: dict[float, dict[str, Any]]) -> dict[str, Any]:
@@ -301,6 +313,8 @@ def main(arguments: list[str] | None = None) -> None:
         document = json.loads(out.read_text())
         plot(document, out.with_suffix(".svg"))
         sys.stdout.write(show(document) + "\n")
+        if not (options.out or options.quick):
+            write_page(document, PAGE)
     else:
         run(out, options)
 

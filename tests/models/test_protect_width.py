@@ -69,3 +69,11 @@ def test_a_small_run_resumes(width, tmp_path, capsys):
     width.main(["--plot", "--out", str(tmp_path / "out.json")])
     assert "| 3.0 | 52k, wider | 52,040 |" in capsys.readouterr().out
     assert (tmp_path / "out.svg").stat().st_size > 1000
+
+
+def test_the_page_shows_the_table_that_was_measured():
+    import json
+
+    from benchmarks.models_dpsgd_width import FOLDER, PAGE, show
+
+    assert show(json.loads((FOLDER / "models_dpsgd_width.json").read_text())) in PAGE.read_text()
