@@ -14,7 +14,8 @@ On the GPU, at most four minutes; what is missing is run by the same command onc
     python benchmarks/models_dpsgd_width.py --mnist .cache/mnist.npz --device cuda --minutes 4 --out width.json
 
 Then, with that JSON as benchmarks/results/models_dpsgd_width.json, ``python -m benchmarks.models_dpsgd_width --plot``
-draws it, prints the table and writes it into docs/models_protect.md. ``--quick`` runs a few small points on a CPU, to try the code.
+draws it, prints the table and writes it into docs/models_protect.md. ``--quick`` runs a few small points on
+a CPU, to try the code.
 """
 
 from __future__ import annotations

@@ -312,3 +312,54 @@ def test_bad_data_are_one_sentence_and_cost_nothing(module, X, y, sentence, ledg
     with pytest.raises(InvalidInput, match=sentence):
         train_dp_sgd(module, X, y, rng=system_rng(), ledger=ledger, dataset="visits", **SETTINGS)
     assert ledger.statement("visits").left == 4.0
+
+
+class _Keeping(torch.nn.Module):
+    """A running mean of what it saw: published with the weights, and without noise."""
+
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 2)
+        self.register_buffer("mean", torch.zeros(3))
+
+    def forward(self, X):
+        with torch.no_grad():
+            self.mean.mul_(0.9).add_(0.1 * X.mean(0))
+        return self.layer(X)
+
+
+class _Mixing(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = torch.nn.Linear(3, 2)
+
+    def forward(self, X):
+        return self.layer(X - X.mean(0))
+
+
+def _mixed_loss(outputs, targets):
+    losses = torch.nn.functional.cross_entropy(outputs, targets.long(), reduction="none")
+    return losses / losses.sum()
+
+
+@pytest.mark.parametrize(
+    ("module", "loss", "sentence"),
+    [
+        (_Keeping, None, "must keep nothing of the rows it sees, its buffer 'mean' does"),
+        (_Mixing, None, "treat every row by itself"),
+        (lambda: torch.nn.Linear(3, 2), _mixed_loss, "treat every row by itself"),
+    ],
+)
+def test_rows_that_are_mixed_or_kept_are_refused_before_the_charge(module, loss, sentence):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    settings = {"epsilon": 3.0, "delta": 1e-4, "clip": 1.0, "epochs": 1, "batch_size": 10, "rng": rng}
+
+    class Unasked:
+        def __getattr__(self, name):
+            raise AssertionError("the ledger was asked")
+
+    with pytest.raises(InvalidInput, match=sentence):
+        train_dp_sgd(module(), X, y, loss=loss, ledger=Unasked(), dataset="x", **settings)
+    dropping = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 2))
+    assert train_dp_sgd(dropping, X, y, **settings).mechanism["steps"] == 4, "control: dropout mixes nothing"

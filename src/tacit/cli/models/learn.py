@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -140,17 +141,19 @@ def _fit_exact(points: LabelledPoints) -> _Fitted:
 
 
 def _certificate(certificate: Certificate) -> dict[str, Any]:
-    import math
-
-    slackness = certificate.slackness
     return {
         "residual": certificate.residual,
         "margin": certificate.margin,
-        "least_margin": certificate.least_margin,
-        "largest_margin": certificate.largest_margin,
-        "slackness": slackness if math.isfinite(slackness) else None,
+        "least_margin": _finite(certificate.least_margin),
+        "largest_margin": _finite(certificate.largest_margin),
+        "slackness": _finite(certificate.slackness),
         "feasible": bool(certificate.feasible),
         "kinks": certificate.kinks,
         "tolerance": certificate.tolerance,
         "multipliers": certificate.multipliers.tolist(),
     }
+
+
+def _finite(value: float) -> float | None:
+    """JSON has no NaN and no infinity."""
+    return value if math.isfinite(value) else None

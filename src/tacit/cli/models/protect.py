@@ -84,7 +84,7 @@ def protect(
             delta=delta,
             clip=clip,
             epochs=epochs,
-            batch_size=batch_size or max(1, min(256, len(points.rows) // 10)),
+            batch_size=max(1, min(256, len(points.rows) // 10)) if batch_size is None else batch_size,
             learning_rate=learning_rate,
             rng=rng,
             ledger=paying,

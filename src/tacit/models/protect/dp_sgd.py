@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ ASSUMPTIONS = (
     "the noise is floating-point Gaussian noise: its rounding is not accounted for",
     "the number of rows is public; a neighbour has one record replaced",
     "the network, its first weights and all settings were chosen without these rows",
+    "module and loss treat each row by itself and keep nothing of it: tried on two rows, not proved",
 )
 """What the guarantee of every model trained by :func:`train_dp_sgd` rests on."""
 
@@ -163,6 +165,7 @@ def train_dp_sgd(
     features = torch.as_tensor(rows, dtype=kind.dtype, device=kind.device)
     codes = torch.as_tensor(targets, device=kind.device)
     _check(training, private, features, codes)
+    _check_alone(training, private, features, codes)
     guarantee = Guarantee(unit=Unit.RECORD, epsilon=epsilon, delta=delta, assumptions=ASSUMPTIONS)
     receipt = None
     if ledger is not None:
@@ -222,6 +225,24 @@ def _check(training: NoisyTraining, module: torch.nn.Module, X: torch.Tensor, y:
         raise InvalidInput(
             f"module must use every parameter it trains, {unused[0]!r} has no part in the outputs; freeze it"
         )
+
+
+def _check_alone(training: NoisyTraining, module: torch.nn.Module, X: torch.Tensor, y: torch.Tensor) -> None:
+    """Raise where another second row changes the first one's loss, or what the module keeps: no noise covers that."""
+    torch = load_extra("torch")
+    seen = []
+    for second in (X[1:2], X[1:2] + 1):
+        tried = copy.deepcopy(module)
+        with torch.no_grad(), torch.random.fork_rng():
+            torch.manual_seed(0)  # the same dropout
+            first = training.loss(tried(torch.cat([X[:1], second])), y[:2])[0]
+        seen.append({"": first, **dict(tried.named_buffers())})
+    for name, value in seen[0].items():
+        if torch.allclose(value.double(), seen[1][name].double(), rtol=1e-4, atol=1e-6, equal_nan=True):
+            continue
+        if name:
+            raise InvalidInput(f"module must keep nothing of the rows it sees, its buffer {name!r} does; freeze it")
+        raise InvalidInput("module and loss must treat every row by itself, got a loss that another row changes")
 
 
 def _mechanism(run: SampledGaussian, *, rows: int, clip: float, batch_size: int) -> dict[str, Any]:
