@@ -18,6 +18,7 @@ from tacit.models.attack.shadow_training import train_shadows
 from tacit.models.attack.span import WeightSpan, attack_weights, find_span
 from tacit.models.attack.targets import MembershipAttack, Targets, attack_confidence, attack_model, gather_targets
 from tacit.models.attack.targets_leak import measure_membership
+from tacit.models.attack.univariate import reconstruct_univariate, reconstruction_leak
 
 __all__ = [
     "BoundedMargin",
@@ -55,5 +56,7 @@ __all__ = [
     "measure_membership",
     "measure_similarity",
     "reconstruct_points",
+    "reconstruct_univariate",
+    "reconstruction_leak",
     "train_shadows",
 ]

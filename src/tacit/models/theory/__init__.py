@@ -10,6 +10,13 @@ from tacit.models.theory.orthogonal import (
     loss_slope,
     measure_orthogonality,
 )
+from tacit.models.theory.univariate import (
+    candidates_as_printed,
+    count_breakpoints,
+    largest_margin_count,
+    move_breakpoint,
+    single_training_point,
+)
 
 __all__ = [
     "EXPECTED_RATIO",
@@ -20,10 +27,15 @@ __all__ = [
     "PointSource",
     "Sphere",
     "bound_outputs",
+    "candidates_as_printed",
     "condition_failure",
+    "count_breakpoints",
     "effective_dimension",
     "judge_coverage",
+    "largest_margin_count",
     "least_margin",
     "loss_slope",
     "measure_orthogonality",
+    "move_breakpoint",
+    "single_training_point",
 ]
