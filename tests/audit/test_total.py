@@ -28,6 +28,7 @@ def test_a_delta_is_composed_at_the_plans_delta(made):
 def test_one_release_without_a_promise_leaves_none(made):
     (total,) = add_up([made(Guarantee(unit=Unit.LABEL, epsilon=1.0)), made(NoGuarantee(reason="exact"))], delta=1e-6)
     assert isinstance(total.promise, NoGuarantee)
+    assert total.promise.reason.endswith("a release; the rest costs epsilon 1 for one label")
 
 
 def test_tables_are_added_up_apart(made):

@@ -17,6 +17,8 @@ from tacit.privacy.errors import InvalidInput, TacitError
 
 __all__ = ["read_plan"]
 
+_LEAST_ROWS = 20  # half of them train a model, and the other half must tell something about it
+_MOST_CLASSES = 100  # more is an amount or a name, and a model of each takes hours
 _DATA = {"file": str, "bundled": str, "label": str, "features": list, "rows": int}
 _RUN = {"epsilons": list, "delta": float}
 _LIMITS = {"leak": float, "epsilon": float}
@@ -91,9 +93,17 @@ class _Reader:
             if "label" not in data:
                 raise self._fault("data", "label must name the private column")
             size = {"most_rows": data["rows"]} if "rows" in data else {}
-            return source_from_file(
+            source = source_from_file(
                 self._path.parent / data["file"], label=data["label"], features=data.get("features", ()), **size
             )
+            if source.rows < _LEAST_ROWS:
+                raise InvalidInput(f"a table must have {_LEAST_ROWS} rows or more to be audited, got {source.rows}")
+            if len(source.classes) > _MOST_CLASSES:
+                raise InvalidInput(
+                    f"column {source.label!r} has {len(source.classes):,} labels, more than {_MOST_CLASSES}; "
+                    "name the column that holds the label, or group the rare ones"
+                )
+            return source
         except TacitError as error:
             raise error if "line " in str(error) else self._fault("data", str(error)) from None
 

@@ -115,6 +115,7 @@ class FeaturesRelease:
         True
         """
         tell(f"features: {self.describe()}")
+        self._check_bound(source)
         start = time.perf_counter()
         half, rest = source.halves(rng)
         X, y = source.X[half], source.codes[half]
@@ -135,6 +136,14 @@ class FeaturesRelease:
             command=self._command(source),
             seconds=time.perf_counter() - start,
         )
+
+    def _check_bound(self, source: Source) -> None:
+        beyond = (source.X.min(axis=0) >= self.bound) | (source.X.max(axis=0) <= -self.bound)
+        if self.epsilon is not None and beyond.any():
+            name = source.names[int(beyond.argmax())]
+            raise InvalidInput(
+                f"bound must be larger, or the columns scaled: all of {name!r} is clipped to {self.bound:g}"
+            )
 
     def _in_clear(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> tuple[Release, Leak]:
         promise = NoGuarantee(reason="rows and labels leave as they are")

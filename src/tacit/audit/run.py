@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
@@ -151,7 +152,11 @@ class _Run:
         if kept is not None:
             return kept
         try:
-            finding = step.release.audit(step.source, rng=self._rng(step), tell=self._tell)
+            with warnings.catch_warnings():
+                # what learners say of small classes and slow convergence; how good they are is measured
+                warnings.simplefilter("ignore", UserWarning)
+                warnings.simplefilter("ignore", RuntimeWarning)
+                finding = step.release.audit(step.source, rng=self._rng(step), tell=self._tell)
         except MissingExtra as error:
             self.skipped.append(Skipped(surface=surface, reason=str(error)))
             return None

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tacit.data import Dataset, digits, iris, load_table, one_hot_matrix, read_rows, satellite, titanic
 from tacit.data.classes import Classes
+from tacit.data.matrix import FeatureMatrix
 from tacit.leak.prior import feature_prior
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
@@ -77,9 +78,18 @@ class Source:
         return self._encoded[1]
 
     @cached_property
+    def _features(self) -> FeatureMatrix:
+        return one_hot_matrix(self.table, columns=self.features)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns of ``X`` are called; that of a text's value is ``column=value``."""
+        return self._features.names
+
+    @cached_property
     def X(self) -> NDArray[np.float64]:  # noqa: N802 (scikit-learn's name)
         """The features as numbers, text one-hot, missing numbers as their column's mean."""
-        encoded = one_hot_matrix(self.table, columns=self.features)
+        encoded = self._features
         beyond = np.isinf(encoded.values).any(axis=0)
         if beyond.any():
             raise InvalidInput(f"column {encoded.names[int(beyond.argmax())]!r} must hold finite numbers, got infinity")

@@ -44,7 +44,12 @@ def _sum(findings: list[Finding], delta: float) -> Promise:
     parts = [promise for promise in promises if promise is not None]
     if len(parts) < len(promises):
         bare = [finding.setting for finding, promise in zip(findings, promises, strict=True) if promise is None]
-        return NoGuarantee(reason=f"no promise to a label holds for {'; '.join(bare)}")
+        rest = f"; the rest costs {_compose(parts, delta)}" if parts else ""
+        return NoGuarantee(reason=f"no promise to a label holds for {'; '.join(bare)}{rest}")
+    return _compose(parts, delta)
+
+
+def _compose(parts: list[Guarantee], delta: float) -> Guarantee:
     if not any(part.delta for part in parts):
         return compose(parts)
     try:
