@@ -21,6 +21,7 @@ __all__ = ["draw_curve", "draw_heat", "draw_rates"]
 
 # drawn in these, then replaced by the page's own variables, so that one picture serves light and dark
 _INK, _QUIET, _LEAK, _USE = "#010203", "#040506", "#070809", "#0a0b0c"
+_WIDTH = 5.6  # inches; at phone width the text is then still read
 _COLOURS = {_INK: "var(--ink)", _QUIET: "var(--quiet)", _LEAK: "var(--leak)", _USE: "var(--use)"}
 
 
@@ -37,19 +38,21 @@ def draw_rates(findings: Sequence[Finding]) -> str:
     >>> draw_rates([]).startswith("<svg")
     True
     """
-    figure = Figure(figsize=(8.0, 0.9 + 0.55 * max(len(findings), 1)))
+    figure = Figure(figsize=(_WIDTH, 0.8 + 0.5 * max(len(findings), 1)))
     axes = figure.add_subplot()
     for place, finding in enumerate(findings):
         leak = finding.leak
         axes.plot([leak.baseline, leak.rate], [place, place], color=_LEAK, linewidth=2)
         axes.plot([leak.interval.low, leak.interval.high], [place, place], color=_LEAK, linewidth=7, alpha=0.35)
-        axes.plot(leak.baseline, place, "|", color=_INK, markersize=18, markeredgewidth=2)
-        axes.plot(leak.rate, place, "o", color=_LEAK, markersize=9)
-    axes.set_yticks(range(len(findings)), [f"{f.surface}: {f.setting}" for f in findings])
-    axes.set_ylim(len(findings) - 0.4, -0.6)
-    axes.set_xlim(0, 1.02)
+        axes.plot(leak.baseline, place, "|", color=_INK, markersize=12, markeredgewidth=2)
+        axes.plot(leak.rate, place, "o", color=_LEAK, markersize=8)
+        # above its line, not beside it: a phone has no room for two columns
+        axes.text(0, place - 0.3, f"{finding.surface}: {finding.setting}", color=_INK, fontsize=8, parse_math=False)
+    axes.set_yticks([])
+    axes.set_ylim(len(findings) - 0.5, -0.8)
+    axes.set_xlim(-0.01, 1.02)
     axes.xaxis.set_major_formatter(_percent)
-    axes.set_xlabel("how often the attack is right: bar without the release, dot with it")
+    axes.set_xlabel("how often the attack is right: bar without the release, dot with it", fontsize=9)
     _quieten(axes)
     return _as_svg(figure)
 
@@ -64,7 +67,7 @@ def draw_heat(curve: Sequence[Finding]) -> str:
     """
     surfaces = list(dict.fromkeys(finding.surface for finding in curve))
     epsilons = sorted({finding.epsilon for finding in curve if finding.epsilon is not None})
-    figure = Figure(figsize=(8.0, 0.9 + 0.6 * max(len(surfaces), 1)))
+    figure = Figure(figsize=(_WIDTH, 0.8 + 0.42 * max(len(surfaces), 1)))
     axes = figure.add_subplot()
     for finding in curve:
         if finding.epsilon is None:
@@ -77,7 +80,7 @@ def draw_heat(curve: Sequence[Finding]) -> str:
     axes.set_ylim(max(len(surfaces), 1) - 0.5, -0.5)
     axes.set_xticks(range(len(epsilons)), [f"{epsilon:g}" for epsilon in epsilons])
     axes.set_yticks(range(len(surfaces)), surfaces)
-    axes.set_xlabel("epsilon promised for one label or record; in a cell: right guesses gained by the release")
+    axes.set_xlabel("epsilon for one label or record; in a cell: right guesses gained", fontsize=9)
     _quieten(axes, grid=False)
     return _as_svg(figure)
 
@@ -91,7 +94,7 @@ def draw_curve(curve: Sequence[Finding]) -> str:
     True
     """
     points = sorted((f for f in curve if f.epsilon is not None), key=lambda finding: finding.epsilon or 0.0)
-    figure = Figure(figsize=(8.0, 2.8))
+    figure = Figure(figsize=(_WIDTH, 2.2))
     leak, use = figure.subplots(1, 2)
     at = range(len(points))
     gained = [(f.leak.advantage, f.leak.advantage_interval.low, f.leak.advantage_interval.high) for f in points]
@@ -104,8 +107,10 @@ def draw_curve(curve: Sequence[Finding]) -> str:
         axes.set_xticks(at, [f"{f.epsilon:g}" for f in points])
         axes.set_title(title, color=_INK, fontsize=10)
         axes.yaxis.set_major_formatter(_percent)
-        axes.set_xlabel("epsilon")
+        axes.set_xlabel("epsilon", fontsize=9)
+        axes.tick_params(labelsize=8)
         _quieten(axes)
+        _widen(axes)
     if points:
         use.axhline(points[0].utility.unprotected, color=_INK, linewidth=1, linestyle="--")
     leak.axhline(0, color=_INK, linewidth=1)
@@ -115,6 +120,13 @@ def draw_curve(curve: Sequence[Finding]) -> str:
 
 def _percent(share: float, _: float) -> str:
     return f"{share:.0%}"
+
+
+def _widen(axes: Axes, *, least: float = 0.1) -> None:
+    """Show at least ten points of percent: less would draw chance as a cliff, under labels that are all the same."""
+    low, high = axes.get_ylim()
+    missing = max(0.0, least - (high - low)) / 2
+    axes.set_ylim(low - missing, high + missing)
 
 
 def _square(x: float, y: float, *, alpha: float) -> Rectangle:
