@@ -142,6 +142,26 @@ def test_learnable_data_give_their_members_away_too():
     assert leak.roc.at_0_1_percent.tpr > 0.9
 
 
+def test_the_member_that_tells_the_margin_is_not_counted():
+    """Networks that were trained on nothing give nobody away, however few members there are."""
+    rng = np.random.default_rng(0)
+
+    def untrained():
+        parts = {"weights": rng.normal(size=(20, 5)), "biases": rng.normal(size=20), "outputs": rng.normal(size=20)}
+        return TwoLayerReLU(**parts)
+
+    def advantage(network, rule=None):
+        members, fresh = rng.normal(size=(5, 5)), rng.normal(size=(50, 5))
+        if rule:  # control: the margin read off a member that is counted
+            rule = rule(margin=float(np.abs(network(members)).min()))
+        return attack_margin(network, members, fresh, rule=rule).leak.advantage
+
+    assert np.mean([advantage(untrained()) for _ in range(200)]) < 0.05
+    assert np.mean([advantage(untrained(), KnownMargin) for _ in range(200)]) > 0.1
+    with pytest.raises(InvalidInput, match="2 rows or more, one to tell the margin"):
+        attack_margin(untrained(), rng.normal(size=(1, 5)), rng.normal(size=(50, 5)))
+
+
 def any_model(rows):
     return rows[:, 0] + 1.0
 

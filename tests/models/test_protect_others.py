@@ -95,6 +95,6 @@ def test_the_example_runs(capsys):
     script = Path(__file__).parents[2] / "examples" / "models.py"
     runpy.run_path(str(script))["main"](steps=300, epochs=2)
     printed = capsys.readouterr().out
-    assert "trained to its margin: membership AUC 0.9" in printed
+    assert float(printed.split("trained to its margin: membership AUC ")[1][:5]) > 0.9
     assert "no guarantee: training stopped before the margins tie" in printed
     assert "model by dp_sgd: epsilon 3, delta 1e-5 for one record" in printed

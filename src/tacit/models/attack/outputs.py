@@ -37,7 +37,8 @@ class MarginLeak:
     --------
     >>> from tacit.models.network import TwoLayerReLU
     >>> network = TwoLayerReLU(weights=[[1.0, 0.0]], biases=[0.1], outputs=[1.0])
-    >>> found = attack_margin(network, [[10.0, 0.0]], [[0.0, 10.0], [1.0, 9.0]], labels=[1])
+    >>> known = KnownMargin(margin=10.1)
+    >>> found = attack_margin(network, [[10.0, 0.0]], [[0.0, 10.0], [1.0, 9.0]], labels=[1], rule=known)
     >>> found.margin, str(found.coverage), found.leak.rate, found.leak.baseline
     (10.1, 'proved', 1.0, 0.0)
     """
@@ -117,7 +118,8 @@ def attack_margin(
     members, nonmembers
         Rows of the training data, and rows from where they came.
     rule
-        What the attacker knows of the margin; without it the margin itself (Corollary 4.3).
+        What the attacker knows of the margin; without it the margin itself (Corollary 4.3), which the member of the
+        least output tells: that one is then not counted, or any network would seem to give it away.
     labels
         Of the members, any two values: they let :func:`tacit.models.theory.bound_outputs` prove more.
     threshold, level
@@ -143,9 +145,13 @@ def attack_margin(
     margin = float(np.abs(member_outputs).min())
     if margin == 0:
         raise InvalidInput("members must have outputs other than 0: the network has no margin on them")
-    chosen = KnownMargin(margin=margin) if rule is None else rule
+    if rule is None:
+        if len(inside) < 2:
+            raise InvalidInput("members must be 2 rows or more, one to tell the margin, got 1: give the margin or more")
+        rule = KnownMargin(margin=margin)
+        member_outputs = np.delete(member_outputs, np.abs(member_outputs).argmin())
     return MarginLeak(
-        leak=attack_outputs(member_outputs, nonmember_outputs, rule=chosen, threshold=threshold, level=level),
+        leak=attack_outputs(member_outputs, nonmember_outputs, rule=rule, threshold=threshold, level=level),
         margin=margin,
         coverage=judge_coverage(inside, labels, fresh=outside),
     )
