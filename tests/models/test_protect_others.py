@@ -83,6 +83,9 @@ def test_a_learner_of_private_labels_brings_its_guarantee():
     assert made.guarantee.assumptions[-1] == FEATURES
     assert (made.learner.predict(X) == y).mean() > 0.85
     assert not hasattr(learner, "guarantee_"), "the one passed in is left as it is"
+    assert made.seeded
+    assert "seeded, so the noise hides nothing" in str(made)
+    assert not train_label_private(learner.set_params(random_state=None), X, y).seeded
 
 
 @pytest.mark.parametrize("learner", [LogisticRegression(), object()])

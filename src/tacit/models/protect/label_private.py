@@ -40,6 +40,15 @@ class LabelLearner(Protocol):
 class LabelPrivateModel:
     """A fitted learner and what is promised about the labels it was fitted on.
 
+    Parameters
+    ----------
+    learner
+        Fitted on randomized labels.
+    guarantee
+        The promise for one label.
+    seeded
+        Whether the learner's release says that its noise came from a seeded generator: then it is not private.
+
     Examples
     --------
     >>> from tacit.privacy import Unit
@@ -49,9 +58,11 @@ class LabelPrivateModel:
 
     learner: LabelLearner
     guarantee: Guarantee
+    seeded: bool = False
 
     def __str__(self) -> str:
-        return f"model of randomized labels: {self.guarantee}"
+        warning = "; seeded, so the noise hides nothing from who knows the seed" if self.seeded else ""
+        return f"model of randomized labels: {self.guarantee}{warning}"
 
 
 def train_label_private(learner: LabelLearner, X: ArrayLike, y: ArrayLike) -> LabelPrivateModel:
@@ -65,7 +76,8 @@ def train_label_private(learner: LabelLearner, X: ArrayLike, y: ArrayLike) -> La
     Parameters
     ----------
     learner
-        Has ``fit``, ``predict`` and, once fitted, ``guarantee_``; it is charged where it was told to charge.
+        Has ``fit``, ``predict`` and, once fitted, ``guarantee_``; it is charged where it was told to charge. Where it
+        has a ``release_`` too, that one says whether the noise was seeded.
     X, y
         Rows and true labels.
 
@@ -95,4 +107,6 @@ def train_label_private(learner: LabelLearner, X: ArrayLike, y: ArrayLike) -> La
             "randomizes labels, such as tacit.labels.LabelPrivateClassifier"
         )
     said = (*promise.assumptions, FEATURES)
-    return LabelPrivateModel(learner=fitted, guarantee=replace(promise, assumptions=tuple(dict.fromkeys(said))))
+    guarantee = replace(promise, assumptions=tuple(dict.fromkeys(said)))
+    seeded = bool(getattr(getattr(fitted, "release_", None), "seeded", False))
+    return LabelPrivateModel(learner=fitted, guarantee=guarantee, seeded=seeded)
