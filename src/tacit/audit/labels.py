@@ -23,7 +23,7 @@ from tacit.privacy.rounding import check_epsilon
 
 __all__ = ["LabelsRelease"]
 
-# randomized response spends its epsilon to the last bit: at 95% one true promise in twenty would look broken
+# randomized response spends its epsilon to the last bit: at 95% up to one true promise in twenty may look broken
 _SURE = 0.9999
 
 
