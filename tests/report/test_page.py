@@ -1,8 +1,10 @@
 import re
+from dataclasses import replace
 
 import pytest
 
-from tacit.audit import bundled_plan, run_audit
+from tacit.audit import AuditResult, Total, bundled_plan, run_audit
+from tacit.privacy import Guarantee, Unit
 from tacit.report import render_page
 
 
@@ -37,3 +39,19 @@ def test_text_is_escaped():
     result = run_audit(bundled_plan().only(["scores"]), seed=0)
     bad = replace(result, findings=(replace(result.findings[0], setting="<script>alert(1)</script>"),))
     assert "<script>" not in render_page(bad)
+
+
+def test_a_column_named_like_markup_or_mathematics_is_shown_as_it_is():
+    """What a user calls her columns reaches the page as text: in tables, headings and pictures."""
+    named = replace(run_audit(bundled_plan().only(["labels"]), seed=0).findings[0], setting="totals by <b> and $x_1$")
+    page = render_page(AuditResult(findings=(named,), version="0", date="2026-01-01", seed=None))
+    assert "<b>" not in page
+    assert page.count("$x_1$") == 4, "lead, picture, table, heading"
+
+
+def test_the_total_says_what_it_assumes():
+    promise = Guarantee(unit=Unit.LABEL, epsilon=1.0, assumptions=("one team",))
+    found = replace(run_audit(bundled_plan().only(["labels"]), seed=0).findings[0], promise=promise)
+    total = Total(data="a table", promise=promise, releases=1)
+    page = render_page(AuditResult(findings=(found,), totals=(total,), version="0", date="2026-01-01", seed=None))
+    assert "<li>one team.</li>" in page
