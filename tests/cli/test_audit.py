@@ -3,6 +3,7 @@ import json
 import pytest
 
 from tacit.cli import main
+from tacit.privacy import MissingExtra
 
 PLAN = """\
 [data]
@@ -72,3 +73,31 @@ def test_wrong_input_is_refused_before_anything_runs(run, capsys, arguments, sai
     assert run(*arguments) == 2
     assert said in capsys.readouterr().err
     assert not run.page.exists()
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "said"),
+    [
+        (KeyboardInterrupt(), 130, "Skipped: the rest: the run was interrupted."),
+        (MissingExtra("torch is missing"), 3, "Skipped: scores: torch is missing."),
+    ],
+)
+def test_a_partial_run_has_its_page_and_its_code(run, capsys, monkeypatch, raised, code, said):
+    def fail(*_, **__):
+        raise raised
+
+    monkeypatch.setattr("tacit.audit.scores.ScoresRelease.audit", fail)
+    assert run() == code
+    assert said in capsys.readouterr().err
+    assert "randomized response, epsilon 1" in run.page.read_text()
+
+
+def test_a_refused_release_leaves_the_earlier_page(run, capsys, monkeypatch):
+    def fail(*_, **__):
+        raise ValueError("too few rows\nand more")
+
+    run.page.write_text("earlier")
+    monkeypatch.setattr("tacit.audit.scores.ScoresRelease.audit", fail)
+    assert run() == 2
+    assert capsys.readouterr().err.strip() == "scores, log loss as computed, 20 submissions: too few rows"
+    assert run.page.read_text() == "earlier"

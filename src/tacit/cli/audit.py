@@ -48,7 +48,8 @@ def audit(
     Without a plan the bundled data are audited. A finding that was made before with the same data, release and seed is
     taken from the cache. Ctrl-C writes the page of what was found so far.
 
-    Exit status: 0; 1 over a limit, or a promise that an attack refuted; 2 wrong input; 3 a surface was skipped.
+    Exit status: 0; 1 over a limit, or a promise that an attack refuted; 2 wrong input; 3 a surface was skipped;
+    130 interrupted.
 
     Example: tacit audit --only scores --seed 0 --out report.html
 
