@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear, minimize
 
+from tacit.models.learn.certificate import kkt
 from tacit.models.learn.univariate import fit_least_norm
 from tacit.models.learn.univariate_refinement import largest_dual_value
 from tacit.privacy.errors import InvalidInput
@@ -159,3 +160,16 @@ def test_points_of_one_label():
 def test_bad_input(x, y, message):
     with pytest.raises(InvalidInput, match=message):
         fit_least_norm(x, y)
+
+
+def test_exact_networks_have_multipliers_on_the_margin_alone():
+    """Complementary slackness: l_i = 0 off the margin. The residual alone leaves the multipliers free to lie there."""
+    rng, free = np.random.default_rng(0), []
+    for points in rng.integers(4, 16, 15):
+        x, y = np.sort(rng.uniform(-2, 2, points)), np.arange(points) // 2 % 2 * 2 - 1
+        network = fit_least_norm(x, y).network
+        certificate = kkt(network, x[:, None], y, slack=1e-6)
+        assert certificate.residual < 1e-8
+        assert certificate.slackness < 1e-6
+        free.append(kkt(network, x[:, None], y).slackness)
+    assert max(free) > 0.1, "control: without slack some lie off the margin"

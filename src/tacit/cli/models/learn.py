@@ -137,7 +137,7 @@ def _fit_exact(points: LabelledPoints) -> _Fitted:
     from tacit.models.learn.univariate import fit_least_norm
 
     network = fit_least_norm(points.rows, points.signs).network
-    return _Fitted(network=network, certificate=kkt(network, points.rows, points.signs))
+    return _Fitted(network=network, certificate=kkt(network, points.rows, points.signs, slack=1e-6))
 
 
 def _certificate(certificate: Certificate) -> dict[str, Any]:

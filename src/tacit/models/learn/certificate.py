@@ -93,17 +93,22 @@ class Certificate:
     def __str__(self) -> str:
         return (
             f"stationarity residual {self.residual:.2g}, margins of {int(self.support.sum())} support points "
-            f"{self.least_margin:.6g} to {self.largest_margin:.6g}, least of all {self.margin:.6g}, {self.kinks} kinks"
+            f"{self.least_margin:.6g} to {self.largest_margin:.6g}, least of all {self.margin:.6g}, "
+            f"slackness {self.slackness:.2g}, {self.kinks} kinks"
         )
 
 
-def kkt(network: TwoLayerReLU, X: ArrayLike, y: ArrayLike, *, tolerance: float = 1e-7) -> Certificate:
+def kkt(
+    network: TwoLayerReLU, X: ArrayLike, y: ArrayLike, *, tolerance: float = 1e-7, slack: float | None = None
+) -> Certificate:
     """Return how near the network is to a KKT point of the margin problem on these points.
 
     The multipliers minimise |theta - sum_i l_i y_i g_i| over l >= 0. Where a point lies on a neuron's kink the
     derivative s_ij is any number in [0, 1] (Clarke), the same for weight and bias: z_ij = l_i s_ij with
     0 <= z_ij <= l_i makes the problem convex, and it is solved jointly. Without kinks it is non-negative least squares.
-    Multipliers are not forced to 0 off the margin: the slackness says how far they are 0 there.
+    Without ``slack`` multipliers are not forced to 0 off the margin: the slackness says how far they are 0 there. Where
+    there are more points than parameters the multipliers of least residual are many, and some lie off the margin of a
+    network that is at a KKT point: ``slack`` asks for those that also satisfy complementary slackness.
 
     Parameters
     ----------
@@ -114,6 +119,8 @@ def kkt(network: TwoLayerReLU, X: ArrayLike, y: ArrayLike, *, tolerance: float =
     tolerance
         |w_j . x_i + b_j| <= tolerance |(w_j, b_j)| |(x_i, 1)| is a kink. A network trained by gradients comes near its
         kinks slowly: report it with the larger tolerance that was used.
+    slack
+        Only points of margin within ``slack`` times the least margin above it may have a multiplier; None: all may.
 
     References
     ----------
@@ -123,20 +130,26 @@ def kkt(network: TwoLayerReLU, X: ArrayLike, y: ArrayLike, *, tolerance: float =
     --------
     >>> network = TwoLayerReLU(weights=[[1.0], [-1.0]], biases=[1.0, 1.0], outputs=[1.0, -1.0])
     >>> print(kkt(network, [[-1.0], [2.0]], [0, 1]))  # not a KKT point of these points
-    stationarity residual 0.36, margins of 2 support points 2 to 3, least of all 2, 1 kinks
+    stationarity residual 0.36, margins of 2 support points 2 to 3, least of all 2, slackness 0.2, 1 kinks
     """
     rows = check_points(X)
     signs = signs_of(y, rows=len(rows))
     if not 0 <= tolerance < 1:
         raise InvalidInput(f"tolerance must be at least 0 and below 1, got {tolerance}")
+    if slack is not None and not 0 <= slack < np.inf:
+        raise InvalidInput(f"slack must be at least 0, in margins, got {slack}")
     if network.squared_norm == 0:
         raise InvalidInput("the network is zero: it has no direction to certify")
     margins = signs * network(rows)
-    problem = stationarity_of(network, rows, signs, tolerance=tolerance)
+    least = margins.min()
+    near = np.flatnonzero(margins <= (np.inf if slack is None else least + slack * abs(least)))
+    problem = stationarity_of(network, rows[near], signs[near], tolerance=tolerance)
     unknowns = solve(problem)
+    multipliers = np.zeros(len(rows))
+    multipliers[near] = unknowns[: len(near)]
     return Certificate(
         residual=problem.residual(unknowns),
-        multipliers=unknowns[: len(rows)],
+        multipliers=multipliers,
         margins=margins,
         kinks=len(problem.kink_points),
         tolerance=tolerance,
