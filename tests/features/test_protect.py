@@ -21,7 +21,7 @@ from tacit.features import (
     published_release,
 )
 from tacit.features.attack import canary_leak
-from tacit.features.protect.moments import ClassMoments
+from tacit.features.protect.moments import ClassMoments, class_members
 from tacit.labels import RandomizedResponse
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, NoGuarantee, Unit
 from tacit.privacy.ledger import Ledger
@@ -239,3 +239,35 @@ def test_a_known_table_is_charged_as_what_it_is(tmp_path):
             _table(), tmp_path / "b.json", label="ill", plan=TOTALS, ledger=ledger, dataset="toys", rng=system_rng()
         )
     assert ledger.statement("toys").spent == 0
+
+
+class TestNarrowFloats:
+    """float32 columns are added up as they are: exactly, and to the same totals as in float64 but for ties."""
+
+    def test_totals_are_those_of_the_steps(self):
+        rng = np.random.default_rng(0)
+        values, codes = rng.normal(size=(40_000, 3)).astype(np.float32), rng.integers(0, 3, 40_000)
+        steps = Box.symmetric(1.0).whole_steps(values)
+        assert steps.dtype == np.float32
+        members = class_members(codes, classes=3)
+        narrow = ClassMoments.of_members(steps, members.astype(np.float32))
+        naive = np.array([steps[codes == k].astype(np.int64).sum(axis=0) for k in range(3)])
+        assert (narrow.sums == naive).all()
+        assert (narrow.squares == (steps.astype(np.int64) ** 2 // 1024).sum(axis=0)).all()
+        assert narrow.counts.tolist() == np.bincount(codes).tolist()
+
+    def test_sums_past_24_bits_are_exact(self):
+        steps = np.full((50_001, 1), 1023, dtype=np.float32)
+        members = np.ones((1, 50_001), dtype=np.float32)
+        assert ClassMoments.of_members(steps, members).sums[0, 0] == 50_001 * 1023
+        assert int((members @ steps)[0, 0]) != 50_001 * 1023, "the control: in one float32 sum it is not"
+
+    def test_a_middle_that_float32_does_not_hold_is_left_to_float64(self):
+        box = Box(lower=1.6e9 + 1, upper=1.6e9 + 21)
+        values = np.array([[1.6e9 + 128]], dtype=np.float32)
+        assert box.whole_steps(values).dtype == np.float64
+        assert box.whole_steps(values) == box.whole_steps(values.astype(np.float64))
+
+    def test_no_value_leaves_the_box(self):
+        values = np.array([[-3e38], [3e38], [1.0]], dtype=np.float32)
+        assert Box.symmetric(1e-3).whole_steps(values).ravel().tolist() == [-1024, 1024, 1024]

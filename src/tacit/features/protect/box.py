@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -134,18 +135,23 @@ class Box:
             raise InvalidInput("features must be finite, got NaN or infinity; drop or impute those rows first")
         return self.whole_steps(rows).astype(np.int64)
 
-    def whole_steps(self, finite: NDArray[np.float64]) -> NDArray[np.float64]:
+    def whole_steps(self, finite: NDArray[Any]) -> NDArray[Any]:
         """Return the same as floats, of values that are known to be finite: whole numbers, at the speed of floats.
+
+        float32 stays float32, twice as fast, where it holds the middle of the box exactly.
 
         Examples
         --------
         >>> Box.symmetric(1.0).whole_steps(np.array([[0.25, -7.0]]))
         array([[  256., -1024.]])
         """
-        scaled = finite - self.middle
-        scaled *= STEPS / self.half
+        narrow = finite.dtype == np.float32 and bool((self.middle == self.middle.astype(np.float32)).all())
+        kind = np.float32 if narrow else np.float64
+        scaled = finite - self.middle.astype(kind)
+        scaled *= (STEPS / self.half).astype(kind)
         np.rint(scaled, out=scaled)
-        return np.clip(scaled, -STEPS, STEPS, out=scaled)
+        np.clip(scaled, -STEPS, STEPS, out=scaled)
+        return np.asarray(scaled)
 
     def values(self, steps: ArrayLike) -> NDArray[np.float64]:
         """Return steps as values.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +14,8 @@ from tacit.privacy.errors import InvalidInput
 
 __all__ = ["ClassMoments", "class_members"]
 
-_EXACT = 1 << 53
+_EXACT = {np.dtype(np.float32): 1 << 24, np.dtype(np.float64): 1 << 53}
+"""Up to here every whole number is a float of this kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -54,7 +56,7 @@ class ClassMoments:
         return cls.of_members(steps, class_members(codes, classes=classes))
 
     @classmethod
-    def of_members(cls, steps: NDArray[np.int64] | NDArray[np.float64], members: NDArray[np.float64]) -> ClassMoments:
+    def of_members(cls, steps: NDArray[Any], members: NDArray[Any]) -> ClassMoments:
         """Return the totals of one batch whose rows' classes are marked already; steps are whole numbers.
 
         Examples
@@ -62,11 +64,17 @@ class ClassMoments:
         >>> ClassMoments.of_members(np.array([[3], [4]]), np.array([[1.0, 0.0], [0.0, 1.0]])).sums.tolist()
         [[3], [4]]
         """
-        if len(steps) * STEPS >= _EXACT:
-            raise InvalidInput(f"a batch must have fewer than {_EXACT // STEPS} rows")
-        whole = np.asarray(steps, dtype=np.float64)  # all below are whole numbers under 2^53: floats hold them exactly
+        whole = steps if steps.dtype == np.float32 else np.asarray(steps, dtype=np.float64)
+        most = _EXACT[whole.dtype] // STEPS  # rows whose sum, in any order, is exact
+        parts = [
+            cls._of_few(whole[at : at + most], members[:, at : at + most]) for at in range(0, max(1, len(whole)), most)
+        ]
+        return sum(parts[1:], start=parts[0])
+
+    @classmethod
+    def _of_few(cls, whole: NDArray[Any], members: NDArray[Any]) -> ClassMoments:
         squares = np.square(whole)
-        squares *= 1 / STEPS  # a power of 2
+        squares *= whole.dtype.type(1 / STEPS)  # a power of 2
         return cls(
             counts=members.sum(axis=1).astype(np.int64),
             sums=(members @ whole).astype(np.int64),

@@ -247,19 +247,25 @@ class _Making:
                 seeded=self.seeded,
                 force=self.force,
             ) as out,
-            ThreadPoolExecutor(1) as pool,  # one batch is written while the next one is noised
+            ThreadPoolExecutor(1) as pool,  # one batch is noised and written while the next one is read
         ):
             for values, codes in self.source.read(self.names):
-                noised = self.box.values(release.protect(self.box.snap(values), rng=self.rng))
-                made = [*map(pa.array, noised.T), self._labels(codes).cast(kind)]
+                steps = self.box.snap(values)
                 if writing is not None:
                     writing.result()
-                writing = pool.submit(out.write, pa.Table.from_arrays(made, schema=schema))
+                writing = pool.submit(lambda s, c: out.write(self._noised(release, s, c, schema)), steps, codes)
                 done += len(values)
                 if progress:
                     progress(rows + done, 2 * rows)
             if writing is not None:
                 writing.result()
+
+    def _noised(
+        self, release: NoisedRows, steps: NDArray[np.int64], codes: NDArray[np.int64], schema: pa.Schema
+    ) -> pa.Table:
+        noised = self.box.values(release.protect(steps, rng=self.rng))
+        labels = self._labels(codes).cast(schema.field(LABEL).type)
+        return pa.Table.from_arrays([*map(pa.array, noised.T), labels], schema=schema)
 
     def _labels(self, codes: NDArray[np.int64]) -> pa.Array:
         assert self.plan.labels is not None  # a plan of rows has a mechanism for labels
