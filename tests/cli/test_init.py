@@ -103,3 +103,14 @@ def test_four_questions_with_suggestions(run, monkeypatch):
     monkeypatch.setattr("typer.prompt", answer)
     assert run() == 0
     assert [default for _, default in asked] == ["clicked", "site,age", "labels,bags,features,scores,models", 1.0]
+
+
+def test_what_was_decided_as_json(run, capsys):
+    assert run("--label", "clicked", "--surfaces", "labels", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["path"], told["label"], told["surfaces"], told["epsilon"]) == (
+        str(run.out),
+        "clicked",
+        ["labels"],
+        1.0,
+    )

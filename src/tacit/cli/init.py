@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -34,6 +35,7 @@ def init(
     epsilon: Annotated[float | None, typer.Option(help="Of each release; default: 1.")] = None,
     out: Annotated[Path, typer.Option(help="Where the plan goes.")] = Path("tacit.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace an existing plan.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was decided as JSON.")] = False,
 ) -> None:
     """Write a commented tacit.toml for tacit audit.
 
@@ -60,6 +62,10 @@ def init(
     text = draft_plan(source, file=Path(beside).as_posix(), surfaces=_split(chosen), epsilon=strength)
     with write_atomically(out, force=force) as file:
         file.write(text.encode())
+    if as_json:
+        decided = {"label": label, "features": _split(known), "surfaces": _split(chosen), "epsilon": strength}
+        typer.echo(json.dumps({"path": str(out), **decided}, indent=1))
+        return
     typer.echo(f"Wrote {out}; next: tacit audit {out}")
 
 
