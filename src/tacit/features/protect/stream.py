@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -236,29 +236,33 @@ class _Making:
         kind = pa.array(self.source.classes.values).type
         schema = pa.schema([*((name, pa.float64()) for name in self.names), (LABEL, kind)])
         done = 0
-        writing: Future[None] | None = None
-        with (
-            open_release_writer(
-                self.path,
-                schema=schema,
-                guarantee=self.promise,
-                surface="features",
-                mechanism=self.header,
-                seeded=self.seeded,
-                force=self.force,
-            ) as out,
-            ThreadPoolExecutor(1) as pool,  # one batch is noised and written while the next one is read
-        ):
-            for values, codes in self.source.read(self.names):
-                steps = self.box.snap(values)
-                if writing is not None:
-                    writing.result()
-                writing = pool.submit(lambda s, c: out.write(self._noised(release, s, c, schema)), steps, codes)
-                done += len(values)
+        with open_release_writer(
+            self.path,
+            schema=schema,
+            guarantee=self.promise,
+            surface="features",
+            mechanism=self.header,
+            seeded=self.seeded,
+            force=self.force,
+        ) as out:
+            for table in self._tables(release, schema):
+                out.write(table)
+                done += table.num_rows
                 if progress:
                     progress(rows + done, 2 * rows)
-            if writing is not None:
-                writing.result()
+
+    def _tables(self, release: NoisedRows, schema: pa.Schema) -> Iterator[pa.Table]:
+        """Return noised batches in order; one is drawn while the one before is written and the next is read."""
+        drawing: Future[pa.Table] | None = None
+        with ThreadPoolExecutor(1) as pool:
+            for values, codes in self.source.read(self.names):
+                steps = self.box.snap(values)
+                drawn = drawing and drawing.result()
+                drawing = pool.submit(self._noised, release, steps, codes, schema)
+                if drawn is not None:
+                    yield drawn
+            if drawing is not None:
+                yield drawing.result()
 
     def _noised(
         self, release: NoisedRows, steps: NDArray[np.int64], codes: NDArray[np.int64], schema: pa.Schema
