@@ -68,13 +68,7 @@ def learn(
     else:
         polished = network is NetworkName.POLISHED
         fitted = _fit(points, width=width, steps=steps, initial_scale=initial_scale, seed=seed, polished=polished)
-    mechanism = {
-        "name": "margin",
-        "network": str(network),
-        "label": label,
-        "features": list(points.features),
-        "classes": [str(value) for value in points.classes],
-    }
+    mechanism = {"name": "margin", "network": str(network), **points.header(label=label)}
     promise = NoGuarantee(reason="trained to the margin, so its weights tell about the rows")
     made = ModelRelease.of_network(fitted.network, guarantee=promise, mechanism=mechanism, seeded=False)
     made.write(out, force=force)

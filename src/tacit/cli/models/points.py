@@ -26,6 +26,14 @@ class LabelledPoints:
     classes: tuple[Any, ...]
     declared: bool
 
+    def header(self, *, label: str) -> dict[str, Any]:
+        """Return what a model file says of the table it was trained on: names, never values of a feature."""
+        return {
+            "label": label,
+            "features": list(self.features),
+            "classes": [str(value) for value in self.classes],
+        }
+
 
 def read_points(path: Path, *, label: str, features: Sequence[str], classes: Sequence[str] = ()) -> LabelledPoints:
     """Read a table whose label column has two values; the second, in sorted or declared order, is +1."""

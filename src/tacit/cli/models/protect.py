@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -25,7 +25,10 @@ from tacit.cli.options import (
 if TYPE_CHECKING:
     import torch
 
+    from tacit.cli.models.points import LabelledPoints
+    from tacit.models.files import ModelRelease
     from tacit.models.network import TwoLayerReLU
+    from tacit.models.protect import PrivateModel
 
 __all__ = ["protect"]
 
@@ -64,7 +67,7 @@ def protect(
     Example: tacit models protect visits.csv --label ill --epsilon 3 --delta 1e-6 --out model.pt --ledger ledger.db
     """
     from tacit.cli.models.points import read_points
-    from tacit.models.files import ModelRelease, check_model_path
+    from tacit.models.files import check_model_path
     from tacit.models.protect import train_dp_sgd
     from tacit.privacy.errors import InvalidInput
 
@@ -92,35 +95,39 @@ def protect(
             table=points.table,
             progress=report,
         )
-    mechanism = {
-        **made.mechanism,
-        "label": label,
-        "features": list(points.features),
-        "classes": [str(value) for value in points.classes],
-        "scale": scale,
-    }
-    known = () if points.declared else ("which classes occur is public",)
-    guarantee = replace(made.guarantee, assumptions=(*made.guarantee.assumptions, *known))
-    release = ModelRelease.of_network(
-        _network(made.module, scale), guarantee=guarantee, mechanism=mechanism, seeded=made.seeded
-    )
+    release = _release(made, points, label=label, scale=scale)
     release.write(out, force=force)
     if as_json:
-        document = {
-            "path": str(out),
-            "rows": len(points.rows),
-            "guarantee": guarantee.to_json(),
-            "mechanism": mechanism,
-            "seeded": made.seeded,
-            "charge": made.receipt and made.receipt.id,
-        }
-        typer.echo(json.dumps(document, indent=1))
+        typer.echo(json.dumps(_document(made, release, out, rows=len(points.rows)), indent=1))
     else:
         typer.echo(f"{release} in {out}.")
         typer.echo(f"{made.mechanism['steps']} steps, noise {made.mechanism['noise']:.4g} times the clipping norm.")
         if made.receipt:
             typer.echo(f"{made.receipt}.")
     warn_if_seeded(made.seeded)
+
+
+def _release(made: PrivateModel, points: LabelledPoints, *, label: str, scale: float) -> ModelRelease:
+    """Return the model file's content: the network of the features as they are, and what is public about it."""
+    from tacit.models.files import ModelRelease
+
+    mechanism = {**made.mechanism, **points.header(label=label), "scale": scale}
+    known = () if points.declared else ("which classes occur is public",)
+    guarantee = replace(made.guarantee, assumptions=(*made.guarantee.assumptions, *known))
+    return ModelRelease.of_network(
+        _network(made.module, scale), guarantee=guarantee, mechanism=mechanism, seeded=made.seeded
+    )
+
+
+def _document(made: PrivateModel, release: ModelRelease, out: Path, *, rows: int) -> dict[str, Any]:
+    return {
+        "path": str(out),
+        "rows": rows,
+        "guarantee": release.guarantee.to_json(),
+        "mechanism": dict(release.mechanism),
+        "seeded": made.seeded,
+        "charge": made.receipt and made.receipt.id,
+    }
 
 
 def _module(features: int, width: int, *, seed: int) -> torch.nn.Sequential:
