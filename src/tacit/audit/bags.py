@@ -9,11 +9,8 @@ from shlex import quote
 from typing import ClassVar
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from tacit.audit.planned import share_utility
+from tacit.audit.planned import plain_model, share_utility
 from tacit.audit.result import Finding
 from tacit.audit.source import Source
 from tacit.bags import CrossEntropy, DropSmall, KeepAll, LaplaceNoise, LogLoss, curate, draw
@@ -113,7 +110,7 @@ class BagsRelease:
         utility = share_utility(
             "accuracy of a model trained on the totals, on the same rows",
             np.asarray(learned.predict(table)) == truth,
-            np.asarray(_model().fit(source.X, truth).predict(source.X)) == truth,
+            np.asarray(plain_model().fit(source.X, truth).predict(source.X)) == truth,
         )
         return Finding(
             surface=self.surface,
@@ -183,7 +180,3 @@ def _advice(leak: Leak, *, fixed: int, rows: int) -> str:
 
 def _listed(columns: tuple[str, ...]) -> str:
     return columns[0] if len(columns) == 1 else f"{', '.join(columns[:-1])} and {columns[-1]}"
-
-
-def _model() -> LogisticRegression:
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))

@@ -9,11 +9,8 @@ from shlex import quote
 from typing import ClassVar
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
-from tacit.audit.planned import share_utility
+from tacit.audit.planned import plain_model, share_utility
 from tacit.audit.result import Finding
 from tacit.audit.source import Source
 from tacit.labels import LabelPrivateClassifier, RandomizedResponse, release_labels
@@ -83,9 +80,9 @@ class LabelsRelease:
         model = LabelPrivateClassifier(
             mechanism=RandomizedResponse(epsilon=self.epsilon), classes=range(len(source.classes)), random_state=rng
         ).fit(X[train], y[train])
-        leak = guess_labels_with_features(model.release_, X[train], model=_model(), rng=rng).leak(y[train])
+        leak = guess_labels_with_features(model.release_, X[train], model=plain_model(), rng=rng).leak(y[train])
         leak = replace(leak, bound=self._bound(source, rng))
-        clean = _model().fit(X[train], y[train]).predict(X[test]) == y[test]
+        clean = plain_model().fit(X[train], y[train]).predict(X[test]) == y[test]
         utility = share_utility("accuracy of a model trained on the release", model.predict(X[test]) == y[test], clean)
         return Finding(
             surface=self.surface,
@@ -112,10 +109,6 @@ class LabelsRelease:
         )
         told = np.asarray(release.value["label"])[canaries.rows]
         return audit_canaries(canaries, np.eye(len(source.classes))[told], level=_SURE, rng=rng).bound
-
-
-def _model() -> LogisticRegression:
-    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
 
 
 def _advice(epsilon: float, leak: Leak) -> str:

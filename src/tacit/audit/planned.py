@@ -7,12 +7,15 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from tacit.audit.result import Finding, Utility
 from tacit.audit.source import Source
 from tacit.leak import clopper_pearson
 
-__all__ = ["PlannedRelease", "share_utility"]
+__all__ = ["PlannedRelease", "plain_model", "share_utility"]
 
 Tell = Callable[[str], None]
 
@@ -41,6 +44,17 @@ class PlannedRelease(Protocol):
     def audit(self, source: Source, *, rng: np.random.Generator, tell: Tell) -> Finding:
         """Make the release, attack it, and use it."""
         ...
+
+
+def plain_model() -> Pipeline:
+    """Return the model that stands for what anyone would train: logistic regression on standardised features.
+
+    Examples
+    --------
+    >>> plain_model().fit([[0.0], [1.0]], [0, 1]).predict([[2.0]])
+    array([1])
+    """
+    return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
 
 
 def share_utility(measure: str, protected: ArrayLike, unprotected: ArrayLike) -> Utility:
