@@ -209,7 +209,7 @@ def test_results_are_merged_and_quick_ones_refused(package, tmp_path):
     assert len(merged) == 3
     page = tables.markdown(merged)
     assert "| 1 | cifar10 | ResNet-18 | 1 | consensus | 63.84 | 66.00 ± 1.41 |  | 2 |" in page
-    assert "| cifar10 | 1 | 89 | 63.67 | 90.00 | 1 | 40 |" in page
+    assert "| cifar10 | 1 | 89 | 63.67 | Barlow Twins on the set's images | 90.00 | 1 | 40 |" in page
     (run / "labels_images.json").write_text(json.dumps({"quick": True, "points": {}}))
     with pytest.raises(SystemExit, match="quick"):
         points.merge(run, tmp_path / "labels_images.json")

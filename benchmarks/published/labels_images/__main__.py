@@ -16,10 +16,14 @@ import benchmarks.published.labels_images as package
 import torch
 from benchmarks.published.labels_images import parts, pictures, probe, recipe, representation, retraining
 from benchmarks.published.labels_images.points import NAME, Point, Results, merge, plan_recipe, plan_tables
-from benchmarks.published.labels_images.tables import markdown
+from benchmarks.published.labels_images.tables import markdown, wants_confidence
 from benchmarks.published.labels_images.training import BEGUN, Settings, Trainer, say
 
 RESULTS = Path(__file__).parents[2] / "results" / NAME
+RECIPES = {
+    "recipe": recipe.Recipe(),
+    "given": recipe.Recipe(images=300_000, rate=0.05, first_side=224),
+}
 AROUND = 40.0  # seconds that compiling, judging and saving a representation take
 
 
@@ -55,9 +59,15 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--out", type=Path, help="points and weights; what it holds already is not computed again")
     parser.add_argument("--also", type=Path, help="a second folder for each file written")
-    parser.add_argument("--tables", default="1,3,8", help="of 1, 2, 3, 4, 8, 9; none for the recipe alone")
-    parser.add_argument("--protocols", default="published", help=f"of {', '.join(retraining.PROTOCOLS)}")
+    parser.add_argument("--tables", default="1,3,8", help="of 1 to 5 and 8 to 11; none for the recipe alone")
+    parser.add_argument("--protocol", choices=tuple(retraining.PROTOCOLS), help="instead of the tables' own")
     parser.add_argument("--recipe", action="store_true", help="the recipe's points, after the tables'")
+    parser.add_argument(
+        "--given",
+        choices=("lite0", "lite1", "lite2"),
+        help="the recipe with this encoder, which was trained on ImageNet",
+    )
+    parser.add_argument("--side", type=int, default=128, help="of the images the encoder that is given is tuned on")
     parser.add_argument("--representation", action="store_true", help="learn the recipe's representation, no more")
     parser.add_argument("--epsilons", default="", help="of the recipe; default those of the goals")
     parser.add_argument("--seeds", default="0,1,2", help="which, as a list")
@@ -86,14 +96,20 @@ class Run:
         say(f"tacit {'whole' if parts.WHOLE else 'in parts'}; {device}; {len(self.results.points)} points known")
         self.pictures = pictures.made_up(rows=200) if options.quick else pictures.load(options.data, name=options.set)
         say(f"{len(self.pictures.images)} images")
-        self.settings = self._settings()
-        self.trainers: dict[int, Trainer] = {}
+        self.batches: dict[str, int] = {}
+        self.trainers: dict[tuple[str, int], Trainer] = {}
 
-    def _settings(self) -> Settings:
+    def _settings(self, kind: str, depth: int) -> Settings:
+        """Return how networks of this kind are trained: small batches for the tables, as published."""
+        compiled, images = self._compiled(), self.options.images or Settings().images
+        known = {
+            "recipe": Settings(images=images, compiled=compiled),
+            "given": Settings(batch=256, encoder=self.options.given or "", side=self.options.side, compiled=compiled),
+        }
+        settings = known.get(kind, Settings(images=images, batch=128, rate=0.25, depth=depth, compiled=compiled))
         if self.options.quick:
-            return Settings(images=96, batch=32, width=4)
-        settings = Settings(compiled=self._compiled())
-        return replace(settings, images=self.options.images) if self.options.images else settings
+            settings = replace(settings, images=96, batch=32, width=4, encoder="")
+        return replace(settings, batch=self.batches.get(kind, settings.batch))
 
     def _compiled(self) -> bool:
         timed = self.options.out / "speed.json"
@@ -102,60 +118,68 @@ class Run:
         speed = json.loads(timed.read_text(encoding="utf-8"))
         return bool(speed["compiled"] > 1.08 * speed["plain"])
 
-    def trainer(self, depth: int) -> Trainer:
-        """Return the trainer for networks of this depth, made once."""
-        if depth not in self.trainers:
-            settings = replace(self.settings, depth=depth)
-            self.trainers[depth] = Trainer(self.pictures, settings=settings, device=self.device)
-        return self.trainers[depth]
+    def trainer(self, kind: str, depth: int = 18) -> Trainer:
+        """Return the trainer for networks of this kind and depth, made once."""
+        key = (kind if kind in RECIPES else "tables", depth)
+        if key not in self.trainers:
+            self.trainers[key] = Trainer(self.pictures, settings=self._settings(*key), device=self.device)
+        return self.trainers[key]
 
     def all(self) -> int:
         """Measure; return 1 if anything failed."""
         seeds = [int(seed) for seed in self.options.seeds.split(",")]
         numbers = [number for number in self.options.tables.split(",") if number not in ("", "none")]
-        for point in plan_tables(numbers, self.options.protocols.split(","), seeds=seeds):
+        for point in plan_tables(numbers, self.options.protocol, seeds=seeds):
             if point.set == self.options.set:
                 self.measure(point, lambda point=point: self._table_point(point))
         if self.options.recipe:
-            self._all_recipe(seeds)
+            self._all_recipe("given" if self.options.given else "recipe", seeds)
         elif self.options.representation:
             self.representation()
         say(f"{len(self.results.points)} points, {self.failed} failed")
         return int(self.failed > 0)
 
     def _table_point(self, point: Point) -> dict[str, Any]:
+        trainer, truth = self.trainer(point.kind, point.depth), self.pictures.labels
+        if point.kind == "human":
+            if self.pictures.human_labels is None:
+                raise SystemExit("Table 11 needs the labels of CIFAR-100N: --pack writes them with --set cifar100")
+            return retraining.measure_human(trainer, truth, self.pictures.human_labels, seed=point.seed)
         return retraining.measure(
-            self.trainer(point.depth),
-            self.pictures.labels,
+            trainer,
+            truth,
             epsilon=point.epsilon,
             protocol=point.kind,
             seed=point.seed,
+            with_confidence=wants_confidence(point.set, point.epsilon),
         )
 
-    def _all_recipe(self, seeds: list[int]) -> None:
+    def _all_recipe(self, kind: str, seeds: list[int]) -> None:
         epsilons = [float(epsilon) for epsilon in self.options.epsilons.split(",") if epsilon]
-        wanted = list(plan_recipe(self.options.set, seeds=seeds, epsilons=epsilons))
+        wanted = list(plan_recipe(self.options.set, kind=kind, seeds=seeds, epsilons=epsilons))
         if all(point.key in self.results.points for point in wanted):
             return
-        body = self.representation()
-        if body is None:
+        body = self.representation() if kind == "recipe" else None
+        if kind == "recipe" and body is None:
             return
-        how = recipe.Recipe(images=96, neighbours=20, rounds=1, anew=(0.5,)) if self.options.quick else recipe.Recipe()
+        how = RECIPES[kind]
+        if self.options.quick:
+            how = recipe.Recipe(images=96, neighbours=20, rounds=1, anew=(0.5,))
         if self.options.recipe_images:
             how = replace(how, images=self.options.recipe_images)
         for point in wanted:
             self.measure(point, lambda point=point: self._recipe_point(point, body, how))
 
-    def _recipe_point(self, point: Point, body: dict[str, torch.Tensor], how: recipe.Recipe) -> dict[str, Any]:
+    def _recipe_point(self, point: Point, body: dict[str, torch.Tensor] | None, how: recipe.Recipe) -> dict[str, Any]:
         numbers = recipe.measure(
-            self.trainer(18), self.pictures.labels, body, epsilon=point.epsilon, seed=point.seed, recipe=how
+            self.trainer(point.kind), self.pictures.labels, body, epsilon=point.epsilon, seed=point.seed, recipe=how
         )
         return numbers | {"recipe": asdict(how)}
 
     def representation(self) -> dict[str, torch.Tensor] | None:
         """Return the weights learned without labels: as found, or learned now and kept."""
         folders = [self.options.out, *([] if self.options.data is None else [self.options.data])]
-        found = representation.load(self.trainer(18), *folders)
+        found = representation.load(self.trainer("recipe"), *folders)
         if found is not None:
             say("representation found")
             return found
@@ -166,13 +190,13 @@ class Run:
             say("no time for the representation")
             return None
         begun = time.perf_counter()
-        body, numbers = representation.learn(self.trainer(18), how=how, seed=0)
+        body, numbers = representation.learn(self.trainer("recipe"), how=how, seed=0)
         representation.save(body, self.options.out)
         self.results.copy("representation*.npy")
         try:
-            representation.save_features(self.trainer(18), self.options.out)
+            representation.save_features(self.trainer("recipe"), self.options.out)
             self.results.copy("features.npy")
-            numbers |= representation.judge(self.trainer(18))
+            numbers |= representation.judge(self.trainer("recipe"))
         except RuntimeError:  # the weights are what matters
             traceback.print_exc()
         say(f"representation: {numbers}")
@@ -182,7 +206,7 @@ class Run:
 
     def _reserve(self) -> float:
         """Return the seconds that must be left for a representation that is asked for and not there yet."""
-        wanted = self.options.recipe or self.options.representation
+        wanted = (self.options.recipe and not self.options.given) or self.options.representation
         there = any(self._folders_hold("representation0.npy"))
         return 0.0 if self.options.quick or there or not wanted else AROUND + 60 * self.options.representation_minutes
 
@@ -193,28 +217,29 @@ class Run:
         """Compute a point that is not known, if there is time; a failure is told and the next point tried."""
         if point.key in self.results.points:
             return
-        until = self.deadline if point.kind == "recipe" else self.deadline - self._reserve()
+        until = self.deadline if point.kind in RECIPES else self.deadline - self._reserve()
         if time.perf_counter() + self.results.seconds(point.kind, 60.0) > until:
             say(f"no time for {point.key}")
             return
         try:
-            numbers = self._within_memory(compute)
+            numbers = self._within_memory(point.kind, compute)
         except Exception:
             self.failed += 1
             traceback.print_exc()
             sys.stderr.flush()
             return
-        settings = self.trainers[point.depth].settings
+        settings = self.trainer(point.kind, point.depth).settings
         self.results.add(point.key, numbers | {"settings": asdict(settings)})
 
-    def _within_memory(self, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    def _within_memory(self, kind: str, compute: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         try:
             return compute()
         except torch.OutOfMemoryError:
             say("out of memory: half the batch")
+            kind = kind if kind in RECIPES else "tables"
+            self.batches[kind] = self._settings(kind, 18).batch // 2
             self.trainers.clear()
             torch.cuda.empty_cache()
-            self.settings = replace(self.settings, batch=self.settings.batch // 2)
             return compute()
 
 

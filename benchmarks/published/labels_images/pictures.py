@@ -16,12 +16,13 @@ LARGEST = 50 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pictures:
-    """uint8 images (n, 32, 32, 3) with their true labels, to train and to test on."""
+    """uint8 images (n, 32, 32, 3) with their true labels, to train and to test on, and labels that people gave."""
 
     images: NDArray[np.uint8]
     labels: NDArray[np.int64]
     test_images: NDArray[np.uint8]
     test_labels: NDArray[np.int64]
+    human_labels: NDArray[np.int64] | None = None
 
     @property
     def classes(self) -> int:
@@ -54,7 +55,19 @@ def pack(folder: Path, *, name: str = "cifar10") -> list[Path]:
             )
             paths.append(path)
             start, size = stop, 0
-    return paths
+    return paths + _pack_human_labels(folder, name=name)
+
+
+def _pack_human_labels(folder: Path, *, name: str) -> list[Path]:
+    """Write the labels of CIFAR-100N (Wei et al. 2021) beside the parts of CIFAR-100."""
+    import pyarrow.parquet as pq
+
+    source = Path(os.environ.get("TACIT_DATA", ".")) / f"{name}n_labels.parquet"
+    if not source.exists():
+        return []
+    path = folder / f"{name}_human.npy"
+    np.save(path, pq.read_table(source)["noisy_label"].to_numpy().astype(np.uint8))
+    return [path]
 
 
 def load(folder: Path, *, name: str = "cifar10") -> Pictures:
@@ -74,11 +87,13 @@ def load(folder: Path, *, name: str = "cifar10") -> Pictures:
         raise SystemExit(
             f"{folder} holds {read} of {wanted or 'all'} strips of {name}: send every part that --pack wrote"
         )
+    human = folder / f"{name}_human.npy"
     return Pictures(
         images=np.concatenate(images[True]),
         labels=np.concatenate(labels[True]).astype(np.int64),
         test_images=np.concatenate(images[False]),
         test_labels=np.concatenate(labels[False]).astype(np.int64),
+        human_labels=np.load(human).astype(np.int64) if human.exists() else None,
     )
 
 

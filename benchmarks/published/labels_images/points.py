@@ -21,7 +21,10 @@ NAME = "labels_images.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Point:
-    """One training's worth of numbers: ``kind`` is a protocol of the tables, or the recipe."""
+    """One training's worth of numbers: ``kind`` is a protocol of the tables, or the recipe with its representation.
+
+    ``recipe`` learns the representation from the set's images, ``given`` takes one that others trained.
+    """
 
     set: str
     kind: str
@@ -32,28 +35,32 @@ class Point:
     @property
     def key(self) -> str:
         """Return what the point is known by in the results."""
-        network = "" if self.kind == "recipe" else f"resnet{self.depth}|"
+        network = "" if self.kind in ("recipe", "given") else f"resnet{self.depth}|"
         return f"{self.set}|{network}{self.kind}|{self.epsilon:g}|{self.seed}"
 
 
-def plan_tables(numbers: Sequence[str], protocols: Sequence[str], *, seeds: Sequence[int]) -> Iterator[Point]:
-    """Yield the points of the tables, seed by seed: an interrupted run has whole tables of fewer seeds."""
-    found: dict[tuple[str, int], set[float]] = {}
+def plan_tables(numbers: Sequence[str], protocol: str | None, *, seeds: Sequence[int]) -> Iterator[Point]:
+    """Yield the points of the tables, seed by seed: an interrupted run has whole tables of fewer seeds.
+
+    Each is measured by its own protocol unless another is named.
+    """
+    found: dict[tuple[str, int, str], set[float]] = {}
     for table in TABLES:
-        if table.number in numbers:
-            found.setdefault((table.set, table.depth), set()).update(table.rows)
+        if table.number.rstrip("b") in numbers:
+            found.setdefault((table.set, table.depth, protocol or table.protocol), set()).update(table.rows)
     for seed in seeds:
-        for protocol in protocols:
-            for (name, depth), epsilons in found.items():
-                for epsilon in sorted(epsilons):
-                    yield Point(set=name, kind=protocol, epsilon=epsilon, seed=seed, depth=depth)
+        for (name, depth, kind), epsilons in found.items():
+            for epsilon in sorted(epsilons):
+                yield Point(set=name, kind=kind, epsilon=epsilon, seed=seed, depth=depth)
 
 
-def plan_recipe(name: str, *, seeds: Sequence[int], epsilons: Sequence[float] = ()) -> Iterator[Point]:
+def plan_recipe(
+    name: str, *, kind: str = "recipe", seeds: Sequence[int], epsilons: Sequence[float] = ()
+) -> Iterator[Point]:
     """Yield the points of the recipe, seed by seed."""
     for seed in seeds:
         for epsilon in epsilons or GOALS[name]:
-            yield Point(set=name, kind="recipe", epsilon=epsilon, seed=seed)
+            yield Point(set=name, kind=kind, epsilon=epsilon, seed=seed)
 
 
 class Results:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 from benchmarks.published.labels_images import augment
+from benchmarks.published.labels_images.given import Given
 from benchmarks.published.labels_images.neighbours import nearest
 from benchmarks.published.labels_images.network import ResNet
 from benchmarks.published.labels_images.parts import RandomizedResponse, expect_from_neighbours, posterior_targets
@@ -24,7 +25,10 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """Images seen in fine-tuning; neighbours; when the votes are taken anew; how far the teacher is believed."""
+    """Images seen in fine-tuning; neighbours; when the votes are taken anew; how far the teacher is believed.
+
+    ``first_side``: to what side an encoder that is given enlarges images for the first votes, if not to its own.
+    """
 
     images: int = 1_200_000
     neighbours: int = 300
@@ -34,19 +38,31 @@ class Recipe:
     sure: float = 0.7
     rate: float = 0.15
     keep: float = 0.995
+    first_side: int = 0
 
 
 def measure(
-    trainer: Trainer, truth: NDArray[np.int64], body: dict[str, Tensor], *, epsilon: float, seed: int, recipe: Recipe
+    trainer: Trainer,
+    truth: NDArray[np.int64],
+    body: dict[str, Tensor] | None,
+    *,
+    epsilon: float,
+    seed: int,
+    recipe: Recipe,
 ) -> dict[str, Any]:
-    """Return the test accuracy, and how right the labels were on the way."""
+    """Return the test accuracy, and how right the labels were on the way.
+
+    ``body`` has the weights of a representation that was learned here; without it the network has one that is given.
+    """
     begun = time.perf_counter()
     mechanism = RandomizedResponse(epsilon=epsilon, classes=trainer.classes)
     given = mechanism.randomize(truth, rng=np.random.default_rng([seed, 3, round(1000 * epsilon)]))
     likelihood = mechanism.likelihood(given)
     trainer.reset(seed=seed + 300, body=body)
     work = Denoising(trainer, likelihood, recipe)
-    result = {"given": _share(given, truth), "votes": [work.vote(trainer.network, rounds=recipe.rounds)]}
+    result: dict[str, Any] = {"given": _share(given, truth), "votes": [work.first_vote()]}
+    if body is None:
+        result["head"] = work.fit_head()
     teacher = work.train()
     result |= {
         "accuracy": trainer.accuracy(teacher),
@@ -70,11 +86,41 @@ class Denoising:
         self.heard: list[dict[str, float]] = []
         self.trusted = 0.0
 
-    def vote(self, network: ResNet, *, rounds: int) -> dict[str, float]:
+    def first_vote(self) -> dict[str, float]:
+        """Vote in the representation as it comes."""
+        network, side = self.trainer.network, getattr(self.trainer.network, "side", 0)
+        if isinstance(network, Given) and self.recipe.first_side:
+            network.side = self.recipe.first_side
+        told = self.vote(network, rounds=self.recipe.rounds)
+        if isinstance(network, Given):
+            network.side = side
+        say(f"  votes {told}")
+        return told
+
+    def fit_head(self, *, steps: int = 300) -> float:
+        """Fit the head alone to the posteriors after the votes; return the test accuracy."""
+        t = self.trainer
+        rows = torch.arange(len(t.padded), device=t.device)
+        x = t.read(t.network, t.padded, rows, represent=True)
+        targets = (self.prior + self.log_likelihood).softmax(dim=1)
+        optimizer = torch.optim.AdamW(t.network.head.parameters(), lr=0.01, weight_decay=0.01)
+        for _ in range(steps):
+            loss = -(targets * t.network.head(x).log_softmax(dim=1)).sum(dim=1).mean()
+            optimizer.zero_grad(set_to_none=True)
+            loss.backward()
+            optimizer.step()
+        right = t.accuracy()
+        say(f"  head {right:.4f}")
+        return right
+
+    def vote(self, network: ResNet | Given, *, rounds: int) -> dict[str, float]:
         """Take the votes of the neighbours in this network's representation; return how right they are."""
         t, r = self.trainer, self.recipe
         rows = torch.arange(len(t.padded), device=t.device)
-        near = nearest(t.read(network, t.padded, rows, represent=True), count=min(r.neighbours, len(rows) // 10))
+        near = nearest(
+            t.read(network, t.padded, rows, represent=True),
+            count=max(1, min(r.neighbours, len(rows) // (5 * t.classes))),
+        )
         prior = expect_from_neighbours(near, likelihood=self.likelihood, rounds=rounds)
         self.prior = torch.from_numpy(np.log(prior)).float().to(t.device)
         self.mean = self.prior.exp().mean(dim=0)
@@ -82,7 +128,7 @@ class Denoising:
         posterior = posterior_targets(prior, self.likelihood)
         return {"votes": _share(prior.argmax(axis=1), truth), "posterior": _share(posterior.argmax(axis=1), truth)}
 
-    def train(self) -> ResNet:
+    def train(self) -> ResNet | Given:
         """Fine-tune; return the teacher: the running mean of the student's weights."""
         t, r = self.trainer, self.recipe
         teacher = t.copy_network().requires_grad_(requires_grad=False)
@@ -111,7 +157,7 @@ class Denoising:
 
     @torch.no_grad()
     def targets(
-        self, teacher: ResNet, x: Tensor, rows: Tensor, balance: Tensor, *, progress: float
+        self, teacher: ResNet | Given, x: Tensor, rows: Tensor, balance: Tensor, *, progress: float
     ) -> tuple[Tensor, Tensor]:
         """Return votes^(1 - a) teacher^a likelihood, scaled; a rises from 0 to ``trust`` once the head has learned."""
         a = self.recipe.trust * min(1.0, max(0.0, (progress - 0.1) / 0.3))
@@ -126,7 +172,7 @@ class Denoising:
 
 
 @torch.no_grad()
-def follow(teacher: ResNet, student: ResNet, *, keep: float) -> None:
+def follow(teacher: ResNet | Given, student: ResNet | Given, *, keep: float) -> None:
     """Move the teacher's weights and batch statistics a step towards the student's."""
     ours = [value for value in teacher.state_dict().values() if value.is_floating_point()]
     theirs = [value for value in student.state_dict().values() if value.is_floating_point()]
