@@ -22,6 +22,7 @@ from tacit.leak.utility import (
     largest_advantage,
     published_advantage_limits,
 )
+from tacit.leak.verdict import assert_leak_below
 
 __all__ = [
     "ABSTAIN",
@@ -42,6 +43,7 @@ __all__ = [
     "Threshold",
     "additive_advantage",
     "advantage_limit",
+    "assert_leak_below",
     "bag_count_channel",
     "bayes_accuracy",
     "clopper_pearson",
