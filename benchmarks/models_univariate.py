@@ -247,7 +247,10 @@ def write_page(document: dict[str, Any], page: Path) -> None:
 
 
 def draw_figure_2(path: Path) -> None:
-    """Draw a step whose breakpoints are no training points, and a network of smaller norm with the same outputs."""
+    """Draw a step whose breakpoints are no training points, and a network of smaller norm with the same outputs.
+
+    The norms go into a JSON file beside the picture.
+    """
     mpl.rcParams["svg.hashsalt"] = "tacit"
     step = TwoLayerReLU(weights=[[1.0], [1.0], [-1.0]], biases=[4.0, -1.0, -1.0], outputs=[1.0, -1.0, 1.0])
     shift = {"weights": [[0.0]], "biases": [1.0], "outputs": [-4.0]}  # so that the step is from -1 to 1
@@ -276,6 +279,9 @@ def draw_figure_2(path: Path) -> None:
     right.set_ylabel("squared norm of the balanced network")
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)
+    norm = {"before": before, "after": float(norms.min())}
+    with write_atomically(path.with_suffix(".json"), force=True) as file:
+        file.write(json.dumps({"date": datetime.now(UTC).date().isoformat(), "squared_norm": norm}).encode() + b"\n")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

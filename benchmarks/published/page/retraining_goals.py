@@ -1,0 +1,115 @@
+"""What stands beside the tables: no privacy at all, other published numbers, and the goals of tacit's recipe."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+from benchmarks.published.page.items import MEASURED, MISSING, PART, Item, count, grid, read, spread, spread_of, verdict
+from benchmarks.published.page.retraining_images import FILE, NAMES
+from benchmarks.published.page.retraining_printed import AG_NEWS, CLEAN, ELSEWHERE, GOALS, IMAGES, LP_2ST
+
+__all__ = ["clean_item", "goals_item"]
+
+HEAD = (
+    "set",
+    "epsilon",
+    "goal",
+    "LP-2ST",
+    "paper's consensus",
+    "representation",
+    "ours",
+    "goal reached",
+    "seeds",
+    "GPU seconds a point",
+)
+KINDS = {"recipe": "learned from the set's images", "given": "given, from ImageNet"}
+Point = Mapping[str, Any]
+
+
+def clean_item() -> Item:
+    """Appendix G: trained on the true labels."""
+    rows, missing = [], []
+    for name, printed in CLEAN.items():
+        values = [100 * point["baseline"] for point in _points(f"{name}|resnet18|clean|")]
+        rows.append((NAMES[name], spread(*printed), spread_of(values) or "not measured", str(len(values) or "")))
+        missing += [] if values else [NAMES[name]]
+    return Item(
+        name="Appendix G",
+        shows="Test accuracy without label privacy, for reference.",
+        status=MISSING if len(missing) == len(rows) else PART if missing else MEASURED,
+        because=f"{', '.join(missing)} with true labels has not been run." if missing else "",
+        body=tuple(grid(("set", "published", "ours", "seeds"), rows)),
+        seeds=count(int(row[3]) for row in rows if row[3]),
+        files=(FILE,) if len(missing) < len(rows) else (),
+    )
+
+
+def goals_item() -> Item:
+    """The recipe: public features first, then private labels."""
+    rows = list(_goal_rows())
+    measured = [row for row in rows if row[7]]
+    points = sum(point["seconds"] for point in _points("", "|recipe|", "|given|"))
+    learning = sum(point["seconds"] for point in _points("", "|representation|"))
+    return Item(
+        name="past the tables",
+        shows="The recipe of `tacit.labels` beside what is published. Features are public: a representation is learned "
+        "without labels, labels are randomized once, neighbours vote, and what is trusted is trained on.",
+        status=MISSING if not measured else MEASURED if len(measured) == len(rows) else PART,
+        because="" if len(measured) == len(rows) else "the lines marked so have not been run.",
+        seen=verdict(row[7] == "yes" for row in measured),
+        body=(
+            *grid(HEAD, rows),
+            "",
+            "*Seen* says here whether goals are reached. LP-2ST: Ghazi et al. (2021), the two stages of the paper's "
+            f"baseline, better trained; it has {LP_2ST['cifar10'][4]:.2f} at epsilon 4 on CIFAR-10. Others have "
+            "printed for CIFAR-10:",
+            "",
+            *(f"- {accuracy:g} at epsilon {epsilon:g}: {under}." for epsilon, accuracy, under in ELSEWHERE),
+        ),
+        seeds=count(int(row[8]) for row in measured),
+        cost=f"GPU seconds: {points:.0f} for the points, {learning:.0f} for the representations." if measured else "",
+        commands=("python -m benchmarks.published.labels_images --data DIR --out DIR --tables none --recipe",),
+        files=(FILE,),
+        discussed="[how accurate models are](labels_accuracy.md#neighbours)",
+    )
+
+
+def _goal_rows() -> Iterator[tuple[str, ...]]:
+    for name, goals in GOALS.items():
+        for epsilon, goal in goals.items():
+            known = LP_2ST.get(name, {}).get(epsilon)
+            start = (
+                NAMES[name],
+                f"{epsilon:g}",
+                f"{goal:g}",
+                f"{known:.2f}" if known else "",
+                _consensus(name, epsilon),
+            )
+            found = [
+                (words, points) for kind, words in KINDS.items() if (points := _points(f"{name}|{kind}|{epsilon:g}|"))
+            ]
+            for words, points in found:
+                values = [100 * point["accuracy"] for point in points]
+                reached = "yes" if float(np.mean(values)) >= goal else "no"
+                seconds = float(np.mean([point["seconds"] for point in points]))
+                yield (*start, words, spread_of(values), reached, str(len(values)), f"{seconds:.0f}")
+            if not found:
+                yield (*start, "", "not measured", "", "", "")
+
+
+def _points(start: str, *within: str) -> list[Point]:
+    points = read(FILE).get("points", {})
+    return [
+        points[key]
+        for key in sorted(points)
+        if key.startswith(start) and (not within or any(part in key for part in within))
+    ]
+
+
+def _consensus(name: str, epsilon: float) -> str:
+    for table in (*IMAGES, *AG_NEWS):
+        if table.set == name and table.depth in (0, 18) and "consensus" in table.columns and epsilon in table.rows:
+            return f"{table.rows[epsilon][2][0]:.2f}"
+    return ""

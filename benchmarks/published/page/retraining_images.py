@@ -1,0 +1,168 @@
+"""Tables 1 to 5 and 8 to 11: CIFAR, from the points of benchmarks/results/labels_images.json."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from benchmarks.published.page.items import MEASURED, MISSING, PART, Item, count, grid, read, spread, spread_of, verdict
+from benchmarks.published.page.retraining_printed import IMAGES, Printed
+
+__all__ = ["FILE", "NAMES", "Runs", "claims", "holds", "image_items", "ladder", "missing_from"]
+
+FILE = "labels_images.json"
+COMMAND = "python -m benchmarks.published.labels_images --data DIR --out DIR --set {set} --tables {number}"
+NAMES = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "ag_news": "AG News"}
+COLUMNS = {
+    "baseline": "baseline",
+    "full": "full retraining",
+    "consensus": "consensus",
+    "confidence": "confidence",
+    "predicted": "predicted labels right",
+    "given": "given labels right",
+    "consensus_right": "right where they agree",
+    "consensus_rows": "rows where they agree",
+}
+PROTOCOLS = {
+    "published": "as published",
+    "no_validation": "no clean label looked at",
+    "one_stage": "one stage of randomized response",
+    "forward_first": "first stage corrected",
+    "corrected": "both stages corrected",
+    "corrected_one_stage": "one stage, corrected",
+    "human": "as published",
+}
+SHOWS = {
+    "1": "Test accuracy on CIFAR-10 from labels randomized in two stages, and after retraining. ResNet-18.",
+    "2": "Test accuracy on CIFAR-100 from labels randomized in two stages, and after retraining. ResNet-18.",
+    "3": "How many given and predicted labels of the training rows are right, on all rows and where the two agree.",
+    "4": "Table 2 with ResNet-34, which overfits more.",
+    "5": "Forward correction before retraining. ResNet-34 on CIFAR-100.",
+    "8": "Retraining on the half of the rows predicted with most confidence, CIFAR-10.",
+    "9": "Retraining on the half of the rows predicted with most confidence, CIFAR-100.",
+    "10": "Table 4 without a validation set: trained for a fixed time.",
+    "11": "Labels with people's mistakes, no privacy: CIFAR-100N. ResNet-18.",
+}
+NOTES = {
+    "1": "As published: training ends where 5,000 clean validation labels, not covered by the guarantee, are told "
+    "best. No clean label looked at: training ends after a fixed number of images. In both, the temperature that the "
+    "paper tunes on the validation set is replaced by the inverse of the transition matrix. Bold: at least as printed.",
+}
+
+Runs = Mapping[float, Sequence[Mapping[str, Any]]]
+"""The points of one protocol by epsilon, one for each seed."""
+
+
+def image_items() -> Iterator[Item]:
+    """Yield the tables in the order of the paper."""
+    for number in SHOWS:
+        yield _item(number, [table for table in IMAGES if table.number == number])
+
+
+def _item(number: str, tables: Sequence[Printed]) -> Item:
+    found = [_runs_of(table) for table in tables]
+    body: list[str] = []
+    for table, runs in zip(tables, found, strict=True):
+        body += [f"{NAMES[table.set]}:", ""] if len(tables) > 1 else []
+        body += [*ladder(table, runs), ""]
+        body += [*said, ""] if (said := claims(table, runs)) else []
+    body += [NOTES[number]] if number in NOTES else []
+    every = [points for runs in found for one in runs.values() for points in one.values()]
+    seconds = sum(point["seconds"] for points in every for point in points)
+    gaps = [gap for table, runs in zip(tables, found, strict=True) for gap in missing_from(table, runs)]
+    return Item(
+        name=f"Table {number}",
+        shows=SHOWS[number],
+        status=MEASURED if not gaps else PART if every else MISSING,
+        seen=verdict(held for table, runs in zip(tables, found, strict=True) for held in holds(table, runs)),
+        because=f"{' and '.join(gaps)} has not been run: it needs a GPU." if gaps else "",
+        body=tuple(body if body[-1] else body[:-1]),
+        seeds=count(len(points) for points in every),
+        cost=f"GPU seconds: {seconds:.0f} for {sum(map(len, every))} points." if every else "",
+        commands=tuple(COMMAND.format(set=table.set, number=number) for table in tables),
+        files=(FILE,) if every else (),
+        discussed="[how accurate models are](labels_accuracy.md)" if every else "",
+    )
+
+
+def _runs_of(table: Printed) -> dict[str, Runs]:
+    """Return the points that belong beside a table, by protocol and epsilon, seeds in order."""
+    found: dict[str, dict[float, list[Mapping[str, Any]]]] = {name: {} for name in table.protocols}
+    for key, point in sorted(read(FILE).get("points", {}).items()):
+        name, network, *rest = key.split("|")
+        if (name, network) == (table.set, f"resnet{table.depth}") and rest[0] in found:
+            epsilon = float(rest[1])
+            if epsilon in table.rows:
+                found[rest[0]].setdefault(epsilon, []).append(point)
+    return {name: one for name, one in found.items() if one}
+
+
+def missing_from(table: Printed, runs: Mapping[str, Runs]) -> list[str]:
+    """Return what has no point by the paper's own protocol; nothing where all is there."""
+    own = runs.get(table.protocols[0], {})
+    missing = [
+        epsilon
+        for epsilon in table.rows
+        if not all(any(column in point for point in own.get(epsilon, ())) for column in table.columns)
+    ]
+    if not missing:
+        return []
+    at = "" if math.inf in missing else " at epsilon " + ", ".join(f"{epsilon:g}" for epsilon in missing)
+    network = f"ResNet-{table.depth} on " if table.depth else ""
+    name = "CIFAR-100N" if "human" in table.protocols else NAMES[table.set]
+    how = ", as published," if runs else ""
+    return [f"{network}{name}{at}{how}"]
+
+
+def ladder(table: Printed, runs: Mapping[str, Runs], *, names: Mapping[str, str] = PROTOCOLS) -> list[str]:
+    """Return the table as printed, with our lines under each printed one."""
+    rows = []
+    for epsilon, printed in table.rows.items():
+        at = "none" if math.isinf(epsilon) else f"{epsilon:g}"
+        shown = [spread(mean, deviation, digits=0 if deviation is None else 2) for mean, deviation in printed]
+        rows.append([at, "**published**", *shown, "3"])
+        for protocol, one in runs.items():
+            if points := one.get(epsilon, ()):
+                cells = [_ours(points, column, value) for column, value in zip(table.columns, printed, strict=True)]
+                rows.append([at, f"ours, {names.get(protocol, protocol)}", *cells, str(len(points))])
+    return grid(("epsilon", "", *(COLUMNS[column] for column in table.columns), "seeds"), rows)
+
+
+def _ours(points: Sequence[Mapping[str, Any]], column: str, printed: tuple[float, float | None]) -> str:
+    values = [100 * point[column] for point in points if column in point]
+    text = spread_of(values)
+    compared = column in ("baseline", "full", "consensus", "confidence")
+    return f"**{text}**" if values and compared and float(np.mean(values)) >= printed[0] else text
+
+
+def claims(table: Printed, runs: Mapping[str, Runs], *, names: Mapping[str, str] = PROTOCOLS) -> list[str]:
+    """Return what the paper says of the table, and where it is seen in ours."""
+    seen = {protocol: _held(one, _order(table)) for protocol, one in runs.items()}
+    shares = [f"{names.get(name, name)}, {sum(held)} of {len(held)}" for name, held in seen.items() if held]
+    order = " above ".join(COLUMNS[column] for column in _order(table))
+    return [f"The paper: {order}. So it is at this many epsilons: {'; '.join(shares)}."] if shares else []
+
+
+def holds(table: Printed, runs: Mapping[str, Runs]) -> list[bool]:
+    """Return for each protocol and epsilon whether ours shows what the paper says of the table."""
+    return [held for one in runs.values() for held in _held(one, _order(table))]
+
+
+def _order(table: Printed) -> tuple[str, ...]:
+    if table.columns[0] == "predicted":
+        return ("consensus_right", "predicted")
+    return ("consensus", "confidence") if "confidence" in table.columns else ("consensus", "full", "baseline")
+
+
+def _held(runs: Runs, order: Sequence[str]) -> list[bool]:
+    """Return for each epsilon whether the means fall in this order."""
+    held = []
+    for points in runs.values():
+        found = [[point[column] for point in points if column in point] for column in order]
+        if all(found):
+            means = [float(np.mean(values)) for values in found]
+            held.append(all(a > b for a, b in pairwise(means)))
+    return held

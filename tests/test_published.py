@@ -1,0 +1,153 @@
+"""The page of published tables and figures is what the results give, and its scripts run, resume and are at hand."""
+
+import importlib
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture
+def package(monkeypatch):
+    """The benchmarks' modules, for the length of one test."""
+    monkeypatch.syspath_prepend(str(ROOT))
+    yield lambda name: importlib.import_module(f"benchmarks.published.{name}")
+    for name in [name for name in sys.modules if name == "benchmarks" or name.startswith("benchmarks.")]:
+        monkeypatch.delitem(sys.modules, name)
+
+
+def test_the_page_is_what_the_results_give(package, capsys, monkeypatch, tmp_path):
+    page = package("page.__main__")
+    assert page.main(["--check"]) == 0, "python -m benchmarks.published.page"
+    monkeypatch.setattr(page, "PAGE", tmp_path / "published.md")
+    assert page.main(["--check"]) == 1
+    assert "run python -m benchmarks.published.page" in capsys.readouterr().err
+    assert page.main([]) == 0
+    assert page.main(["--check"]) == 0
+
+
+def test_every_table_and_figure_is_listed(package):
+    listed = {paper.short: [item.name for item in paper.items] for paper in package("page.__main__").papers()}
+    assert listed["Retraining"][:12] == ["Figure 1", *(f"Table {number}" for number in range(1, 12))]
+    assert listed["Bags"] == ["Figure 1", "Figure 2", "Figure 3(a)", "Figure 3(b)", "Figure 3(c)"]
+    assert listed["Feature release"] == ["Figure 1", "Figure 2", *(f"Figure {n}({p})" for n in (3, 4) for p in "ab")]
+    assert listed["Scores"] == [
+        *("Table 1", "Figure 1(a)", "Figure 1(b)", "Figure 1(c)"),
+        *("Figure 2, left", "Figure 2, right", "Figure 3"),
+    ]
+    assert listed["Networks"] == ["Figure 1(a)", "Figure 1(b)", "Figure 1(c)", "Figure 2"]
+
+
+def test_what_the_page_names_is_there(package):
+    for paper in package("page.__main__").papers():
+        for item in paper.items:
+            for name in item.files:
+                assert (ROOT / "benchmarks" / "results" / name).exists(), name
+            for command in item.commands:
+                module = re.search(r"python (?:-m )?([\w./]+)", command)[1].removesuffix(".py").replace(".", "/")
+                assert (ROOT / f"{module}.py").exists() or (ROOT / module / "__main__.py").exists(), command
+        for statement in paper.statements:
+            file, _, name = statement.test.partition("::")
+            assert re.search(rf"def {name}\(", (ROOT / file).read_text(encoding="utf-8")), statement.test
+
+
+def test_printed_values_are_those_that_the_runs_compare_with(package):
+    """The same tables are typed beside the training code, which runs where this page's modules are not."""
+    printed = {(table.number, table.set): table for table in package("page.retraining_printed").IMAGES}
+    for table in package("labels_images.tables").TABLES:
+        ours = printed[table.number.rstrip("b"), table.set]
+        assert ours.depth == table.depth
+        for epsilon, values in table.rows.items():
+            mine = dict(zip(ours.columns, (mean for mean, _ in ours.rows[epsilon]), strict=True))
+            assert [mine[column] for column in table.columns] == list(values)
+
+
+def numbers(**changes):
+    found = dict.fromkeys(("predicted", "given", "consensus_right", "consensus_rows", "confidence"), 0.5)
+    return found | {"baseline": 0.1, "full": 0.2, "consensus": 0.6, "seconds": 7.0} | changes
+
+
+@pytest.fixture
+def with_points(package, monkeypatch):
+    """Let the page see these points on images and no others."""
+
+    def put(points):
+        items, real = package("page.items"), package("page.items").read
+        for name in ("retraining_images", "retraining_goals"):
+            module = package(f"page.{name}")
+            monkeypatch.setattr(module, "read", lambda file: {"points": points} if "images" in file else real(file))
+        monkeypatch.setattr(items, "date_of", lambda file: "2026-01-01")
+        return {item.name: item for item in package("page.retraining").paper().items}
+
+    return put
+
+
+def test_a_reason_stands_until_the_points_do(with_points):
+    empty = with_points({})
+    assert {empty[f"Table {number}"].status for number in (1, 2, 3, 4, 5, 8, 9, 10, 11)} == {"not reproduced"}
+    assert "CIFAR-100N has not been run" in empty["Table 11"].because
+    part = with_points({"cifar100|resnet34|published|3|0": numbers(), "cifar100|resnet34|no_validation|5|0": numbers()})
+    assert part["Table 4"].status == part["Table 10"].status == "measured in part"
+    assert "at epsilon 4, 5" in part["Table 4"].because
+    assert part["Table 5"].status == "not reproduced"
+    protocols = (("published", 34), ("no_validation", 34), ("forward_first", 34), ("published", 18))
+    every = {
+        f"cifar100|resnet{depth}|{protocol}|{epsilon}|{seed}": numbers(baseline=0.1 + 0.01 * seed)
+        for protocol, depth in protocols
+        for epsilon in (3, 4, 5)
+        for seed in (0, 1)
+    }
+    whole = with_points({**every, "cifar100|resnet18|human|inf|0": numbers()})
+    for number in (2, 4, 5, 9, 10, 11):
+        item = whole[f"Table {number}"]
+        assert (item.status, item.because) == ("measured", ""), number
+        assert item.seen == "yes"
+    line = "| 5 | ours, first stage corrected | 10.50 ± 0.71 | 20.00 ± 0.00 | **60.00 ± 0.00** | 2 |"
+    assert line in whole["Table 5"].body
+    assert "GPU seconds: 14 for 2 points." in whole["Table 5"].origin
+
+
+def test_goals_are_reached_by_means_and_not_by_a_seed(with_points):
+    def reached(*values):
+        points = {f"cifar10|recipe|1|{seed}": {"accuracy": value, "seconds": 3.0} for seed, value in enumerate(values)}
+        (line,) = (line for line in with_points(points)["past the tables"].body if line.startswith("| CIFAR-10 | 1 |"))
+        return line
+
+    assert "| 90.00 | yes | 1 | 3 |" in reached(0.9)
+    assert "| 86.50 ± 4.95 | no | 2 | 3 |" in reached(0.9, 0.83)
+    assert "| not measured |" in reached()
+
+
+@pytest.mark.parametrize(("name", "points"), [("labels_figure1", 4), ("scores_table1", 8), ("bags_figure3", 12)])
+def test_a_figure_s_script_runs_and_resumes(package, tmp_path, monkeypatch, name, points):
+    script = package(name)
+    if name == "bags_figure3":
+        pytest.importorskip("torch")
+        monkeypatch.setitem(script.SETS, "generated", lambda: script.generated_rows(2000, 500))
+    page = (ROOT / "docs" / "bags_learn.md").read_bytes()
+    assert script.main(["--quick", "--out", str(tmp_path)]) == 0
+    path = tmp_path / f"{name}_quick.json"
+    document = json.loads(path.read_text())
+    assert len(document["points"]) == points
+    first = next(iter(document["points"]))
+    document["points"][first]["kept"] = True
+    del document["points"][list(document["points"])[-1]]
+    path.write_text(json.dumps(document))
+    assert script.main(["--quick", "--out", str(tmp_path)]) == 0
+    again = json.loads(path.read_text())["points"]
+    assert len(again) == points
+    assert [key for key, point in again.items() if "kept" in point] == [first], "what was measured is kept"
+    assert (ROOT / "docs" / "bags_learn.md").read_bytes() == page, "quick numbers stay off the page"
+
+
+def test_points_of_other_settings_are_not_kept(package, tmp_path):
+    measure = package("kept").measure_missing
+    tasks = {"one": lambda: {"value": 1}, "two": lambda: {"value": 2}}
+    measure(tmp_path / "kept.json", {"one": tasks["one"]}, settings={"draws": 5})
+    whole = measure(tmp_path / "kept.json", tasks, settings={"draws": 5})
+    assert {key: point["value"] for key, point in whole["points"].items()} == {"one": 1, "two": 2}
+    assert set(measure(tmp_path / "kept.json", {"two": tasks["two"]}, settings={"draws": 6})["points"]) == {"two"}
