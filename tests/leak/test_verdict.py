@@ -111,7 +111,7 @@ def test_a_test_that_could_never_fail_fails():
     assert leak_of(10, 10).epsilon_lower_bound == pytest.approx(math.log(least / (1 - least)))
     assert said(leak_of(5, 10), epsilon=2.0) == (
         "epsilon 2 cannot be tested with 10 trials: epsilon is at least 0.000 (95% confidence, right guesses of one "
-        "run), and with no wrong guess it would be 1.051; measure more trials."
+        "run), and with no wrong guess it would be 1.052; measure more trials."
     )
     assert passes(leak_of(5, 10), epsilon=1.0), "control: ten right guesses would have refuted this"
 

@@ -15,6 +15,7 @@ from tacit.leak.reconstruction import (
 from tacit.leak.roc import FPR_GRID, Roc, RocPoint, roc_from_scores
 from tacit.leak.scores import leak_from_one_run, leak_from_scores
 from tacit.leak.threshold import Corrected, FixedThreshold, HeldOut, Threshold
+from tacit.leak.tracking import log_leak
 from tacit.leak.utility import (
     advantage_limit,
     bayes_accuracy,
@@ -55,6 +56,7 @@ __all__ = [
     "leak_from_guesses",
     "leak_from_one_run",
     "leak_from_scores",
+    "log_leak",
     "multiplicative_advantage",
     "published_advantage_limits",
     "randomized_response_channel",

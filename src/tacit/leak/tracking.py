@@ -1,0 +1,123 @@
+"""A leak and its promise in an MLflow run: metrics to plot, parameters to search by, the whole as an artifact."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from tacit.leak.measure import Leak
+from tacit.privacy.errors import InvalidInput, MissingExtra
+from tacit.privacy.guarantee import Guarantee, Promise
+
+__all__ = ["leak_metrics", "load_active_run", "log_leak", "promise_parameters"]
+
+
+def log_leak(leak: Leak, *, promise: Promise | None = None, name: str = "leak") -> None:
+    """Log what an attack measured, and what had been promised, to the active MLflow run.
+
+    Metrics and parameters are called ``name/...``; ``name.json`` holds both whole, for
+    :meth:`tacit.leak.Leak.from_json`. MLflow does not change a parameter once it is logged: give a second promise of
+    the same run another name.
+
+    The rates are measured on private data without noise. They are no private release: who may read the tracking
+    server must be allowed to know them.
+
+    Parameters
+    ----------
+    leak
+        What was measured.
+    promise
+        What it is held against.
+    name
+        What stands before each key.
+
+    Examples
+    --------
+    >>> import logging, tempfile
+    >>> import mlflow
+    >>> from tacit.leak import leak_from_guesses
+    >>> from tacit.privacy import Unit
+    >>> logging.getLogger("mlflow").setLevel(logging.ERROR)
+    >>> folder = tempfile.mkdtemp()
+    >>> mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
+    >>> experiment = mlflow.create_experiment("releases", artifact_location=folder)
+    >>> with mlflow.start_run(experiment_id=experiment) as run:
+    ...     log_leak(leak_from_guesses([1] * 90 + [0] * 10, [1] * 100, baseline=0.5),
+    ...              promise=Guarantee(unit=Unit.LABEL, epsilon=1.0))
+    >>> logged = mlflow.get_run(run.info.run_id).data
+    >>> round(logged.metrics["leak/advantage_low"], 3), logged.params["leak/epsilon"]
+    (0.324, '1.0')
+    """
+    mlflow = load_active_run()
+    mlflow.log_params(promise_parameters(promise, name=name))
+    mlflow.log_metrics(leak_metrics(leak, name=name))
+    document = {"leak": leak.to_json(), "promise": None if promise is None else promise.to_json()}
+    mlflow.log_dict(document, f"{name}.json")
+
+
+def leak_metrics(leak: Leak, *, name: str) -> dict[str, float]:
+    """Return a leak's numbers, each with the ends of its interval.
+
+    Examples
+    --------
+    >>> from tacit.leak import leak_from_guesses
+    >>> leak_metrics(leak_from_guesses([1, 0], [1, 1], baseline=0.5), name="labels")["labels/rate"]
+    0.5
+    """
+    metrics = {
+        "rate": leak.rate,
+        "rate_low": leak.interval.low,
+        "rate_high": leak.interval.high,
+        "baseline": leak.baseline,
+        "advantage": leak.advantage,
+        "advantage_low": leak.advantage_interval.low,
+        "advantage_high": leak.advantage_interval.high,
+        "trials": float(leak.trials),
+    }
+    if leak.bound is not None:  # no bound is not a bound of 0
+        metrics["epsilon_lower_bound"] = leak.bound.value
+    return {f"{name}/{key}": value for key, value in metrics.items()}
+
+
+def promise_parameters(promise: Promise | None, *, name: str) -> dict[str, Any]:
+    """Return what was promised: unit, epsilon, delta, rows, mechanism; or why nothing was.
+
+    Examples
+    --------
+    >>> from tacit.privacy import Unit
+    >>> promise_parameters(Guarantee(unit=Unit.LABEL, epsilon=1.0), name="labels")["labels/unit"]
+    'label'
+    """
+    if promise is None:
+        return {}
+    parameters: dict[str, Any] = {"promise": str(promise)}
+    if isinstance(promise, Guarantee):
+        parameters |= {
+            "unit": str(promise.unit),
+            "epsilon": promise.epsilon,
+            "delta": promise.delta,
+            "rows": promise.rows,
+            "mechanism": "unstated" if promise.loss is None else promise.loss.kind,
+        }
+    return {f"{name}/{key}": value for key, value in parameters.items()}
+
+
+def load_active_run() -> Any:  # noqa: ANN401
+    """Return the package mlflow, or say that it is missing or that no run is active.
+
+    MLflow itself would begin a run wherever its defaults point: measured leaks go where they were sent.
+
+    Examples
+    --------
+    >>> load_active_run()
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: an MLflow run must be active; call this inside: with mlflow.start_run():
+    """
+    try:
+        mlflow = importlib.import_module("mlflow")
+    except ImportError:
+        raise MissingExtra("the package mlflow is missing; install it with: pip install mlflow-skinny") from None
+    if mlflow.active_run() is None:
+        raise InvalidInput("an MLflow run must be active; call this inside: with mlflow.start_run():")
+    return mlflow

@@ -1,0 +1,73 @@
+"""A short summary of one audit result in Markdown, for where a whole page has no room: draws, never computes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from tacit.audit import AuditResult
+
+__all__ = ["render_summary"]
+
+_COLUMNS = ("surface", "what leaves", "promise", "leak", "without", "use")
+_MARKUP = re.compile(r"[\\`*_\[\]|~$<>&]")
+
+
+def render_summary(result: AuditResult, *, faults: Sequence[str] = ()) -> str:
+    """Return a table of the planned releases, and what is over a limit, in GitHub's Markdown.
+
+    Names from the user's data are text: no markup in them has an effect.
+
+    Parameters
+    ----------
+    result
+        What was found.
+    faults
+        Why the run fails, as :func:`tacit.audit.faults` says it.
+
+    Examples
+    --------
+    >>> empty = AuditResult(findings=(), version="0.1.0", date="2026-01-01", seed=0)
+    >>> print(render_summary(empty, faults=["labels: leak 20%, the limit is 5%"]))
+    ### What your data gives away
+    <BLANKLINE>
+    - **Over:** labels: leak 20%, the limit is 5%.
+    <BLANKLINE>
+    | surface | what leaves | promise | leak | without | use |
+    | --- | --- | --- | --- | --- | --- |
+    <BLANKLINE>
+    """
+    lines = ["### What your data gives away", ""]
+    notes = [f"- **Over:** {_text(fault)}." for fault in faults]
+    notes += [f"- **Skipped:** {_text(skipped.surface)}: {_text(skipped.reason)}." for skipped in result.skipped]
+    lines += [*notes, ""] if notes else []
+    lines += [_row(_COLUMNS), _row(["---"] * len(_COLUMNS)), *_rows(result), ""]
+    lines += [
+        f"- All {total.releases} releases of {_text(f'{total.data}: {total.promise}')}." for total in result.totals
+    ]
+    if result.worst is not None:
+        lines += [f"- Leaks most: {_text(result.worst.advice)}", ""]
+    return "\n".join(lines)
+
+
+def _rows(result: AuditResult) -> Iterator[str]:
+    for finding in result.findings:
+        leak, utility = finding.leak, finding.utility
+        yield _row(
+            [
+                finding.surface,
+                _text(finding.setting),
+                "none" if finding.epsilon is None else _text(str(finding.promise)),
+                f"{leak.rate:.1%} ({leak.interval.low:.1%} to {leak.interval.high:.1%})",
+                f"{leak.baseline:.1%}",
+                f"{utility.protected:.1%} of {utility.unprotected:.1%}",
+            ]
+        )
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _text(words: str) -> str:
+    return _MARKUP.sub(lambda mark: f"&#{ord(mark.group())};", " ".join(words.split()))
