@@ -5,6 +5,7 @@ from tacit.audit.plan import SURFACES, Limits, Plan, Step, bundled_plan
 from tacit.audit.planned import PlannedRelease
 from tacit.audit.result import AuditResult, Finding, Skipped, Total, Utility
 from tacit.audit.run import faults, run_audit
+from tacit.audit.tracking import log_audit
 
 __all__ = [
     "SURFACES",
@@ -19,6 +20,7 @@ __all__ = [
     "Utility",
     "bundled_plan",
     "faults",
+    "log_audit",
     "read_plan",
     "run_audit",
 ]
