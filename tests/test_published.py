@@ -117,8 +117,8 @@ def test_goals_are_reached_by_means_and_not_by_a_seed(with_points):
         (line,) = (line for line in with_points(points)["past the tables"].body if line.startswith("| CIFAR-10 | 1 |"))
         return line
 
-    assert "| 90.00 | yes | 1 | 3 |" in reached(0.9)
-    assert "| 86.50 ± 4.95 | no | 2 | 3 |" in reached(0.9, 0.83)
+    assert "| 90.00 | yes | 1 | 3 (GPU) |" in reached(0.9)
+    assert "| 86.50 ± 4.95 | no | 2 | 3 (GPU) |" in reached(0.9, 0.83)
     assert "| not measured |" in reached()
 
 

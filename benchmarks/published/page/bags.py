@@ -95,8 +95,8 @@ def figure_3a(points: Points) -> Item:
         "",
         *grid(head, words),
         "",
-        "The gradients are the same, and with full batches so are the networks (a test); mini-batches, as here, are "
-        "not.",
+        "The gradients are the same, and with full batches so are the networks (a test); trained by mini-batches, as "
+        "here, they differ.",
         seeds=f"{seeds(points, panel='a', method=TOTALS)}; crosses have nothing random",
     )
 

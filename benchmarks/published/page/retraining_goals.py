@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from benchmarks.published.page.items import MEASURED, MISSING, PART, Item, count, grid, read, spread, spread_of, verdict
 from benchmarks.published.page.retraining_images import FILE, NAMES
 from benchmarks.published.page.retraining_printed import AG_NEWS, CLEAN, ELSEWHERE, GOALS, IMAGES, LP_2ST
+from benchmarks.published.page.retraining_texts import FILE as TEXTS
 
 __all__ = ["clean_item", "goals_item"]
 
@@ -22,7 +24,7 @@ HEAD = (
     "ours",
     "goal reached",
     "seeds",
-    "GPU seconds a point",
+    "seconds a point",
 )
 KINDS = {"recipe": "learned from the set's images", "given": "given, from ImageNet"}
 Point = Mapping[str, Any]
@@ -69,9 +71,12 @@ def goals_item() -> Item:
             *(f"- {accuracy:g} at epsilon {epsilon:g}: {under}." for epsilon, accuracy, under in ELSEWHERE),
         ),
         seeds=count(int(row[8]) for row in measured),
-        cost=f"GPU seconds: {points:.0f} for the points, {learning:.0f} for the representations." if measured else "",
-        commands=("python -m benchmarks.published.labels_images --data DIR --out DIR --tables none --recipe",),
-        files=(FILE,),
+        cost=f"GPU seconds: {points:.0f} for the points, {learning:.0f} for the representations." if points else "",
+        commands=(
+            "python -m benchmarks.published.labels_images --data DIR --out DIR --set SET --tables none --recipe",
+            "TACIT_DATA=folder python -m benchmarks.published.labels_text --kinds recipe",
+        ),
+        files=tuple(name for name in (FILE, TEXTS) if read(name)),
         discussed="[how accurate models are](labels_accuracy.md#neighbours)",
     )
 
@@ -80,23 +85,27 @@ def _goal_rows() -> Iterator[tuple[str, ...]]:
     for name, goals in GOALS.items():
         for epsilon, goal in goals.items():
             known = LP_2ST.get(name, {}).get(epsilon)
-            start = (
-                NAMES[name],
-                f"{epsilon:g}",
-                f"{goal:g}",
-                f"{known:.2f}" if known else "",
-                _consensus(name, epsilon),
-            )
-            found = [
-                (words, points) for kind, words in KINDS.items() if (points := _points(f"{name}|{kind}|{epsilon:g}|"))
-            ]
-            for words, points in found:
+            shown = f"{known:.2f}" if known else ""
+            start = (NAMES[name], f"{epsilon:g}", f"{goal:g}", shown, _consensus(name, epsilon))
+            found = list(_recipe(name, epsilon))
+            for words, device, points in found:
                 values = [100 * point["accuracy"] for point in points]
                 reached = "yes" if float(np.mean(values)) >= goal else "no"
-                seconds = float(np.mean([point["seconds"] for point in points]))
-                yield (*start, words, spread_of(values), reached, str(len(values)), f"{seconds:.0f}")
+                seconds = f"{np.mean([point['seconds'] for point in points]):.0f} ({device})"
+                yield (*start, words, spread_of(values), reached, str(len(values)), seconds)
             if not found:
                 yield (*start, "", "not measured", "", "", "")
+
+
+def _recipe(name: str, epsilon: float) -> Iterator[tuple[str, str, list[Point]]]:
+    """Yield a representation, a device, and the points measured with them."""
+    if name == "ag_news":
+        points = read(TEXTS).get("points", {})
+        found = [points[key] for key in sorted(points) if re.fullmatch(rf"(both\|)?recipe\|{epsilon:g}\|\d+", key)]
+        kinds = [("given: MiniLM, TF-IDF", "CPU", found)]
+    else:
+        kinds = [(words, "GPU", _points(f"{name}|{kind}|{epsilon:g}|")) for kind, words in KINDS.items()]
+    return (kind for kind in kinds if kind[2])
 
 
 def _points(start: str, *within: str) -> list[Point]:

@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.published.page.items import MEASURED, MISSING, PART, Item, count, grid, read, spread, spread_of, verdict
 from benchmarks.published.page.retraining_printed import IMAGES, Printed
 
-__all__ = ["FILE", "NAMES", "Runs", "claims", "holds", "image_items", "ladder", "missing_from"]
+__all__ = ["FILE", "NAMES", "collect", "image_items", "make_item"]
 
 FILE = "labels_images.json"
 COMMAND = "python -m benchmarks.published.labels_images --data DIR --out DIR --set {set} --tables {number}"
@@ -34,6 +34,8 @@ PROTOCOLS = {
     "corrected": "both stages corrected",
     "corrected_one_stage": "one stage, corrected",
     "human": "as published",
+    "minilm": "MiniLM and a linear model",
+    "tfidf": "TF-IDF and a linear model",
 }
 SHOWS = {
     "1": "Test accuracy on CIFAR-10 from labels randomized in two stages, and after retraining. ResNet-18.",
@@ -58,45 +60,66 @@ Runs = Mapping[float, Sequence[Mapping[str, Any]]]
 
 def image_items() -> Iterator[Item]:
     """Yield the tables in the order of the paper."""
-    for number in SHOWS:
-        yield _item(number, [table for table in IMAGES if table.number == number])
+    for number, shows in SHOWS.items():
+        tables = [table for table in IMAGES if table.number == number]
+        yield make_item(
+            [(table, _runs_of(table)) for table in tables],
+            shows=shows,
+            note=NOTES.get(number, ""),
+            device="GPU",
+            commands=[COMMAND.format(set=table.set, number=number) for table in tables],
+            file=FILE,
+        )
 
 
-def _item(number: str, tables: Sequence[Printed]) -> Item:
-    found = [_runs_of(table) for table in tables]
+def make_item(
+    tables: Sequence[tuple[Printed, Mapping[str, Runs]]],
+    *,
+    shows: str,
+    note: str,
+    device: str,
+    commands: Sequence[str],
+    file: str,
+) -> Item:
+    """Return a table of the paper, whose halves may be printed apart, with our points."""
     body: list[str] = []
-    for table, runs in zip(tables, found, strict=True):
+    for table, runs in tables:
         body += [f"{NAMES[table.set]}:", ""] if len(tables) > 1 else []
         body += [*ladder(table, runs), ""]
         body += [*said, ""] if (said := claims(table, runs)) else []
-    body += [NOTES[number]] if number in NOTES else []
-    every = [points for runs in found for one in runs.values() for points in one.values()]
+    every = [points for _, runs in tables for one in runs.values() for points in one.values()]
     seconds = sum(point["seconds"] for points in every for point in points)
-    gaps = [gap for table, runs in zip(tables, found, strict=True) for gap in missing_from(table, runs)]
+    gaps = [gap for table, runs in tables for gap in missing_from(table, runs)]
+    needs = ": it needs a GPU." if device == "GPU" else "."
     return Item(
-        name=f"Table {number}",
-        shows=SHOWS[number],
+        name=f"Table {tables[0][0].number}",
+        shows=shows,
         status=MEASURED if not gaps else PART if every else MISSING,
-        seen=verdict(held for table, runs in zip(tables, found, strict=True) for held in holds(table, runs)),
-        because=f"{' and '.join(gaps)} has not been run: it needs a GPU." if gaps else "",
-        body=tuple(body if body[-1] else body[:-1]),
+        seen=verdict(held for table, runs in tables for held in holds(table, runs)),
+        because=f"{' and '.join(gaps)} has not been run{needs}" if gaps else "",
+        body=(*body, note) if note else tuple(body[:-1]),
         seeds=count(len(points) for points in every),
-        cost=f"GPU seconds: {seconds:.0f} for {sum(map(len, every))} points." if every else "",
-        commands=tuple(COMMAND.format(set=table.set, number=number) for table in tables),
-        files=(FILE,) if every else (),
+        cost=f"{device} seconds: {seconds:.0f} for {sum(map(len, every))} points." if every else "",
+        commands=tuple(commands),
+        files=(file,) if every else (),
         discussed="[how accurate models are](labels_accuracy.md)" if every else "",
     )
 
 
 def _runs_of(table: Printed) -> dict[str, Runs]:
     """Return the points that belong beside a table, by protocol and epsilon, seeds in order."""
+    start = f"{table.set}|resnet{table.depth}|"
+    points = read(FILE).get("points", {})
+    return collect({key.removeprefix(start): points[key] for key in points if key.startswith(start)}, table)
+
+
+def collect(points: Mapping[str, Mapping[str, Any]], table: Printed) -> dict[str, Runs]:
+    """Return points named protocol|epsilon|seed by protocol and epsilon, where they belong beside the table."""
     found: dict[str, dict[float, list[Mapping[str, Any]]]] = {name: {} for name in table.protocols}
-    for key, point in sorted(read(FILE).get("points", {}).items()):
-        name, network, *rest = key.split("|")
-        if (name, network) == (table.set, f"resnet{table.depth}") and rest[0] in found:
-            epsilon = float(rest[1])
-            if epsilon in table.rows:
-                found[rest[0]].setdefault(epsilon, []).append(point)
+    for key in sorted(points):
+        protocol, epsilon, _ = key.split("|")
+        if protocol in found and float(epsilon) in table.rows:
+            found[protocol].setdefault(float(epsilon), []).append(points[key])
     return {name: one for name, one in found.items() if one}
 
 
@@ -117,7 +140,7 @@ def missing_from(table: Printed, runs: Mapping[str, Runs]) -> list[str]:
     return [f"{network}{name}{at}{how}"]
 
 
-def ladder(table: Printed, runs: Mapping[str, Runs], *, names: Mapping[str, str] = PROTOCOLS) -> list[str]:
+def ladder(table: Printed, runs: Mapping[str, Runs]) -> list[str]:
     """Return the table as printed, with our lines under each printed one."""
     rows = []
     for epsilon, printed in table.rows.items():
@@ -127,7 +150,7 @@ def ladder(table: Printed, runs: Mapping[str, Runs], *, names: Mapping[str, str]
         for protocol, one in runs.items():
             if points := one.get(epsilon, ()):
                 cells = [_ours(points, column, value) for column, value in zip(table.columns, printed, strict=True)]
-                rows.append([at, f"ours, {names.get(protocol, protocol)}", *cells, str(len(points))])
+                rows.append([at, f"ours, {PROTOCOLS[protocol]}", *cells, str(len(points))])
     return grid(("epsilon", "", *(COLUMNS[column] for column in table.columns), "seeds"), rows)
 
 
@@ -138,10 +161,10 @@ def _ours(points: Sequence[Mapping[str, Any]], column: str, printed: tuple[float
     return f"**{text}**" if values and compared and float(np.mean(values)) >= printed[0] else text
 
 
-def claims(table: Printed, runs: Mapping[str, Runs], *, names: Mapping[str, str] = PROTOCOLS) -> list[str]:
+def claims(table: Printed, runs: Mapping[str, Runs]) -> list[str]:
     """Return what the paper says of the table, and where it is seen in ours."""
     seen = {protocol: _held(one, _order(table)) for protocol, one in runs.items()}
-    shares = [f"{names.get(name, name)}, {sum(held)} of {len(held)}" for name, held in seen.items() if held]
+    shares = [f"{PROTOCOLS[name]}, {sum(held)} of {len(held)}" for name, held in seen.items() if held]
     order = " above ".join(COLUMNS[column] for column in _order(table))
     return [f"The paper: {order}. So it is at this many epsilons: {'; '.join(shares)}."] if shares else []
 
