@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.published.page.items import MEASURED, MISSING, PART, Item, count, grid, read, spread, spread_of, verdict
-from benchmarks.published.page.retraining_printed import IMAGES, Printed
+from benchmarks.published.page.retraining_printed import IMAGES, LP_2ST, Printed
 
 __all__ = ["FILE", "NAMES", "collect", "image_items", "make_item"]
 
@@ -147,6 +147,9 @@ def ladder(table: Printed, runs: Mapping[str, Runs]) -> list[str]:
         at = "none" if math.isinf(epsilon) else f"{epsilon:g}"
         shown = [spread(mean, deviation, digits=0 if deviation is None else 2) for mean, deviation in printed]
         rows.append([at, "**published**", *shown, "3"])
+        if table.number in ("1", "2"):
+            stronger = f"{LP_2ST[table.set][epsilon]:.2f}"
+            rows.append([at, "published, LP-2ST of Ghazi et al. (2021)", stronger, *[""] * len(shown)])
         for protocol, one in runs.items():
             if points := one.get(epsilon, ()):
                 cells = [_ours(points, column, value) for column, value in zip(table.columns, printed, strict=True)]
