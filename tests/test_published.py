@@ -122,6 +122,29 @@ def test_goals_are_reached_by_means_and_not_by_a_seed(with_points):
     assert "| not measured |" in reached()
 
 
+@pytest.mark.parametrize("last", [0, 1])
+def test_bags_of_the_figure(last):
+    """Figure 2 of the bags paper: rows as its text gives them; the last one's label is not in it."""
+    import pyarrow as pa
+
+    from tacit.bags.losses import LogLoss
+    from tacit.bags.protect import curate
+
+    rows = {"F1": ["apple"] * 3 + ["banana"], "F2": ["High", "Low", "Low", "High"], "F3": ["CA", "NY", "NY", "CA"]}
+    release = curate(pa.table({**rows, "y": [0, 1, 1, last]}), by=[("F1",), ("F2", "F3")], label="y", loss=LogLoss())
+    bags = [
+        (tuple(key.values()), count, total / count)
+        for partition in release.partitions
+        for key, count, total in zip(partition.keys.to_pylist(), partition.counts, partition.totals[:, 0], strict=True)
+    ]
+    assert bags == [
+        (("apple",), 3, pytest.approx(2 / 3)),  # (T(0) + 2 T(1)) / 3
+        (("banana",), 1, last),
+        (("High", "CA"), 2, last / 2),
+        (("Low", "NY"), 2, 1),
+    ]
+
+
 @pytest.mark.parametrize(("name", "points"), [("labels_figure1", 4), ("scores_table1", 8), ("bags_figure3", 12)])
 def test_a_figure_s_script_runs_and_resumes(package, tmp_path, monkeypatch, name, points):
     script = package(name)

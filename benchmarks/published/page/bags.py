@@ -61,7 +61,8 @@ def illustrations() -> tuple[Item, Item]:
             name="Figure 2",
             shows="Four rows, partitioned by one feature and by two others.",
             status=ILLUSTRATION,
-            discussed="[bags](bags.md); `tests/bags/test_curate.py` makes such partitions",
+            body=("`tests/test_published.py::test_bags_of_the_figure` makes the bags that the text describes.",),
+            discussed="[bags](bags.md)",
         ),
     )
 
