@@ -66,6 +66,16 @@ def test_printed_values_are_those_that_the_runs_compare_with(package):
             assert [mine[column] for column in table.columns] == list(values)
 
 
+def test_printed_values_on_texts_are_those_that_the_runs_compare_with(package):
+    printed, runs = package("page.retraining_printed"), package("labels_text.tables")
+    ours = {column: table for table in printed.AG_NEWS for column in table.columns}
+    for (_, column), values in runs.PUBLISHED.items():
+        place = ours[column].columns.index(column)
+        assert [row[place][0] for row in ours[column].rows.values()] == list(values), column
+    assert printed.CLEAN["ag_news"][0] == runs.WITHOUT_PRIVACY
+    assert {**package("labels_images.tables").GOALS, "ag_news": runs.GOALS} == printed.GOALS
+
+
 def numbers(**changes):
     found = dict.fromkeys(("predicted", "given", "consensus_right", "consensus_rows", "confidence"), 0.5)
     return found | {"baseline": 0.1, "full": 0.2, "consensus": 0.6, "seconds": 7.0} | changes
