@@ -1,9 +1,7 @@
 """From a table to a model: what is charged, what is judged by what, and which columns become numbers."""
 
 import pickle
-import runpy
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -199,14 +197,6 @@ def test_missing_features_unknown_words_and_constants():
 def test_columns_that_cannot_be_features(column, message):
     with pytest.raises(InvalidInput, match=message):
         FeatureEncoder.of(pa.table({"x": column}), columns=["x"])
-
-
-def test_the_example_runs(capsys):
-    script = Path(__file__).parents[2] / "examples" / "labels_protect_learn.py"
-    runpy.run_path(str(script))["main"](2.0)
-    printed = capsys.readouterr().out
-    assert "epsilon 2 for one label; entry titanic/1: spent epsilon 2, left 1" in printed
-    assert "attack with the features" in printed
 
 
 def test_a_network_keeps_its_own_default_from_a_table():

@@ -1,0 +1,126 @@
+"""Every script of examples/ runs, prints what it is about, and leaves nothing behind; the notebook is its script."""
+
+import os
+import re
+import runpy
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+NOTEBOOK = EXAMPLES / "ad_clicks.ipynb"
+NEEDS_A_SERVER = "scores_client.py"  # tests/cli/test_serve.py runs it
+
+PRINTED = {
+    "labels": [r"^epsilon 1 for one label +[678]\d\.\d%", r"^epsilon 3 for one label .* 9\d\.\d% "],
+    "bags": [r"^exact +[1-9]\d* ", r"^epsilon 0\.1 +0 "],
+    "features": [r"^NoisedRows, epsilon 1 +[1-4]?\d\.\d% ", r"^ClassTotals, epsilon 4 +[4-8]\d\.\d% no rows$"],
+    "scores": [r"^rounded .* 100\.0% .* no guarantee$", r"^laplace .* [78]\d\.\d% .* epsilon 0\.1 for one label$"],
+    "models": [r"^trained to its margin: membership AUC 1\.000", r"^  model by dp_sgd: epsilon 3, delta 1e-5 for one"],
+    "ad_clicks": [
+        r"^made-up clicks: 10,000 ads shown",
+        r"^refused: clicks has spent epsilon 2\.5 of 3 .* so nothing was charged$",
+        r"^one click, by all releases together: epsilon 2\.500$",
+    ],
+}
+WITHOUT_TORCH = """
+import runpy, sys
+
+class NoTorch:
+    def find_spec(name, path=None, target=None):
+        if name == "torch":
+            raise ImportError(name)
+
+sys.meta_path.insert(0, NoTorch)
+runpy.run_path(sys.argv[1], run_name="__main__")
+"""
+
+
+def run(*arguments, folder):
+    """Return what a new Python prints, working in an empty folder, without the larger data sets."""
+    environment = {name: value for name, value in os.environ.items() if name != "TACIT_DATA"} | {"OMP_NUM_THREADS": "1"}
+    result = subprocess.run(
+        [sys.executable, *map(str, arguments)], cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == "", "an example must not warn"
+    return result.stdout
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_it_prints_what_it_is_about(name, tmp_path):
+    if name == "models":
+        pytest.importorskip("torch", reason="the extra torch is not installed")
+    printed = run(EXAMPLES / f"{name}.py", folder=tmp_path)
+    for line in PRINTED[name]:
+        assert re.search(line, printed, flags=re.MULTILINE), printed
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_story_says_what_is_skipped_without_torch(tmp_path):
+    printed = run("-c", WITHOUT_TORCH, EXAMPLES / "ad_clicks.py", folder=tmp_path)
+    assert "the model is skipped: the package torch is missing; install it with: pip install 'tacit[torch]'" in printed
+    assert "refused: clicks has spent epsilon 1.5 of 3" in printed
+    assert "one click, by all releases together: epsilon 1.598" in printed, "the leaderboard costs more"
+
+
+class TestFigure1:
+    SCRIPT = EXAMPLES / "labels_figure1.py"
+
+    def draw(self, file, monkeypatch):
+        monkeypatch.setattr(sys, "argv", [str(self.SCRIPT), "--quick", "--out", str(file)])
+        runpy.run_path(str(self.SCRIPT), run_name="__main__")
+
+    def test_it_draws_and_prints_four_pairs(self, monkeypatch, tmp_path, capsys):
+        picture = tmp_path / "figure1.svg"
+        self.draw(picture, monkeypatch)
+        pairs = re.findall(r"(\d\d\.\d)% -> (\d\d\.\d)% \(sd", capsys.readouterr().out)
+        assert [float(after) > float(before) for before, after in pairs] == [True, True, True, False]
+        drawn = picture.read_text(encoding="utf-8")
+        assert drawn.startswith("<?xml")
+        with pytest.raises(SystemExit, match="2"):
+            self.draw(picture, monkeypatch)
+        assert "exists already" in capsys.readouterr().err
+        assert picture.read_text(encoding="utf-8") == drawn
+
+    def test_it_refuses_other_formats(self, monkeypatch, tmp_path, capsys):
+        with pytest.raises(SystemExit, match="2"):
+            self.draw(tmp_path / "figure1.bmp", monkeypatch)
+        assert "must end in .svg or .png" in capsys.readouterr().err
+        assert not list(tmp_path.iterdir())
+
+
+def test_the_notebook_is_what_the_script_gives():
+    notebooks = runpy.run_path(str(EXAMPLES.parent / "scripts" / "notebooks.py"))
+    assert NOTEBOOK.read_text(encoding="utf-8") == notebooks["render"](NOTEBOOK.with_suffix(".py")), (
+        "run `python scripts/notebooks.py`"
+    )
+
+
+@pytest.mark.xfail(
+    condition=find_spec("ipywidgets") is None,
+    reason="in a notebook without ipywidgets DuckDB takes `PRAGMA disable_progress_bar`, not `SET enable_progress_bar`",
+    strict=True,
+)
+def test_the_notebook_runs(monkeypatch, tmp_path):
+    beside = EXAMPLES.parents[1] / "shared" / "data"
+    if "TACIT_DATA" not in os.environ and beside.is_dir():
+        monkeypatch.setenv("TACIT_DATA", str(beside))  # real clicks, where there are any
+    monkeypatch.setenv("OMP_NUM_THREADS", "1")
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    NotebookClient(notebook, timeout=300, resources={"metadata": {"path": str(tmp_path)}}).execute()
+    printed = "".join(output["text"] for output in notebook.cells[-1].outputs)
+    assert "one click, by all releases together: epsilon" in printed
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_example_is_run_and_listed():
+    scripts = {path.name for path in EXAMPLES.glob("*.py")}
+    assert scripts == {f"{name}.py" for name in PRINTED} | {TestFigure1.SCRIPT.name, NEEDS_A_SERVER}
+    listed = re.findall(r"^\| `([\w.]+)`", (EXAMPLES / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert sorted(listed) == sorted(scripts | {NOTEBOOK.name}), "one line each in examples/README.md"
