@@ -37,8 +37,8 @@ rng = system_rng()  # real noise: every run prints other numbers
 
 # %% [markdown]
 # ## The clicks
-# The head of Criteo's challenge, where the folder that `TACIT_DATA` names has it (its terms do not let us ship it);
-# elsewhere rows that are made up. All features are words, and public.
+# The head of Criteo's challenge, where the folder that `TACIT_DATA` names has it (it is for research, and not shipped
+# with tacit); elsewhere rows that are made up. All features are words, and public.
 
 # %%
 EFFECTS = {
@@ -74,8 +74,8 @@ budget = Guarantee(unit=Unit.LABEL, epsilon=3.0, delta=1e-5)
 ledger.register(clicks, name="clicks", budget=budget)
 ledger.register(held_out, name="held-out clicks", budget=budget)
 
-plain = LogisticRegression().fit(X_old, clicks)  # for comparison: never leaves
-prior = cross_val_predict(plain, X_old, clicks, method="predict_proba")  # what a rival guesses without any release
+plain = LogisticRegression().fit(X_old, clicks)  # for comparison, and for what a rival knows without any release
+prior = cross_val_predict(plain, X_old, clicks, method="predict_proba")
 found, predicted = [], {}  # what was measured with the true clicks stays inside, too
 
 # %% [markdown]
@@ -85,9 +85,8 @@ found, predicted = [], {}  # what was measured with the true clicks stays inside
 # each click.
 
 # %%
-randomize = RandomizedResponse(epsilon=1.0)
-learner = LabelPrivateClassifier(mechanism=randomize, classes=[0, 1], rounds=0, ledger=ledger).fit(X_old, clicks)
-release = learner.release_
+learner = LabelPrivateClassifier(mechanism=RandomizedResponse(epsilon=1.0), classes=[0, 1], rounds=0, ledger=ledger)
+release = learner.fit(X_old, clicks).release_
 leak = guess_labels_with_features(release, X_old, model=LogisticRegression(), rng=rng).leak(clicks)
 predicted["randomized clicks"] = learner.predict_proba(X_new)[:, 1]
 found.append(("randomized clicks", release.guarantee, leak))
@@ -110,7 +109,7 @@ found.append(("totals", totals.guarantee, leak))
 
 # %%
 try:
-    torch = load_extra("torch")
+    torch, _ = load_extra("torch"), load_extra("opacus")  # what is missing is found before the charge
     promise = Guarantee(unit=Unit.RECORD, epsilon=1.0, delta=1e-6)
     ledger.charge("clicks", promise.for_unit(Unit.LABEL), purpose="model by dp_sgd")
     how = {"clip": 1.0, "epochs": 10, "batch_size": 350, "learning_rate": 0.2, "rng": rng}
