@@ -20,8 +20,8 @@ def log_audit(result: AuditResult) -> None:
 
     The releases of a surface are called ``labels_1``, ``labels_2`` and so on, in the plan's order. Each has the keys
     of :func:`tacit.leak.log_leak`, its ``utility`` with both ends, ``utility_unprotected``, and the parameters ``data``
-    and ``setting``. The total of the n-th table is ``total_n``. ``audit.json`` is what ``tacit audit --json`` prints,
-    less the faults, and can be given to ``tacit audit --against``.
+    and ``setting``. The total of the n-th table is ``total_n``. ``audit.json`` holds the whole result, for
+    ``tacit audit --against``.
 
     Names of the data file and its columns, and rates measured without noise, are among what is logged: who may read
     the tracking server must be allowed to know them.

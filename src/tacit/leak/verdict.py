@@ -31,7 +31,7 @@ def assert_leak_below(
     most 1 - level; a release that is safe may fail. A measurement too small to decide fails.
 
     ``epsilon``, ``guarantee``: fails when the *lower* bound on epsilon is above the promise. The attack must show
-    that the promise is broken, for no attack can show that it holds. If the promise holds, this fails with
+    that the promise is broken, for no attack can show that it holds. A promise that holds is called broken with
     probability at most 1 - level; a broken promise may pass. A measurement so small that it could not have refuted
     the promise with every guess right fails, where the leak's own trials are those of its bound.
 
