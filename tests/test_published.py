@@ -121,6 +121,16 @@ def test_a_reason_stands_until_the_points_do(with_points):
     assert "GPU seconds: 14 for 2 points." in whole["Table 5"].origin
 
 
+def test_no_point_is_left_out(package):
+    tables, names = package("page.retraining_printed").IMAGES, package("page.retraining_images").PROTOCOLS
+    for key in package("page.items").read("labels_images.json")["points"]:
+        name, network, *rest = key.split("|")
+        if network.startswith("resnet"):
+            assert rest[0] in names, key
+            wanted = [(table.set, f"resnet{table.depth}") for table in tables if rest[0] in table.protocols]
+            assert (name, network) in wanted, key
+
+
 def test_goals_are_reached_by_means_and_not_by_a_seed(with_points):
     def reached(*values):
         points = {f"cifar10|recipe|1|{seed}": {"accuracy": value, "seconds": 3.0} for seed, value in enumerate(values)}

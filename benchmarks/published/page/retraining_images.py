@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ COLUMNS = {
 }
 PROTOCOLS = {
     "published": "as published",
+    "flat": "as published, prior flattened",
     "no_validation": "no clean label looked at",
     "one_stage": "one stage of randomized response",
     "forward_first": "first stage corrected",
@@ -165,30 +165,31 @@ def _ours(points: Sequence[Mapping[str, Any]], column: str, printed: tuple[float
 
 
 def claims(table: Printed, runs: Mapping[str, Runs]) -> list[str]:
-    """Return what the paper says of the table, and where it is seen in ours."""
-    seen = {protocol: _held(one, _order(table)) for protocol, one in runs.items()}
-    shares = [f"{PROTOCOLS[name]}, {sum(held)} of {len(held)}" for name, held in seen.items() if held]
-    order = " above ".join(COLUMNS[column] for column in _order(table))
-    return [f"The paper: {order}. So it is at this many epsilons: {'; '.join(shares)}."] if shares else []
+    """Return what the paper says of the table, and at how many epsilons it is seen in ours."""
+    lines = []
+    for pair in _pairs(table):
+        seen = {protocol: _held(one, pair) for protocol, one in runs.items()}
+        shares = [f"{PROTOCOLS[name]}, {sum(held)} of {len(held)}" for name, held in seen.items() if held]
+        if shares:
+            lines.append(f"- {COLUMNS[pair[0]]} above {COLUMNS[pair[1]]}: {'; '.join(shares)}.")
+    return ["What the paper says, and at how many epsilons ours shows it:", "", *lines] if lines else []
 
 
 def holds(table: Printed, runs: Mapping[str, Runs]) -> list[bool]:
     """Return for each protocol and epsilon whether ours shows what the paper says of the table."""
-    return [held for one in runs.values() for held in _held(one, _order(table))]
+    return [held for one in runs.values() for pair in _pairs(table) for held in _held(one, pair)]
 
 
-def _order(table: Printed) -> tuple[str, ...]:
+def _pairs(table: Printed) -> tuple[tuple[str, str], ...]:
+    """Return the columns of which the paper says that the first is above the second."""
     if table.columns[0] == "predicted":
-        return ("consensus_right", "predicted")
-    return ("consensus", "confidence") if "confidence" in table.columns else ("consensus", "full", "baseline")
+        return (("consensus_right", "predicted"), ("consensus_right", "given"))
+    if "confidence" in table.columns:
+        return (("consensus", "confidence"),)
+    return (("consensus", "full"), ("full", "baseline"))
 
 
-def _held(runs: Runs, order: Sequence[str]) -> list[bool]:
-    """Return for each epsilon whether the means fall in this order."""
-    held = []
-    for points in runs.values():
-        found = [[point[column] for point in points if column in point] for column in order]
-        if all(found):
-            means = [float(np.mean(values)) for values in found]
-            held.append(all(a > b for a, b in pairwise(means)))
-    return held
+def _held(runs: Runs, pair: tuple[str, str]) -> list[bool]:
+    """Return for each epsilon whether the mean of the first column is above that of the second."""
+    found = [[[point[column] for point in points if column in point] for column in pair] for points in runs.values()]
+    return [float(np.mean(above)) > float(np.mean(below)) for above, below in found if above and below]

@@ -28,7 +28,7 @@ class Printed:
     depth: int = 0
     columns: tuple[str, ...] = ACCURACIES
     rows: Mapping[float, tuple[Value, ...]]
-    protocols: tuple[str, ...] = ("published", "no_validation", "one_stage", "corrected", "corrected_one_stage")
+    protocols: tuple[str, ...] = ("published", "flat", "no_validation", "one_stage", "corrected", "corrected_one_stage")
 
 
 FIGURE_1 = {"a": (89.0, 97.67), "b": (68.0, 68.0)}  # before and after; the caption, and Appendix A for (b)
