@@ -22,7 +22,7 @@ from benchmarks.published.labels_images.training import BEGUN, Settings, Trainer
 RESULTS = Path(__file__).parents[2] / "results" / NAME
 RECIPES = {
     "recipe": recipe.Recipe(),
-    "given": recipe.Recipe(images=300_000, rate=0.05, first_side=224),
+    "given": recipe.Recipe(images=200_000, rate=0.05, first_side=224),
 }
 AROUND = 40.0  # seconds that compiling, judging and saving a representation take
 
@@ -34,7 +34,7 @@ def main(arguments: list[str] | None = None) -> int:
             print(path, f"{path.stat().st_size / 2**20:.1f} MiB")
         return 0
     if options.merge is not None:
-        print(markdown(merge(options.merge, RESULTS)["points"]))
+        print(markdown(merge(options.merge, RESULTS, at_once=options.at_once)["points"]))
         return 0
     torch.backends.cudnn.benchmark = True
     torch.set_float32_matmul_precision("high")
@@ -53,6 +53,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--pack", type=Path, help="write the set into parts here, and do nothing else")
     parser.add_argument("--merge", type=Path, help="add a run's points to the results, print the tables, nothing else")
+    parser.add_argument("--at-once", type=int, default=1, help="with --merge: how many runs shared the GPU")
     parser.add_argument("--probe", action="store_true", help="say what is installed, time plain and compiled training")
     parser.add_argument("--data", type=Path, help="where the parts are")
     parser.add_argument("--set", default="cifar10", choices=("cifar10", "cifar100"))
@@ -100,13 +101,13 @@ class Run:
         self.trainers: dict[tuple[str, int], Trainer] = {}
 
     def _settings(self, kind: str, depth: int) -> Settings:
-        """Return how networks of this kind are trained: small batches for the tables, as published."""
+        """Return how networks of this kind are trained."""
         compiled, images = self._compiled(), self.options.images or Settings().images
         known = {
             "recipe": Settings(images=images, compiled=compiled),
             "given": Settings(batch=256, encoder=self.options.given or "", side=self.options.side, compiled=compiled),
         }
-        settings = known.get(kind, Settings(images=images, batch=128, rate=0.25, depth=depth, compiled=compiled))
+        settings = known.get(kind, Settings(images=images, batch=512, rate=0.4, depth=depth, compiled=compiled))
         if self.options.quick:
             settings = replace(settings, images=96, batch=32, width=4, encoder="")
         return replace(settings, batch=self.batches.get(kind, settings.batch))

@@ -122,15 +122,23 @@ def machine() -> dict[str, Any]:
     }
 
 
-def merge(folder: Path, results: Path) -> dict[str, Any]:
-    """Add the points of a run's file to those kept; return all."""
+def merge(folder: Path, results: Path, *, at_once: int = 1) -> dict[str, Any]:
+    """Add the points of the runs' files to those kept; return all.
+
+    Runs that shared the GPU each took part of it: a new point's seconds are divided by how many there were.
+    """
     document: dict[str, Any] = {"quick": False, "points": {}}
     for path in (results, *sorted(folder.glob("labels_images*.json"))):
         if path.exists():
             found = json.loads(path.read_text(encoding="utf-8"))
             if found["quick"]:
                 raise SystemExit(f"{path} is of a quick run: its numbers do not belong in the results")
-            points = document["points"] | found["points"]
+            new = {} if path == results else {key: _shared(point, at_once) for key, point in found["points"].items()}
+            points = found["points"] | new | document["points"]
             document = found | {"points": points}
     write(results, document)
     return document
+
+
+def _shared(point: dict[str, Any], at_once: int) -> dict[str, Any]:
+    return point if at_once == 1 else point | {"seconds": round(point["seconds"] / at_once, 1), "at_once": at_once}

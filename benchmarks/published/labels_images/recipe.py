@@ -80,6 +80,7 @@ class Denoising:
 
     def __init__(self, trainer: Trainer, likelihood: Array, recipe: Recipe) -> None:
         self.trainer, self.recipe, self.likelihood = trainer, recipe, likelihood
+        self.rows = torch.arange(len(trainer.padded), device=trainer.device)
         self.log_likelihood = torch.from_numpy(np.log(likelihood)).float().to(trainer.device)
         self.prior = torch.zeros_like(self.log_likelihood)
         self.mean = self.prior.mean(dim=0)
@@ -87,21 +88,25 @@ class Denoising:
         self.trusted = 0.0
 
     def first_vote(self) -> dict[str, float]:
-        """Vote in the representation as it comes."""
-        network, side = self.trainer.network, getattr(self.trainer.network, "side", 0)
-        if isinstance(network, Given) and self.recipe.first_side:
-            network.side = self.recipe.first_side
-        told = self.vote(network, rounds=self.recipe.rounds)
-        if isinstance(network, Given):
-            network.side = side
+        """Vote in the representation as it comes; neighbours are the same for every epsilon and seed."""
+        t = self.trainer
+        if t.first_neighbours is None:
+            network, side = t.network, t.settings.side
+            if isinstance(network, Given):
+                network.side = self.recipe.first_side or side
+            t.first_neighbours = self.neighbours(network)
+            if isinstance(network, Given):
+                network.side = side
+        told = self.count_votes(t.first_neighbours, rounds=self.recipe.rounds)
         say(f"  votes {told}")
         return told
 
     def fit_head(self, *, steps: int = 300) -> float:
         """Fit the head alone to the posteriors after the votes; return the test accuracy."""
         t = self.trainer
-        rows = torch.arange(len(t.padded), device=t.device)
-        x = t.read(t.network, t.padded, rows, represent=True)
+        if t.first_features is None:
+            t.first_features = t.read(t.network, t.padded, self.rows, represent=True)
+        x = t.first_features
         targets = (self.prior + self.log_likelihood).softmax(dim=1)
         optimizer = torch.optim.AdamW(t.network.head.parameters(), lr=0.01, weight_decay=0.01)
         for _ in range(steps):
@@ -115,16 +120,20 @@ class Denoising:
 
     def vote(self, network: ResNet | Given, *, rounds: int) -> dict[str, float]:
         """Take the votes of the neighbours in this network's representation; return how right they are."""
-        t, r = self.trainer, self.recipe
-        rows = torch.arange(len(t.padded), device=t.device)
-        near = nearest(
-            t.read(network, t.padded, rows, represent=True),
-            count=max(1, min(r.neighbours, len(rows) // (5 * t.classes))),
-        )
+        return self.count_votes(self.neighbours(network), rounds=rounds)
+
+    def neighbours(self, network: ResNet | Given) -> NDArray[np.int64]:
+        """Return each row's neighbours in this network's representation: at most a fifth of a class."""
+        t = self.trainer
+        count = max(1, min(self.recipe.neighbours, len(self.rows) // (5 * t.classes)))
+        return nearest(t.read(network, t.padded, self.rows, represent=True), count=count)
+
+    def count_votes(self, near: NDArray[np.int64], *, rounds: int) -> dict[str, float]:
+        """Make the neighbours' votes the prior; return how right they are, and they times the released label."""
         prior = expect_from_neighbours(near, likelihood=self.likelihood, rounds=rounds)
-        self.prior = torch.from_numpy(np.log(prior)).float().to(t.device)
+        self.prior = torch.from_numpy(np.log(prior)).float().to(self.trainer.device)
         self.mean = self.prior.exp().mean(dim=0)
-        truth = t.truth.cpu().numpy()
+        truth = self.trainer.truth.cpu().numpy()
         posterior = posterior_targets(prior, self.likelihood)
         return {"votes": _share(prior.argmax(axis=1), truth), "posterior": _share(posterior.argmax(axis=1), truth)}
 
@@ -132,13 +141,12 @@ class Denoising:
         """Fine-tune; return the teacher: the running mean of the student's weights."""
         t, r = self.trainer, self.recipe
         teacher = t.copy_network().requires_grad_(requires_grad=False)
-        rows = torch.arange(len(t.padded), device=t.device)
         steps = t.steps(r.images)
         optimizer, cycle = t.optimizer(steps=steps, rate=r.rate)
         anew = {round(share * steps) for share in r.anew}
         balance = torch.full((t.classes,), 1 / t.classes, device=t.device)
         kept = torch.zeros((), device=t.device)
-        for step, places in enumerate(t.batches(rows, images=r.images)):
+        for step, places in enumerate(t.batches(self.rows, images=r.images)):
             if step in anew:
                 self.heard.append(self.vote(teacher, rounds=1))  # a trained network's neighbours agree as they are
                 say(f"  step {step}/{steps}: teacher {t.accuracy(teacher):.4f}, {self.heard[-1]}")

@@ -60,6 +60,8 @@ class Trainer:
         self.test_truth = torch.from_numpy(pictures.test_labels).to(device)
         self.network = self.build(seed=0)
         self.images_per_second = 0.0
+        self.first_neighbours: NDArray[np.int64] | None = None
+        self.first_features: Tensor | None = None
         self._forward: Callable[[Tensor], Tensor] = self.network
         if settings.compiled:
             self._forward = compile_or_not(self.network)
