@@ -5,7 +5,6 @@ import re
 import runpy
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import nbformat
@@ -102,11 +101,6 @@ def test_the_notebook_is_what_the_script_gives():
     )
 
 
-@pytest.mark.xfail(
-    condition=find_spec("ipywidgets") is None,
-    reason="in a notebook without ipywidgets DuckDB takes `PRAGMA disable_progress_bar`, not `SET enable_progress_bar`",
-    strict=True,
-)
 def test_the_notebook_runs(monkeypatch, tmp_path):
     beside = EXAMPLES.parents[1] / "shared" / "data"
     if "TACIT_DATA" not in os.environ and beside.is_dir():

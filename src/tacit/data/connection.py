@@ -33,7 +33,7 @@ def connection() -> Backend:
     backend = ibis.duckdb.connect(
         temp_directory=spill.name, preserve_insertion_order=True, autoinstall_known_extensions=False
     )
-    backend.raw_sql("SET enable_progress_bar = false")
+    backend.raw_sql("PRAGMA disable_progress_bar")  # SET is refused in a notebook without widgets
     backend.spill = spill
     return backend
 
