@@ -4,9 +4,9 @@ import pytest
 
 from tacit.audit import AuditResult, Finding, Plan, Step, run_audit
 from tacit.audit.labels import LabelsRelease
-from tacit.audit.planned import share_utility
 from tacit.audit.scores import ScoresRelease
 from tacit.audit.source import bundled_source
+from tacit.audit.utility import share_utility
 from tacit.leak import leak_from_guesses
 
 
@@ -33,9 +33,10 @@ def finding():
 
     def make(promise, guesses, truth, **parts):
         made = Finding(
-            surface="labels", data="made up", setting="a release", promise=promise, advice="None.",
-            utility=share_utility("accuracy", [True], [True]),
-            leak=leak_from_guesses(guesses, truth, baseline=0.5), command="none", seconds=0.0,
+            surface="labels", data="made up", setting="a release", promise=promise, told="It tells", remedy="stop",
+            counted=("labels guessed right", "without the release"),
+            utility=share_utility("accuracy", [True], [True], truth=[0]),
+            leak=leak_from_guesses(guesses, truth, baseline=0.5), seconds=0.0,
         )  # fmt: skip
         return replace(made, **parts)
 

@@ -75,8 +75,9 @@ def test_the_total_is_at_most_the_sum_and_says_what_it_assumes(run):
 
 
 def test_commands_can_be_pasted(run):
-    assert "--label 'the outcome'" in run.findings[0].command
-    assert "--by 'ward $x$'" in run.findings[1].command
+    assert "--label 'the outcome'" in run.findings[0].by_hand
+    assert "--by 'ward $x$'" in run.findings[1].by_hand
+    assert run.findings[2].by_hand == "", "the command for features takes numbers alone, and none may be missing"
 
 
 def test_all_features_may_be_kept(folder):

@@ -1,42 +1,157 @@
+"""The page in a real browser: nothing asked of the network, read by keyboard, at phone width, in the dark, on paper."""
+
+import os
 import shutil
-import subprocess
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
 
 import pytest
 
 from tacit.audit import bundled_plan, run_audit
 from tacit.report import render_page
 
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-
 pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+SHOTS = os.environ.get("TACIT_SCREENSHOTS")
+
+# the contrast of every visible text with what is painted behind it, as WCAG 2 computes it
+CONTRAST = """() => {
+  const read = (text) => { const n = text.match(/[\\d.]+/g).map(Number); return n.length < 4 ? [...n, 1] : n; };
+  const over = (top, under) => [0, 1, 2].map((k) => top[k] * top[3] + under[k] * (1 - top[3]));
+  const light = (c) => { const f = (v) => (v /= 255) <= .03928 ? v / 12.92 : ((v + .055) / 1.055) ** 2.4;
+    return .2126 * f(c[0]) + .7152 * f(c[1]) + .0722 * f(c[2]); };
+  const behind = (e) => { const layers = [];
+    for (; e; e = e.parentElement) layers.push(read(getComputedStyle(e).backgroundColor));
+    return layers.reverse().reduce((under, top) => over(top, under), [255, 255, 255]); };
+  const found = [];
+  const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walk.nextNode()) {
+    const e = walk.currentNode.parentElement, text = walk.currentNode.textContent.trim();
+    if (!text || !e.checkVisibility()) continue;
+    const style = getComputedStyle(e), back = behind(e);
+    const ink = over(read(e instanceof SVGElement ? style.fill : style.color), back);
+    const [a, b] = [light(ink), light(back)].sort((x, y) => y - x);
+    found.push([(a + .05) / (b + .05), text.slice(0, 40)]);
+  }
+  return found;
+}"""
 
 
-def browse(page, profile, *options):
-    quiet = "--headless --no-sandbox --disable-gpu --no-first-run --disable-background-networking --disable-sync"
-    command = [CHROMIUM, *quiet.split(), f"--user-data-dir={profile}", *options, page.as_uri()]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+FOCUSED = """() => {
+  const e = document.activeElement, style = getComputedStyle(e), box = e.getBoundingClientRect();
+  const outlined = parseFloat(style.outlineWidth) > 0 && style.outlineStyle !== 'none';
+  return e === document.body ? null : [box.top + scrollY, outlined];
+}"""
 
 
 @pytest.fixture(scope="module")
-def page(tmp_path_factory):
+def browser():
+    with sync_api.sync_playwright() as playwright:
+        args = ["--headless", "--no-sandbox", "--disable-gpu"]
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=args)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory):
+    plan = replace(bundled_plan().only(["labels", "bags", "scores"]), epsilons=(0.3, 3.0))
+    result = run_audit(plan, seed=0)
     path = tmp_path_factory.mktemp("report") / "report.html"
-    path.write_text(render_page(run_audit(bundled_plan().only(["scores"]), seed=0)))
+    path.write_text(render_page(result, earlier=result))
     return path
 
 
-def test_a_browser_reads_the_page(page, tmp_path):
-    seen = browse(page, tmp_path, "--dump-dom").stdout
-    assert "What your data gives away" in seen
-    assert "of 2,201 labels" in seen
-    assert seen.count("<h3>") == 2
+@pytest.fixture
+def visit(browser, path):
+    contexts = []
+
+    def visit(**options):
+        contexts.append(browser.new_context(**options))
+        page = contexts[-1].new_page()
+        page.said, page.asked = [], []
+        page.on("console", lambda message: page.said.append(message.text))
+        page.on("pageerror", lambda error: page.said.append(str(error)))
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.goto(path.as_uri())
+        return page
+
+    yield visit
+    for context in contexts:
+        context.close()
 
 
-@pytest.mark.parametrize("width", [400, 1200])
-def test_a_browser_paints_the_page(page, tmp_path, width):
-    from PIL import Image
+def shoot(page, name):
+    if SHOTS:
+        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
 
-    picture = tmp_path / "page.png"
-    browse(page, tmp_path / "profile", f"--window-size={width},900", f"--screenshot={picture}")
-    pixels = Image.open(picture).convert("RGB")
-    assert pixels.width == width
-    assert len(pixels.getcolors(maxcolors=1 << 24)) > 20  # text and a chart, not an empty page
+
+@pytest.mark.parametrize("width", [390, 1200])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_fits_is_readable_and_asks_nobody(visit, path, width, scheme):
+    page = visit(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach((details) => details.open = true)")
+    assert page.asked == [path.as_uri()]
+    assert page.said == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, "no sideways scrolling"
+    contrasts = page.evaluate(CONTRAST)
+    assert len(contrasts) > 300
+    assert min(contrasts)[0] >= 4.5, min(contrasts)
+    shoot(page, f"{scheme}-{width}")
+
+
+def test_the_answer_is_on_the_first_screen(visit):
+    page = visit(viewport={"width": 390, "height": 844})
+    for words in ("Scores leak most", "What to do:"):
+        box = page.get_by_text(words).first.bounding_box()
+        assert box["y"] + box["height"] < 844
+    first = page.locator(".rates li").first
+    assert "log loss to 5 decimals" in first.inner_text(), "the picture begins with it too"
+
+
+def test_every_control_is_reached_by_tab_in_order_and_seen(visit):
+    page = visit(viewport={"width": 1200, "height": 900})
+    wanted = page.locator("a[href], summary, [tabindex='0']").count()
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    assert page.locator(".skip").bounding_box()["x"] >= 0, "shown when focused"
+    tops, seen = [], 0
+    for _ in range(wanted - 1):
+        page.keyboard.press("Tab")
+        at = page.evaluate(FOCUSED)
+        if at is None:
+            break
+        tops.append(at[0])
+        seen += at[1]
+    assert len(tops) >= 20
+    assert seen == len(tops), "focus is visible everywhere"
+    assert sum(b < a - 300 for a, b in pairwise(tops)) == 0, "from the top to the bottom"
+    details = page.locator("article details").first
+    details.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert details.get_attribute("open") is not None
+
+
+def test_every_link_has_its_place_and_every_picture_its_words(visit):
+    page = visit()
+    for href in page.eval_on_selector_all("a[href^='#']", "all => all.map((a) => a.getAttribute('href'))"):
+        assert page.locator(f"[id='{href[1:]}']").count() == 1, href
+    unnamed = page.locator("svg:not([aria-label]), [role='img']:not([aria-label]), [role='region']:not([aria-label])")
+    assert unnamed.count() == 0
+    levels = [int(tag[1]) for tag in page.eval_on_selector_all("h1, h2, h3, h4", "all => all.map((h) => h.tagName)")]
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(b <= a + 1 for a, b in pairwise(levels)), "no level is skipped"
+
+
+def test_it_prints_with_everything_that_was_folded(visit, tmp_path):
+    page = visit(color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    hidden = page.locator("article details").first.locator("table")
+    assert hidden.evaluate("(table) => table.getBoundingClientRect().height") > 100
+    page.pdf(path=str(tmp_path / "page.pdf"), format="A4")
+    assert 20_000 < (tmp_path / "page.pdf").stat().st_size < 3_000_000

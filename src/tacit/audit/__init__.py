@@ -1,11 +1,14 @@
 """The main job: run the surfaces over a plan and set promise against leak against use."""
 
 from tacit.audit.config import read_plan
+from tacit.audit.finding import Finding, State
 from tacit.audit.plan import SURFACES, Limits, Plan, Step, bundled_plan
 from tacit.audit.planned import PlannedRelease
-from tacit.audit.result import AuditResult, Finding, Skipped, Total, Utility
+from tacit.audit.result import AuditResult, Skipped, Total
 from tacit.audit.run import faults, run_audit
 from tacit.audit.tracking import log_audit
+from tacit.audit.utility import Utility
+from tacit.audit.verdict import Verdict, judge
 
 __all__ = [
     "SURFACES",
@@ -15,11 +18,14 @@ __all__ = [
     "Plan",
     "PlannedRelease",
     "Skipped",
+    "State",
     "Step",
     "Total",
     "Utility",
+    "Verdict",
     "bundled_plan",
     "faults",
+    "judge",
     "log_audit",
     "read_plan",
     "run_audit",

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from shlex import quote
 from typing import ClassVar
 
 import numpy as np
 
-from tacit.audit.planned import plain_model, share_utility
-from tacit.audit.result import Finding
+from tacit.audit.finding import Finding
+from tacit.audit.planned import plain_model
 from tacit.audit.source import Source
+from tacit.audit.utility import Utility, share_utility
+from tacit.audit.words import listed, percent
 from tacit.bags import CrossEntropy, DropSmall, KeepAll, LaplaceNoise, LogLoss, curate, draw
 from tacit.bags.attack import determined, guess_labels
 from tacit.bags.learn import AdditiveModel, RandomBagModel
@@ -69,23 +71,24 @@ class BagsRelease:
             if getattr(self, name) is not None:
                 check_count(getattr(self, name), name=name)
 
-    @classmethod
-    def at(cls, epsilon: float, source: Source) -> BagsRelease:
-        """Return totals by the columns with the fewest values, with noise.
+    def at(self, epsilon: float, source: Source) -> BagsRelease:
+        """Return the same totals with noise; for random bags, totals by the columns with the fewest values.
 
         Examples
         --------
         >>> from tacit.audit.source import bundled_source
-        >>> BagsRelease.at(2.0, bundled_source("titanic")).by
+        >>> BagsRelease(random=3, bags=10).at(2.0, bundled_source("titanic")).by
         (('age', 'sex', 'class'),)
         """
-        return cls(by=(few_valued(source),), epsilon=epsilon)
+        if self.random is not None:
+            return BagsRelease(by=(few_valued(source),), epsilon=epsilon)
+        return replace(self, epsilon=epsilon)
 
     def describe(self) -> str:
         """Return what leaves."""
         if self.random is not None:
             return f"totals of {self.bags:,} random bags of {self.random}, exact"
-        kinds = "; ".join(_listed(columns) for columns in self.by)
+        kinds = "; ".join(listed(list(columns)) for columns in self.by)
         least = f", at least {self.min_size} rows" if self.min_size > 1 else ""
         return f"totals by {kinds}{least}, {'exact' if self.epsilon is None else f'epsilon {self.epsilon:g}'}"
 
@@ -111,6 +114,7 @@ class BagsRelease:
             "accuracy of a model trained on the totals, on the same rows",
             np.asarray(learned.predict(table)) == truth,
             np.asarray(plain_model().fit(source.X, truth).predict(source.X)) == truth,
+            truth=truth,
         )
         return Finding(
             surface=self.surface,
@@ -118,11 +122,35 @@ class BagsRelease:
             setting=self.describe(),
             promise=release.guarantee,
             leak=leak,
+            counted=("labels guessed right", "without the release"),
             utility=utility,
-            advice=_advice(leak, fixed=fixed.count, rows=source.rows),
-            command=self._command(source),
+            told=_told(leak, fixed=fixed.count),
+            remedy=self._remedy(leak, utility, fixed=fixed.count),
+            certain=fixed.count,
             seconds=time.perf_counter() - start,
         )
+
+    def _remedy(self, leak: Leak, utility: Utility, *, fixed: int) -> str:
+        leaks = fixed or leak.advantage_interval.low > 0
+        if self.random is not None:
+            return (
+                f"{self.bags:,} bags of {self.random} are too many or too small, so release fewer and larger ones, or "
+                "noised totals by columns"
+                if leaks
+                else "no label is fixed, but nothing is promised either, so draw no more bags from these rows"
+            )
+        if self.epsilon is None:
+            return (
+                f"release bags of more than {self.min_size} row{'s' * (self.min_size > 1)}, and with noise, such as "
+                "epsilon 1 for one label"
+                if leaks
+                else "no label is fixed, but nothing is promised either, so add noise, such as epsilon 1 for one label"
+            )
+        if utility.worthless:
+            return f"the noise drowns the totals, so form larger bags, or allow more than epsilon {self.epsilon:g}"
+        if leaks:
+            return f"lower epsilon {self.epsilon:g}, or form larger bags"
+        return "that is within chance, so release them once, with this noise"
 
     def _release(self, source: Source, rng: np.random.Generator) -> BagRelease:
         classes = len(source.classes)
@@ -140,8 +168,19 @@ class BagsRelease:
             rng=rng,
         )
 
-    def _command(self, source: Source) -> str:
+    def by_hand(self, source: Source) -> str:
+        """Return the commands without an audit.
+
+        Examples
+        --------
+        >>> from tacit.audit.source import bundled_source
+        >>> BagsRelease(random=3, bags=10).by_hand(replace(bundled_source("iris"), file="iris.csv"))[:51]
+        'tacit bags protect iris.csv --label species --class'
+        """
+        if source.file is None:
+            return ""
         file, label, classes = quote(source.file), quote(source.label), quote(",".join(source.classes))
+        classes += "" if len(source.classes) == 2 else " --loss classes"
         if self.random is not None:
             how = f"--random {self.random} --bags {self.bags}"
         else:
@@ -167,16 +206,6 @@ def few_valued(source: Source, *, most: int = 3) -> tuple[str, ...]:
     return tuple(sorted(values, key=lambda name: (values[name], source.features.index(name)))[:most])
 
 
-def _advice(leak: Leak, *, fixed: int, rows: int) -> str:
-    if fixed:
-        return (
-            f"These totals fix {fixed:,} of {rows:,} labels for certain: "
-            "release larger bags, fewer of them, or noised ones."
-        )
-    if leak.advantage_interval.low > 0:
-        return f"No label is fixed, but the best guess rises from {leak.baseline:.1%} to {leak.rate:.1%}: add noise."
-    return "These totals say about groups and, as far as was measured, nothing more about one row."
-
-
-def _listed(columns: tuple[str, ...]) -> str:
-    return columns[0] if len(columns) == 1 else f"{', '.join(columns[:-1])} and {columns[-1]}"
+def _told(leak: Leak, *, fixed: int) -> str:
+    guessed = f"{percent(leak.rate)} of {leak.trials:,} labels are guessed right instead of {percent(leak.baseline)}"
+    return f"These totals fix {fixed:,} labels for certain, and {guessed}" if fixed else f"With these totals {guessed}"

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import tacit
 from tacit import __version__
+from tacit.audit.finding import Finding
 from tacit.audit.planned import PlannedRelease
-from tacit.audit.result import Finding
 from tacit.audit.source import Source
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import write_atomically
@@ -60,8 +60,7 @@ class Cache(NoCache):
     """A folder of findings, each named by a keyed digest of the data, the release, the seed and tacit's code.
 
     Files have mode 0600 and the folder 0700. The digest's key is random and stays in the folder: a file's name alone
-    says nothing about the data, and no file holds a row of them. A finding's command names the file, columns and, for
-    bags, the classes.
+    says nothing about the data, and no file holds a row of them, nor a command: commands name the file and the classes.
 
     Parameters
     ----------
@@ -92,7 +91,7 @@ class Cache(NoCache):
     def name(self, source: Source, release: PlannedRelease, *, seed: int | None) -> str:
         """Return the name of a finding."""
         digest = hashlib.blake2b(key=self._key, digest_size=20)
-        table = [source.name, source.file, source.label, source.features, source.classes]
+        table = [source.name, source.label, source.features, source.classes]
         about = [__version__, _code(), table, release.surface, asdict(release), seed]  # type: ignore[call-overload]
         digest.update(json.dumps(about, sort_keys=True).encode())
         digest.update(source.codes.tobytes())

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
-from tacit.audit.result import AuditResult, Finding
+from tacit.audit.finding import Finding
+from tacit.audit.result import AuditResult
+from tacit.leak import Interval
 
 __all__ = ["Pair", "compare"]
 
@@ -29,12 +32,29 @@ class Pair:
         return "" if finding is None else f"{finding.surface}: {finding.setting}"
 
     @property
+    def change(self) -> Interval | None:
+        """Of the advantage, now minus then; from both intervals, so that each may miss."""
+        if self.before is None or self.after is None:
+            return None
+        then, now = self.before.leak.advantage_interval, self.after.leak.advantage_interval
+        return Interval(low=now.low - then.high, high=now.high - then.low, level=now.level + then.level - 1)
+
+    @property
     def clear(self) -> bool:
         """Whether the leak changed by more than the two intervals explain."""
-        if self.before is None or self.after is None:
-            return True
-        before, after = self.before.leak.advantage_interval, self.after.leak.advantage_interval
-        return before.high < after.low or after.high < before.low
+        return self.change is None or self.change.low > 0 or self.change.high < 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON, without the findings that the two runs have.
+
+        Examples
+        --------
+        >>> Pair(before=None, after=None).to_json()["clear"]
+        True
+        """
+        then, now = (None if side is None else side.leak.advantage for side in (self.before, self.after))
+        change = None if self.change is None else self.change.to_json()
+        return {"release": self.release, "then": then, "now": now, "change_interval": change, "clear": self.clear}
 
 
 def compare(before: AuditResult, after: AuditResult) -> tuple[Pair, ...]:

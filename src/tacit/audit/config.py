@@ -8,6 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from tacit.audit.plan import SURFACES, Limits, Plan, Step
@@ -79,7 +80,7 @@ class _Reader:
         if "epsilons" in run:
             run["epsilons"] = tuple(run["epsilons"])
         try:
-            return Plan(steps=steps, limits=Limits(**limits), **run)
+            return Plan(steps=steps, limits=Limits(**limits), command=f"tacit audit {quote(str(self._path))}", **run)
         except TacitError as error:
             raise self._fault("fail" if "leak" in str(error) else "audit", str(error)) from None
 

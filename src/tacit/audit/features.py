@@ -14,9 +14,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.audit.planned import share_utility
-from tacit.audit.result import Finding
+from tacit.audit.finding import Finding
 from tacit.audit.source import Source
+from tacit.audit.utility import Utility, share_utility
+from tacit.audit.words import percent
 from tacit.features import (
     Box,
     ClassTotals,
@@ -41,6 +42,8 @@ __all__ = ["FeaturesRelease"]
 
 _LABEL = "label"
 _MUCH = 0.05
+_LINKS = ("released rows found again", "by chance")
+_MEMBERS = ("members recognised", "of others, taken for members")
 _PART = "epsilon from canaries under the noise of the rows, which is a part of the promise: the rest is not attacked"
 
 
@@ -84,17 +87,19 @@ class FeaturesRelease:
         if self.totals and self.epsilon is None:
             raise InvalidInput("totals are released with noise; give an epsilon")
 
-    @classmethod
-    def at(cls, epsilon: float, source: Source) -> FeaturesRelease:
-        """Return noised rows of a few features.
+    def at(self, epsilon: float, source: Source) -> FeaturesRelease:
+        """Return the same release with noise; for rows in clear, noised rows within the largest value.
 
         Examples
         --------
         >>> from tacit.audit.source import bundled_source
-        >>> FeaturesRelease.at(1.0, bundled_source("iris")).keep
+        >>> FeaturesRelease().at(1.0, bundled_source("iris")).keep
         4
         """
-        return cls(epsilon=epsilon, keep=min(6, source.X.shape[1]))
+        keep = min(self.keep, source.X.shape[1])
+        largest = float(np.abs(source.X).max(initial=0.0)) or 1.0
+        bound = self.bound if self.epsilon is not None else largest
+        return replace(self, epsilon=epsilon, keep=keep, bound=bound)
 
     def describe(self) -> str:
         """Return what leaves."""
@@ -118,22 +123,25 @@ class FeaturesRelease:
         self._check_bound(source)
         start = time.perf_counter()
         half, rest = source.halves(rng)
-        X, y = source.X[half], source.codes[half]
-        clean = FisherClassifier().fit(X, y).predict(source.X[rest]) == source.codes[rest]
+        words = np.asarray(source.classes)[source.codes]  # what is refused is then refused by name
+        X, y, truth = source.X[half], words[half], words[rest]
+        clean = FisherClassifier().fit(X, y).predict(source.X[rest]) == truth
         release, leak = self._in_clear(X, y) if self.epsilon is None else self._noised(X, y, self.epsilon, rng)
         kept = [int(name) for name in release.mechanism["features"]]
         right = clean
         if self.epsilon is not None:
-            right = np.asarray(learn_release(release).predict(source.X[rest][:, kept])) == source.codes[rest]
+            right = np.asarray(learn_release(release).predict(source.X[rest][:, kept])) == truth
+        utility = share_utility("accuracy of a model trained on the release", right, clean, truth=truth)
         return Finding(
             surface=self.surface,
             data=source.name,
             setting=self.describe(),
             promise=release.guarantee,
             leak=leak,
-            utility=share_utility("accuracy of a model trained on the release", right, clean),
-            advice=self._advice(leak) + _clipped(source, self.bound if self.epsilon is not None else np.inf),
-            command=self._command(source),
+            counted=_MEMBERS if self.totals else _LINKS,
+            utility=utility,
+            told=self._told(leak),
+            remedy=self._remedy(leak, utility) + _clipped(source, self.bound if self.epsilon is not None else np.inf),
             seconds=time.perf_counter() - start,
         )
 
@@ -145,7 +153,7 @@ class FeaturesRelease:
                 f"bound must be larger, or the columns scaled: all of {name!r} is clipped to {self.bound:g}"
             )
 
-    def _in_clear(self, X: NDArray[np.float64], y: NDArray[np.int64]) -> tuple[Release, Leak]:
+    def _in_clear(self, X: NDArray[np.float64], y: NDArray[np.str_]) -> tuple[Release, Leak]:
         promise = NoGuarantee(reason="rows and labels leave as they are")
         names = [str(place) for place in range(X.shape[1])]
         header = {"name": "none", "features": names, "noise": [1.0] * len(names)}
@@ -153,7 +161,7 @@ class FeaturesRelease:
         return release, _linkage(release, X)
 
     def _noised(
-        self, X: NDArray[np.float64], y: NDArray[np.int64], epsilon: float, rng: np.random.Generator
+        self, X: NDArray[np.float64], y: NDArray[np.str_], epsilon: float, rng: np.random.Generator
     ) -> tuple[Release, Leak]:
         parts = split_budget(
             epsilon,
@@ -182,38 +190,62 @@ class FeaturesRelease:
         linked = _linkage(release, X)
         return release, replace(linked, bound=proved.bound, method=f"{linked.method}; {_PART}")
 
-    def _advice(self, leak: Leak) -> str:
-        if self.epsilon is None:
-            return f"Who has the raw file knows for {leak.rate:.1%} of the rows whose they are: release noised ones."
+    def _told(self, leak: Leak) -> str:
         if self.totals:
-            return "There is no row to link: where a classifier is all that is wanted, release class totals."
+            return (
+                f"Asked whether a record is in the totals, an attacker says yes for {percent(leak.rate)} of those that "
+                f"are and {percent(leak.baseline)} of those that are not"
+            )
         return (
-            f"{leak.rate:.1%} of the released rows are linked to the raw ones behind them, {leak.baseline:.1%} by "
-            "chance; where a classifier is all that is wanted, release class totals instead."
+            f"Who knows a person's features finds the right one among {leak.trials:,} released rows, and with it the "
+            f"label, for {percent(leak.rate)} of them instead of {percent(leak.baseline)}"
         )
 
-    def _command(self, source: Source) -> str:
+    def _remedy(self, leak: Leak, utility: Utility) -> str:
         if self.epsilon is None:
-            return f"tacit audit --only features  # {self.describe()}"
-        kind = " --totals" if self.totals else ""
-        return (
-            f"tacit features protect {quote(source.file)} --label {quote(source.label)} --keep {self.keep} "
-            f"--bound {self.bound:g} --epsilon {self.epsilon:g} --delta {self.delta:g}{kind} --out features.release && "
-            f"tacit features attack features.release --raw {quote(source.file)}"
+            return "release class totals with noise, or noised rows, instead"
+        if utility.worthless:
+            how = "raise the rows of each class" if self.totals else "release class totals instead"
+            return (
+                f"but a model trained on this release is right {percent(utility.protected)} of the time and needs no "
+                f"data to reach {percent(utility.blind)}, so {how}, or allow more than epsilon {self.epsilon:g}"
+            )
+        if leak.advantage_interval.low > 0:
+            return f"lower epsilon {self.epsilon:g}" + ("" if self.totals else ", or release class totals instead")
+        most = "release it once" if self.totals else "release class totals if a classifier is all that is wanted"
+        return f"that is within chance, so {most}"
+
+    def by_hand(self, source: Source) -> str:
+        """Return the commands without an audit, where the columns are numbers and none is missing.
+
+        Examples
+        --------
+        >>> from tacit.audit.source import bundled_source
+        >>> FeaturesRelease(epsilon=4.0).by_hand(replace(bundled_source("iris"), file="iris.csv"))[:53]
+        'tacit features protect iris.csv --label species --fea'
+        """
+        whole = source.names == source.features and not any(source.table[name].null_count for name in source.features)
+        if source.file is None or self.epsilon is None or not whole:
+            return ""
+        file = quote(source.file)
+        make = (
+            f"tacit features protect {file} --label {quote(source.label)} "
+            f"--features {quote(','.join(source.features))} --keep {self.keep} --bound {self.bound:g} "
+            f"--epsilon {self.epsilon:g} --delta {self.delta:g}"
         )
+        if self.totals:
+            return f"{make} --totals --out features.json"
+        return f"{make} --out features.release && tacit features attack features.release --raw {file}"
 
 
-def _table(X: NDArray[np.float64], y: NDArray[np.int64]) -> pa.Table:
+def _table(X: NDArray[np.float64], y: NDArray[np.str_]) -> pa.Table:
     return pa.table({**{str(place): column for place, column in enumerate(X.T)}, _LABEL: y})
 
 
 def _clipped(source: Source, bound: float) -> str:
     share = float((np.abs(source.X) > bound).mean())
-    return (
-        f" {share:.0%} of the values are beyond {bound:g} and clipped: scale the columns first."
-        if share > _MUCH
-        else ""
-    )
+    said = f"; {share:.0%} of the values are beyond {bound:g} and clipped, so scale the columns"
+    return said if share > _MUCH else ""
 
 
 def _linkage(release: Release, X: NDArray[np.float64]) -> Leak:

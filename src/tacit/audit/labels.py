@@ -10,18 +10,21 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit.audit.planned import plain_model, share_utility
-from tacit.audit.result import Finding
+from tacit.audit.finding import Finding
+from tacit.audit.planned import plain_model
 from tacit.audit.source import Source
+from tacit.audit.utility import Utility, share_utility
+from tacit.audit.words import percent
 from tacit.labels import LabelPrivateClassifier, RandomizedResponse, release_labels
 from tacit.labels.attack import audit_canaries, guess_labels_with_features, plant_canaries
-from tacit.leak import EpsilonBound, Leak
+from tacit.leak import EpsilonBound, Leak, advantage_limit
 from tacit.privacy.rounding import check_epsilon
 
 __all__ = ["LabelsRelease"]
 
 # randomized response spends its epsilon to the last bit: at 95% up to one true promise in twenty may look broken
 _SURE = 0.9999
+_WEAK = 3.0  # the odds of a label may change twenty-fold
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,21 +49,38 @@ class LabelsRelease:
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
 
-    @classmethod
-    def at(cls, epsilon: float, source: Source) -> LabelsRelease:  # noqa: ARG003
+    def at(self, epsilon: float, source: Source) -> LabelsRelease:  # noqa: ARG002
         """Return the release at this epsilon.
 
         Examples
         --------
         >>> from tacit.audit.source import bundled_source
-        >>> LabelsRelease.at(2.0, bundled_source("iris")).epsilon
+        >>> LabelsRelease(epsilon=1.0).at(2.0, bundled_source("iris")).epsilon
         2.0
         """
-        return cls(epsilon=epsilon)
+        return replace(self, epsilon=epsilon)
 
     def describe(self) -> str:
         """Return what leaves."""
         return f"randomized response, epsilon {self.epsilon:g}"
+
+    def by_hand(self, source: Source) -> str:
+        """Return the commands without an audit.
+
+        Examples
+        --------
+        >>> from tacit.audit.source import bundled_source
+        >>> LabelsRelease(epsilon=1.0).by_hand(replace(bundled_source("iris"), file="iris.csv"))[:50]
+        'tacit labels protect iris.csv --label species --ep'
+        """
+        if source.file is None:
+            return ""
+        file = quote(source.file)
+        return (
+            f"tacit labels protect {file} --label {quote(source.label)} --epsilon {self.epsilon:g} "
+            f"--out labels.release && tacit labels attack labels.release --features {file} "
+            f"--truth {file} --label {quote(source.label)}"
+        )
 
     def audit(self, source: Source, *, rng: np.random.Generator, tell: Callable[[str], None]) -> Finding:
         """Randomize half of the labels, guess them back, and test on the other half a model trained on them.
@@ -83,18 +103,20 @@ class LabelsRelease:
         leak = guess_labels_with_features(model.release_, X[train], model=plain_model(), rng=rng).leak(y[train])
         leak = replace(leak, bound=self._bound(source, rng))
         clean = plain_model().fit(X[train], y[train]).predict(X[test]) == y[test]
-        utility = share_utility("accuracy of a model trained on the release", model.predict(X[test]) == y[test], clean)
+        utility = share_utility(
+            "accuracy of a model trained on the release", model.predict(X[test]) == y[test], clean, truth=y[test]
+        )
         return Finding(
             surface=self.surface,
             data=source.name,
             setting=self.describe(),
             promise=model.guarantee_,
             leak=leak,
+            counted=("labels guessed right", "without the release"),
             utility=utility,
-            advice=_advice(self.epsilon, leak),
-            command=f"tacit labels protect {quote(source.file)} --label {quote(source.label)} "
-            f"--epsilon {self.epsilon:g} --out labels.release && tacit labels attack labels.release "
-            f"--features {quote(source.file)} --truth {quote(source.file)}",
+            told=f"Whoever sees the randomized labels guesses {percent(leak.rate)} of {leak.trials:,} right instead of "
+            f"{percent(leak.baseline)}",
+            remedy=_remedy(self.epsilon, leak, utility, classes=len(source.classes)),
             seconds=time.perf_counter() - start,
         )
 
@@ -111,8 +133,22 @@ class LabelsRelease:
         return audit_canaries(canaries, np.eye(len(source.classes))[told], level=_SURE, rng=rng).bound
 
 
-def _advice(epsilon: float, leak: Leak) -> str:
-    told = f"Whoever sees the randomized labels guesses {leak.rate:.1%} of them right instead of {leak.baseline:.1%}"
-    if epsilon > 3:
-        return f"{told}: at epsilon {epsilon:g} a label is nearly public; epsilon 1 hides it."
-    return f"{told}; train on the release alone, and release these labels once."
+def _remedy(epsilon: float, leak: Leak, utility: Utility, *, classes: int) -> str:
+    if utility.worthless:
+        return (
+            f"a model trained on them is right {percent(utility.protected)} of the time and needs no data to reach "
+            f"{percent(utility.blind)}, so allow more than epsilon {epsilon:g}, or release totals of groups"
+        )
+    if leak.advantage_interval.low <= 0:
+        return "that is within chance, so release them, once, and train on the release alone"
+    if epsilon > _WEAK:
+        most = advantage_limit(epsilon=1.0, classes=classes)
+        return (
+            f"at epsilon {epsilon:g} a label is nearly public, and epsilon 1 lets nobody gain more than "
+            f"{100 * most:.0f} points"
+        )
+    most = advantage_limit(epsilon=epsilon, classes=classes)
+    return (
+        f"epsilon {epsilon:g} lets nobody gain more than {100 * most:.0f} points, so release them once, and a smaller "
+        "epsilon if that is too much"
+    )

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.audit.planned import share_utility
-from tacit.audit.result import Finding
+from tacit.audit.finding import Finding
 from tacit.audit.source import Source
+from tacit.audit.utility import Utility, share_utility
+from tacit.audit.words import percent
 from tacit.leak import Leak
 from tacit.models.attack import attack_losses
 from tacit.models.protect import train_dp_sgd
@@ -68,17 +69,16 @@ class ModelsRelease:
         for name in ("width", "rows", "epochs"):
             check_count(getattr(self, name), name=name)
 
-    @classmethod
-    def at(cls, epsilon: float, source: Source) -> ModelsRelease:  # noqa: ARG003
+    def at(self, epsilon: float, source: Source) -> ModelsRelease:  # noqa: ARG002
         """Return the network trained by DP-SGD at this epsilon.
 
         Examples
         --------
         >>> from tacit.audit.source import bundled_source
-        >>> ModelsRelease.at(1.0, bundled_source("iris")).epsilon
+        >>> ModelsRelease().at(1.0, bundled_source("iris")).epsilon
         1.0
         """
-        return cls(epsilon=epsilon)
+        return replace(self, epsilon=epsilon)
 
     def describe(self) -> str:
         """Return what leaves."""
@@ -111,17 +111,48 @@ class ModelsRelease:
             module, promise = self._private(X[member], y[member], len(source.classes), self.epsilon, rng)
         losses, right = _judge(module, X, y)
         leak = attack_losses(losses[member], losses[~member], rng=rng, fair_coins=True, delta=self.delta)
+        leak = replace(leak, roc=None)  # its thresholds are the losses of single rows
+        utility = share_utility(
+            "accuracy on rows it has not seen", right[~member], _judge(plain, X, y)[1][~member], truth=y[~member]
+        )
         return Finding(
             surface=self.surface,
             data=source.name,
             setting=self.describe(),
             promise=promise,
             leak=leak,
-            utility=share_utility("accuracy on rows it has not seen", right[~member], _judge(plain, X, y)[1][~member]),
-            advice=_advice(leak, private=self.epsilon is not None),
-            command=f"tacit audit --only models  # {self.describe()}",
+            counted=("training rows recognised", "of other rows, taken for them"),
+            utility=utility,
+            told=f"By its loss {percent(leak.rate)} of the rows that the network was trained on are named, and "
+            f"{percent(leak.baseline)} of other rows",
+            remedy=self._remedy(leak, utility),
             seconds=time.perf_counter() - start,
         )
+
+    def by_hand(self, source: Source) -> str:  # noqa: ARG002
+        """Return no command: the audit trains a network of its own.
+
+        Examples
+        --------
+        >>> from tacit.audit.source import bundled_source
+        >>> ModelsRelease().by_hand(bundled_source("iris"))
+        ''
+        """
+        return ""
+
+    def _remedy(self, leak: Leak, utility: Utility) -> str:
+        leaks = leak.advantage_interval.low > 0
+        if self.epsilon is None:
+            how = "train with DP-SGD, such as epsilon 3 for one record, or hand out predictions instead of weights"
+            return how if leaks else f"that is within chance, but nothing is promised, so {how}"
+        if utility.worthless:
+            return (
+                f"but it is right {percent(utility.protected)} of the time and needs no data to reach "
+                f"{percent(utility.blind)}, so train on more rows, or allow more than epsilon {self.epsilon:g}"
+            )
+        if leaks:
+            return f"lower epsilon {self.epsilon:g}, or hand out predictions instead of weights"
+        return "that is within chance, so hand it out, once"
 
     def _module(self, features: int, classes: int) -> Any:  # noqa: ANN401
         torch = load_extra("torch")
@@ -168,10 +199,3 @@ def _judge(module: torch.nn.Module, X: NDArray[np.float64], y: NDArray[np.int64]
         outputs = module(torch.tensor(X, dtype=torch.float32))
         losses = torch.nn.functional.cross_entropy(outputs, torch.tensor(y), reduction="none")
     return losses.double().numpy(), outputs.argmax(dim=1).numpy() == y
-
-
-def _advice(leak: Leak, *, private: bool) -> str:
-    told = f"By its loss {leak.rate:.1%} of the rows it was trained on are named, and {leak.baseline:.1%} of the others"
-    if leak.advantage_interval.low > 0:
-        return f"{told}: {'lower epsilon' if private else 'train with DP-SGD'}, or hand out predictions, not weights."
-    return f"{told}: no difference that chance does not explain."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tacit.audit.bags import BagsRelease
 from tacit.audit.features import FeaturesRelease
@@ -82,6 +82,8 @@ class Plan:
         At which the total is taken.
     limits
         What the run must stay under.
+    command
+        What runs the plan from a shell; empty for a plan made in Python.
 
     Examples
     --------
@@ -93,6 +95,7 @@ class Plan:
     epsilons: tuple[float, ...] = _EPSILONS
     delta: float = 1e-6
     limits: Limits = Limits()
+    command: str = ""
 
     def __post_init__(self) -> None:
         for epsilon in self.epsilons:
@@ -121,7 +124,21 @@ class Plan:
         if absent:
             raise InvalidInput(f"only must name surfaces that the plan has a release for, got {', '.join(absent)}")
         kept = tuple(step for step in self.steps if not surfaces or step.release.surface in surfaces)
-        return Plan(steps=kept, epsilons=self.epsilons, delta=self.delta, limits=self.limits)
+        return replace(self, steps=kept)
+
+    def again(self, surfaces: Sequence[str], *, seed: int | None) -> str:
+        """Return what measures some surfaces again; with a seed, to the last digit.
+
+        Examples
+        --------
+        >>> bundled_plan().again(["labels"], seed=0)
+        'tacit audit --only labels --seed 0 --fresh --json --out again.html'
+        """
+        if not self.command:
+            return f"run_audit(plan.only({list(surfaces)!r}), seed={seed})"
+        only = f" --only {','.join(surfaces)}" if surfaces else ""
+        seeded = "" if seed is None else f" --seed {seed}"
+        return f"{self.command}{only}{seeded} --fresh --json --out again.html"
 
 
 def bundled_plan() -> Plan:
@@ -147,4 +164,5 @@ def bundled_plan() -> Plan:
         (digits, ModelsRelease()),
         (digits, ModelsRelease(epsilon=3.0)),
     )
-    return Plan(steps=tuple(Step(source=source, release=release) for source, release in planned))
+    steps = tuple(Step(source=source, release=release) for source, release in planned)
+    return Plan(steps=steps, command="tacit audit")

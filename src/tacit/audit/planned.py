@@ -6,16 +6,14 @@ from collections.abc import Callable
 from typing import ClassVar, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tacit.audit.result import Finding, Utility
+from tacit.audit.finding import Finding
 from tacit.audit.source import Source
-from tacit.leak import clopper_pearson
 
-__all__ = ["PlannedRelease", "plain_model", "share_utility"]
+__all__ = ["PlannedRelease", "plain_model"]
 
 Tell = Callable[[str], None]
 
@@ -32,13 +30,21 @@ class PlannedRelease(Protocol):
 
     surface: ClassVar[str]
 
-    @classmethod
-    def at(cls, epsilon: float, source: Source) -> PlannedRelease:
-        """Return the surface's usual release at this epsilon for one label or record, a point of its curve."""
+    @property
+    def epsilon(self) -> float | None:
+        """Of the release, or of one score; None where there is no noise."""
+        ...
+
+    def at(self, epsilon: float, source: Source) -> PlannedRelease:
+        """Return this release at another epsilon for one label or record, a point of its curve."""
         ...
 
     def describe(self) -> str:
         """Return what leaves, in a few words."""
+        ...
+
+    def by_hand(self, source: Source) -> str:
+        """Return the commands that make and attack such a release of the whole file, without an audit."""
         ...
 
     def audit(self, source: Source, *, rng: np.random.Generator, tell: Tell) -> Finding:
@@ -55,27 +61,3 @@ def plain_model() -> Pipeline:
     array([1])
     """
     return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-
-
-def share_utility(measure: str, protected: ArrayLike, unprotected: ArrayLike) -> Utility:
-    """Return a share of right predictions, with and without protection, with its interval.
-
-    Parameters
-    ----------
-    measure
-        What was measured, in words.
-    protected, unprotected
-        Whether each prediction was right.
-
-    Examples
-    --------
-    >>> share_utility("accuracy", [True, False], [True, True]).protected
-    0.5
-    """
-    right, clean = np.asarray(protected, dtype=bool), np.asarray(unprotected, dtype=bool)
-    return Utility(
-        measure=measure,
-        protected=float(right.mean()),
-        unprotected=float(clean.mean()),
-        interval=clopper_pearson(int(right.sum()), len(right)),
-    )

@@ -6,15 +6,16 @@ import hashlib
 import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 
 import numpy as np
 
 from tacit import __version__
 from tacit.audit.cache import NoCache
-from tacit.audit.plan import SURFACES, Limits, Plan, Step, bundled_plan
-from tacit.audit.result import AuditResult, Finding, Skipped
+from tacit.audit.finding import Finding
+from tacit.audit.plan import Limits, Plan, Step, bundled_plan
+from tacit.audit.result import AuditResult, Skipped
 from tacit.audit.total import add_up
 from tacit.privacy.errors import InvalidInput, MissingExtra
 from tacit.privacy.guarantee import Guarantee
@@ -51,7 +52,7 @@ def run_audit(
     'labels'
     """
     planned = plan or bundled_plan()
-    run = _Run(seed=seed, cache=cache or NoCache(), progress=progress)
+    run = _Run(plan=planned, seed=seed, cache=cache or NoCache(), progress=progress)
     findings: list[Finding] = []
     curve: list[Finding] = []
     points = tuple(_points(planned))
@@ -71,6 +72,8 @@ def run_audit(
         version=__version__,
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         seed=seed,
+        planned=len(planned.steps),
+        command=planned.again((), seed=seed),
     )
 
 
@@ -104,17 +107,19 @@ def faults(result: AuditResult, limits: Limits) -> tuple[str, ...]:
 
 
 def _points(plan: Plan) -> Iterator[Step]:
-    """Return every planned surface at every epsilon of the curve, each on the first table it is planned for."""
+    """Return every planned surface at every epsilon of the curve: its first release with an epsilon, or its first."""
     first: dict[str, Step] = {}
-    for step in plan.steps:
+    for step in sorted(plan.steps, key=lambda step: step.release.epsilon is None):
         first.setdefault(step.release.surface, step)
-    for surface, step in first.items():
+    for surface in plan.surfaces:
+        step = first[surface]
         for epsilon in plan.epsilons:
-            yield Step(source=step.source, release=SURFACES[surface].at(epsilon, step.source))
+            yield Step(source=step.source, release=step.release.at(epsilon, step.source))
 
 
 @dataclass(slots=True, kw_only=True)
 class _Run:
+    plan: Plan
     seed: int | None
     cache: NoCache
     progress: Tell
@@ -150,7 +155,7 @@ class _Run:
         name = self.cache.name(step.source, step.release, seed=self.seed)
         kept = self.cache.find(name)
         if kept is not None:
-            return kept
+            return self._with_commands(kept, step)
         try:
             with warnings.catch_warnings():
                 # what learners say of small classes and slow convergence; how good they are is measured
@@ -164,7 +169,12 @@ class _Run:
             reason = str(error).partition("\n")[0]
             raise InvalidInput(f"{surface}, {step.release.describe()}: {reason}") from error
         self.cache.keep(name, finding)
-        return finding
+        return self._with_commands(finding, step)
+
+    def _with_commands(self, finding: Finding, step: Step) -> Finding:
+        """Say how to measure it again: that depends on the plan's place, and is no part of what is kept."""
+        again = self.plan.again([step.release.surface], seed=self.seed)
+        return replace(finding, command=again, by_hand=step.release.by_hand(step.source))
 
     def _tell(self, what: str) -> None:
         self.progress(what, self.done, self.parts)

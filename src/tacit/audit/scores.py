@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import time
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from shlex import quote
+from threading import Lock
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, t
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
@@ -21,8 +24,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.audit.result import Finding, Utility
+from tacit.audit.finding import Finding
 from tacit.audit.source import Source
+from tacit.audit.utility import Utility
+from tacit.audit.words import percent
 from tacit.leak import Interval, Leak, leak_from_guesses
 from tacit.privacy.compose import compose
 from tacit.privacy.errors import InvalidInput
@@ -76,18 +81,19 @@ class ScoresRelease:
             check_epsilon(self.epsilon)
         for name in ("submissions", "per_day"):
             check_count(getattr(self, name), name=name)
+        if self.decimals is not None:
+            check_count(self.decimals, name="decimals", least=0)
 
-    @classmethod
-    def at(cls, epsilon: float, source: Source) -> ScoresRelease:  # noqa: ARG003
-        """Return 100 noised scores that cost a label this epsilon together.
+    def at(self, epsilon: float, source: Source) -> ScoresRelease:  # noqa: ARG002
+        """Return noised scores that cost a label this epsilon together.
 
         Examples
         --------
         >>> from tacit.audit.source import bundled_source
-        >>> ScoresRelease.at(10.0, bundled_source("iris")).epsilon
+        >>> ScoresRelease(submissions=100).at(10.0, bundled_source("iris")).epsilon
         0.1
         """
-        return cls(epsilon=epsilon / 100, submissions=100)
+        return replace(self, decimals=None, epsilon=epsilon / self.submissions)
 
     def describe(self) -> str:
         """Return what leaves."""
@@ -113,21 +119,21 @@ class ScoresRelease:
         tell(f"scores: {self.describe()}")
         start = time.perf_counter()
         truth, setting = source.codes, self._setting(source)
-
-        def score(predictions: ArrayLike) -> str:
-            return setting.answer(truth, predictions, state={}, rng=rng).text
-
-        found = assault(score, setting, prior=source.prior, submissions=self.submissions, rng=rng)
+        found = assault(
+            _host(setting, truth, rng=rng), setting, prior=source.prior, submissions=self.submissions, rng=rng
+        )
         leak = leak_from_guesses(found.labels, truth, baseline=source.prior.argmax(axis=1))
+        utility = self._utility(source, setting, rng)
         return Finding(
             surface=self.surface,
             data=source.name,
             setting=self.describe(),
             promise=self._promise(setting),
             leak=leak,
-            utility=self._utility(source, setting, rng),
-            advice=self._advice(leak, found.submissions),
-            command=self._command(source),
+            counted=("labels guessed right", "without the scores"),
+            utility=utility,
+            told=self._told(leak, found.submissions),
+            remedy=self._remedy(leak, utility),
             seconds=time.perf_counter() - start,
         )
 
@@ -152,28 +158,70 @@ class ScoresRelease:
             return float(np.nan_to_num(kendalltau(exact, told).statistic))
 
         taus = np.array([shown() for _ in range(_DRAWS if self.epsilon is not None else 1)])
-        spread = 1.96 * taus.std() / math.sqrt(len(taus))
+        mean, spread = float(taus.mean()), 0.0
+        if len(taus) > 1:
+            spread = float(t.ppf(0.975, len(taus) - 1) * taus.std(ddof=1) / math.sqrt(len(taus)))
+        within = Interval(low=max(-1.0, mean - spread), high=min(1.0, mean + spread), level=0.95)
         return Utility(
             measure=f"order kept of {len(models)} honest models (Kendall's tau-b)",
-            protected=float(taus.mean()),
+            protected=mean,
+            interval=within,
             unprotected=1.0,
-            interval=Interval(low=float(taus.mean() - spread), high=min(1.0, float(taus.mean() + spread)), level=0.95),
+            unprotected_interval=Interval(low=1.0, high=1.0, level=0.95),
+            blind=0.0,
+            cost_interval=Interval(low=1 - within.high, high=1 - within.low, level=0.95),
+            method=f"Student's t over {len(taus)} draws of the noise" if len(taus) > 1 else "exact: there is no noise",
         )
 
-    def _advice(self, leak: Leak, made: int) -> str:
+    def _told(self, leak: Leak, made: int) -> str:
         days = math.ceil(made / self.per_day)
-        if leak.advantage_interval.low > 0.02:
-            return (
-                f"{made} submissions ({days} days at {self.per_day} a day) tell {leak.rate:.1%} of {leak.trials:,} "
-                f"labels, {leak.baseline:.1%} could be guessed: allow far fewer, or show scores with noise."
-            )
-        return f"{made} submissions tell no more than {leak.advantage:.1%} of the labels beyond what the features tell."
+        how = "With noise" if self.epsilon is not None else f"With scores {self._how}"
+        return (
+            f"{how} and {self.per_day:,} submission{'s' * (self.per_day != 1)} a day, {percent(leak.rate)} of your "
+            f"{leak.trials:,} labels are known after {days:,} day{'s' * (days != 1)} ({made:,} "
+            f"submission{'s' * (made != 1)}), {percent(leak.baseline)} without the scores"
+        )
 
-    def _command(self, source: Source) -> str:
+    def _remedy(self, leak: Leak, utility: Utility) -> str:
+        leaks = leak.advantage_interval.low > 0
+        if self.epsilon is None:
+            few = f"Laplace noise at epsilon {1 / self.submissions:.1g} a score promises each label epsilon 1 in all"
+            return few if leaks else f"nothing is promised, though, and {few}"
+        if utility.worthless or utility.interval.low <= 0:
+            return f"but the noise hides which model is better, so allow fewer submissions than {self.submissions:,}"
+        if leaks:
+            return f"allow fewer than {self.submissions:,} submissions, or lower epsilon {self.epsilon:g} a score"
+        return f"that is within chance, so keep the noise, and stop after {self.submissions:,} submissions of all teams"
+
+    def by_hand(self, source: Source) -> str:
+        """Return the command without an audit; the attack on noised scores is the audit's own.
+
+        Examples
+        --------
+        >>> from tacit.audit.source import bundled_source
+        >>> ScoresRelease(decimals=5).by_hand(replace(bundled_source("iris"), file="iris.csv"))
+        'tacit scores attack --labels iris.csv --column species --metric log_loss --decimals 5'
+        """
+        if source.file is None or self.epsilon is not None:
+            return ""
         shown = "" if self.decimals is None else f" --decimals {self.decimals}"
-        if self.epsilon is not None:
-            return f"tacit audit --only scores  # {self.describe()}"
-        return f"tacit scores attack --labels {quote(source.file)} --metric log_loss{shown}"
+        table = f"--labels {quote(source.file)} --column {quote(source.label)}"
+        return f"tacit scores attack {table} --metric log_loss{shown}"
+
+
+def _host(setting: Setting, truth: NDArray[np.int64], *, rng: np.random.Generator) -> Callable[[ArrayLike], str]:
+    """Return who answers submissions; the noise depends on the submission, not on which thread asks first."""
+    root, seen, guard = rng.integers(2**63, size=4).tolist(), Counter[bytes](), Lock()
+
+    def score(predictions: ArrayLike) -> str:
+        digest = hashlib.sha256(np.ascontiguousarray(predictions).tobytes()).digest()
+        with guard:
+            seen[digest] += 1
+            again = seen[digest]
+        noise = np.random.default_rng([*root, int.from_bytes(digest), again])
+        return setting.answer(truth, predictions, state={}, rng=noise).text
+
+    return score
 
 
 @lru_cache(maxsize=2)

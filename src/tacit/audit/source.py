@@ -42,7 +42,7 @@ class Source:
     features
         The columns that a rival may know.
     file
-        What commands call it.
+        What commands call it; None for a table that comes with tacit.
 
     Examples
     --------
@@ -55,7 +55,7 @@ class Source:
     table: pa.Table
     label: str
     features: tuple[str, ...]
-    file: str
+    file: str | None = None
 
     @property
     def rows(self) -> int:
@@ -133,7 +133,7 @@ def bundled_source(name: str) -> Source:
         place = table.column_names.index(data.label)
         table = table.set_column(place, data.label, pa.array([data.class_names[code] for code in data.codes]))
     named = f"{data.name}, {len(data):,} rows"
-    return Source(name=named, table=table, label=data.label, features=data.features, file=f"{name}.csv")
+    return Source(name=named, table=table, label=data.label, features=data.features)
 
 
 def source_from_file(
@@ -173,7 +173,7 @@ def source_from_file(
         chosen = rows.take(np.sort(np.random.default_rng(0).choice(rows.num_rows, most_rows, replace=False)))
         name = f"{Path(path).name}, {most_rows:,} of {rows.num_rows:,} rows"
     known = tuple(features) or tuple(column for column in rows.column_names if column != label)
-    source = Source(name=name, table=chosen, label=label, features=known, file=Path(path).name)
+    source = Source(name=name, table=chosen, label=label, features=known, file=str(path))
     if not source.X.shape[1]:
         raise InvalidInput(f"{Path(path).name} must have a column beside the label {label!r}, got none")
     if len(source.classes) < 2:

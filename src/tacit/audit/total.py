@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from tacit.audit.result import Finding, Total
+from tacit.audit.finding import Finding
+from tacit.audit.result import Total
 from tacit.privacy.compose import compose
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, NoGuarantee, Promise, Unit
@@ -36,17 +37,19 @@ def add_up(findings: Iterable[Finding], *, delta: float) -> tuple[Total, ...]:
     by_data: dict[str, list[Finding]] = {}
     for finding in findings:
         by_data.setdefault(finding.data, []).append(finding)
-    return tuple(Total(data=data, promise=_sum(made, delta), releases=len(made)) for data, made in by_data.items())
+    return tuple(_sum(data, made, delta) for data, made in by_data.items())
 
 
-def _sum(findings: list[Finding], delta: float) -> Promise:
+def _sum(data: str, findings: list[Finding], delta: float) -> Total:
     promises = [_to_one_label(finding.promise) for finding in findings]
     parts = [promise for promise in promises if promise is not None]
-    if len(parts) < len(promises):
-        bare = [finding.setting for finding, promise in zip(findings, promises, strict=True) if promise is None]
-        rest = f"; the rest costs {_compose(parts, delta)}" if parts else ""
-        return NoGuarantee(reason=f"no promise to a label holds for {'; '.join(bare)}{rest}")
-    return _compose(parts, delta)
+    promise: Promise | None = _compose(parts, delta) if parts else None
+    bare = tuple(finding.setting for finding, held in zip(findings, promises, strict=True) if held is None)
+    if promise is not None and not bare:
+        return Total(data=data, promise=promise, releases=len(findings))
+    costs = "" if promise is None else f"; the rest costs {promise}"
+    none = NoGuarantee(reason=f"no promise to a label holds for {'; '.join(bare)}{costs}")
+    return Total(data=data, promise=none, releases=len(findings), bare=bare, rest=promise)
 
 
 def _compose(parts: list[Guarantee], delta: float) -> Guarantee:

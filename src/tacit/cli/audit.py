@@ -55,7 +55,8 @@ def audit(
 
     Example: tacit audit tacit.toml --fail-over leak=0.05 --fail-over epsilon=3 --json > audit.json
     """
-    from tacit.audit import bundled_plan, faults, read_plan
+    from tacit.audit import bundled_plan, faults, judge, read_plan
+    from tacit.audit.compare import compare
     from tacit.privacy.files import check_writable, write_atomically
     from tacit.report import render_page
 
@@ -70,10 +71,12 @@ def audit(
         file.write(render_page(result, earlier=earlier).encode())
     over = faults(result, limits)
     if as_json:
-        typer.echo(json.dumps({**result.to_json(), "faults": list(over)}, indent=1))
+        pairs = [] if earlier is None else [pair.to_json() for pair in compare(earlier, result)]
+        extra = {"verdict": judge(result).to_json(), "compared": pairs, "faults": list(over)}
+        typer.echo(json.dumps({**result.to_json(), **extra}, indent=1))
     else:
         _print_summary(result)
-        typer.echo(f"The page: {out}")
+        typer.echo(f"\nThe page: {out}")
     for fault in over:
         typer.echo(f"Over: {fault}.", err=True)
     for skipped in result.skipped:
@@ -135,21 +138,25 @@ def _print_summary(result: AuditResult) -> None:
     from rich.console import Console
     from rich.table import Table
 
-    columns = ("surface", "what leaves", "promise", "leak", "without", "use", "seconds")
-    table = Table(*columns, title="What your data gives away")
-    for finding in result.findings:
+    from tacit.audit import judge
+    from tacit.audit.words import percent, points
+
+    console, verdict = Console(), judge(result)
+    table = Table(
+        "what leaves", "promise", "attack without and with it", "gain", "use", title="What your data gives away"
+    )
+    for finding in result.ranked:
         table.add_row(
-            finding.surface,
-            finding.setting,
-            "none" if finding.epsilon is None else str(finding.promise),
-            f"{finding.leak.rate:.1%}",
-            f"{finding.leak.baseline:.1%}",
-            f"{finding.utility.protected:.1%} of {finding.utility.unprotected:.1%}",
-            f"{finding.seconds:.1f}",
+            f"{finding.surface}: {finding.setting}",
+            "none" if finding.epsilon is None else f"epsilon {finding.epsilon:.3g}",
+            f"{percent(finding.leak.baseline)} to {percent(finding.leak.rate)}",
+            points(finding.leak.advantage).removesuffix(" points"),
+            f"{percent(finding.utility.protected)} of {percent(finding.utility.unprotected)}",
         )
-    console = Console()
-    console.print(table)
+    if result.findings:
+        console.print(table)
     for total in result.totals:
         console.print(f"All {total.releases} releases of {total.data}: {total.promise}.", markup=False, highlight=False)
-    if result.worst is not None:
-        console.print(f"Leaks most: {result.worst.advice}", markup=False, highlight=False)
+    for text in (verdict.caution, f"{verdict.headline} {verdict.told}".strip(), verdict.action):
+        if text:
+            console.print(f"\n{text}", markup=False, highlight=False)

@@ -1,154 +1,140 @@
-"""Pictures of findings, as SVG that follows the page's colours."""
+"""Curves as SVG whose colours and letters are the page's own."""
 
 from __future__ import annotations
 
-import io
-import re
+import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
 
-import numpy as np
-from matplotlib import rc_context
-from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from markupsafe import Markup, escape
 
 from tacit.audit import Finding
+from tacit.audit.words import percent, points
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
+__all__ = ["draw_leak", "draw_use"]
 
-__all__ = ["draw_curve", "draw_heat", "draw_rates"]
-
-# drawn in these, then replaced by the page's own variables, so that one picture serves light and dark
-_INK, _QUIET, _LEAK, _USE = "#010203", "#040506", "#070809", "#0a0b0c"
-_WIDTH = 5.6  # inches; at phone width the text is then still read
-_COLOURS = {_INK: "var(--ink)", _QUIET: "var(--quiet)", _LEAK: "var(--leak)", _USE: "var(--use)"}
+_WIDTH, _HEIGHT = 340, 210  # of the drawing's own units: at phone width one of them is about a pixel
+_LEFT, _RIGHT, _TOP, _BOTTOM = 48, 14, 14, 40
+_LEAST = 0.1  # less than ten points of percent would draw chance as a cliff
 
 
-def draw_rates(findings: Sequence[Finding]) -> str:
-    """Draw for each finding how often the attack is right, with its interval, against the rate without the release.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Series:
+    """Values against epsilon, with an interval each."""
 
-    Returns
-    -------
-    str
-        An ``<svg>`` element; text stays text.
-
-    Examples
-    --------
-    >>> draw_rates([]).startswith("<svg")
-    True
-    """
-    figure = Figure(figsize=(_WIDTH, 0.8 + 0.5 * max(len(findings), 1)))
-    axes = figure.add_subplot()
-    for place, finding in enumerate(findings):
-        leak = finding.leak
-        axes.plot([leak.baseline, leak.rate], [place, place], color=_LEAK, linewidth=2)
-        axes.plot([leak.interval.low, leak.interval.high], [place, place], color=_LEAK, linewidth=7, alpha=0.35)
-        axes.plot(leak.baseline, place, "|", color=_INK, markersize=12, markeredgewidth=2)
-        axes.plot(leak.rate, place, "o", color=_LEAK, markersize=8)
-        # above its line, not beside it: a phone has no room for two columns
-        axes.text(0, place - 0.3, f"{finding.surface}: {finding.setting}", color=_INK, fontsize=8, parse_math=False)
-    axes.set_yticks([])
-    axes.set_ylim(len(findings) - 0.5, -0.8)
-    axes.set_xlim(-0.01, 1.02)
-    axes.xaxis.set_major_formatter(_percent)
-    axes.set_xlabel("how often the attack is right: bar without the release, dot with it", fontsize=9)
-    _quieten(axes)
-    return _as_svg(figure)
+    epsilons: tuple[float, ...]
+    middle: tuple[float, ...]
+    low: tuple[float, ...]
+    high: tuple[float, ...]
+    kind: str
+    lines: tuple[tuple[float, str], ...]
 
 
-def draw_heat(curve: Sequence[Finding]) -> str:
-    """Draw how much every surface leaks at every epsilon: the darker, the more.
+def draw_leak(curve: Sequence[Finding]) -> Markup:
+    """Draw what an attacker gains at each epsilon, with its interval.
 
     Examples
     --------
-    >>> draw_heat([]).startswith("<svg")
+    >>> draw_leak([]).startswith("<svg")
     True
     """
-    surfaces = list(dict.fromkeys(finding.surface for finding in curve))
-    epsilons = sorted({finding.epsilon for finding in curve if finding.epsilon is not None})
-    figure = Figure(figsize=(_WIDTH, 0.8 + 0.42 * max(len(surfaces), 1)))
-    axes = figure.add_subplot()
-    for finding in curve:
-        if finding.epsilon is None:
-            continue
-        x, y = epsilons.index(finding.epsilon), surfaces.index(finding.surface)
-        share = float(np.clip(finding.leak.advantage, 0, 0.5)) * 2
-        axes.add_patch(_square(x, y, alpha=0.06 + 0.49 * share))  # more would drown the number, light or dark
-        axes.text(x, y, f"+{max(finding.leak.advantage, 0):.0%}", ha="center", va="center", color=_INK)
-    axes.set_xlim(-0.5, max(len(epsilons), 1) - 0.5)
-    axes.set_ylim(max(len(surfaces), 1) - 0.5, -0.5)
-    axes.set_xticks(range(len(epsilons)), [f"{epsilon:g}" for epsilon in epsilons])
-    axes.set_yticks(range(len(surfaces)), surfaces)
-    axes.set_xlabel("epsilon for one label or record; in a cell: right guesses gained", fontsize=9)
-    _quieten(axes, grid=False)
-    return _as_svg(figure)
+    ends = _ordered(curve)
+    spans = [finding.leak.advantage_interval for finding in ends]
+    series = _Series(
+        epsilons=tuple(finding.epsilon or 0.0 for finding in ends),
+        middle=tuple(finding.leak.advantage for finding in ends),
+        low=tuple(span.low for span in spans),
+        high=tuple(span.high for span in spans),
+        kind="leak",
+        lines=((0.0, "no gain"),),
+    )
+    said = "; ".join(f"{points(f.leak.advantage)} at epsilon {f.epsilon:g}" for f in ends)
+    return _draw(series, f"What an attacker gains: {said}")
 
 
-def draw_curve(curve: Sequence[Finding]) -> str:
-    """Draw one surface's leak and use against epsilon, with intervals.
+def draw_use(curve: Sequence[Finding]) -> Markup:
+    """Draw what the release is worth at each epsilon, between no data and the private data.
 
     Examples
     --------
-    >>> draw_curve([]).startswith("<svg")
+    >>> draw_use([]).startswith("<svg")
     True
     """
-    points = sorted((f for f in curve if f.epsilon is not None), key=lambda finding: finding.epsilon or 0.0)
-    figure = Figure(figsize=(_WIDTH, 2.2))
-    leak, use = figure.subplots(1, 2)
-    at = range(len(points))
-    gained = [(f.leak.advantage, f.leak.advantage_interval.low, f.leak.advantage_interval.high) for f in points]
-    worth = [(f.utility.protected, f.utility.interval.low, f.utility.interval.high) for f in points]
-    for axes, series, colour, title in ((leak, gained, _LEAK, "leak"), (use, worth, _USE, "use")):
-        if series:
-            middle, low, high = zip(*series, strict=True)
-            axes.fill_between(at, low, high, color=colour, alpha=0.2, linewidth=0)
-            axes.plot(at, middle, "o-", color=colour)
-        axes.set_xticks(at, [f"{f.epsilon:g}" for f in points])
-        axes.set_title(title, color=_INK, fontsize=10)
-        axes.yaxis.set_major_formatter(_percent)
-        axes.set_xlabel("epsilon", fontsize=9)
-        axes.tick_params(labelsize=8)
-        _quieten(axes)
-        _widen(axes)
-    if points:
-        use.axhline(points[0].utility.unprotected, color=_INK, linewidth=1, linestyle="--")
-    leak.axhline(0, color=_INK, linewidth=1)
-    figure.tight_layout()
-    return _as_svg(figure)
+    ends = _ordered(curve)
+    uses = [finding.utility for finding in ends]
+    # halves are drawn anew for every point: the two lines are means over the points
+    lines = [] if not uses else [(_mean([use.unprotected for use in uses]), "private data")]
+    lines += [] if not uses else [(_mean([use.blind for use in uses]), "no data")]
+    series = _Series(
+        epsilons=tuple(finding.epsilon or 0.0 for finding in ends),
+        middle=tuple(use.protected for use in uses),
+        low=tuple(use.interval.low for use in uses),
+        high=tuple(use.interval.high for use in uses),
+        kind="use",
+        lines=tuple(lines),
+    )
+    said = "; ".join(f"{percent(f.utility.protected)} at epsilon {f.epsilon:g}" for f in ends)
+    return _draw(series, f"What the release is worth: {said}")
 
 
-def _percent(share: float, _: float) -> str:
-    return f"{share:.0%}"
+def _ordered(curve: Sequence[Finding]) -> list[Finding]:
+    return sorted((f for f in curve if f.epsilon is not None), key=lambda finding: finding.epsilon or 0.0)
 
 
-def _widen(axes: Axes, *, least: float = 0.1) -> None:
-    """Show at least ten points of percent: less would draw chance as a cliff, under labels that are all the same."""
-    low, high = axes.get_ylim()
-    missing = max(0.0, least - (high - low)) / 2
-    axes.set_ylim(low - missing, high + missing)
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
 
 
-def _square(x: float, y: float, *, alpha: float) -> Rectangle:
-    return Rectangle((x - 0.48, y - 0.46), 0.96, 0.92, color=_LEAK, alpha=alpha, linewidth=0)
+def _draw(series: _Series, label: str) -> Markup:
+    low, high, ticks = _scale([*series.low, *series.high, *(at for at, _ in series.lines)])
+    x = [_LEFT + 12 + k * _step(len(series.epsilons)) for k in range(len(series.epsilons))]
+
+    def y(value: float) -> float:
+        return _TOP + (high - value) / (high - low) * (_HEIGHT - _TOP - _BOTTOM)
+
+    drawn = [_tick(y(at), at, series.kind) for at in ticks]
+    drawn += [_line(y(at), name) for at, name in series.lines]
+    drawn += [_text(at, _HEIGHT - 22, f"{e:g}", "middle") for at, e in zip(x, series.epsilons, strict=True)]
+    drawn.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 5, "epsilon", "middle"))
+    if x:
+        around = [*zip(x, map(y, series.high), strict=True), *reversed([*zip(x, map(y, series.low), strict=True)])]
+        along = [*zip(x, map(y, series.middle), strict=True)]
+        drawn.append(f'<polygon class="band {series.kind}" points="{_points(around)}"/>')
+        drawn.append(f'<polyline class="path {series.kind}" points="{_points(along)}"/>')
+        drawn += [f'<circle class="dot {series.kind}" cx="{a:.1f}" cy="{b:.1f}" r="3.5"/>' for a, b in along]
+    body = "".join(drawn)
+    head = f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(label)}">'
+    return Markup(f"{head}{body}</svg>")
 
 
-def _quieten(axes: Axes, *, grid: bool = True) -> None:
-    for name, spine in axes.spines.items():
-        spine.set_visible(name == "bottom" and grid)
-        spine.set_color(_QUIET)
-    axes.tick_params(colors=_INK, length=0)
-    axes.xaxis.label.set_color(_INK)
-    if grid:
-        axes.grid(color=_QUIET, linewidth=0.5, alpha=0.5)
+def _scale(values: Sequence[float]) -> tuple[float, float, list[float]]:
+    """Return a range that holds the values, and three to six round numbers in it."""
+    low, high = min(values, default=0.0), max(values, default=1.0)
+    missing = max(0.0, _LEAST - (high - low)) / 2
+    low, high = low - missing, high + missing
+    step = next(s for s in (0.02, 0.05, 0.1, 0.2, 0.25, 0.5, 1.0) if (high - low) / s <= 5)
+    first, last = math.floor(low / step), math.ceil(high / step)
+    return first * step, last * step, [k * step for k in range(first, last + 1)]
 
 
-def _as_svg(figure: Figure) -> str:
-    buffer = io.StringIO()
-    with rc_context({"svg.fonttype": "none", "svg.hashsalt": "tacit", "font.family": "sans-serif"}):
-        figure.savefig(buffer, format="svg", transparent=True, bbox_inches="tight", metadata={"Date": None})
-    svg = buffer.getvalue()
-    svg = svg[svg.index("<svg") :]
-    for drawn, variable in _COLOURS.items():
-        svg = svg.replace(drawn, variable)
-    return re.sub(r'(<svg[^>]*?) (?:width|height)="[^"]*" (?:width|height)="[^"]*"', r"\1", svg, count=1)
+def _step(count: int) -> float:
+    return (_WIDTH - _LEFT - _RIGHT - 24) / max(count - 1, 1)
+
+
+def _tick(y: float, at: float, kind: str) -> str:
+    shown = f"{100 * at:.0f}%" if kind == "use" else f"{100 * at:+.0f}" if abs(at) > 1e-9 else "0"
+    grid = f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+    return grid + _text(_LEFT - 6, y + 4, shown, "end")
+
+
+def _line(y: float, name: str) -> str:
+    mark = f'<line class="level" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+    return mark + _text(_WIDTH - _RIGHT, y - 4, name, "end")
+
+
+def _text(x: float, y: float, words: str, anchor: str) -> str:
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+
+
+def _points(pairs: Sequence[tuple[float, float]]) -> str:
+    return " ".join(f"{a:.1f},{b:.1f}" for a, b in pairs)

@@ -2,13 +2,33 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tacit.audit import AuditResult
+from tacit.audit import AuditResult, Finding, State, judge
 from tacit.audit.compare import compare
-from tacit.report.chart import draw_curve, draw_heat, draw_rates
+from tacit.audit.words import in_plain_words, percent, points, span
+from tacit.report.chart import draw_leak, draw_use
 
 __all__ = ["render_page"]
+
+_ABOUT = {
+    "labels": "Every row's label leaves, each replaced by chance with another one.",
+    "bags": "Label totals of groups of rows leave, and no single label.",
+    "features": "Rows of features leave with their labels, or totals of them for each class.",
+    "scores": "A leaderboard tells how well each submission predicts the hidden labels.",
+    "models": "A trained network leaves with its weights.",
+}
+_TONES = {State.REFUTED: "refuted", State.OPEN: "open", State.WITHIN: "within", State.QUIET: "still"}
+_DARKEST = 0.5  # of a cell: more would drown its number
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Heat:
+    epsilons: tuple[float, ...]
+    rows: tuple[tuple[str, tuple[Finding | None, ...]], ...]
 
 
 def render_page(result: AuditResult, *, earlier: AuditResult | None = None) -> str:
@@ -24,22 +44,67 @@ def render_page(result: AuditResult, *, earlier: AuditResult | None = None) -> s
     Examples
     --------
     >>> page = render_page(AuditResult(findings=(), version="0.1.0", date="2026-01-01", seed=0))
-    >>> page.startswith("<!doctype html>"), "http" in page.replace("http://www.w3.org", "")
+    >>> page.startswith("<!doctype html>"), "http" in page
     (True, False)
     """
-    environment = Environment(loader=PackageLoader("tacit.report"), autoescape=True, undefined=StrictUndefined)
-    environment.filters["percent"] = lambda share: f"{share:.1%}"
     surfaces = tuple(dict.fromkeys(finding.surface for finding in (*result.findings, *result.curve)))
-    return environment.get_template("page.html").render(
-        result=result,
-        earlier=earlier,
-        pairs=() if earlier is None else compare(earlier, result),
-        surfaces=surfaces,
-        rates=draw_rates(result.findings),
-        heat=draw_heat(result.curve) if result.curve else None,
-        curves={
-            name: draw_curve([finding for finding in result.curve if finding.surface == name])
-            for name in surfaces
-            if any(finding.surface == name for finding in result.curve)
-        },
+    curves = {name: [point for point in result.curve if point.surface == name] for name in surfaces}
+    places = {id(finding): f"release-{place}" for place, finding in enumerate(result.findings, 1)}
+    return (
+        _environment(places)
+        .get_template("page.html")
+        .render(
+            result=result,
+            verdict=judge(result),
+            earlier=earlier,
+            pairs=() if earlier is None else compare(earlier, result),
+            surfaces=surfaces,
+            about=_ABOUT,
+            heat=_heat(result.curve),
+            curves={name: (draw_leak(points), draw_use(points)) for name, points in curves.items() if points},
+            points_of=curves,
+        )
     )
+
+
+def _environment(places: dict[int, str]) -> Environment:
+    environment = Environment(
+        loader=PackageLoader("tacit.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "percent": percent,
+        "points": points,
+        "gain": lambda difference: points(difference).removesuffix(" points"),
+        "span": span,
+        "words": in_plain_words,
+        "tone": lambda finding: _TONES[finding.state],
+        "short": _short,
+        "place": lambda share: f"{100 * min(max(share, 0.0), 1.0):.2f}%",
+        "shade": _shade,
+        "anchor": lambda finding: places.get(id(finding), finding.surface),
+    }
+    return environment
+
+
+def _short(finding: Finding) -> str:
+    state = finding.state.value
+    certain = f", fixes {finding.certain:,} labels" if finding.certain else ""
+    idle = ", of no use" if finding.utility.worthless else ""
+    return f"{state[0].upper()}{state[1:]}{certain}{idle}"
+
+
+def _heat(curve: Sequence[Finding]) -> _Heat | None:
+    found = {(point.surface, point.epsilon): point for point in curve}
+    epsilons = tuple(sorted({point.epsilon for point in curve if point.epsilon is not None}))
+    surfaces = dict.fromkeys(point.surface for point in curve)
+    rows = tuple((name, tuple(found.get((name, epsilon)) for epsilon in epsilons)) for name in surfaces)
+    return _Heat(epsilons=epsilons, rows=rows) if rows else None
+
+
+def _shade(cell: Finding | None) -> str:
+    """Return how dark a cell is: from half of the labels gained on, as dark as its number allows."""
+    return "0" if cell is None else f"{0.04 + (_DARKEST - 0.04) * min(max(2 * cell.leak.advantage, 0.0), 1.0):.2f}"

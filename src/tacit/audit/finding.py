@@ -1,0 +1,165 @@
+"""One planned release: promise, leak, use and advice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from tacit.audit.utility import Utility
+from tacit.leak import Interval, Leak, clopper_pearson
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import Guarantee, Promise, promise_from_json
+
+__all__ = ["Finding", "State"]
+
+
+class State(StrEnum):
+    """How a release stands, in the words of the page; the worst first.
+
+    Examples
+    --------
+    >>> State("leaks, nothing is promised") is State.OPEN
+    True
+    """
+
+    REFUTED = "its promise is refuted"
+    OPEN = "leaks, nothing is promised"
+    WITHIN = "leaks, within its promise"
+    QUIET = "no leak measured"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One release that was planned, made and attacked.
+
+    Parameters
+    ----------
+    surface
+        Which of the five surfaces.
+    data, setting
+        The data set, and what leaves it, in words.
+    promise
+        The guarantee, or an explicit none.
+    leak
+        What the attack measured.
+    counted
+        What the leak's rate and its baseline count, in words.
+    utility
+        What the release is worth.
+    certain
+        How many labels the release fixes beyond any doubt.
+    told, remedy
+        What the release tells, and what to do: together one sentence.
+    seconds
+        What release and attack took, once.
+    command
+        What measures it again; set by the run.
+    by_hand
+        What makes and attacks such a release of all rows, without the audit; empty where there is no file.
+
+    Examples
+    --------
+    >>> from tacit.audit.utility import share_utility
+    >>> from tacit.leak import leak_from_guesses
+    >>> from tacit.privacy import NoGuarantee
+    >>> finding = Finding(surface="scores", data="two rows", setting="exact loss",
+    ...                   promise=NoGuarantee(reason="exact"), leak=leak_from_guesses([1, 0], [1, 0], baseline=0.5),
+    ...                   counted=("labels guessed right", "without the release"),
+    ...                   utility=share_utility("accuracy", [True], [True], truth=[0]),
+    ...                   told="Two scores tell both labels", remedy="add noise", seconds=0.1)
+    >>> finding.advice, finding.broken, finding.epsilon, finding.state.value
+    ('Two scores tell both labels: add noise.', False, None, 'no leak measured')
+    """
+
+    surface: str
+    data: str
+    setting: str
+    promise: Promise
+    leak: Leak
+    counted: tuple[str, str]
+    utility: Utility
+    told: str
+    remedy: str
+    seconds: float
+    certain: int = 0
+    command: str = ""
+    by_hand: str = ""
+
+    @property
+    def advice(self) -> str:
+        """What the release tells and what to do, one sentence."""
+        return f"{self.told}: {self.remedy}."
+
+    @property
+    def epsilon(self) -> float | None:
+        """The promised epsilon; None where nothing is promised."""
+        return self.promise.epsilon if isinstance(self.promise, Guarantee) else None
+
+    @property
+    def broken(self) -> bool:
+        """Whether the leak proves more than the promise allows: a bug in one of the two."""
+        return isinstance(self.promise, Guarantee) and self.leak.bound is not None and self.leak.exceeds(self.promise)
+
+    @property
+    def leaks(self) -> bool:
+        """Whether a label is certain, or the attack gained more than chance explains at its interval's confidence."""
+        return self.certain > 0 or self.leak.advantage_interval.low > 0
+
+    @property
+    def state(self) -> State:
+        """How the release stands."""
+        if self.broken:
+            return State.REFUTED
+        if not self.leaks:
+            return State.QUIET
+        return State.OPEN if self.epsilon is None else State.WITHIN
+
+    @property
+    def baseline_interval(self) -> Interval:
+        """Of the rate without the release; without width where it is exact, such as chance."""
+        leak, level = self.leak, self.leak.interval.level
+        if leak.baseline_right is None or leak.baseline_trials is None:
+            return Interval(low=leak.baseline, high=leak.baseline, level=level)
+        return clopper_pearson(leak.baseline_right, leak.baseline_trials, level=level)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the finding as plain JSON, with what follows from it.
+
+        Examples
+        --------
+        >>> Finding.to_json.__name__
+        'to_json'
+        """
+        plain = {name: getattr(self, name) for name in _PLAIN}
+        parts = {name: getattr(self, name).to_json() for name in ("promise", "leak", "utility")}
+        follows = {"advice": self.advice, "broken": self.broken, "state": self.state.value}
+        return {**plain, "counted": [*self.counted], **parts, **follows} | {
+            "baseline_interval": self.baseline_interval.to_json()
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Finding:
+        """Read back what :meth:`to_json` wrote.
+
+        Examples
+        --------
+        >>> Finding.from_json({})
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: a finding must say its surface
+        """
+        try:
+            return cls(
+                **{name: document[name] for name in _PLAIN},
+                counted=(document["counted"][0], document["counted"][1]),
+                promise=promise_from_json(document["promise"]),
+                leak=Leak.from_json(document["leak"]),
+                utility=Utility.from_json(document["utility"]),
+            )
+        except KeyError as missing:
+            raise InvalidInput(f"a finding must say its {missing.args[0]}") from None
+
+
+_PLAIN = ("surface", "data", "setting", "told", "remedy", "seconds", "certain", "command", "by_hand")

@@ -1,0 +1,134 @@
+"""What a release is worth to who may use it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tacit.audit.words import percent, span
+from tacit.leak import Interval, clopper_pearson, difference_interval
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["Utility", "share_utility"]
+
+_METHOD = "Clopper-Pearson; the cost from rows that only one of the two got right, half of the error each"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Utility:
+    """What a release is worth, beside what the private data are worth, and what is had without either.
+
+    Parameters
+    ----------
+    measure
+        What was measured, in words; more is better.
+    protected, interval
+        With the release.
+    unprotected, unprotected_interval
+        With the private data.
+    blind
+        Without any data: an exact number.
+    cost_interval
+        Of ``unprotected`` minus ``protected``.
+    method
+        How the intervals were made, in words.
+
+    Examples
+    --------
+    >>> use = share_utility("accuracy of a model", [True] * 3 + [False], [True] * 4, truth=[0, 0, 1, 1])
+    >>> print(use)
+    accuracy of a model: 75.0% (19.4% to 99.4%), 100% (39.8% to 100%) without protection, 50.0% without any data
+    >>> use.cost, use.worthless
+    (0.25, False)
+    """
+
+    measure: str
+    protected: float
+    interval: Interval
+    unprotected: float
+    unprotected_interval: Interval
+    blind: float
+    cost_interval: Interval
+    method: str
+
+    @property
+    def cost(self) -> float:
+        """What protection takes away."""
+        return self.unprotected - self.protected
+
+    @property
+    def worthless(self) -> bool:
+        """Whether the release is not clearly better than no data, and the private data are."""
+        return self.unprotected_interval.low > self.blind and self.protected <= self.blind
+
+    def __str__(self) -> str:
+        return (
+            f"{self.measure}: {percent(self.protected)} ({span(self.interval)}), {percent(self.unprotected)} "
+            f"({span(self.unprotected_interval)}) without protection, {percent(self.blind)} without any data"
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as plain JSON.
+
+        Examples
+        --------
+        >>> share_utility("accuracy", [True], [True], truth=[0]).to_json()["cost"]
+        0.0
+        """
+        return {**asdict(self), "cost": self.cost, "worthless": self.worthless}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Utility:
+        """Read back what :meth:`to_json` wrote.
+
+        Examples
+        --------
+        >>> use = share_utility("accuracy", [True], [True], truth=[0])
+        >>> Utility.from_json(use.to_json()) == use
+        True
+        """
+        try:
+            return cls(
+                **{name: document[name] for name in ("measure", "protected", "unprotected", "blind", "method")},
+                interval=Interval.from_json(document["interval"]),
+                unprotected_interval=Interval.from_json(document["unprotected_interval"]),
+                cost_interval=Interval.from_json(document["cost_interval"]),
+            )
+        except KeyError as missing:
+            raise InvalidInput(f"a utility must say its {missing.args[0]}") from None
+
+
+def share_utility(measure: str, protected: ArrayLike, unprotected: ArrayLike, *, truth: ArrayLike) -> Utility:
+    """Return a share of right predictions, with and without protection; blind is to name the commonest label always.
+
+    Parameters
+    ----------
+    measure
+        What was measured, in words.
+    protected, unprotected
+        Whether each prediction was right, of the same rows.
+    truth
+        Their labels.
+
+    Examples
+    --------
+    >>> share_utility("accuracy", [True, False], [True, True], truth=[0, 1]).protected
+    0.5
+    """
+    right, clean = np.asarray(protected, dtype=bool), np.asarray(unprotected, dtype=bool)
+    rows = len(right)
+    lost, won = int((clean & ~right).sum()), int((right & ~clean).sum())
+    return Utility(
+        measure=measure,
+        protected=float(right.mean()),
+        interval=clopper_pearson(int(right.sum()), rows),
+        unprotected=float(clean.mean()),
+        unprotected_interval=clopper_pearson(int(clean.sum()), rows),
+        blind=float(np.unique(np.asarray(truth), return_counts=True)[1].max() / rows),
+        cost_interval=difference_interval((lost, rows), (won, rows)),
+        method=_METHOD,
+    )

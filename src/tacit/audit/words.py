@@ -1,0 +1,95 @@
+"""Numbers and promises in plain words, the same ones in the terminal, in the page and in the advice."""
+
+from __future__ import annotations
+
+import math
+
+from tacit.leak import Interval
+from tacit.privacy.guarantee import Guarantee, Promise
+
+__all__ = ["in_plain_words", "listed", "percent", "points", "span"]
+
+_VAST = 1e6
+
+
+def percent(share: float) -> str:
+    """Return a share in percent, never rounded to all or nothing where it is neither.
+
+    Examples
+    --------
+    >>> [percent(share) for share in (0.791, 1.0, 0.9997, 0.00031, 0.0, 0.9999999)]
+    ['79.1%', '100%', '99.97%', '0.03%', '0%', 'above 99.99%']
+    """
+    if share in (0.0, 1.0):
+        return f"{share:.0%}"
+    if 0 < share < 1e-4:
+        return "below 0.01%"
+    if 1 - 1e-4 < share < 1:
+        return "above 99.99%"
+    return f"{share:.2%}" if 0 < share < 1e-3 or 1 - 1e-3 < share < 1 else f"{share:.1%}"
+
+
+def points(difference: float) -> str:
+    """Return a difference of two shares in points of percent, with its sign.
+
+    Examples
+    --------
+    >>> points(0.209), points(-0.004), points(0.0)
+    ('+20.9 points', '-0.4 points', '0.0 points')
+    """
+    shown = f"{100 * difference:+.1f}"
+    return f"{'0.0' if float(shown) == 0 else shown} points"
+
+
+def span(interval: Interval) -> str:
+    """Return an interval of shares in percent; one without width is exact.
+
+    Examples
+    --------
+    >>> span(Interval(low=0.1, high=0.25, level=0.95)), span(Interval(low=1.0, high=1.0, level=0.95))
+    ('10.0% to 25.0%', 'exact')
+    """
+    return "exact" if interval.low == interval.high else f"{percent(interval.low)} to {percent(interval.high)}"
+
+
+def in_plain_words(promise: Promise) -> str:
+    """Return what a promise means for one person, in one sentence without mathematics.
+
+    Differential privacy bounds the factor by which seeing the release changes the odds between any two values of
+    what is protected: e^epsilon, but for a probability of delta.
+
+    Examples
+    --------
+    >>> from tacit.privacy import NoGuarantee, Unit
+    >>> in_plain_words(Guarantee(unit=Unit.LABEL, epsilon=1.0))
+    'Whatever someone knows already, seeing this changes the odds of a guess about one label at most 2.8-fold.'
+    >>> in_plain_words(NoGuarantee(reason="exact totals"))
+    'Nothing is promised: exact totals.'
+    """
+    if not isinstance(promise, Guarantee):
+        return f"Nothing is promised: {promise.reason}."
+    factor = math.exp(min(promise.epsilon, 700.0))
+    if factor >= _VAST:
+        return f"The odds of a guess about {promise.protects} may change a million-fold and more: that protects nobody."
+    but = f", but for a chance of {promise.delta:.1g}" if promise.delta else ""
+    return (
+        "Whatever someone knows already, seeing this changes the odds of a guess about "
+        f"{promise.protects} at most {_up(factor)}-fold{but}."
+    )
+
+
+def listed(words: list[str]) -> str:
+    """Return words as a list in a sentence.
+
+    Examples
+    --------
+    >>> listed(["labels", "bags", "scores"])
+    'labels, bags and scores'
+    """
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def _up(factor: float) -> str:
+    """Round away from the safe side: a promise is never said stronger than it is."""
+    digits = 2 if factor < 1.1 else 1 if factor < 10 else 0
+    return f"{math.ceil(factor * 10**digits - 1e-9) / 10**digits:,.{digits}f}"

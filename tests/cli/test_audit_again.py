@@ -1,0 +1,151 @@
+"""Every number has the command that gives it again: the commands on a user's page are run, and do."""
+
+import contextlib
+import html
+import io
+import json
+import re
+import shlex
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from tacit.cli import main
+
+PLAN = """\
+[data]
+file = "data/the visits.csv"
+label = "the outcome"
+
+[audit]
+epsilons = [1]
+
+[[labels]]
+epsilon = 1.0
+
+[[bags]]
+by = [["ward"], ["age"]]
+epsilon = 1
+
+[[bags]]
+random = 5
+bags = 30
+
+[[features]]
+epsilon = 8
+keep = 2
+bound = 100
+delta = 1e-7
+
+[[features]]
+
+[[scores]]
+epsilon = 0.1
+submissions = 10
+
+[[scores]]
+decimals = 4
+submissions = 40
+"""
+MODELS = "\n[[models]]\nepsilon = 3\nepochs = 2\n"
+
+
+def call(*arguments):
+    with pytest.raises(SystemExit) as end:
+        main([*arguments])
+    return end.value.code
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    rng = np.random.default_rng(0)
+    folder = tmp_path_factory.mktemp("user")
+    (folder / "data").mkdir()
+    ward, age, pulse = rng.integers(0, 3, 240), rng.integers(2, 9, 240) * 10, rng.normal(70, 9, 240).round()
+    outcome = np.where(rng.random(240) < 0.7, ward, rng.integers(0, 3, 240))
+    lines = [f"{w},{a},{p},{'gfp'[o]}" for w, a, p, o in zip(ward, age, pulse, outcome, strict=True)]
+    (folder / "data" / "the visits.csv").write_text("ward,age,pulse,the outcome\n" + "\n".join(lines) + "\n")
+    (folder / "tacit.toml").write_text(PLAN + (MODELS if find_spec("opacus") else ""))
+    return folder
+
+
+@pytest.fixture(scope="module", autouse=True)
+def first(folder):
+    """The first run; commands are typed in the plan's folder."""
+    told = io.StringIO()
+    with contextlib.chdir(folder):
+        with contextlib.redirect_stdout(told):
+            assert call("audit", "tacit.toml", "--seed", "7", "--cache", "kept", "--json", "--out", "page.html") == 0
+        yield json.loads(told.getvalue())
+
+
+def numbers(document, surface=None):
+    """All findings without the time that they took."""
+    both = [*document["findings"], *document["curve"]]
+    return [{**finding, "seconds": 0} for finding in both if surface in (None, finding["surface"])]
+
+
+def test_the_commands_on_the_page_give_the_numbers_again(first, folder, capsys):
+    shown = re.findall(r"<pre[^>]*>(.*?)</pre>", (folder / "page.html").read_text(), flags=re.S)
+    commands = list(dict.fromkeys(html.unescape(text) for text in shown))
+    again = [command for command in commands if command.startswith("tacit audit")]
+    by_hand = [command for command in commands if not command.startswith("tacit audit")]
+    surfaces = {finding["surface"] for finding in first["findings"]}
+    assert len(again) == len(surfaces) + 1, "one for each surface, and one for the total"
+    assert {finding["command"] for finding in numbers(first)} < set(again)
+    for command in again:
+        assert call(*shlex.split(command)[1:]) == 0
+        repeated = json.loads(capsys.readouterr().out)
+        only = re.search(r"--only (\w+)", command)
+        assert numbers(repeated) == numbers(first, only[1] if only else None)
+        if not only:
+            assert repeated["totals"] == first["totals"]
+    assert len(by_hand) == 5, "labels, two releases of bags, noised rows, rounded scores"
+    for command in by_hand:
+        for part in command.split(" && "):
+            assert call(*shlex.split(part)[1:]) == 0, part
+            capsys.readouterr()
+        for path in [*folder.glob("*.release"), *folder.glob("*.bags")]:
+            path.unlink()
+
+
+def test_a_cached_run_agrees_and_a_changed_surface_reruns_alone(first, folder, capsys, monkeypatch):
+    again = ("audit", "tacit.toml", "--seed", "7", "--cache", "kept", "--json", "--out", "page.html")
+    made = []
+    for kind in ("labels.LabelsRelease", "bags.BagsRelease", "scores.ScoresRelease"):
+        real = __import__(f"tacit.audit.{kind.partition('.')[0]}", fromlist=["_"])
+        release = getattr(real, kind.partition(".")[2])
+
+        def audit(self, *arguments, real=release.audit, **options):
+            made.append(self.describe())
+            return real(self, *arguments, **options)
+
+        monkeypatch.setattr(release, "audit", audit)
+    assert call(*again) == 0
+    assert numbers(json.loads(capsys.readouterr().out)) == numbers(first)
+    assert made == []
+    plan = (folder / "tacit.toml").read_text()
+    (folder / "tacit.toml").write_text(plan.replace("random = 5", "random = 6"))
+    assert call(*again) == 0
+    (folder / "tacit.toml").write_text(plan)
+    assert made == ["totals of 30 random bags of 6, exact"]
+
+
+def test_the_cache_is_for_its_owner_and_holds_no_private_column(folder):
+    """Codes, words and order of the labels: none is in a kept file."""
+    rows = (folder / "data" / "the visits.csv").read_text().splitlines()[1:]
+    labels = [row.rpartition(",")[2] for row in rows]
+    codes = ["fgp".index(label) for label in labels]
+    files = [path for path in (folder / "kept").iterdir() if path.suffix == ".json"]
+    assert len(files) > 4
+    for path in files:
+        assert path.stat().st_mode & 0o777 == 0o600
+        held = path.read_bytes()
+        for column in (labels, codes):
+            for joined in (",", ", ", "", " "):
+                assert joined.join(map(str, column[:12])).encode() not in held
+        assert np.array(codes).tobytes()[:96] not in held
+        assert b"the visits" not in held.replace(b"the visits.csv, 240 rows", b""), "not the file's place"
+        longest = max((len(run) for run in re.findall(rb"\[[-\d., e]*\]", held)), default=0)
+        assert longest < 240, "no list is as long as the table"
