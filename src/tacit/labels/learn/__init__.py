@@ -12,7 +12,7 @@ from tacit.labels.learn.correction import (
 from tacit.labels.learn.denoise import AsGiven, Denoise, Forward
 from tacit.labels.learn.keeper import ValidationKeeper
 from tacit.labels.learn.neighbours import Neighbours
-from tacit.labels.learn.network import ForwardCorrected, Likelihoods, TorchClassifier
+from tacit.labels.learn.network import ForwardCorrected, Likelihoods, TorchClassifier, Twins
 from tacit.labels.learn.regressor import LabelPrivateRegressor
 from tacit.labels.learn.released import ReleasedLabels
 from tacit.labels.learn.retrain import Confidence, Consensus, Full, Retrain, RetrainingReport
@@ -40,6 +40,7 @@ __all__ = [
     "Retrain",
     "RetrainingReport",
     "TorchClassifier",
+    "Twins",
     "ValidationKeeper",
     "backward_loss",
     "choose_learner",

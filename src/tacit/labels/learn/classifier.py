@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from tacit.data.classes import Classes
 from tacit.labels.learn.denoise import Denoise, Forward
-from tacit.labels.learn.model import Model, Weights, fit_hard, fit_soft
+from tacit.labels.learn.model import Model, Weights, fit_hard, fit_soft, fresh_copy
 from tacit.labels.learn.network.likelihoods import Likelihoods
 from tacit.labels.learn.promise import CLASSES, WEIGHTS, assuming, charge_labels, without_ledger
 from tacit.labels.learn.released import release_of
@@ -48,6 +48,10 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     stages
         1: all labels by ``mechanism``. More: the rows are split at random, and the model of the earlier stages
         gives each later row the prior of :class:`PriorRandomizedResponse`.
+    representation
+        A scikit-learn transformer, such as :class:`Twins`, fitted here on the features alone; denoising, the estimator
+        and predictions read what it returns. One that is fitted already: ``FrozenEstimator(transformer)``. In a
+        pipeline before this learner a transformer would be given the true labels.
     denoise
         How released labels become targets; default :class:`Likelihoods` for networks, :class:`Forward` for other
         estimators. :class:`AsGiven` trains on them as they are.
@@ -101,6 +105,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         *,
         mechanism: FiniteMechanism | None = None,
         stages: int = 1,
+        representation: Any = None,  # noqa: ANN401
         denoise: Denoise | None = None,
         retrain: Retrain | None = None,
         rounds: int = 1,
@@ -114,6 +119,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self.estimator = estimator
         self.mechanism = mechanism
         self.stages = stages
+        self.representation = representation
         self.denoise = denoise
         self.retrain = retrain
         self.rounds = rounds
@@ -137,8 +143,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         rng = generator_from(self.random_state)
         self._check_settings()
         release = release_of(y)
-        read = self._randomize(X, y, sample_weight, rng) if release is None else self._read(X, release, sample_weight)
-        features, randomized, weights = read
+        read = self._randomize if release is None else self._read
+        features, randomized, weights = read(X, y if release is None else release, sample_weight, rng)
         if sample_weight is not None and isinstance(self.guarantee_, Guarantee):
             self.guarantee_ = assuming(self.guarantee_, WEIGHTS)
         self._train(features, randomized, weights, rng)
@@ -153,11 +159,24 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             raise InvalidInput(f"warm needs an estimator with warm_start, got {self._base()!r}; leave it False")
 
     def _features(self, X: ArrayLike, *targets: Any, **options: Any) -> Any:  # noqa: ANN401
-        # rows of any shape are for estimators that say they take them, such as networks
-        return validate_data(self, X, *targets, allow_nd=hasattr(self._base(), "fit_targets"), **options)
+        # rows of any shape are for estimators that say they take them, such as networks, and for representations
+        allow_nd = hasattr(self._base(), "fit_targets") or self.representation is not None
+        return validate_data(self, X, *targets, allow_nd=allow_nd, **options)
 
-    def _read(self, X: ArrayLike, release: Release, sample_weight: ArrayLike | None) -> _Training:
-        features = self._features(X)
+    def _represent(self, X: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        """Fit the representation, before anything is charged; labels are not among its arguments."""
+        self._representation = None
+        if self.representation is not None:
+            self._representation = fresh_copy(self.representation, rng).fit(X, None)
+        return self._represented(X)
+
+    def _represented(self, X: NDArray[Any]) -> NDArray[Any]:
+        return X if self._representation is None else np.asarray(self._representation.transform(X))
+
+    def _read(
+        self, X: ArrayLike, release: Release, sample_weight: ArrayLike | None, rng: np.random.Generator
+    ) -> _Training:
+        features = self._represent(self._features(X), rng)
         coding, randomized, self._rows = read_release(release, rows=len(features))
         weights = _weights(sample_weight, features)
         self._check_denoise(
@@ -173,8 +192,9 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         sample_weight: ArrayLike | None,
         rng: np.random.Generator,
     ) -> _Training:
-        features, labels = self._features(X, y)
+        given, labels = self._features(X, y)
         check_classification_targets(labels)
+        features = self._represent(given, rng)
         coding = (
             self.classes if isinstance(self.classes, Classes) else Classes.of(labels, declared=_listed(self.classes))
         )
@@ -240,7 +260,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         """
         check_is_fitted(self)
         model: Model = self._model
-        return model.probabilities(self._features(X, reset=False))
+        return model.probabilities(self._represented(self._features(X, reset=False)))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the likeliest class of each row.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +14,14 @@ from tacit.labels.learn.expect import calibrate, posterior_targets
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["Neighbours", "expect_from_neighbours", "find_neighbours"]
+__all__ = ["Neighbours", "choose_votes", "expect_from_neighbours", "find_neighbours"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 _FLOOR = 1e-3  # a vote of 0 from some hundred neighbours is no proof
+_FOLDS = 5
+_LEAST = 10  # fewer neighbours are not tried
 _ROWS_AT_ONCE = 1024  # rows whose distances to all others are held at a time
 
 
@@ -32,10 +35,10 @@ class Neighbours:
 
     Parameters
     ----------
-    count
-        Neighbours a row, at most a tenth of the rows.
-    rounds
-        Votes over votes, after the first.
+    count, rounds
+        At most so many neighbours a row (and a tenth of the rows), and so many votes over votes after the first. A
+        fifth of the labels at a time is hidden, and what makes them likeliest is taken: near neighbours alone where
+        labels are often right, many and more rounds where they are not.
 
     References
     ----------
@@ -76,13 +79,14 @@ class Neighbours:
         >>> Neighbours().targets(None, X, likelihood=likelihood, given=None, rng=None).shape
         (20, 2)
         """
-        count = min(self.count, max(1, len(likelihood) // 10))
-        near = find_neighbours(X, count=count)
-        return posterior_targets(expect_from_neighbours(near, likelihood=likelihood, rounds=self.rounds), likelihood)
+        near = find_neighbours(X, count=min(self.count, max(1, len(likelihood) // 10)))
+        count, rounds = choose_votes(near, likelihood=likelihood, rounds=self.rounds)
+        prior = expect_from_neighbours(near[:, :count], likelihood=likelihood, rounds=rounds)
+        return posterior_targets(prior, likelihood)
 
 
 def find_neighbours(X: ArrayLike, *, count: int) -> Rows:
-    """Return for each row the other rows at the least Euclidean distance, in no order.
+    """Return for each row the other rows at the least Euclidean distance, the nearest first.
 
     Examples
     --------
@@ -101,7 +105,9 @@ def find_neighbours(X: ArrayLike, *, count: int) -> Rows:
         part = rows[start : start + _ROWS_AT_ONCE]
         far = squares - 2 * part @ rows.T
         far[np.arange(len(part)), np.arange(start, start + len(part))] = np.inf  # a row is no neighbour of its own
-        near[start : start + len(part)] = np.argpartition(far, count - 1, axis=1)[:, :count]
+        found = np.argpartition(far, count - 1, axis=1)[:, :count]
+        order = np.take_along_axis(far, found, axis=1).argsort(axis=1)
+        near[start : start + len(part)] = np.take_along_axis(found, order, axis=1)
     return near
 
 
@@ -129,18 +135,61 @@ def expect_from_neighbours(neighbours: Rows, *, likelihood: Array, rounds: int =
     >>> expect_from_neighbours(near, likelihood=likelihood)[5].argmax()
     np.int64(0)
     """
-    n, count = neighbours.shape
-    if len(likelihood) != n:
+    if len(likelihood) != len(neighbours):
         raise InvalidInput(
-            f"likelihood must have one row for each of the {n} rows with neighbours, got {likelihood.shape}"
+            f"likelihood must have one row for each of the {len(neighbours)} rows with neighbours, "
+            f"got {likelihood.shape}"
         )
-    mean = csr_array(
-        (np.full(n * count, 1 / count), neighbours.ravel(), np.arange(n + 1) * count), shape=(n, len(likelihood))
-    )
+    *_, last = _votes(_mean_over(neighbours), likelihood, rounds)
+    return last
+
+
+def choose_votes(neighbours: Rows, *, likelihood: Array, rounds: int) -> tuple[int, int]:
+    """Return how many of the neighbours to hear, and in how many rounds: what makes hidden labels likeliest.
+
+    A fifth of the labels at a time says nothing, and is judged by what the others make of it. Without hiding, a row's
+    label would come back to it through its neighbours from the second vote on, and look well predicted.
+
+    Parameters
+    ----------
+    neighbours
+        The nearest first. All of them are tried, and a third, a ninth and so on, down to 10.
+
+    Examples
+    --------
+    >>> X, likelihood = np.arange(200.0)[:, None], np.repeat([[0.9, 0.1], [0.1, 0.9]] * 2, 50, axis=0)
+    >>> choose_votes(find_neighbours(X, count=90), likelihood=likelihood, rounds=0)
+    (10, 0)
+    """
+    counts = [max(1, neighbours.shape[1])]
+    while counts[-1] // 3 >= _LEAST:
+        counts.append(counts[-1] // 3)
+    if len(counts) == 1 and rounds == 0:
+        return counts[0], 0
+    fold = np.arange(len(likelihood)) % _FOLDS  # rows near one another in the table fall into different parts
+    fits = np.zeros((len(counts), rounds + 1))
+    for place, count in enumerate(counts):
+        mean = _mean_over(neighbours[:, :count])
+        for hidden in (fold == part for part in range(_FOLDS)):
+            told = np.where(hidden[:, None], 1.0, likelihood)
+            for number, prior in enumerate(_votes(mean, told, rounds)):
+                fits[place, number] += np.log((prior[hidden] * likelihood[hidden]).sum(axis=1)).sum()
+    best = np.unravel_index(fits.argmax(), fits.shape)
+    return counts[int(best[0])], int(best[1])
+
+
+def _mean_over(neighbours: Rows) -> csr_array:
+    n, count = neighbours.shape
+    return csr_array((np.full(n * count, 1 / count), neighbours.ravel(), np.arange(n + 1) * count), shape=(n, n))
+
+
+def _votes(mean: csr_array, likelihood: Array, rounds: int) -> Iterator[Array]:
+    """Yield P(true label) of every row after the first vote and after each round."""
     prior = calibrate(_proportions(_first_votes(mean, likelihood)), likelihood=likelihood)
+    yield prior
     for _ in range(rounds):
         prior = calibrate(_proportions(mean @ posterior_targets(prior, likelihood)), likelihood=likelihood)
-    return prior
+        yield prior
 
 
 def _first_votes(mean: csr_array, likelihood: Array) -> Array:

@@ -1,4 +1,7 @@
-"""Torch networks as scikit-learn classifiers, with the losses that noisy labels ask for; needs the extra ``torch``."""
+"""Torch networks as scikit-learn classifiers and transformers, with the losses that noisy labels ask for.
+
+Needs the extra ``torch``.
+"""
 
 from tacit.labels.learn.network.classifier import TorchClassifier
 from tacit.labels.learn.network.likelihoods import Likelihoods
@@ -10,9 +13,13 @@ from tacit.labels.learn.network.losses import (
     SymmetricCrossEntropy,
 )
 from tacit.labels.learn.network.optimizers import Adam, MomentumSGD, Optimizer
+from tacit.labels.learn.network.twins import Twins
+from tacit.labels.learn.network.views import Bent, Corrupted, Views
 
 __all__ = [
     "Adam",
+    "Bent",
+    "Corrupted",
     "CrossEntropy",
     "ForwardCorrected",
     "GeneralisedCrossEntropy",
@@ -22,4 +29,6 @@ __all__ = [
     "Optimizer",
     "SymmetricCrossEntropy",
     "TorchClassifier",
+    "Twins",
+    "Views",
 ]

@@ -252,16 +252,19 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return bool(self.warm_start and hasattr(self, "module_") and np.array_equal(classes, self.classes_))
 
     def _device(self) -> Any:  # noqa: ANN401
-        torch = load_extra("torch")
-        if self.device == "auto":
-            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        return torch.device(self.device)
+        return _device_of(load_extra("torch"), self.device)
 
     def __getstate__(self) -> Any:  # noqa: ANN401
         state = dict(super().__getstate__())
         if "module_" in state:  # a pickle from a GPU must open where there is none
             state["module_"] = copy.deepcopy(state["module_"]).to("cpu")
         return state
+
+
+def _device_of(torch: Any, name: str) -> Any:  # noqa: ANN401
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    return torch.device(name)
 
 
 def _bfloat16(torch: Any, device: Any) -> Any:  # noqa: ANN401

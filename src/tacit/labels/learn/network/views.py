@@ -1,0 +1,112 @@
+"""Two views of the same row that a label would not tell apart: what a representation without labels is learned from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.extras import load_extra
+
+if TYPE_CHECKING:
+    import torch
+
+__all__ = ["Bent", "Corrupted", "Views"]
+
+
+class Views(Protocol):
+    """Draws another view of each row of a batch.
+
+    Examples
+    --------
+    >>> import torch
+    >>> Corrupted(share=0.0).draw(torch.ones(2, 3)).tolist()
+    [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
+    """
+
+    def draw(self, rows: torch.Tensor) -> torch.Tensor:
+        """Return one view a row, by torch's own generator."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bent:
+    """Images turned, slanted, scaled and moved a little, each by its own draw; what lies outside is 0.
+
+    For drawings, digits, scans: things that stay what they are under this. Photographs want changes of colour as well.
+
+    Parameters
+    ----------
+    turn
+        At most this angle either way, in radians.
+    slant, scale, move
+        At most this share of the side; ``scale`` in logarithms.
+
+    Examples
+    --------
+    >>> import torch
+    >>> Bent().draw(torch.ones(2, 1, 8, 8)).shape
+    torch.Size([2, 1, 8, 8])
+    """
+
+    turn: float = 0.35
+    slant: float = 0.3
+    scale: float = 0.25
+    move: float = 0.15
+
+    def draw(self, rows: torch.Tensor) -> torch.Tensor:
+        """Return one view an image.
+
+        Examples
+        --------
+        >>> import torch
+        >>> same = Bent(turn=0.0, slant=0.0, scale=0.0, move=0.0).draw(torch.eye(4)[None, None])
+        >>> bool(torch.allclose(same, torch.eye(4)))
+        True
+        """
+        library = load_extra("torch")
+        turn, slant, scale, right, down = (2 * library.rand(5, len(rows), device=rows.device) - 1).unbind()
+        cos, sin, slant = (turn * self.turn).cos(), (turn * self.turn).sin(), slant * self.slant
+        scale = (scale * self.scale).exp()
+        across = library.stack([scale * cos, scale * (slant * cos - sin), right * self.move])
+        along = library.stack([scale * sin, scale * (slant * sin + cos), down * self.move])
+        maps, functional = library.stack([across, along]).permute(2, 0, 1), library.nn.functional
+        grid = functional.affine_grid(maps, list(rows.shape), align_corners=False)
+        seen: torch.Tensor = functional.grid_sample(rows, grid, align_corners=False)
+        return seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Corrupted:
+    """Rows of a table with a random share of the numbers taken from other rows of the batch, column by column.
+
+    References
+    ----------
+    Bahri, Jiang, Tay and Metzler (2022), SCARF, Algorithm 1.
+
+    Examples
+    --------
+    >>> import torch
+    >>> Corrupted().draw(torch.arange(6.0).reshape(3, 2)).shape
+    torch.Size([3, 2])
+    """
+
+    share: float = 0.3
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.share <= 1:
+            raise InvalidInput(f"share must be in [0, 1], got {self.share!r}")
+
+    def draw(self, rows: torch.Tensor) -> torch.Tensor:
+        """Return one view a row.
+
+        Examples
+        --------
+        >>> import torch
+        >>> seen = Corrupted(share=1.0).draw(torch.tensor([[0.0, 1.0], [0.0, 2.0]]))
+        >>> seen[:, 0].tolist()
+        [0.0, 0.0]
+        """
+        library, flat = load_extra("torch"), rows.flatten(1)
+        other = flat.gather(0, library.randint(len(flat), flat.shape, device=flat.device))
+        seen: torch.Tensor = library.where(library.rand_like(flat) < self.share, other, flat)
+        return seen.reshape(rows.shape)

@@ -1,0 +1,204 @@
+"""A representation that never sees a label, and a learner that reads it: nothing but the mechanism reads the labels."""
+
+import pickle
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.datasets import load_digits
+from sklearn.decomposition import PCA
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.frozen import FrozenEstimator
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import check_estimator
+
+from tacit.labels import (
+    LabelPrivateClassifier,
+    Neighbours,
+    RandomizedResponse,
+    TorchClassifier,
+    Twins,
+    release_labels,
+)
+from tacit.labels.attack import audit_canaries, plant_canaries
+from tacit.labels.learn.neighbours import find_neighbours
+from tacit.labels.learn.network import Bent, Corrupted
+from tacit.labels.learn.network.twins import twins_loss
+from tacit.privacy import Guarantee, InvalidInput, Unit
+from tacit.privacy.ledger import Ledger
+
+torch = pytest.importorskip("torch")
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X.reshape(-1, 8, 8)[:1200] / 16, y[:1200]
+
+
+@pytest.fixture(scope="module")
+def fitted(digits):
+    return Twins(dimensions=64, width=128, epochs=10, batch_size=128, random_state=0).fit(digits[0])
+
+
+def test_scikit_learns_checks():
+    check_estimator(Twins(dimensions=4, width=8, epochs=1, random_state=0))
+
+
+def test_the_loss_is_that_of_the_paper():
+    rng = np.random.default_rng(0)
+    one, other = rng.normal(size=(2, 30, 4))
+    C = np.corrcoef(one.T, other.T)[:4, 4:]
+    naive = sum((1 - C[i, i]) ** 2 if i == j else 0.005 * C[i, j] ** 2 for i in range(4) for j in range(4))
+    loss = twins_loss(torch.as_tensor(one), torch.as_tensor(other), redundancy=0.005)
+    assert float(loss) == pytest.approx(naive, rel=1e-2)  # the loss adds 1e-4 to every deviation
+
+
+def test_neighbours_are_of_one_class_more_often(digits, fitted):
+    X, y = digits
+
+    def purity(rows):
+        near = find_neighbours(rows, count=20)
+        return (y[near] == y[:, None]).mean()
+
+    untrained = Twins(dimensions=64, width=128, epochs=1, batch_size=1200, random_state=0).fit(X)
+    assert purity(fitted.transform(X)) > purity(untrained.transform(X)) + 0.05, "control: one step"
+    assert fitted.losses_[-1] < 0.5 * fitted.losses_[0]
+
+
+def test_fits_repeat_and_leave_torchs_generator_alone(digits):
+    X = digits[0][:200]
+    before = torch.random.get_rng_state()
+    one, two, other = (Twins(dimensions=8, epochs=1, random_state=seed).fit_transform(X) for seed in (0, 0, 1))
+    assert np.array_equal(one, two)
+    assert not np.allclose(one, other)
+    assert torch.equal(torch.random.get_rng_state(), before)
+
+
+def test_labels_are_not_looked_at(digits):
+    X, y = digits[0][:200], digits[1][:200]
+    one, two = (Twins(dimensions=8, epochs=1, random_state=0).fit(X, labels).transform(X) for labels in (y, y[::-1]))
+    assert np.array_equal(one, two)
+
+
+def test_pickle_shapes_and_progress(digits, fitted):
+    X = digits[0]
+    again = pickle.loads(pickle.dumps(fitted))
+    assert np.array_equal(again.transform(X[:5]), fitted.transform(X[:5]))
+    seen = []
+    colour = np.repeat(X[:40, None], 3, axis=1)
+    made = Twins(dimensions=8, epochs=2, progress=lambda *step: seen.append(step)).fit(colour)
+    assert seen == [(1, 2), (2, 2)]
+    with pytest.raises(ValueError, match=r"shape \(3, 8, 8\)"):
+        made.transform(np.zeros((2, 3, 8, 9)))
+    with pytest.raises(InvalidInput, match="dimensions"):
+        Twins(dimensions=0).fit(X)
+
+
+def test_views_change_rows_and_keep_their_marginals():
+    torch.manual_seed(0)
+    rows = torch.arange(3000.0).reshape(1000, 3)
+    seen = Corrupted(share=0.3).draw(rows)
+    assert (seen != rows).float().mean() == pytest.approx(0.3, abs=0.03)
+    assert all(torch.isin(seen[:, column], rows[:, column]).all() for column in range(3))
+    with pytest.raises(InvalidInput, match="share"):
+        Corrupted(share=1.5)
+    images = torch.rand(20, 1, 8, 8)
+    assert not torch.allclose(Bent().draw(images), images, atol=0.05)
+
+
+def test_fine_tuning_starts_from_the_trained_network(digits, fitted):
+    X, y = digits
+    started, fresh = (
+        TorchClassifier(build, epochs=2, batch_size=64, random_state=0).fit(X[:300], y[:300])
+        for build in (fitted.start, clone(fitted).fit(X[:2]).start)
+    )
+    assert started.score(X[300:], y[300:]) > fresh.score(X[300:], y[300:]) + 0.05
+    with pytest.raises(InvalidInput, match="shape"):
+        fitted.start((9, 9), 2)
+
+
+def test_a_learner_does_better_on_it(digits, fitted):
+    X, y = digits
+    release = release_labels(y[:900], mechanism=RandomizedResponse(epsilon=2.0), rng=np.random.default_rng(0))
+
+    def score(representation):
+        learner = LabelPrivateClassifier(
+            LogisticRegression(C=0.01, max_iter=200),
+            representation=FrozenEstimator(representation),
+            denoise=Neighbours(),
+            random_state=0,
+        )
+        return learner.fit(X[:900], release).score(X[900:], y[900:])
+
+    untrained = Twins(dimensions=64, width=128, epochs=1, batch_size=1200, random_state=0).fit(X)
+    assert score(fitted) > score(untrained) + 0.05
+
+
+def test_any_transformer_may_be_given(digits):
+    X, y = digits[0].reshape(1200, -1), digits[1]
+    given = make_pipeline(StandardScaler(with_std=False), PCA(16, random_state=0))
+    learner = LabelPrivateClassifier(representation=given, mechanism=RandomizedResponse(epsilon=3.0), random_state=0)
+    assert learner.fit(X, y).score(X, y) > 0.8
+    assert learner.n_features_in_ == 64
+
+
+class Nosy(TransformerMixin, BaseEstimator):
+    """Keeps what it is told."""
+
+    def fit(self, X, y=None):
+        Nosy.told = y
+        return self
+
+    def transform(self, X):
+        return X
+
+
+def test_a_representation_is_not_told_the_labels(digits):
+    X, y = digits[0].reshape(1200, -1), digits[1]
+    X, y = X[:100], y[:100]
+    LabelPrivateClassifier(representation=Nosy(), random_state=0).fit(X, y)
+    assert Nosy.told is None
+    make_pipeline(Nosy(), LabelPrivateClassifier(random_state=0)).fit(X, y)
+    assert np.array_equal(Nosy.told, y), "control: a pipeline tells them"
+
+
+def test_one_that_needs_labels_is_refused_before_anything_is_charged(digits, tmp_path):
+    X, y = digits[0].reshape(1200, -1), digits[1]
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    ledger.register(y, name="digits", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
+    learner = LabelPrivateClassifier(representation=LinearDiscriminantAnalysis(), ledger=ledger, random_state=0)
+    with pytest.raises((TypeError, ValueError)):
+        learner.fit(X, y)
+    assert ledger.statement("digits").spent == 0
+
+
+def test_the_model_depends_on_the_labels_through_the_release_alone(digits):
+    """The labels' epsilon is the model's: two label columns with the same release give the same model."""
+    X, y = digits[0][:300], digits[1][:300]
+    learner = LabelPrivateClassifier(
+        representation=Twins(dimensions=16, epochs=1, random_state=0), denoise=Neighbours(), random_state=3
+    )
+    release = clone(learner).fit(X, y).release_
+    one, two = (clone(learner).fit(X, release).predict_proba(X) for _ in range(2))
+    assert np.array_equal(one, two)
+    assert release.guarantee.epsilon == 1.0
+
+
+@pytest.mark.parametrize("stages", [1, 2])
+def test_canaries_prove_no_more_than_the_promise(digits, fitted, stages):
+    X, y = digits
+    rng = np.random.default_rng(0)
+    canaries = plant_canaries(y, count=600, rng=rng)
+    learner = LabelPrivateClassifier(
+        LogisticRegression(C=0.01, max_iter=100),
+        representation=FrozenEstimator(fitted),
+        denoise=Neighbours(),
+        mechanism=RandomizedResponse(epsilon=1.0),
+        stages=stages,
+        random_state=0,
+    ).fit(X, np.asarray(canaries.labels))
+    leak = audit_canaries(canaries, learner.predict_proba(X[canaries.rows]), rng=rng)
+    assert not leak.exceeds(learner.guarantee_)
