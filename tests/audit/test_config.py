@@ -62,31 +62,144 @@ def test_a_plan_is_read(write):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("[[labels]]\nepsilon = 1.0", "[[labels]]\nepsilon = -1", "line 13, labels.epsilon: epsilon must be a finite"),
-        ("[[labels]]\nepsilon = 1.0", "[[labels]]", "line 12, labels: "),
-        ("[[labels]]\nepsilon = 1.0", "[[labels]]\nepsilon = 1\nrounds = 2", "line 14, labels.rounds: unknown"),
-        ("[[labels]]", "[[moons]]", "line 12, moons: unknown; a table is one of"),
+        # an impossible epsilon, or another number
+        ("epsilon = 1.0", "epsilon = -1", "line 13, labels.epsilon: epsilon must be a finite number > 0, got -1"),
+        ("epsilon = 1.0", "epsilon = nan", "line 13, labels.epsilon: epsilon must be a finite number > 0, got nan"),
+        ("epsilon = 1.0", "epsilon = inf", "line 13, labels.epsilon: epsilon must be a finite number > 0, got inf"),
+        ("epsilon = 2", "epsilon = 0", "line 21, bags.epsilon: epsilon must be"),
+        (
+            "[[labels]]\nepsilon = 1.0",
+            "[[labels]]",
+            "line 12, labels: missing 1 required keyword-only argument: 'epsilon'",
+        ),
+        ("epsilons = [0.5, 2]", "epsilons = [0.5, -2]", "line 6, audit.epsilons: epsilon must be a finite number > 0"),
+        ("delta = 1e-5", "delta = 2", "line 7, audit.delta: delta must be"),
+        ("leak = 0.05", "leak = 5", "line 10, fail.leak: leak must be a share"),
+        ("leak = 0.05", "epsilon = -1", "line 10, fail.epsilon: epsilon must be"),
+        ("submissions = 100", "submissions = 0", "line 25, scores.submissions: submissions must be"),
+        # a wrong type
+        ("epsilon = 1.0", 'epsilon = "1"', "line 13, labels.epsilon: must be a number, got '1'"),
+        ("epsilon = 1.0", "epsilon = true", "line 13, labels.epsilon: must be a number, got True"),
+        ("decimals = 5", "decimals = 5.5", "line 24, scores.decimals: must be a whole number, got 5.5"),
+        ('by = [["site"]]\nmin', 'by = "site"\nmin', "line 16, bags.by: must be a list of lists of columns"),
+        ('by = [["site"]]\nmin', 'by = ["site"]\nmin', "line 16, bags.by: must be a list of lists of columns"),
+        ('by = [["site"]]\nmin', "by = [[]]\nmin", "line 16, bags.by: must be a list of lists of columns"),
+        ('file = "clicks.csv"', "file = 3", "line 2, data.file: must be text in quotes, got 3"),
+        ('label = "clicked"', 'label = ""', "line 3, data.label: must be text in quotes, got ''"),
+        ('label = "clicked"', 'label = "clicked"\nfeatures = [1]', "line 4, data.features: must be a list of columns"),
+        ("epsilons = [0.5, 2]", 'epsilons = ["a"]', "line 6, audit.epsilons: must be a list of numbers"),
+        # an unknown surface, table or key, with the nearest right one
+        ("[[labels]]", "[[planets]]", "line 12, planets: unknown; a table is one of data, audit, fail, labels"),
+        ("[[labels]]", "[[label]]", "line 12, label: unknown, perhaps labels; a table is one of"),
+        ("epsilon = 1.0", "epsilom = 1", "line 13, labels.epsilom: unknown, perhaps epsilon; a release of labels has"),
+        (
+            "epsilon = 1.0",
+            "epsilon = 1\nrounds = 2",
+            "line 14, labels.rounds: unknown; a release of labels has epsilon",
+        ),
+        ("leak = 0.05", "lek = 0.05", "line 10, fail.lek: unknown, perhaps leak; fail has leak, epsilon"),
+        ('label = "clicked"', 'labels = "clicked"', "line 3, data.labels: unknown, perhaps label"),
         ("[[labels]]", "[labels]", r"line 12, labels: a release is written \[\[labels\]\]"),
-        ("epsilon = 2", "epsilon = 0", "line 21, bags.epsilon: "),
-        ('by = [["site"]]\nepsilon = 2', 'by = [["sity"]]', "line 20, bags.by: column 'sity'"),
-        ("decimals = 5", "decimals = 5\nepsilon = 1", "line 24, scores.decimals: decimals and epsilon contradict"),
-        ("clicks.csv", "cliks.csv", "line 1, data: .*cliks.csv"),
-        ('label = "clicked"', 'label = "clickd"', "line 1, data: column 'clickd' is not in clicks.csv"),
+        # what is not there
+        ("clicks.csv", "cliks.csv", "line 2, data.file: .*cliks.csv does not exist"),
+        (
+            'label = "clicked"',
+            'label = "clickd"',
+            "line 3, data.label: column 'clickd' is not in clicks.csv; it has site",
+        ),
+        (
+            'label = "clicked"',
+            'label = "clicked"\nfeatures = ["agge"]',
+            "line 4, data.features: column 'agge' is not in",
+        ),
         ('label = "clicked"', "", "line 1, data: label must name the private column"),
-        ('file = "clicks.csv"', 'file = "clicks.csv"\nbundled = "titanic"', "line 1, data: there must be either"),
-        ('file = "clicks.csv"', "file = 3", "line 2, data.file: must be a str, got 3"),
-        ("leak = 0.05", "leak = 5", "line 9, fail: leak must be a share"),
-        ("leak = 0.05", "lek = 0.05", "line 10, fail.lek: unknown; fail has leak, epsilon"),
-        ("delta = 1e-5", "delta = 2", "line 5, audit: delta"),
-        ("[data]", "[data", "is not TOML"),
+        (
+            'by = [["site"]]\nepsilon = 2',
+            'by = [["sity"]]',
+            "line 20, bags.by: by must name columns among .* got 'sity'",
+        ),
+        # contradictions
+        ("decimals = 5", "decimals = 5\nepsilon = 1", "line 24, scores.decimals: decimals and epsilon contradict"),
+        ('file = "clicks.csv"', 'file = "clicks.csv"\nbundled = "iris"', "line 3, data.bundled: there must be either"),
+        ('file = "clicks.csv"', 'bundled = "iris"', "line 3, data.label: contradicts bundled"),
+        (
+            'label = "clicked"',
+            'label = "clicked"\nfeatures = ["clicked"]',
+            "line 3, data.label: features must not hold",
+        ),
+        ("min_size = 2", "min_size = 99", "line 17, bags.min_size: min_size must be at most 14"),
+        ("min_size = 2", "random = 3", "line 16, bags.by: bags must be formed either by columns"),
+        (
+            'by = [["site"]]\nmin_size = 2',
+            "random = 3\nbags = 9\nmin_size = 2",
+            "line 18, bags.min_size: contradicts random",
+        ),
+        (
+            'by = [["site"]]\nmin_size = 2',
+            "random = 99\nbags = 9",
+            "line 16, bags.random: random must be at most the 40",
+        ),
+        (
+            "[[labels]]\nepsilon = 1.0",
+            "[[features]]\nkeep = 9\nepsilon = 1",
+            "line 13, features.keep: keep must be at most 2",
+        ),
+        (
+            "[[labels]]\nepsilon = 1.0",
+            "[[features]]\nbound = 9",
+            "line 13, features.bound: contradicts the absence of eps",
+        ),
+        (
+            "[[labels]]\nepsilon = 1.0",
+            "[[features]]\ntotals = true",
+            "line 13, features.totals: totals are released with",
+        ),
+        (
+            "[[labels]]\nepsilon = 1.0",
+            "[[models]]\nepochs = 9",
+            "line 13, models.epochs: contradicts the absence of eps",
+        ),
+        # no TOML
+        ("[data]", "[data", "line 1: this is not TOML"),
+        ("epsilon = 1.0", "epsilon = 1.0\nepsilon = 2.0", "line 14, epsilon: this is not TOML: .*; a key stands once"),
+        ("[fail]", "[audit]", "line 9, audit: this is not TOML: .*; a key stands once"),
     ],
 )
 def test_what_is_wrong_is_said_with_line_and_key(write, old, new, said):
     assert old in GOOD
     with pytest.raises(InvalidInput, match=said) as refused:
         read_plan(write(GOOD.replace(old, new, 1)))
-    assert str(refused.value).startswith("tacit.toml")
+    assert str(refused.value).startswith("tacit.toml, line ")
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "tacit.toml is empty; tacit init writes one"),
+        ("# only words\n\n", "tacit.toml is empty; tacit init writes one"),
+        ("hello world", "tacit.toml, line 1: this is not TOML: Expected '=' after a key"),
+        ("[[labels]]\nepsilon = 1\n", "tacit.toml, line 1, data: there must be either a file"),
+        ("data = 3\n[[labels]]\nepsilon = 1\n", r"tacit.toml, line 1, data: must be a table, written \[data\]"),
+    ],
+)
+def test_what_is_no_plan(write, text, said):
+    with pytest.raises(InvalidInput, match=said):
+        read_plan(write(text))
+
+
+def test_bytes_are_no_plan(tmp_path):
+    (tmp_path / "tacit.toml").write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(InvalidInput, match=r"tacit\.toml is not TOML"):
+        read_plan(tmp_path / "tacit.toml")
+
+
+def test_the_second_table_and_many_lines_have_their_own_numbers(write):
+    spread = GOOD.replace('by = [["site"]]\nmin_size = 2', 'by = [\n  ["site"],\n  ["age"]\n]\nmin_size = 2')
+    with pytest.raises(InvalidInput, match=r"line 24, bags\.epsilon"):
+        read_plan(write(spread.replace("epsilon = 2", "epsilon = -2")))
+    with pytest.raises(InvalidInput, match=r"line 20, bags\.min_size"):
+        read_plan(write(spread.replace("min_size = 2", "min_size = 0")))
 
 
 def test_a_plan_without_a_release_is_refused(write):
@@ -118,7 +231,7 @@ def test_a_table_that_cannot_be_audited_is_refused_before_anything_runs(tmp_path
     (tmp_path / "tacit.toml").write_text(re.sub(r"\[\[bags.*", "", GOOD, flags=re.S))
     with pytest.raises(InvalidInput, match=said) as refused:
         read_plan(tmp_path / "tacit.toml")
-    assert str(refused.value).startswith("tacit.toml, line 1, data: ")
+    assert re.match(r"tacit.toml, line [23], data.(file|label): ", str(refused.value))
     assert "\n" not in str(refused.value)
 
 

@@ -71,6 +71,27 @@ class BagsRelease:
             if getattr(self, name) is not None:
                 check_count(getattr(self, name), name=name)
 
+    def check(self, source: Source) -> None:
+        """Raise where a column is no feature, or no bag would be large enough.
+
+        Examples
+        --------
+        >>> from tacit.audit.source import bundled_source
+        >>> BagsRelease(by=(("moon",),)).check(bundled_source("titanic"))
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: by must name columns among the features class, age, sex, got 'moon'
+        """
+        for column in (name for columns in self.by for name in columns):
+            if column not in source.features:
+                known = ", ".join(source.features)
+                raise InvalidInput(f"by must name columns among the features {known}, got {column!r}")
+        if self.random is not None and self.random > source.rows:
+            raise InvalidInput(f"random must be at most the {source.rows:,} rows of the table, got {self.random:,}")
+        largest = max((_largest(source, columns) for columns in self.by), default=self.min_size)
+        if largest < self.min_size:
+            raise InvalidInput(f"min_size must be at most {largest:,}, as the largest bag has, got {self.min_size:,}")
+
     def at(self, epsilon: float, source: Source) -> BagsRelease:
         """Return the same totals with noise; for random bags, totals by the columns with the fewest values.
 
@@ -204,6 +225,10 @@ def few_valued(source: Source, *, most: int = 3) -> tuple[str, ...]:
     """
     values = {name: len(source.table[name].unique()) for name in source.features}
     return tuple(sorted(values, key=lambda name: (values[name], source.features.index(name)))[:most])
+
+
+def _largest(source: Source, columns: tuple[str, ...]) -> int:
+    return int(max(source.table.group_by(list(columns)).aggregate([([], "count_all")])["count_all"].to_pylist()))
 
 
 def _told(leak: Leak, *, fixed: int) -> str:

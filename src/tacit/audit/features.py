@@ -42,6 +42,7 @@ __all__ = ["FeaturesRelease"]
 
 _LABEL = "label"
 _MUCH = 0.05
+_LEAST = 4  # rows of a label: two in each half
 _LINKS = ("released rows found again", "by chance")
 _MEMBERS = ("members recognised", "of others, taken for members")
 _PART = "epsilon from canaries under the noise of the rows, which is a part of the promise: the rest is not attacked"
@@ -87,6 +88,35 @@ class FeaturesRelease:
         if self.totals and self.epsilon is None:
             raise InvalidInput("totals are released with noise; give an epsilon")
 
+    def check(self, source: Source) -> None:
+        """Raise where there are too few features, rows of a class, or values within the bound.
+
+        Examples
+        --------
+        >>> from tacit.audit.source import bundled_source
+        >>> FeaturesRelease(epsilon=1.0, keep=99).check(bundled_source("iris"))
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: keep must be at most 4, the number of features, got 99
+        """
+        if self.epsilon is None:
+            return
+        if self.keep > source.X.shape[1]:
+            raise InvalidInput(f"keep must be at most {source.X.shape[1]}, the number of features, got {self.keep}")
+        sizes = np.bincount(source.codes)
+        if sizes.min() < _LEAST:
+            rare = source.classes[int(sizes.argmin())]
+            raise InvalidInput(
+                f"label {rare!r} has {sizes.min()} row{'s' * (sizes.min() > 1)}, and half of the rows are released: "
+                f"each label needs {_LEAST} or more; group the rare ones"
+            )
+        beyond = (source.X.min(axis=0) >= self.bound) | (source.X.max(axis=0) <= -self.bound)
+        if beyond.any():
+            name = source.names[int(beyond.argmax())]
+            raise InvalidInput(
+                f"bound must be larger, or the columns scaled: all of {name!r} is clipped to {self.bound:g}"
+            )
+
     def at(self, epsilon: float, source: Source) -> FeaturesRelease:
         """Return the same release with noise; for rows in clear, noised rows within the largest value.
 
@@ -120,7 +150,6 @@ class FeaturesRelease:
         True
         """
         tell(f"features: {self.describe()}")
-        self._check_bound(source)
         start = time.perf_counter()
         half, rest = source.halves(rng)
         words = np.asarray(source.classes)[source.codes]  # what is refused is then refused by name
@@ -144,14 +173,6 @@ class FeaturesRelease:
             remedy=self._remedy(leak, utility) + _clipped(source, self.bound if self.epsilon is not None else np.inf),
             seconds=time.perf_counter() - start,
         )
-
-    def _check_bound(self, source: Source) -> None:
-        beyond = (source.X.min(axis=0) >= self.bound) | (source.X.max(axis=0) <= -self.bound)
-        if self.epsilon is not None and beyond.any():
-            name = source.names[int(beyond.argmax())]
-            raise InvalidInput(
-                f"bound must be larger, or the columns scaled: all of {name!r} is clipped to {self.bound:g}"
-            )
 
     def _in_clear(self, X: NDArray[np.float64], y: NDArray[np.str_]) -> tuple[Release, Leak]:
         promise = NoGuarantee(reason="rows and labels leave as they are")

@@ -49,6 +49,15 @@ class LabelsRelease:
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
 
+    def check(self, source: Source) -> None:
+        """Raise never: any table will do.
+
+        Examples
+        --------
+        >>> from tacit.audit.source import bundled_source
+        >>> LabelsRelease(epsilon=1.0).check(bundled_source("iris"))
+        """
+
     def at(self, epsilon: float, source: Source) -> LabelsRelease:  # noqa: ARG002
         """Return the release at this epsilon.
 

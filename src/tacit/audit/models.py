@@ -69,6 +69,15 @@ class ModelsRelease:
         for name in ("width", "rows", "epochs"):
             check_count(getattr(self, name), name=name)
 
+    def check(self, source: Source) -> None:
+        """Raise never: any table will do.
+
+        Examples
+        --------
+        >>> from tacit.audit.source import bundled_source
+        >>> ModelsRelease().check(bundled_source("iris"))
+        """
+
     def at(self, epsilon: float, source: Source) -> ModelsRelease:  # noqa: ARG002
         """Return the network trained by DP-SGD at this epsilon.
 

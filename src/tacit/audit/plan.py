@@ -38,6 +38,9 @@ class Step:
     source: Source
     release: PlannedRelease
 
+    def __post_init__(self) -> None:
+        self.release.check(self.source)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:

@@ -35,6 +35,10 @@ class PlannedRelease(Protocol):
         """Of the release, or of one score; None where there is no noise."""
         ...
 
+    def check(self, source: Source) -> None:
+        """Raise where the release cannot be made of this table."""
+        ...
+
     def at(self, epsilon: float, source: Source) -> PlannedRelease:
         """Return this release at another epsilon for one label or record, a point of its curve."""
         ...

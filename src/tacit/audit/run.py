@@ -55,7 +55,7 @@ def run_audit(
     run = _Run(plan=planned, seed=seed, cache=cache or NoCache(), progress=progress)
     findings: list[Finding] = []
     curve: list[Finding] = []
-    points = tuple(_points(planned))
+    points = tuple(_points(planned, run.skipped))
     try:
         run.start(len(planned.steps) + len(points))
         for finding in run.each(planned.steps):
@@ -106,15 +106,18 @@ def faults(result: AuditResult, limits: Limits) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _points(plan: Plan) -> Iterator[Step]:
+def _points(plan: Plan, skipped: list[Skipped]) -> Iterator[Step]:
     """Return every planned surface at every epsilon of the curve: its first release with an epsilon, or its first."""
     first: dict[str, Step] = {}
     for step in sorted(plan.steps, key=lambda step: step.release.epsilon is None):
         first.setdefault(step.release.surface, step)
     for surface in plan.surfaces:
         step = first[surface]
-        for epsilon in plan.epsilons:
-            yield Step(source=step.source, release=step.release.at(epsilon, step.source))
+        try:
+            for epsilon in plan.epsilons:
+                yield Step(source=step.source, release=step.release.at(epsilon, step.source))
+        except InvalidInput as error:  # the planned release can be made without noise, and not with it
+            skipped.append(Skipped(surface=f"the curve of {surface}", reason=str(error)))
 
 
 @dataclass(slots=True, kw_only=True)

@@ -84,6 +84,15 @@ class ScoresRelease:
         if self.decimals is not None:
             check_count(self.decimals, name="decimals", least=0)
 
+    def check(self, source: Source) -> None:
+        """Raise never: any table will do.
+
+        Examples
+        --------
+        >>> from tacit.audit.source import bundled_source
+        >>> ScoresRelease().check(bundled_source("iris"))
+        """
+
     def at(self, epsilon: float, source: Source) -> ScoresRelease:  # noqa: ARG002
         """Return noised scores that cost a label this epsilon together.
 

@@ -108,9 +108,10 @@ class Source:
         return self.table.set_column(place, self.label, pa.array(self.codes))
 
     def halves(self, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return two disjoint random halves of the rows: to release and train on, and to test on."""
+        """Return two disjoint random halves of the rows, of each label too: to release and train on, and to test on."""
         shuffled = rng.permutation(self.rows)
-        return shuffled[::2], shuffled[1::2]
+        sorted_by_label = shuffled[np.argsort(self.codes[shuffled], kind="stable")]
+        return rng.permutation(sorted_by_label[::2]), rng.permutation(sorted_by_label[1::2])
 
 
 def bundled_source(name: str) -> Source:
