@@ -9,6 +9,7 @@ from benchmarks.published.page.items import MEASURED, Item, Paper, grid, read, s
 from benchmarks.published.page.retraining_goals import clean_item, goals_item
 from benchmarks.published.page.retraining_images import image_items
 from benchmarks.published.page.retraining_printed import FIGURE_1
+from benchmarks.published.page.retraining_small import small_item
 from benchmarks.published.page.retraining_texts import text_items
 from benchmarks.published.page.statements import STATEMENTS
 
@@ -37,6 +38,7 @@ def _items() -> Iterator[Item]:
     yield from images[5:]
     yield clean_item()
     yield goals_item()
+    yield small_item()
 
 
 def figure_1() -> Item:

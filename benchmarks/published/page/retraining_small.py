@@ -1,0 +1,62 @@
+"""The recipe on tables and small images, on a processor, from benchmarks/results/labels_recipe.json."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from benchmarks.published.page.items import MEASURED, MISSING, Item, count, grid, read, spread_of, verdict
+
+__all__ = ["small_item"]
+
+FILE = "labels_recipe.json"
+PAGE = Path(__file__).parents[3] / "docs" / "labels_recipe.md"
+SETS = {"mnist": "MNIST", "adult": "Adult"}
+METHODS = {
+    "rr": "plain",
+    "default": "tacit's default",
+    "recipe": "recipe",
+    "tuned": "recipe, fine-tuned",
+    "chosen": "default or recipe, chosen by the release",
+}
+
+
+def small_item() -> Item:
+    """Accuracy by method, set and epsilon; nothing is printed for it."""
+    document = read(FILE)
+    cells: dict[tuple[str, str, str], list[float]] = {}
+    for key, cell in document.get("cells", {}).items():
+        name, method, epsilon, _ = key.split("/")
+        cells.setdefault((name, epsilon, method), []).append(100 * cell["accuracy"])
+    at = [place for place in dict.fromkeys(key[:2] for key in cells) if place[1] != "none"]
+    rows = [
+        (
+            f"{SETS[name]}, {document['rows'][name]:,} rows",
+            epsilon,
+            *(spread_of(cells.get((name, epsilon, method), []), digits=1) for method in METHODS),
+        )
+        for name, epsilon in sorted(at, key=lambda place: (list(SETS).index(place[0]), float(place[1])))
+    ]
+    gains = [
+        float(np.mean(cells[name, epsilon, "chosen"])) > float(np.mean(cells[name, epsilon, "rr"]))
+        for name, epsilon in at
+        if {(name, epsilon, "chosen"), (name, epsilon, "rr")} <= set(cells)
+    ]
+    return Item(
+        name="past the tables, without a GPU",
+        shows="The same recipe on the first rows of MNIST and Adult, on a processor. Nothing of the kind is printed.",
+        status=MEASURED if rows else MISSING,
+        because="" if rows else "it has not been run.",
+        seen=verdict(gains),
+        body=(
+            *grid(("set", "epsilon", *METHODS.values()), rows),
+            "",
+            f"*Seen* says here whether the last column is above the plain one: at {sum(gains)} of {len(gains)}.",
+        )
+        if rows
+        else (),
+        seeds=count(len(values) for key, values in cells.items() if key[1] != "none"),
+        commands=("TACIT_DATA=folder python -m benchmarks.labels_recipe",) if rows else (),
+        files=(FILE,) if rows else (),
+        discussed="[the recipe](labels_recipe.md)" if rows and PAGE.exists() else "",
+    )
