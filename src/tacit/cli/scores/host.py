@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from tacit.cli.scores.choices import choice_of
 from tacit.cli.scores.connection import AsJson, Competition, Token, Url, connect, find_slug, print_json
 
 __all__ = ["host"]
@@ -16,8 +16,6 @@ __all__ = ["host"]
 host = typer.Typer(
     no_args_is_help=True, help="Run competitions on a scoring server: create them, invite teams, see what happens."
 )
-
-_WHOLE = {"classes", "class_floor", "decimals", "refreshes"}
 
 
 @host.command()
@@ -76,13 +74,13 @@ def create(
     Example: tacit scores host create flowers --features f.csv --labels y.csv --metric accuracy:classes=3
     """
     setting: dict[str, Any] = {
-        "metric": _choice(metric, kind="metric"),
+        "metric": choice_of(metric, kind="metric"),
         "budget": {"per_team": per_team, "per_day": per_day or None},
         "split": {"public_fraction": public_fraction},
     }
     for key, chosen in (("policy", policy), ("final_policy", final_policy)):
         if chosen is not None:
-            setting[key] = _choice(chosen, kind="policy")
+            setting[key] = choice_of(chosen, kind="policy")
     body = {
         "slug": slug,
         "name": name or slug,
@@ -217,23 +215,6 @@ def final(
 def _get(what: str, competition: str | None, url: str, token: str) -> Any:  # noqa: ANN401
     with connect(url, token) as client:
         return client.call("GET", f"/competitions/{find_slug(client, competition)}/{what}")
-
-
-def _choice(text: str, *, kind: str) -> dict[str, Any]:
-    """Read NAME:KEY=VALUE,... into the document that the server takes."""
-    from tacit.privacy.errors import InvalidInput
-
-    name, _, rest = text.partition(":")
-    document: dict[str, Any] = {kind: name}
-    for pair in filter(None, rest.split(",")):
-        key, equals, value = pair.partition("=")
-        try:
-            if not equals:
-                raise ValueError
-            document[key.strip()] = int(value) if key.strip() in _WHOLE else json.loads(value)
-        except ValueError:
-            raise InvalidInput(f"{kind} must have the form NAME:KEY=NUMBER,KEY=NUMBER, got {text!r}") from None
-    return document
 
 
 def _moment(moment: datetime | None) -> str | None:

@@ -1,0 +1,193 @@
+"""``tacit scores protect``."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tacit.cli.options import (
+    AsJson,
+    ClassList,
+    DataSet,
+    Force,
+    LedgerAt,
+    RowsPerPerson,
+    Seed,
+    open_ledger,
+    rng_of,
+    warn_if_seeded,
+    words_of,
+)
+from tacit.cli.scores.choices import choice_of
+from tacit.cli.scores.tables import (
+    NOT_PROTECTED,
+    LabelColumn,
+    LabelFile,
+    MetricOption,
+    Truth,
+    read_predictions,
+    read_truth,
+)
+
+if TYPE_CHECKING:
+    from tacit.privacy.guarantee import Promise
+    from tacit.privacy.ledger import Receipt
+    from tacit.privacy.release import Release
+    from tacit.scores.protect import Metric, Policy
+
+__all__ = ["protect"]
+
+
+def protect(
+    predictions: Annotated[
+        Path,
+        typer.Argument(
+            metavar="PREDICTIONS",
+            help="A CSV, TSV, Parquet or Arrow file: id if the labels have it, and one column, or one for each class.",
+        ),
+    ],
+    labels: LabelFile,
+    label: LabelColumn = None,
+    metric: MetricOption = "log_loss",
+    epsilon: Annotated[
+        float | None, typer.Option(help="The promise for one label, read as the decimal you type; for laplace.")
+    ] = None,
+    policy: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME[:KEY=NUMBER]",
+            help="laplace, noise of --epsilon; rounded (decimals) or exact, which promise nothing.",
+        ),
+    ] = "laplace",
+    classes: ClassList = "",
+    rows_per_person: RowsPerPerson = 1,
+    out: Annotated[Path | None, typer.Option(help="Write the release to this JSON file as well.")] = None,
+    force: Force = False,
+    ledger: LedgerAt = None,
+    dataset: DataSet = None,
+    seed: Seed = None,
+    as_json: AsJson = False,
+) -> None:
+    """Score a file of predictions, and let only a guarded score leave.
+
+    Each run is another score, with its own noise and its own charge: without a ledger nobody counts them. Classes are
+    predicted by their names, as they stand in the labels; columns of probabilities are in the order of the classes, or
+    named by them. For a competition of many submissions there is tacit serve.
+
+    Example: tacit scores protect predictions.csv --labels truth.csv --label ill --metric log_loss --epsilon 0.1
+
+    Example: tacit scores protect p.csv --labels y.csv --metric auc:class_floor=500 --epsilon 0.5 --ledger ledger.db
+    """
+    from tacit.privacy.files import check_writable
+    from tacit.privacy.guarantee import Guarantee
+    from tacit.privacy.noise import is_seeded
+    from tacit.privacy.payment import Payment
+    from tacit.privacy.release import Release
+
+    chosen = _policy(policy, epsilon, ledger)
+    if out is not None:
+        check_writable(out, force=force)
+    paying = open_ledger(ledger, dataset=dataset)
+    truth = read_truth(labels, label=label, metric=choice_of(metric, kind="metric"), classes=words_of(classes))
+    measured = truth.metric.measure(truth.labels, read_predictions(predictions, truth=truth))
+    chosen.check(truth.metric, rows=measured.rows)
+    promise = _promise(chosen, truth, rows_per_person)
+    rng, receipt = rng_of(seed), None
+    if paying is not None and isinstance(promise, Guarantee):
+        purpose = f"{truth.metric.name} score by {chosen.kind}"
+        receipt = Payment(ledger=paying, dataset=dataset).charge(promise, truth.column, purpose=purpose)
+    answer = chosen.release(measured, state={}, rng=rng)
+    release = Release(
+        value={"score": answer.released, "text": answer.text},
+        guarantee=promise,
+        surface="scores",
+        mechanism=_mechanism(chosen, truth, rows=measured.rows),
+        seeded=is_seeded(rng) and isinstance(promise, Guarantee),
+    )
+    if out is not None:
+        release.write(out, force=force)
+    if as_json:
+        typer.echo(json.dumps(_document(release, receipt, out), indent=1))
+    else:
+        typer.echo("\n".join(_words(release, truth.metric, receipt, out)))
+    warn_if_seeded(release.seeded)
+
+
+def _policy(text: str, epsilon: float | None, ledger: str | None) -> Policy:
+    from tacit.privacy.errors import InvalidInput
+    from tacit.scores.protect import Exact, Laplace, Rounded, policy_from_json
+
+    document = choice_of(text, kind="policy")
+    private = document["policy"] == Laplace.kind
+    if epsilon is not None:
+        if not private or "epsilon" in document:
+            raise InvalidInput(f"--epsilon must stand with --policy laplace and be said once, got --policy {text}")
+        document["epsilon"] = epsilon
+    if private and "epsilon" not in document:
+        raise InvalidInput("--epsilon must be given: it is the promise for one label, such as 0.1")
+    policy = policy_from_json(document)
+    if not isinstance(policy, Laplace | Exact | Rounded):
+        raise InvalidInput(
+            f"--policy must be laplace, rounded or exact for a single score, got {policy.kind}: it remembers a team's "
+            "earlier scores, as tacit serve does"
+        )
+    if ledger is not None and not private:
+        raise InvalidInput(f"--ledger must stand with --policy laplace: {policy.kind} has no promise to charge for")
+    return policy
+
+
+def _promise(policy: Policy, truth: Truth, rows_per_person: int) -> Promise:
+    from tacit.privacy.guarantee import Guarantee
+    from tacit.privacy.rounding import check_count
+
+    promise = policy.guarantee_per_score
+    people = check_count(rows_per_person, name="--rows-per-person")
+    if not isinstance(promise, Guarantee):
+        return promise
+    return replace(promise, assumptions=(*promise.assumptions, *truth.assumptions)).for_group(rows=people)
+
+
+def _mechanism(policy: Policy, truth: Truth, *, rows: int) -> dict[str, Any]:
+    from tacit.scores.protect import Laplace
+
+    said = {key: value for key, value in policy.to_json().items() if key != "policy"}
+    noise = {"noise_scale": policy.scale(truth.metric, rows=rows)} if isinstance(policy, Laplace) else {}
+    return {"name": policy.kind, **said, **noise, "metric": truth.metric.to_json(), "rows": rows}
+
+
+def _document(release: Release, receipt: Receipt | None, out: Path | None) -> dict[str, Any]:
+    return {
+        "path": out and str(out),
+        "score": release.value["score"],
+        "text": release.value["text"],
+        "guarantee": release.guarantee.to_json(),
+        "not_protected": _open_to_all(release),
+        "mechanism": dict(release.mechanism),
+        "seeded": release.seeded,
+        "charge": receipt and receipt.id,
+    }
+
+
+def _words(release: Release, metric: Metric, receipt: Receipt | None, out: Path | None) -> list[str]:
+    from tacit.privacy.guarantee import Guarantee
+
+    said = release.mechanism
+    order = "lower" if metric.lower_is_better else "higher"
+    title = metric.title[0].upper() + metric.title[1:]
+    lines = [f"{title} {release.value['text']} on {said['rows']:,} rows; {order} is better.", f"{release}."]
+    if isinstance(release.guarantee, Guarantee):
+        of = "mean of the squared errors" if metric.name == "rmse" else "score"
+        lines.append(f"Noise of scale {said['noise_scale']:.3g} on the {of}.")
+        lines.append(f"Assumed: {'; '.join(release.guarantee.assumptions)}.")
+    lines.append(f"Not protected: {_open_to_all(release)}.")
+    return [*lines, *([f"{receipt}."] if receipt else []), *([f"The release: {out}"] if out else [])]
+
+
+def _open_to_all(release: Release) -> str:
+    from tacit.privacy.guarantee import Guarantee
+
+    return NOT_PROTECTED if isinstance(release.guarantee, Guarantee) else f"the labels, {NOT_PROTECTED}"
