@@ -1,10 +1,12 @@
 """Who pays: the data set that the ledger knows the labels as, or the one that is named."""
 
+import itertools
+
 import numpy as np
 import pytest
 
-from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, LedgerError, Unit
-from tacit.privacy.ledger import Ledger
+from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, LedgerError, Unit, UnitMismatch
+from tacit.privacy.ledger import Ledger, Part
 from tacit.privacy.payment import Payment, recognise
 
 HALF = Guarantee(unit=Unit.LABEL, epsilon=0.5)
@@ -47,3 +49,81 @@ def test_another_name_for_known_labels_is_refused(ledger):
         Payment(ledger=ledger, dataset="visits").charge(HALF, [0, 1, 1], purpose="totals")
     assert ledger.statement("visits").entries == ()
     assert recognise(ledger, [0, 1, 1], dataset="clicks") == ("clicks", 1)
+
+
+def test_a_promise_for_records_pays_for_labels(ledger):
+    record = Guarantee(unit=Unit.RECORD, epsilon=0.5)
+    for labels, dataset in (([0, 1, 1], None), (None, "clicks")):
+        Payment(ledger=ledger, dataset=dataset).charge(record, labels, purpose="a model")
+    statement = ledger.statement("clicks")
+    assert statement.spent == 1.0
+    assert {entry.guarantee for entry in statement.entries} == {Guarantee(unit=Unit.LABEL, epsilon=0.5)}
+    with pytest.raises(BudgetExceeded):
+        Payment(ledger=ledger).charge(record, [0, 1, 1], purpose="one too many")
+
+
+@pytest.mark.parametrize(
+    ("kept", "charged"),
+    [(Unit.RECORD, Unit.LABEL), (Unit.RECORD, Unit.BAG), (Unit.LABEL, Unit.BAG), (Unit.BAG, Unit.RECORD)],
+)
+def test_no_other_promise_is_restated(tmp_path, kept, charged):
+    ledger = Ledger.create(tmp_path / "units.db")
+    ledger.register([0, 1], name="visits", budget=Guarantee(unit=kept, epsilon=1.0))
+    with pytest.raises(UnitMismatch):
+        Payment(ledger=ledger).charge(Guarantee(unit=charged, epsilon=0.1), [0, 1], purpose="totals")
+    assert ledger.statement("visits").entries == ()
+
+
+def test_persons_are_not_restated(ledger):
+    pairs = Guarantee(unit=Unit.RECORD, epsilon=0.1).for_group(rows=2)
+    with pytest.raises(UnitMismatch, match="persons of 1 rows"):
+        Payment(ledger=ledger).charge(pairs, [0, 1, 1], purpose="a model")
+
+
+def _worst(mechanism, tables, *, differ):
+    """The largest log ratio of a mechanism's laws over pairs of tables whose rows differ as asked."""
+    ratios = [0.0]
+    for one, other in itertools.permutations(tables, 2):
+        changed = [(a, b) for a, b in zip(one, other, strict=True) if a != b]
+        if len(changed) == 1 and differ(*changed[0]):
+            ratios.append(np.log(mechanism(one) / mechanism(other)).max())
+    return max(ratios)
+
+
+def test_records_imply_labels_and_labels_do_not_imply_records():
+    """Every table of two rows (feature, label): a label's neighbours are some of a record's."""
+    tables = list(itertools.product(itertools.product((0, 1, 2), (0, 1)), repeat=2))
+
+    def noised(weight):
+        """Two-sided geometric noise of scale 1 on a sum, all but e^-40 of it."""
+
+        def law(table):
+            center = sum(weight(x, y) for x, y in table)
+            mass = np.exp(-np.abs(np.arange(-40, 61) - center))
+            return mass / mass.sum()
+
+        return law
+
+    both, labels_alone = noised(lambda x, y: x * y), noised(lambda x, y: 3 * x + y)
+    for mechanism in (both, labels_alone):
+        record = _worst(mechanism, tables, differ=lambda a, b: True)
+        label = _worst(mechanism, tables, differ=lambda a, b: a[0] == b[0])
+        assert label <= record
+    assert label == pytest.approx(1.0, abs=1e-12)
+    assert record > 6.0, "control: epsilon 1 for a label is no promise for a record"
+
+
+def test_named_parts_alone_are_charged(tmp_path):
+    ledger = Ledger.create(tmp_path / "parts.db")
+    halves = [Part(name="train", rows=range(0, 2)), Part(name="test", rows=range(2, 3))]
+    ledger.register([0, 1, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0), parts=halves)
+    on_test = Payment(ledger=ledger, dataset="clicks", parts=["test"])
+    for labels in ([1], [0, 1, 1], None):
+        on_test.charge(Guarantee(unit=Unit.LABEL, epsilon=0.25), labels, purpose="scores on the test rows")
+    assert {part.name: part.spent for part in ledger.statement("clicks").parts} == {"train": 0.0, "test": 0.75}
+    Payment(ledger=ledger).charge(Guarantee(unit=Unit.LABEL, epsilon=0.25), [0, 1, 1], purpose="all rows")
+    assert {part.name: part.spent for part in ledger.statement("clicks").parts} == {"train": 0.25, "test": 1.0}
+    with pytest.raises(BudgetExceeded, match="part test of clicks"):
+        on_test.charge(HALF, [1], purpose="one too many")
+    with pytest.raises(InvalidInput, match="parts must be declared parts of clicks"):
+        Payment(ledger=ledger, dataset="clicks", parts=["rest"]).charge(HALF, [1], purpose="unknown")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tacit.privacy.errors import InvalidInput, UnknownData
-from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.ledger import Ledger, Receipt
 
 __all__ = ["Payment", "recognise"]
@@ -15,18 +16,24 @@ __all__ = ["Payment", "recognise"]
 class Payment:
     """The ledger that pays for a release, and the data set that it is charged to.
 
+    A promise for one record is charged as the same promise for one label where the data set is kept for labels: every
+    pair of tables that differ in one label differ in one record, so what holds for records holds for labels. The other
+    way round it does not hold, and is refused.
+
     Parameters
     ----------
     ledger
         Charged before anything is drawn; a charge that it refuses stops the release.
     dataset
         The data set to charge; default: the one that the ledger recognises by the private column.
+    parts
+        The declared parts of the data set that the release is made from, and no other row; default: all. The ledger
+        recognises whole columns, not parts of them: name the data set as well.
 
     Examples
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from tacit.privacy import Unit
     >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
     >>> _ = ledger.register([0, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
     >>> spent = Payment(ledger=ledger).charge(Guarantee(unit=Unit.LABEL, epsilon=0.5), [0, 1], purpose="totals")
@@ -36,6 +43,7 @@ class Payment:
 
     ledger: Ledger
     dataset: str | None = None
+    parts: Sequence[str] | None = None
 
     def charge(self, guarantee: Guarantee, labels: object, *, purpose: str) -> Receipt:
         """Charge the ledger for a release made from these labels; raise if it refuses.
@@ -50,7 +58,6 @@ class Payment:
         --------
         >>> import tempfile
         >>> from pathlib import Path
-        >>> from tacit.privacy import Unit
         >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
         >>> _ = ledger.register([0, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
         >>> Payment(ledger=ledger).charge(Guarantee(unit=Unit.LABEL, epsilon=2.0), [0, 1], purpose="too much")
@@ -61,9 +68,12 @@ class Payment:
         if labels is None:
             if self.dataset is None:
                 raise InvalidInput("dataset must name what to charge: a table without a row order is not recognised")
-            return self.ledger.charge(self.dataset, guarantee, purpose=purpose)
-        dataset, version = recognise(self.ledger, labels, dataset=self.dataset)
-        return self.ledger.charge(dataset, guarantee, purpose=purpose, version=version)
+            dataset, version = self.dataset, None
+        else:
+            dataset, version = recognise(self.ledger, labels, dataset=self.dataset)
+        if guarantee.unit is Unit.RECORD and self.ledger.statement(dataset).budget.unit is Unit.LABEL:
+            guarantee = guarantee.for_unit(Unit.LABEL)
+        return self.ledger.charge(dataset, guarantee, purpose=purpose, parts=self.parts, version=version)
 
 
 def recognise(ledger: Ledger, labels: object, *, dataset: str | None) -> tuple[str, int | None]:
@@ -73,7 +83,6 @@ def recognise(ledger: Ledger, labels: object, *, dataset: str | None) -> tuple[s
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from tacit.privacy import Unit
     >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
     >>> _ = ledger.register([0, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
     >>> recognise(ledger, [0, 1], dataset=None)
