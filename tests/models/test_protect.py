@@ -2,6 +2,7 @@
 
 import itertools
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -261,6 +262,28 @@ def test_the_ledger_is_charged_before_the_first_step(ledger):
     with pytest.raises(BudgetExceeded):
         train_dp_sgd(torch.nn.Linear(4, 2), X, y, rng=system_rng(), ledger=ledger, progress=progress, **SETTINGS)
     assert len(steps) == 10, "the refused one took no step"
+
+
+def test_a_ledger_for_labels_is_charged_for_a_label_and_the_promise_stays_a_records(tmp_path):
+    X, y = _problem()
+    ledger = Ledger.create(tmp_path / "labels.db")
+    ledger.register(y, name="visits", budget=Guarantee(unit=Unit.LABEL, epsilon=4.0, delta=1e-4))
+    made = train_dp_sgd(torch.nn.Linear(4, 2), X, y, rng=system_rng(), ledger=ledger, **SETTINGS)
+    (entry,) = ledger.statement("visits").entries
+    assert (made.guarantee.unit, entry.guarantee.unit) == (Unit.RECORD, Unit.LABEL)
+    assert (entry.guarantee.epsilon, entry.guarantee.delta) == (SETTINGS["epsilon"], SETTINGS["delta"])
+
+
+def test_read_only_arrays_train_without_a_warning():
+    X, y = (np.array(part) for part in _problem())
+    X.flags.writeable = y.flags.writeable = False  # as Arrow's are
+    torch.set_warn_always(True)  # else torch says it once in a process
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("error", message=".*not writable")
+            train_dp_sgd(torch.nn.Linear(4, 2), X, y, rng=np.random.default_rng(0), **SETTINGS)
+    finally:
+        torch.set_warn_always(False)
 
 
 class _Unused(torch.nn.Module):

@@ -123,7 +123,8 @@ def train_dp_sgd(
     loss
         From outputs and targets to a loss a row; default: cross-entropy, or logistic loss for one output.
     ledger, dataset, table
-        Who pays, charged before the first step. ``table`` is the data as the ledger knows them; default: ``y``.
+        Who pays, charged before the first step. ``table`` is the data as the ledger knows them; default: ``y``. Where
+        they are kept for labels, the charge is the same promise for one label: a record's change includes its label's.
     progress
         Called with steps done and steps in all.
 
@@ -162,8 +163,8 @@ def train_dp_sgd(
         loss=loss or row_losses,
     )
     kind = next(private.parameters())
-    features = torch.as_tensor(rows, dtype=kind.dtype, device=kind.device)
-    codes = torch.as_tensor(targets, device=kind.device)
+    features = torch.tensor(rows, dtype=kind.dtype, device=kind.device)  # copies: Arrow's arrays are read-only
+    codes = torch.tensor(targets, device=kind.device)
     _check(training, private, features, codes)
     _check_alone(training, private, features, codes)
     guarantee = Guarantee(unit=Unit.RECORD, epsilon=epsilon, delta=delta, assumptions=ASSUMPTIONS)
