@@ -181,7 +181,10 @@ class Setting:
         labels, predictions
             Of all rows.
         state
-            The team's private state, from its last answer.
+            What the team's last :class:`Answer` left (``answer.state``), and ``{}`` for its first submission alone. The
+            policy has no memory of its own: with ``{}`` each time the Ladder shows every score, rounded, instead of
+            the best so far, and Thresholdout begins anew and is charged for each. Laplace, Rounded and Exact keep
+            nothing.
         rng
             :func:`tacit.privacy.noise.system_rng` on a server.
         public
