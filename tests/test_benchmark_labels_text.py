@@ -41,17 +41,18 @@ def test_a_run_goes_on_where_it_was_interrupted(package, tmp_path, monkeypatch, 
     with pytest.raises(KeyboardInterrupt):
         run(script, out)
     first = json.loads(out.read_text())
-    assert set(first["points"]) == {"minilm|published|0.3|0", "minilm|published|0.5|0"}
+    recipe = {f"both|recipe|{epsilon}|0" for epsilon in (0.3, 0.5, 0.8)}
+    assert set(first["points"]) == {"both|clean", *recipe, "minilm|published|0.3|0", "minilm|published|0.5|0"}
     marked = {key: {**point, "seconds": 1.25} for key, point in first["points"].items()}
     out.write_text(json.dumps(first | {"points": marked}))
     monkeypatch.setattr(script.retraining, "measure", measure)
     document = run(script, out)
     assert {key: document["points"][key] for key in marked} == marked, "measured points are kept"
-    assert {key.rsplit("|", 2)[0] for key in document["points"]} == {
-        "minilm|published",
-        "tfidf|published",
-        *(f"both|{kind}" for kind in script.recipe.KINDS),
+    assert set(document["points"]) - set(marked) == {
+        "minilm|published|0.8|0",
+        *(f"tfidf|published|{epsilon}|0" for epsilon in (0.3, 0.5, 0.8)),
     }
+    assert document["points"]["both|recipe|0.8|0"]["accuracy"] > 0.9
     printed = capsys.readouterr().out
     script.main(["--table", "--out", str(out)])
     assert capsys.readouterr().out == printed, "the tables come from the JSON alone"

@@ -27,7 +27,8 @@ class Beside:
 
     def __matmul__(self, weights: NDArray[np.float32]) -> NDArray[np.float32]:
         ends = np.cumsum([block.shape[1] for block in self.blocks])[:-1]
-        return sum(block @ part for block, part in zip(self.blocks, np.split(weights, ends), strict=True))  # type: ignore[return-value]
+        parts = np.split(weights, ends)
+        return np.asarray(sum(block @ part for block, part in zip(self.blocks, parts, strict=True)))
 
     def turned(self) -> Callable[[NDArray[np.float32]], NDArray[np.float32]]:
         """Return multiplication by the transpose, which sparse blocks keep in rows: a tenth of the time."""

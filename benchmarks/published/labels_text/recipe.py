@@ -66,6 +66,11 @@ class Work:
         """Return the rows of both views."""
         return Beside(*(getattr(view, part) for view in self.views.values()))
 
+    def vote(self, likelihood: Array, *, count: int, rounds: int = 1) -> Array:
+        """Return what the released labels of a training row's neighbours make of its own."""
+        near = self.near.train[:, :count].astype(np.int64)
+        return expect_from_neighbours(near, likelihood=likelihood, rounds=rounds)
+
     def fit(self, X: Matrix, targets: Array) -> Linear:
         """Train the student."""
         return fit_linear(X, targets, decay=self.recipe.decay, steps=self.recipe.steps)
@@ -80,26 +85,34 @@ def measure(work: Work, texts: Texts, *, epsilon: float, seed: int) -> dict[str,
     given = mechanism.randomize(truth, rng=rng)
     likelihood = mechanism.likelihood(given)
     count = votes_needed(mechanism, work.recipe)
-    votes = expect_from_neighbours(work.near.train[:, :count], likelihood=likelihood, rounds=1)
+    votes = work.vote(likelihood, count=count)
     posterior = denoise(work, votes, likelihood, rng=rng)
-    heard = mean_over(work.near.test, posterior, count=work.recipe.later)
-    result: dict[str, Any] = {"given": right(given, truth), "count": count}
-    result |= {
+    first = mean_over(work.near.test, posterior_targets(votes, likelihood), count=count)
+    result = {
+        "given": right(given, truth),
+        "count": count,
         "votes_rows": right(votes.argmax(axis=1), truth),
         "posterior_rows": right(posterior.argmax(axis=1), truth),
+        "votes": right(first.argmax(axis=1), test),
+        **students(work, posterior, given, test=test),
     }
-    first = mean_over(work.near.test, posterior_targets(votes, likelihood), count=count)
-    result |= {"votes": right(first.argmax(axis=1), test), "heard": right(heard.argmax(axis=1), test)}
+    result |= {"accuracy": result["full"], "seconds": round(time.perf_counter() - begun, 1)}
+    return result | others(work, texts, likelihood, mechanism=mechanism, rng=rng)
+
+
+def students(work: Work, posterior: Array, given: Codes, *, test: Codes) -> dict[str, float]:
+    """Return the test accuracy of the neighbours, of each way to choose a student's rows, and of the two together."""
+    heard = mean_over(work.near.test, posterior, count=work.recipe.later)
+    predicted = np.eye(posterior.shape[1])[posterior.argmax(axis=1)]
+    result = {"heard": right(heard.argmax(axis=1), test)}
     for name, choice in STUDENTS.items():
         rows = choice.choose(posterior, given=given)
-        student = work.fit(work.both("train")[rows], np.eye(classes)[posterior[rows].argmax(axis=1)])
-        seen = student.probabilities(work.both("test"))
+        seen = work.fit(work.both("train")[rows], predicted[rows]).probabilities(work.both("test"))
         result |= {
             f"{name}_student": right(seen.argmax(axis=1), test),
             name: right(pool(heard, seen).argmax(axis=1), test),
         }
-    result |= {"accuracy": result["full"], "seconds": round(time.perf_counter() - begun, 1)}
-    return result | others(work, texts, likelihood, mechanism=mechanism, rng=rng)
+    return result
 
 
 def denoise(work: Work, votes: Array, likelihood: Array, *, rng: np.random.Generator) -> Array:
@@ -120,9 +133,7 @@ def others(
 ) -> dict[str, float]:
     """Return the test accuracy of what the recipe was weighed against."""
     test, near = texts.test_labels, work.near
-    default = posterior_targets(
-        expect_from_neighbours(near.train[:, :300], likelihood=likelihood, rounds=3), likelihood
-    )
+    default = posterior_targets(work.vote(likelihood, count=300, rounds=3), likelihood)
     forward = fit_linear(work.views["minilm"].train, likelihood, decay=1e-4, corrected=True, steps=60)
     staged = two_stages(work, texts.labels, likelihood, mechanism=mechanism, rng=rng)
     return {
@@ -140,12 +151,12 @@ def two_stages(
     """Return the votes' posterior where half of the labels are released by the best RRTop-k under the others' votes."""
     later = rng.permutation(np.arange(len(truth)) % 2) == 1
     count = votes_needed(mechanism, work.recipe)
-    known = np.where(later[:, None], 1 / mechanism.classes, likelihood)
-    prior = expect_from_neighbours(work.near.train[:, :count], likelihood=known, rounds=1)[later]
+    known = np.where(later[:, None], 1.0, likelihood)  # not released yet: every label is as likely
+    prior = work.vote(known, count=count)[later]
     staged = PriorRandomizedResponse(epsilon=mechanism.epsilon, prior=prior)
     both = likelihood.copy()
     both[later] = staged.likelihood(staged.randomize(truth[later], rng=rng))
-    return posterior_targets(expect_from_neighbours(work.near.train[:, :count], likelihood=both, rounds=1), both)
+    return posterior_targets(work.vote(both, count=count), both)
 
 
 def measure_clean(work: Work, texts: Texts) -> dict[str, Any]:
@@ -164,7 +175,7 @@ def measure_clean(work: Work, texts: Texts) -> dict[str, Any]:
 def votes_needed(mechanism: RandomizedResponse, recipe: Recipe) -> int:
     """Return how many neighbours vote first."""
     kept, other = mechanism.transition()[0, :2]
-    return min(recipe.most, round(recipe.votes / (kept - other) ** 2))
+    return min(recipe.most, round(recipe.votes / float(kept - other) ** 2))
 
 
 def pool(*opinions: Array) -> Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,11 @@ from benchmarks.published.labels_text.linear import Array, Linear, Matrix, fit_l
 from benchmarks.published.labels_text.views import View
 from numpy.typing import NDArray
 
-from tacit.labels import Confidence, Consensus, Full, RandomizedResponse
+from tacit.labels import Confidence, Consensus, Full, RandomizedResponse, Retrain
 
 Codes = NDArray[np.int64]
 
-CHOICES = {"full": Full(), "consensus": Consensus(), "confidence": Confidence(fraction=0.5)}
+CHOICES: Mapping[str, Retrain] = {"full": Full(), "consensus": Consensus(), "confidence": Confidence(fraction=0.5)}
 HELD_OUT = 0.1  # the paper's validation rows
 DECAYS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5)
 STEPS = 60
