@@ -237,6 +237,7 @@ def test_bad_input_is_one_sentence_and_costs_nothing(folder, arguments, words):
         ("good.csv --labels kinds.csv", "--label must name the private column: kinds.csv has the columns kind, x"),
         ("good.csv --labels same.csv", "--classes must list the classes where all labels are the same"),
         ("good.csv --labels numbers.csv --metric mae --classes a,b", "--classes must stand with a metric of classes"),
+        ("good.csv --labels numbers.csv --metric mae:upper=0.1", "give the public range, as in --metric mae:lower=0"),
         ("good.csv --labels truth.csv --dataset visits", "--dataset and --memo must stand with --ledger"),
     ],
 )

@@ -11,7 +11,9 @@ from tacit.cli.scores.submit import join, submit
 
 __all__ = ["app"]
 
-app = typer.Typer(no_args_is_help=True, help="How many submissions until the labels are public.")
+app = typer.Typer(
+    no_args_is_help=True, help="Release guarded scores, choose by them, and see how many submissions tell the labels."
+)
 for command in (protect, learn, attack, plan, join, submit, audit):
     app.command()(command)
 app.add_typer(host, name="host")

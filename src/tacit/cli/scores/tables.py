@@ -77,7 +77,7 @@ def read_truth(path: Path, *, label: str | None, metric: Mapping[str, Any], clas
         path=path,
         column=table.select(name),
         metric=whole,
-        labels=whole.check_labels(values if coding is None else coding.encode(values)),
+        labels=_in_range(values, whole) if coding is None else coding.encode(values),
         classes=coding,
         ids=_ids(rows, path) if ids else None,
     )
@@ -139,6 +139,15 @@ def _complete(
             "that do not occur with --classes"
         )
     return metric_from_json({**document, "classes": len(classes)}), classes
+
+
+def _in_range(values: NDArray[Any], metric: Metric) -> NDArray[Any]:
+    from tacit.privacy.errors import InvalidInput
+
+    try:
+        return metric.check_labels(values)
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}; give the public range, as in --metric {metric.name}:lower=0,upper=30") from None
 
 
 def _values(rows: pa.Table, names: list[str], truth: Truth) -> NDArray[np.float64]:
