@@ -49,7 +49,7 @@ def clean_item() -> Item:
         name="Appendix G",
         shows="Test accuracy without label privacy, for reference.",
         status=MEASURED if not missing else MISSING if len(missing) == len(CLEAN) else PART,
-        because=f"{' and '.join(missing)} with true labels has not been run." if missing else "",
+        because=f"there is no run of {' and '.join(missing)} with true labels." if missing else "",
         body=tuple(grid(("set", "published", "our model", "ours", "seeds"), rows)),
         seeds=count(int(row[4]) for row in rows if row[4]),
         commands=(TEXTS_COMMAND,) if "AG News" not in missing else (),
@@ -78,7 +78,7 @@ def goals_item() -> Item:
         shows="The recipe of `tacit.labels` beside what is published. Features are public: a representation is learned "
         "without labels, or given, labels are randomized once, neighbours vote, and what is trusted is trained on.",
         status=MISSING if not measured else MEASURED if len(measured) == len(rows) else PART,
-        because="" if len(measured) == len(rows) else "the lines marked so have not been run.",
+        because="" if len(measured) == len(rows) else "there is no run of the lines marked so.",
         seen=verdict(goals.values()),
         body=(
             *grid(HEAD, rows),

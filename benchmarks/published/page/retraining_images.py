@@ -102,7 +102,7 @@ def make_item(
         shows=shows,
         status=MEASURED if not gaps else PART if every else MISSING,
         seen=verdict(held for table, runs in tables for held in holds(table, runs)),
-        because=f"{' and '.join(gaps)} has not been run{needs}" if gaps else "",
+        because=f"there is no run of {' and '.join(gaps)}{needs}" if gaps else "",
         body=(*body, note) if note else tuple(body[:-1]),
         seeds=count(len(points) for points in every),
         cost=f"{device} seconds: {seconds:.0f} for {sum(map(len, every))} points." if every else "",
@@ -142,8 +142,8 @@ def missing_from(table: Printed, runs: Mapping[str, Runs]) -> list[str]:
     at = "" if math.inf in missing else " at epsilon " + ", ".join(f"{epsilon:g}" for epsilon in missing)
     network = f"ResNet-{table.depth} on " if table.depth else ""
     name = "CIFAR-100N" if "human" in table.protocols else NAMES[table.set]
-    how = ", as published," if runs else ""
-    return [f"{network}{name}{at}{how}"]
+    how = " as published" if runs else ""
+    return [f"{network}{name}{how}{at}"]
 
 
 def ladder(table: Printed, runs: Mapping[str, Runs]) -> list[str]:

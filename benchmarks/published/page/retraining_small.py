@@ -46,7 +46,7 @@ def small_item() -> Item:
         name="past the tables, without a GPU",
         shows="The same recipe on the first rows of MNIST and Adult, on a processor. Nothing of the kind is printed.",
         status=MEASURED if rows else MISSING,
-        because="" if rows else "it has not been run.",
+        because="" if rows else "there is no run of it.",
         seen=verdict(gains),
         body=(
             *grid(("set", "epsilon", *METHODS.values()), rows),
