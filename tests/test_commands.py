@@ -2,11 +2,14 @@
 
 import importlib.util
 import os
+import re
+import shlex
 from pathlib import Path
 
 import pytest
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "command_reference.py"
+SURFACES = ("labels", "bags", "features", "scores", "models")
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +75,26 @@ def test_every_command_shows_an_example_and_takes_json(reference):
 def test_no_area_has_completion_options_of_its_own(reference):
     for words, command in reference.walk_commands():
         assert "install_completion" not in [option.name for option in command.params], words
+
+
+def commands_shown(text):
+    """Each command line of a page, as words: in a code span, or a line of a block, without its comment."""
+    spans = re.findall(r"`(tacit [^`\n]+)`", text)
+    blocks = "".join(re.findall(r"^```\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL))
+    lines = re.findall(r"^(tacit [^#\n]+)", blocks, flags=re.MULTILINE)
+    return [shlex.split(line) for line in (*spans, *lines)]
+
+
+def test_the_readme_shows_a_command_for_each_cell_and_none_that_is_refused(reference):
+    known = dict(reference.walk_commands())
+    shown = commands_shown((SCRIPT.parents[1] / "README.md").read_text(encoding="utf-8"))
+    for line in shown:
+        words = max((name for name in known if line[: len(name.split())] == name.split()), key=len)
+        command, rest = known[words], line[len(words.split()) :]
+        assert is_leaf(command), f"`{words}` does nothing by itself"
+        wrong = {word for word in rest if word.startswith("--")} - {f for o in command.params for f in flags(o)}
+        assert wrong == set(), f"`{words}` has no such option"
+        needed = [option.opts[0] for option in command.params if option.required and option.opts[0].startswith("-")]
+        assert [flag for flag in needed if flag not in rest] == [], f"`{words}` is refused as it is shown"
+    cells = {f"tacit {surface} {side}" for surface in SURFACES for side in ("protect", "learn", "attack")}
+    assert cells <= {" ".join(line[:3]) for line in shown}
