@@ -8,7 +8,13 @@ from sklearn.linear_model import LogisticRegression
 
 from tacit.labels import AsGiven, LabelPrivateClassifier, RandomizedResponse
 from tacit.labels.learn.expect import posterior_targets
-from tacit.labels.learn.neighbours import Neighbours, _first_votes, expect_from_neighbours, find_neighbours
+from tacit.labels.learn.neighbours import (
+    Neighbours,
+    _first_votes,
+    choose_count,
+    expect_from_neighbours,
+    find_neighbours,
+)
 from tacit.privacy.errors import InvalidInput
 
 
@@ -50,7 +56,7 @@ def test_votes_are_worth_more_than_the_own_label(clusters):
     X, truth, likelihood = clusters
     own = (likelihood.argmax(axis=1) == truth).mean()
     found = (
-        Neighbours(count=100).targets(None, X, likelihood=likelihood, given=None, rng=None).argmax(1) == truth
+        Neighbours(count=100, rounds=3).targets(None, X, likelihood=likelihood, given=None, rng=None).argmax(1) == truth
     ).mean()
     assert own < 0.3
     assert found > 0.85
@@ -74,8 +80,27 @@ def test_mechanisms_may_differ_from_row_to_row(clusters):
     X, truth, likelihood = clusters
     mixed = likelihood.copy()
     mixed[::2] = RandomizedResponse(epsilon=3.0, classes=10).likelihood(truth[::2])
-    right = Neighbours(count=100).targets(None, X, likelihood=mixed, given=None, rng=None).argmax(1) == truth
+    right = Neighbours(count=100, rounds=3).targets(None, X, likelihood=mixed, given=None, rng=None).argmax(1) == truth
     assert right[1::2].mean() > 0.85
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
+def test_the_release_says_how_many_neighbours_to_hear(epsilon):
+    """The count that makes the release likeliest is near the best by the true labels, and differs from 4 to 0.5."""
+    rng = np.random.default_rng(4)
+    X = rng.uniform(size=(3000, 2))
+    truth = (np.floor(6 * X[:, 0]) + np.floor(6 * X[:, 1])).astype(int) % 2  # a chess board: 83 rows a field
+    rr = RandomizedResponse(epsilon=epsilon, classes=2)
+    likelihood = rr.likelihood(rr.randomize(truth, rng=rng))
+    near = find_neighbours(X, count=270)
+    right = {
+        count: (expect_from_neighbours(near[:, :count], likelihood=likelihood, rounds=0).argmax(1) == truth).mean()
+        for count in (270, 90, 30, 10)
+    }
+    chosen = choose_count(near, likelihood=likelihood)
+    assert right[chosen] > max(right.values()) - 0.03
+    assert right[270] < right[chosen] - 0.05, "control: all of them are too many"
+    assert epsilon < 4 or chosen == 10
 
 
 def test_a_learner_takes_it_for_denoising():

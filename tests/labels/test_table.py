@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import FunctionTransformer
 
 from tacit.data import load_table, titanic
 from tacit.labels import (
@@ -50,6 +51,20 @@ def test_a_test_table_is_judged_by_its_true_labels():
     assert document["accuracy"] == learned.accuracy
     assert not document["accuracy_inside_guarantee"]
     assert {"guarantee", "consensus_fraction"} <= set(document)
+
+
+def test_both_models_read_the_representation():
+    """One that shows nothing leaves both at guessing."""
+    blind = FunctionTransformer(np.zeros_like)
+    learned = learn_table(
+        load_table(people()),
+        "ill",
+        learner=learner(representation=blind),
+        test=load_table(people(1000, seed=1)),
+        compare=True,
+    )
+    assert learned.accuracy < 0.6
+    assert learned.clean_accuracy < 0.6
 
 
 def test_without_one_the_estimate_is_unbiased():

@@ -145,6 +145,37 @@ def test_any_transformer_may_be_given(digits):
     assert learner.n_features_in_ == 64
 
 
+def test_a_student_is_retrained_on_the_features_as_they_are(digits, fitted):
+    X, y = digits
+    release = release_labels(y[:900], mechanism=RandomizedResponse(epsilon=3.0), rng=np.random.default_rng(0))
+    learner = LabelPrivateClassifier(
+        LogisticRegression(C=0.01, max_iter=200),
+        representation=FrozenEstimator(fitted),
+        denoise=Neighbours(),
+        student=TorchClassifier(fitted.start, epochs=30, batch_size=64, random_state=0),
+        random_state=0,
+    )
+    model = pickle.loads(pickle.dumps(clone(learner).fit(X[:900], release)))
+    head = clone(learner).set_params(student=None).fit(X[:900], release)
+    assert model.predict_proba(X[900:]).shape == (300, 10)
+    assert model.retraining_report(y[:900]) == head.retraining_report(y[:900]), "the same rows, by the same first model"
+    assert model.score(X[900:], y[900:]) > head.score(X[900:], y[900:]) - 0.02
+    with pytest.raises(InvalidInput, match="student must have rounds"):
+        clone(learner).set_params(rounds=0).fit(X, y)
+
+
+def test_without_a_consensus_the_first_model_stands_and_reads_the_representation(digits, fitted):
+    class Nothing:
+        def choose(self, probabilities, *, given):
+            return np.empty(0, np.int64)
+
+    X, y = digits
+    learner = LabelPrivateClassifier(
+        representation=FrozenEstimator(fitted), retrain=Nothing(), student=TorchClassifier(fitted.start), random_state=0
+    )
+    assert learner.fit(X[:100], y[:100]).predict(X).shape == (1200,)
+
+
 class Nosy(TransformerMixin, BaseEstimator):
     """Keeps what it is told."""
 

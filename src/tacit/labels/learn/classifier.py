@@ -59,6 +59,9 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         Which rows to train on again, with the model's own predictions; default :class:`Consensus`.
     rounds
         How many times to retrain; 0 does not.
+    student
+        The estimator that is retrained, on the features as they are, and then predicts; such as a network that starts
+        from the representation's own (:meth:`Twins.start`). Default: ``estimator``, on the representation.
     warm
         Retrain from the last model's weights, where the estimator has ``warm_start``. Neither did better on MNIST.
     classes
@@ -109,6 +112,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         denoise: Denoise | None = None,
         retrain: Retrain | None = None,
         rounds: int = 1,
+        student: Any = None,  # noqa: ANN401
         warm: bool = False,
         classes: Any = None,  # noqa: ANN401
         rows_per_person: int = 1,
@@ -123,6 +127,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self.denoise = denoise
         self.retrain = retrain
         self.rounds = rounds
+        self.student = student
         self.warm = warm
         self.classes = classes
         self.rows_per_person = rows_per_person
@@ -144,10 +149,10 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self._check_settings()
         release = release_of(y)
         read = self._randomize if release is None else self._read
-        features, randomized, weights = read(X, y if release is None else release, sample_weight, rng)
+        features, represented, randomized, weights = read(X, y if release is None else release, sample_weight, rng)
         if sample_weight is not None and isinstance(self.guarantee_, Guarantee):
             self.guarantee_ = assuming(self.guarantee_, WEIGHTS)
-        self._train(features, randomized, weights, rng)
+        self._train(features, represented, randomized, weights, rng)
         return self
 
     def _check_settings(self) -> None:
@@ -157,10 +162,12 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         check_count(self.rows_per_person, name="rows_per_person")
         if self.warm and "warm_start" not in self._base().get_params(deep=False):
             raise InvalidInput(f"warm needs an estimator with warm_start, got {self._base()!r}; leave it False")
+        if self.student is not None and (self.warm or self.rounds == 0):
+            raise InvalidInput(f"student must have rounds >= 1 and warm False, got {self.rounds} and {self.warm}")
 
     def _features(self, X: ArrayLike, *targets: Any, **options: Any) -> Any:  # noqa: ANN401
         # rows of any shape are for estimators that say they take them, such as networks, and for representations
-        allow_nd = hasattr(self._base(), "fit_targets") or self.representation is not None
+        allow_nd = self.representation is not None or hasattr(self._base(), "fit_targets")
         return validate_data(self, X, *targets, allow_nd=allow_nd, **options)
 
     def _represent(self, X: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
@@ -176,14 +183,16 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     def _read(
         self, X: ArrayLike, release: Release, sample_weight: ArrayLike | None, rng: np.random.Generator
     ) -> _Training:
-        features = self._represent(self._features(X), rng)
+        features = self._features(X)
+        represented = self._represent(features, rng)
         coding, randomized, self._rows = read_release(release, rows=len(features))
         weights = _weights(sample_weight, features)
         self._check_denoise(
-            features, mechanism=None, classes=len(coding), stages=int(release.mechanism.get("stages", 1))
+            represented, mechanism=None, classes=len(coding), stages=int(release.mechanism.get("stages", 1))
         )
         self.release_, self.guarantee_, self.classes_ = release, release.guarantee, np.asarray(coding.values)
-        return features[self._rows], randomized, None if weights is None else weights[self._rows]
+        kept = None if weights is None else weights[self._rows]
+        return features[self._rows], represented[self._rows], randomized, kept
 
     def _randomize(
         self,
@@ -192,22 +201,22 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         sample_weight: ArrayLike | None,
         rng: np.random.Generator,
     ) -> _Training:
-        given, labels = self._features(X, y)
+        features, labels = self._features(X, y)
         check_classification_targets(labels)
-        features = self._represent(given, rng)
+        represented = self._represent(features, rng)
         coding = (
             self.classes if isinstance(self.classes, Classes) else Classes.of(labels, declared=_listed(self.classes))
         )
         codes, weights = coding.encode(labels), _weights(sample_weight, features)
         mechanism = bind_mechanism(self.mechanism, classes=len(coding), rows=len(codes), stages=self.stages)
-        self._check_denoise(features, mechanism=mechanism, classes=len(coding), stages=self.stages)
+        self._check_denoise(represented, mechanism=mechanism, classes=len(coding), stages=self.stages)
         more = (*(() if coding.declared else (CLASSES,)), *(() if weights is None else (WEIGHTS,)))
         guarantee = assuming(mechanism.guarantee(), *more).for_group(rows=self.rows_per_person)
         purpose = f"labels for {type(self._base()).__name__}"
         charge_labels(self.ledger, labels, guarantee, dataset=self.dataset, purpose=purpose)
         randomized = randomize_in_stages(
             self._base(),
-            features,
+            represented,
             codes,
             mechanism=mechanism,
             stages=self.stages,
@@ -218,7 +227,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self.release_ = staged_release(randomized, coding, mechanism=mechanism, guarantee=guarantee, rng=rng)
         self.guarantee_, self.classes_ = guarantee, np.asarray(coding.values)
         self._rows = np.arange(len(codes))
-        return features, randomized, weights
+        return features, represented, randomized, weights
 
     def _check_denoise(self, X: NDArray[Any], **channel: Any) -> None:  # noqa: ANN401
         check = getattr(self._denoise(), "check", None)
@@ -226,26 +235,32 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             check(self._base(), X, **channel)
 
     def _train(
-        self, X: NDArray[Any], randomized: Randomized, weights: NDArray[np.float64] | None, rng: np.random.Generator
+        self,
+        X: NDArray[Any],
+        represented: NDArray[Any],
+        randomized: Randomized,
+        weights: Weights,
+        rng: np.random.Generator,
     ) -> None:
         given, K = randomized.given, len(self.classes_)
         targets = self._denoise().targets(
-            self._base(), X, likelihood=randomized.likelihood, given=given, sample_weight=weights, rng=rng
+            self._base(), represented, likelihood=randomized.likelihood, given=given, sample_weight=weights, rng=rng
         )
         fit = getattr(self._denoise(), "fit", fit_soft)
-        model: Model = fit(self._base(), X, targets, sample_weight=weights, rng=rng)
-        probabilities = model.probabilities(X)
+        model: Model = fit(self._base(), represented, targets, sample_weight=weights, rng=rng)
+        probabilities = model.probabilities(represented)
         self._given, self._predicted = given, probabilities.argmax(axis=1)
-        self._chosen = np.arange(len(given))
+        self._chosen, self._as_given = np.arange(len(given)), False
         self.consensus_fraction_ = float(np.mean(self._predicted == given))
+        learner, seen = (self._base(), represented) if self.student is None else (self.student, X)
         for _ in range(self.rounds):
             self._chosen = rows = self._retrain().choose(probabilities, given=given)
             if len(rows) == 0:
-                break  # nothing to learn from: the first model stands
+                break  # nothing to learn from: the last model stands
             codes, kept = probabilities.argmax(axis=1)[rows], None if weights is None else weights[rows]
             start = model if self.warm else None
-            model = fit_hard(self._base(), X[rows], codes, classes=K, sample_weight=kept, start=start, rng=rng)
-            probabilities = model.probabilities(X)
+            model = fit_hard(learner, seen[rows], codes, classes=K, sample_weight=kept, start=start, rng=rng)
+            probabilities, self._as_given = model.probabilities(seen), self.student is not None
         self._model = model
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -260,7 +275,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         """
         check_is_fitted(self)
         model: Model = self._model
-        return model.probabilities(self._represented(self._features(X, reset=False)))
+        features = self._features(X, reset=False)
+        return model.probabilities(features if self._as_given else self._represented(features))
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the likeliest class of each row.
@@ -310,7 +326,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         return self.denoise
 
 
-_Training = tuple[NDArray[Any], Randomized, Weights]
+_Training = tuple[NDArray[Any], NDArray[Any], Randomized, Weights]
 
 
 def _listed(classes: Any) -> list[Any] | None:  # noqa: ANN401

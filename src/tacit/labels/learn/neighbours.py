@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,13 +13,12 @@ from tacit.labels.learn.expect import calibrate, posterior_targets
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["Neighbours", "choose_votes", "expect_from_neighbours", "find_neighbours"]
+__all__ = ["Neighbours", "choose_count", "expect_from_neighbours", "find_neighbours"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
 _FLOOR = 1e-3  # a vote of 0 from some hundred neighbours is no proof
-_FOLDS = 5
 _LEAST = 10  # fewer neighbours are not tried
 _ROWS_AT_ONCE = 1024  # rows whose distances to all others are held at a time
 
@@ -35,10 +33,12 @@ class Neighbours:
 
     Parameters
     ----------
-    count, rounds
-        At most so many neighbours a row (and a tenth of the rows), and so many votes over votes after the first. A
-        fifth of the labels at a time is hidden, and what makes them likeliest is taken: near neighbours alone where
-        labels are often right, many and more rounds where they are not.
+    count
+        At most so many neighbours a row, and a tenth of the rows. How many of them are heard is chosen: what makes the
+        release likeliest, few where labels are often right, many where they are not.
+    rounds
+        Votes over votes, after the first: surer of the labels, at the cost of rare classes. An estimator trained on
+        the first votes does as well.
 
     References
     ----------
@@ -55,7 +55,7 @@ class Neighbours:
     """
 
     count: int = 300
-    rounds: int = 3
+    rounds: int = 0
 
     def __post_init__(self) -> None:
         check_count(self.count, name="count")
@@ -80,8 +80,8 @@ class Neighbours:
         (20, 2)
         """
         near = find_neighbours(X, count=min(self.count, max(1, len(likelihood) // 10)))
-        count, rounds = choose_votes(near, likelihood=likelihood, rounds=self.rounds)
-        prior = expect_from_neighbours(near[:, :count], likelihood=likelihood, rounds=rounds)
+        heard = near[:, : choose_count(near, likelihood=likelihood)]
+        prior = expect_from_neighbours(heard, likelihood=likelihood, rounds=self.rounds)
         return posterior_targets(prior, likelihood)
 
 
@@ -135,20 +135,24 @@ def expect_from_neighbours(neighbours: Rows, *, likelihood: Array, rounds: int =
     >>> expect_from_neighbours(near, likelihood=likelihood)[5].argmax()
     np.int64(0)
     """
-    if len(likelihood) != len(neighbours):
+    n, count = neighbours.shape
+    if len(likelihood) != n:
         raise InvalidInput(
-            f"likelihood must have one row for each of the {len(neighbours)} rows with neighbours, "
-            f"got {likelihood.shape}"
+            f"likelihood must have one row for each of the {n} rows with neighbours, got {likelihood.shape}"
         )
-    *_, last = _votes(_mean_over(neighbours), likelihood, rounds)
-    return last
+    mean = csr_array(
+        (np.full(n * count, 1 / count), neighbours.ravel(), np.arange(n + 1) * count), shape=(n, len(likelihood))
+    )
+    prior = calibrate(_proportions(_first_votes(mean, likelihood)), likelihood=likelihood)
+    for _ in range(rounds):
+        prior = calibrate(_proportions(mean @ posterior_targets(prior, likelihood)), likelihood=likelihood)
+    return prior
 
 
-def choose_votes(neighbours: Rows, *, likelihood: Array, rounds: int) -> tuple[int, int]:
-    """Return how many of the neighbours to hear, and in how many rounds: what makes hidden labels likeliest.
+def choose_count(neighbours: Rows, *, likelihood: Array) -> int:
+    """Return how many of the neighbours to hear: what makes the release likeliest.
 
-    A fifth of the labels at a time says nothing, and is judged by what the others make of it. Without hiding, a row's
-    label would come back to it through its neighbours from the second vote on, and look well predicted.
+    A row's own label has no part in its first vote, so each label is judged by those of others.
 
     Parameters
     ----------
@@ -158,38 +162,15 @@ def choose_votes(neighbours: Rows, *, likelihood: Array, rounds: int) -> tuple[i
     Examples
     --------
     >>> X, likelihood = np.arange(200.0)[:, None], np.repeat([[0.9, 0.1], [0.1, 0.9]] * 2, 50, axis=0)
-    >>> choose_votes(find_neighbours(X, count=90), likelihood=likelihood, rounds=0)
-    (10, 0)
+    >>> choose_count(find_neighbours(X, count=90), likelihood=likelihood)
+    10
     """
-    counts = [max(1, neighbours.shape[1])]
+    counts = [int(neighbours.shape[1])]
     while counts[-1] // 3 >= _LEAST:
         counts.append(counts[-1] // 3)
-    if len(counts) == 1 and rounds == 0:
-        return counts[0], 0
-    fold = np.arange(len(likelihood)) % _FOLDS  # rows near one another in the table fall into different parts
-    fits = np.zeros((len(counts), rounds + 1))
-    for place, count in enumerate(counts):
-        mean = _mean_over(neighbours[:, :count])
-        for hidden in (fold == part for part in range(_FOLDS)):
-            told = np.where(hidden[:, None], 1.0, likelihood)
-            for number, prior in enumerate(_votes(mean, told, rounds)):
-                fits[place, number] += np.log((prior[hidden] * likelihood[hidden]).sum(axis=1)).sum()
-    best = np.unravel_index(fits.argmax(), fits.shape)
-    return counts[int(best[0])], int(best[1])
-
-
-def _mean_over(neighbours: Rows) -> csr_array:
-    n, count = neighbours.shape
-    return csr_array((np.full(n * count, 1 / count), neighbours.ravel(), np.arange(n + 1) * count), shape=(n, n))
-
-
-def _votes(mean: csr_array, likelihood: Array, rounds: int) -> Iterator[Array]:
-    """Yield P(true label) of every row after the first vote and after each round."""
-    prior = calibrate(_proportions(_first_votes(mean, likelihood)), likelihood=likelihood)
-    yield prior
-    for _ in range(rounds):
-        prior = calibrate(_proportions(mean @ posterior_targets(prior, likelihood)), likelihood=likelihood)
-        yield prior
+    votes = (expect_from_neighbours(neighbours[:, :count], likelihood=likelihood, rounds=0) for count in counts)
+    fits = [float(np.log((prior * likelihood).sum(axis=1)).sum()) for prior in votes]
+    return counts[fits.index(max(fits))]
 
 
 def _first_votes(mean: csr_array, likelihood: Array) -> Array:

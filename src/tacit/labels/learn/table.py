@@ -11,7 +11,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
 
 from tacit.data import label_column, read_rows
 from tacit.data.classes import Classes
@@ -298,6 +300,8 @@ def _estimate(
 
 def _clean(learner: LabelPrivateClassifier, X: NDArray[np.float64], labels: Any) -> Any:  # noqa: ANN401
     base = LogisticRegression(max_iter=1000) if learner.estimator is None else clone(learner.estimator)
+    if learner._representation is not None:
+        base = make_pipeline(FrozenEstimator(learner._representation), base)
     return base.fit(X, labels)
 
 
