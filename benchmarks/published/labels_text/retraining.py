@@ -17,7 +17,7 @@ Codes = NDArray[np.int64]
 
 CHOICES: Mapping[str, Retrain] = {"full": Full(), "consensus": Consensus(), "confidence": Confidence(fraction=0.5)}
 HELD_OUT = 0.1  # the paper's validation rows
-DECAYS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4, 3e-5)
+DECAYS = (1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 3e-4, 1e-4)
 STEPS = 60
 
 

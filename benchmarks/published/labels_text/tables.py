@@ -82,11 +82,9 @@ def _parts(points: Points) -> list[str]:
         ours = [summary(values(points, f"both|recipe|{epsilon:g}|", what)) for epsilon in EPSILONS]
         if any(ours):
             lines.append(_row(words, *ours, summary(values(points, "both|clean", what))))
-    for name, words in REPRESENTATIONS.items():
-        if "both|clean" in points:
-            lines.append(
-                _row(f"linear, {words} alone", *[""] * len(EPSILONS), summary(values(points, "both|clean", name)))
-            )
+    for name, words in {**REPRESENTATIONS, "both": "both"}.items():
+        if found := values(points, "both|clean", name):
+            lines.append(_row(f"linear model, {words}", *[""] * len(EPSILONS), summary(found)))
     return lines if len(lines) > 2 else []
 
 
