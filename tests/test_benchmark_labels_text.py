@@ -105,6 +105,36 @@ def test_retraining_is_that_of_the_library(package):
     assert np.allclose(ours.probabilities(X), theirs.predict_proba(X), atol=2e-3)
 
 
+def test_neighbours_are_those_of_the_library_nearest_first(package, tmp_path):
+    from tacit.labels.learn.neighbours import find_neighbours
+
+    neighbours, views = package("neighbours"), package("views")
+    rows = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
+    unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    near = neighbours.find_near(views.View(rows, rows[:7] + 0.1), count=6, folder=tmp_path)
+    assert np.array_equal(np.sort(near.train, axis=1), np.sort(find_neighbours(unit, count=6), axis=1))
+    products = np.take_along_axis(unit @ unit.T, near.train, axis=1)
+    assert (np.diff(products, axis=1) <= 0).all()
+    for path in tmp_path.iterdir():
+        np.save(path, np.zeros((1, 6)))
+    kept = neighbours.find_near(views.View(rows, rows[:7] + 0.1), count=6, folder=tmp_path)
+    assert kept.train.shape == (1, 6), "kept neighbours are not looked for again"
+    values = np.eye(60)
+    assert np.allclose(neighbours.mean_over(near.test, values, count=3)[0], values[near.test[0, :3]].mean(axis=0))
+
+
+def test_more_votes_are_asked_of_a_noisier_release(package):
+    from tacit.labels import RandomizedResponse
+
+    recipe = package("recipe")
+    needed = [
+        recipe.votes_needed(RandomizedResponse(epsilon=epsilon, classes=4), recipe.Recipe())
+        for epsilon in (0.3, 0.5, 0.8)
+    ]
+    assert needed == [464, 154, 55]
+    assert np.allclose(recipe.pool(np.array([[0.8, 0.2]]), np.array([[0.5, 0.5]])), [[2 / 3, 1 / 3]])
+
+
 def test_embeddings_are_made_once_and_found_again(package, tmp_path, monkeypatch):
     encoder = package("encoder")
     made = []
