@@ -1,4 +1,6 @@
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -90,6 +92,30 @@ def test_a_partial_run_has_its_page_and_its_code(run, capsys, monkeypatch, raise
     assert run() == code
     assert said in capsys.readouterr().err
     assert "randomized response, epsilon 1" in run.page.read_text()
+
+
+def test_ctrl_c_leaves_a_usable_page(tmp_path):
+    """The signal itself, to a process of its own, in the middle of the second release."""
+    (tmp_path / "tacit.toml").write_text(PLAN)
+    script = """
+import os, signal, sys
+from tacit.audit.scores import ScoresRelease
+from tacit.cli import main
+real = ScoresRelease.audit
+def audit(self, *arguments, **options):
+    os.kill(os.getpid(), signal.SIGINT)
+    return real(self, *arguments, **options)
+ScoresRelease.audit = audit
+main(["audit", "tacit.toml", "--seed", "0", "--cache", "kept", "--out", "page.html", "--json"])
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 130, done.stderr
+    told = json.loads(done.stdout)
+    assert [finding["surface"] for finding in told["findings"]] == ["labels"]
+    assert told["verdict"]["caution"].startswith("Partial: 1 of 2 planned releases were audited")
+    page = (tmp_path / "page.html").read_text()
+    assert page.rstrip().endswith("</html>")
+    assert "Partial: 1 of 2 planned releases were audited" in page
 
 
 def test_a_refused_release_leaves_the_earlier_page(run, capsys, monkeypatch):

@@ -105,6 +105,73 @@ def test_four_questions_with_suggestions(run, monkeypatch):
     assert [default for _, default in asked] == ["clicked", "site,age", "labels,bags,features,scores,models", 1.0]
 
 
+def rows_of(kind):
+    rng = np.random.default_rng(0)
+    numbers = rng.normal(size=(200, 2)).round(2)
+    if kind == "text labels":
+        return "a,b,y", [f"{a},{b},{['low', 'high', 'none'][k % 3]}" for k, (a, b) in enumerate(numbers)]
+    if kind == "missing values":
+        return "a,city,y", [
+            f"{a if k % 3 else ''},{'st'[k % 2] if k % 5 else ''},{k % 2}" for k, (a, _) in enumerate(numbers)
+        ]
+    if kind == "a constant column":
+        return "always,empty,a,y", [f"7,,{a},{k % 2}" for k, (a, _) in enumerate(numbers)]
+    if kind == "twenty classes":
+        return "a,b,y", [f"{a},{b},c{k % 20}" for k, (a, b) in enumerate(numbers)]
+    if kind == "thirty rows":
+        return "a,b,y", [f"{a},{b},{k % 2}" for k, (a, b) in enumerate(numbers[:30])]
+    if kind == "a rare value and a rare label":
+        return "city,a,y", [
+            f"c{k if k < 5 else 0},{a},{'odd' if k == 3 else k % 2}" for k, (a, _) in enumerate(numbers)
+        ]
+    return "a,b,y", [f"{a},{b},{a * b:.4f}" for a, b in numbers]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "text labels",
+        "missing values",
+        "a constant column",
+        "twenty classes",
+        "thirty rows",
+        "a rare value and a rare label",
+    ],
+)
+def test_what_is_written_runs_as_it_is(run, tmp_path, capsys, kind):
+    head, rows = rows_of(kind)
+    (tmp_path / "odd.csv").write_text("\n".join([head, *rows]) + "\n")
+    surfaces = "labels,bags,features,scores"
+    assert run("--label", "y", "--surfaces", surfaces, data=tmp_path / "odd.csv") == 0
+    run.out.write_text(run.out.read_text().replace("[0.1, 0.3, 1, 3, 10]", "[]"))
+    capsys.readouterr()
+    with pytest.raises(SystemExit) as end:
+        main(["audit", str(run.out), "--seed", "0", "--fresh", "--json", "--out", str(tmp_path / "page.html")])
+    told = capsys.readouterr()
+    assert end.value.code == 0, told.err
+    found = [finding["surface"] for finding in json.loads(told.out)["findings"]]
+    rare = "# [[features]] cannot be planned: label 'odd' has 1 row" in run.out.read_text()
+    assert found == [name for name in surfaces.split(",") if name != "features" or not rare]
+    assert rare == (kind == "a rare value and a rare label")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("\n".join(["a,b,y", *rows_of("an amount")[1]]), "column 'y' has 199 labels, more than 100"),
+        ("a,y\n" + "1,0\n2,1\n" * 5, "a table must have 20 rows or more to be audited, got 10"),
+        ("y\n" + "0\n1\n" * 20, "has no column beside 'y' that says something"),
+        ("a,y\n" + "1,0\n2,0\n" * 20, "classes must be at least two"),
+        ("a,y\n" + "1,0\n2,\n3,1\n" * 20, "column 'y' must have a label in every row, 20 have none"),
+    ],
+)
+def test_a_table_that_cannot_be_audited_is_refused_at_once(run, tmp_path, capsys, text, said):
+    (tmp_path / "odd.csv").write_text(text + "\n")
+    assert run("--label", "y", data=tmp_path / "odd.csv") == 2
+    assert said in capsys.readouterr().err
+    assert not run.out.exists()
+
+
 def test_what_was_decided_as_json(run, capsys):
     assert run("--label", "clicked", "--surfaces", "labels", "--json") == 0
     told = json.loads(capsys.readouterr().out)

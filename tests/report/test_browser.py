@@ -148,8 +148,10 @@ def test_every_link_has_its_place_and_every_picture_its_words(visit):
 
 
 def test_it_prints_with_everything_that_was_folded(visit, tmp_path):
-    page = visit(color_scheme="dark")
+    page = visit(color_scheme="dark", viewport={"width": 718, "height": 1000})  # A4 between its margins
     page.emulate_media(media="print")
+    shoot(page, "print")
+    assert page.evaluate("document.documentElement.scrollWidth") <= 718
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
     hidden = page.locator("article details").first.locator("table")
     assert hidden.evaluate("(table) => table.getBoundingClientRect().height") > 100

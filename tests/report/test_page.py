@@ -5,7 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.audit import AuditResult, Limits, Skipped, Total, bundled_plan, faults, judge, run_audit
+from tacit.audit import AuditResult, Limits, Plan, Skipped, Step, Total, bundled_plan, faults, judge, run_audit
+from tacit.audit.labels import LabelsRelease
+from tacit.audit.source import bundled_source
 from tacit.audit.utility import share_utility
 from tacit.leak import leak_from_guesses
 from tacit.privacy import Guarantee, NoGuarantee, Unit
@@ -24,8 +26,8 @@ def page(result):
 
 @pytest.fixture(scope="module")
 def labels():
-    plan = bundled_plan().only(["labels"])
-    return run_audit(replace(plan, epsilons=(1.0,)), seed=0)
+    step = Step(source=bundled_source("titanic"), release=LabelsRelease(epsilon=3.0))
+    return run_audit(Plan(steps=(step,), epsilons=(1.0,)), seed=0)
 
 
 def text_of(page):
@@ -127,9 +129,9 @@ class TestTheTop:
 
     def test_one_surface(self, labels):
         said = self.top(labels)
-        assert "Labels leak: randomized response, epsilon 1." in said
+        assert "Labels leak: randomized response, epsilon 3." in said
         assert "instead of" in said
-        assert "What to do: Epsilon 1 lets nobody gain more than 23 points" in said
+        assert "What to do: That is what epsilon 3 allows" in said
 
     def test_the_alternative_is_one_that_was_measured(self, labels):
         bad = self.made(labels, self.truth, setting="as they are")
@@ -137,7 +139,7 @@ class TestTheTop:
         useful = self.made(labels, [0] * 1000, promise, setting="with noise", right=700)
         useless = self.made(labels, [0] * 1000, Guarantee(unit=Unit.LABEL, epsilon=0.1), setting="drowned", right=400)
         said = self.top(self.run_of(bad, curve=(useless, useful)))
-        assert "Release instead with noise. Measured on the same data, it gains an attacker 0.0 points" in said
+        assert "Release instead with noise. Measured on the same data, its attacker gains nothing" in said
         assert "Release instead" not in self.top(self.run_of(bad, curve=(useless,)))
 
     def test_nothing_leaks(self, labels):
@@ -150,7 +152,7 @@ class TestTheTop:
     def test_nothing_leaks_and_nothing_is_promised(self, labels):
         said = self.top(self.run_of(*[self.made(labels, [0] * 1000)] * 2))
         assert "No planned release leaks as far as was measured." in said
-        assert "Nothing is promised about randomized response, epsilon 1" in said
+        assert "Nothing is promised about randomized response, epsilon 3" in said
 
     def test_an_interrupted_run(self, labels):
         rest = Skipped(surface="the rest", reason="the run was interrupted")
@@ -170,6 +172,6 @@ class TestTheTop:
         worse = self.made(labels, self.truth, setting="in clear")
         result = self.run_of(worse, broken)
         assert broken.broken
-        assert "A promise is refuted: labels, randomized response, epsilon 1." in self.top(result)
+        assert "A promise is refuted: labels, randomized response, epsilon 3." in self.top(result)
         assert judge(result).action.startswith("Release nothing")
         assert faults(result, Limits())

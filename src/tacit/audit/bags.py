@@ -233,4 +233,5 @@ def _largest(source: Source, columns: tuple[str, ...]) -> int:
 
 def _told(leak: Leak, *, fixed: int) -> str:
     guessed = f"{percent(leak.rate)} of {leak.trials:,} labels are guessed right instead of {percent(leak.baseline)}"
-    return f"These totals fix {fixed:,} labels for certain, and {guessed}" if fixed else f"With these totals {guessed}"
+    labels = f"{fixed:,} label{'s' * (fixed > 1)}"
+    return f"These totals fix {labels} for certain, and {guessed}" if fixed else f"With these totals {guessed}"

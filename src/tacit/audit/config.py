@@ -16,14 +16,12 @@ from typing import Any
 from tacit.audit.lines import key_at, line_of
 from tacit.audit.plan import SURFACES, Limits, Plan, Step
 from tacit.audit.planned import PlannedRelease
-from tacit.audit.source import Source, bundled_source, source_from_file
+from tacit.audit.source import Source, bundled_source, check_size, source_from_file
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.rounding import check_delta, check_epsilon
 
 __all__ = ["read_plan"]
 
-_LEAST_ROWS = 20  # half of them train a model, and the other half must tell something about it
-_MOST_CLASSES = 100  # more is an amount or a name, and a model of each takes hours
 _IDLE = {"features": ("delta", "keep", "bound"), "models": ("delta", "epochs")}
 
 
@@ -155,15 +153,8 @@ class _Reader:
     def _read(self, data: Mapping[str, Any]) -> Source:
         size = {"most_rows": data["rows"]} if "rows" in data else {}
         features = data.get("features", ())
-        source = source_from_file(self._path.parent / data["file"], label=data["label"], features=features, **size)
-        if source.rows < _LEAST_ROWS:
-            raise InvalidInput(f"a table must have {_LEAST_ROWS} rows or more to be audited, got {source.rows}")
-        if len(source.classes) > _MOST_CLASSES:
-            raise InvalidInput(
-                f"column {source.label!r} has {len(source.classes):,} labels, more than {_MOST_CLASSES}; "
-                "name the column that holds the label, or group the rare ones"
-            )
-        return source
+        place = self._path.parent / data["file"]
+        return check_size(source_from_file(place, label=data["label"], features=features, **size))
 
     def _releases(self, surface: str) -> list[Mapping[str, Any]]:
         given = self._document.get(surface, [])
@@ -218,7 +209,7 @@ class _Reader:
 
 
 def _unknown(name: str, known: Iterable[str], which: str) -> str:
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    near = get_close_matches(name, known, n=1, cutoff=0.7)
     return f"unknown{f', perhaps {near[0]}' if near else ''}; {which} {', '.join(known)}"
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 
 import pyarrow as pa
 
 from tacit.audit.bags import few_valued
+from tacit.audit.features import FeaturesRelease
 from tacit.audit.plan import SURFACES
 from tacit.audit.source import Source
 from tacit.privacy.errors import InvalidInput
@@ -75,7 +77,7 @@ def draft_plan(source: Source, *, file: str, surfaces: Sequence[str] = tuple(SUR
     parts = {
         "labels": _LABELS.format(e=e),
         "bags": _bags(source, e),
-        "features": _FEATURES.format(e=e, keep=min(6, source.X.shape[1]), bound=_bound(source)),
+        "features": _features(source, e, alone=tuple(surfaces) == ("features",)),
         "scores": _SCORES.format(each=f"{epsilon / 100:g}"),
         "models": _MODELS.format(e=e),
     }
@@ -120,7 +122,7 @@ _FEATURES = """\
 epsilon = {e}  # for one record
 delta = 1e-7
 keep = {keep}  # how many features
-bound = {bound}  # values are clipped to [-bound, bound]; taken from the data: set a limit that is public
+bound = {bound}  # values are clipped to [-bound, bound]; from the data, rounded up: set a limit that is public
 # totals = true  # class totals instead of rows: far less noise, enough for a classifier
 """
 _SCORES = """\
@@ -144,9 +146,22 @@ def _bags(source: Source, e: str) -> str:
     return _RANDOM_BAGS.format(size=size, bags=max(1, source.rows // size))
 
 
+def _features(source: Source, e: str, *, alone: bool) -> str:
+    keep, bound = min(6, source.X.shape[1]), _bound(source)
+    try:
+        FeaturesRelease(epsilon=float(e), keep=keep, bound=float(bound)).check(source)
+    except InvalidInput as error:
+        if alone:
+            raise
+        return f"# [[features]] cannot be planned: {error}\n"
+    return _FEATURES.format(e=e, keep=keep, bound=bound)
+
+
 def _bound(source: Source) -> str:
-    largest = float(abs(source.X).max(initial=0.0))
-    return f"{largest:g}" if largest > 0 else "1"
+    """Return the largest value, rounded up to one digit: an example of a limit, and less than the data say."""
+    largest = float(abs(source.X).max(initial=0.0)) or 1.0
+    unit = 10.0 ** math.floor(math.log10(largest))
+    return f"{math.floor(largest / unit + 1) * unit:g}"
 
 
 def _tells(column: pa.ChunkedArray) -> bool:

@@ -103,11 +103,11 @@ class FeaturesRelease:
             return
         if self.keep > source.X.shape[1]:
             raise InvalidInput(f"keep must be at most {source.X.shape[1]}, the number of features, got {self.keep}")
-        sizes = np.bincount(source.codes)
-        if sizes.min() < _LEAST:
-            rare = source.classes[int(sizes.argmin())]
+        sizes = np.bincount(source.codes).tolist()
+        if min(sizes) < _LEAST:
+            rare = source.classes[sizes.index(min(sizes))]
             raise InvalidInput(
-                f"label {rare!r} has {sizes.min()} row{'s' * (sizes.min() > 1)}, and half of the rows are released: "
+                f"label {rare!r} has {min(sizes)} row{'s' * (min(sizes) > 1)}, and half of the rows are released: "
                 f"each label needs {_LEAST} or more; group the rare ones"
             )
         beyond = (source.X.min(axis=0) >= self.bound) | (source.X.max(axis=0) <= -self.bound)
@@ -178,17 +178,26 @@ class FeaturesRelease:
         promise = NoGuarantee(reason="rows and labels leave as they are")
         names = [str(place) for place in range(X.shape[1])]
         header = {"name": "none", "features": names, "noise": [1.0] * len(names)}
-        release = Release(value=_table(X, y), guarantee=promise, surface="features", mechanism=header, seeded=True)
+        release = Release(
+            value=_table(X, y, np.arange(X.shape[1])),
+            guarantee=promise,
+            surface="features",
+            mechanism=header,
+            seeded=True,
+        )
         return release, _linkage(release, X)
 
     def _noised(
         self, X: NDArray[np.float64], y: NDArray[np.str_], epsilon: float, rng: np.random.Generator
     ) -> tuple[Release, Leak]:
+        # a rare value of text may be missing in this half of the rows, and its column constant
+        varies = np.flatnonzero(np.ptp(np.clip(X, -self.bound, self.bound), axis=0) > 0)
+        keep = min(self.keep, len(varies))
         parts = split_budget(
             epsilon,
             delta=self.delta,
-            features=X.shape[1],
-            keep=self.keep,
+            features=len(varies),
+            keep=keep,
             rows=len(X),
             classes=len(np.unique(y)),
             released_rows=not self.totals,
@@ -198,16 +207,16 @@ class FeaturesRelease:
         plan = FeaturePlan(
             box=Box.symmetric(self.bound),
             release=mechanism,
-            selection=PrivateSelection(epsilon=parts.selection, keep=self.keep) if chosen else None,
+            selection=PrivateSelection(epsilon=parts.selection, keep=keep) if chosen else None,
             class_rows=NoisedClassRows(epsilon=parts.class_rows) if chosen else None,
             labels=None if self.totals else RandomizedResponse(epsilon=parts.labels),
         )
         with tempfile.TemporaryDirectory() as folder:
-            made = protect_features(_table(X, y), Path(folder) / "release", label=_LABEL, plan=plan, rng=rng)
+            made = protect_features(_table(X, y, varies), Path(folder) / "release", label=_LABEL, plan=plan, rng=rng)
             release = read_release(made.path)
         if isinstance(mechanism, ClassTotals):
-            return release, totals_leak(mechanism, features=self.keep, runs=500, delta=self.delta, rng=rng)
-        proved = canary_leak(mechanism, features=self.keep, canaries=5000, delta=self.delta, rng=rng)
+            return release, totals_leak(mechanism, features=keep, runs=500, delta=self.delta, rng=rng)
+        proved = canary_leak(mechanism, features=keep, canaries=5000, delta=self.delta, rng=rng)
         linked = _linkage(release, X)
         return release, replace(linked, bound=proved.bound, method=f"{linked.method}; {_PART}")
 
@@ -259,8 +268,8 @@ class FeaturesRelease:
         return f"{make} --out features.release && tacit features attack features.release --raw {file}"
 
 
-def _table(X: NDArray[np.float64], y: NDArray[np.str_]) -> pa.Table:
-    return pa.table({**{str(place): column for place, column in enumerate(X.T)}, _LABEL: y})
+def _table(X: NDArray[np.float64], y: NDArray[np.str_], places: NDArray[np.int64]) -> pa.Table:
+    return pa.table({**{str(place): X[:, place] for place in places}, _LABEL: y})
 
 
 def _clipped(source: Source, bound: float) -> str:

@@ -16,7 +16,7 @@ from tacit.audit.source import Source
 from tacit.audit.utility import Utility, share_utility
 from tacit.audit.words import percent
 from tacit.labels import LabelPrivateClassifier, RandomizedResponse, release_labels
-from tacit.labels.attack import audit_canaries, guess_labels_with_features, plant_canaries
+from tacit.labels.attack import audit_canaries, guess_labels, plant_canaries
 from tacit.leak import EpsilonBound, Leak, advantage_limit
 from tacit.privacy.rounding import check_epsilon
 
@@ -109,7 +109,7 @@ class LabelsRelease:
         model = LabelPrivateClassifier(
             mechanism=RandomizedResponse(epsilon=self.epsilon), classes=range(len(source.classes)), random_state=rng
         ).fit(X[train], y[train])
-        leak = guess_labels_with_features(model.release_, X[train], model=plain_model(), rng=rng).leak(y[train])
+        leak = guess_labels(model.release_, prior=source.prior[train]).leak(y[train])
         leak = replace(leak, bound=self._bound(source, rng))
         clean = plain_model().fit(X[train], y[train]).predict(X[test]) == y[test]
         utility = share_utility(
@@ -156,8 +156,4 @@ def _remedy(epsilon: float, leak: Leak, utility: Utility, *, classes: int) -> st
             f"at epsilon {epsilon:g} a label is nearly public, and epsilon 1 lets nobody gain more than "
             f"{100 * most:.0f} points"
         )
-    most = advantage_limit(epsilon=epsilon, classes=classes)
-    return (
-        f"epsilon {epsilon:g} lets nobody gain more than {100 * most:.0f} points, so release them once, and a smaller "
-        "epsilon if that is too much"
-    )
+    return f"that is what epsilon {epsilon:g} allows, so release them once, or at a smaller epsilon if it is too much"

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import kendalltau, t
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -40,6 +40,7 @@ __all__ = ["ScoresRelease"]
 
 _ALL_TEAMS = "all teams together get at most {:,} scores; T teams that pool theirs get T times the epsilon"
 _DRAWS = 40
+_FOLDS = 3
 _ENOUGH = 400
 _DEPTHS = (1, 2, 3, 4, 6, 8)
 
@@ -194,10 +195,11 @@ class ScoresRelease:
     def _remedy(self, leak: Leak, utility: Utility) -> str:
         leaks = leak.advantage_interval.low > 0
         if self.epsilon is None:
-            few = f"Laplace noise at epsilon {1 / self.submissions:.1g} a score promises each label epsilon 1 in all"
+            few = f"Laplace noise at epsilon {1 / self.submissions:.2g} a score promises each label about epsilon 1"
             return few if leaks else f"nothing is promised, though, and {few}"
         if utility.worthless or utility.interval.low <= 0:
-            return f"but the noise hides which model is better, so allow fewer submissions than {self.submissions:,}"
+            few = f"allow fewer than {self.submissions:,} submissions, with a larger epsilon each"
+            return f"but the noise hides which model is better, so {few}"
         if leaks:
             return f"allow fewer than {self.submissions:,} submissions, or lower epsilon {self.epsilon:g} a score"
         return f"that is within chance, so keep the noise, and stop after {self.submissions:,} submissions of all teams"
@@ -239,6 +241,7 @@ def _honest_predictions(source: Source) -> tuple[NDArray[np.float64], ...]:
     logistic = [make_pipeline(StandardScaler(), LogisticRegression(C=C, max_iter=300)) for C in (1e-4, 1e-3, 1e-2, 1.0)]
     trees = [DecisionTreeClassifier(max_depth=depth, min_samples_leaf=20, random_state=0) for depth in _DEPTHS]
     models = [*logistic, *trees, RandomForestClassifier(30, min_samples_leaf=5, random_state=0), GaussianNB()]
-    folds = StratifiedKFold(3, shuffle=True, random_state=0)
+    few = np.bincount(source.codes).max() < _FOLDS
+    folds = (KFold if few else StratifiedKFold)(_FOLDS, shuffle=True, random_state=0)
     tables = [cross_val_predict(m, source.X, source.codes, cv=folds, method="predict_proba") for m in models]
     return tuple(table[:, 1] if table.shape[1] == 2 else table for table in tables)

@@ -19,12 +19,14 @@ from tacit.leak.prior import feature_prior
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["BUNDLED", "Source", "bundled_source", "source_from_file"]
+__all__ = ["BUNDLED", "Source", "bundled_source", "check_size", "source_from_file"]
 
 BUNDLED = {"digits": digits, "iris": iris, "satellite": satellite, "titanic": titanic}
 """The data sets that come with tacit, by name."""
 
 _ROWS = 20_000
+_LEAST_ROWS = 20  # half of them train a model, and the other half must tell something about it
+_MOST_CLASSES = 100  # more is an amount or a name, and a model of each takes hours
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -99,8 +101,13 @@ class Source:
 
     @cached_property
     def prior(self) -> NDArray[np.float64]:
-        """What the features alone say of each row's label: the rival's knowledge without any release."""
-        return feature_prior(self.X, self.codes, classes=len(self.classes))
+        """What a rival knows of each row's label without any release: from its features, or the shares of the labels.
+
+        Features that say nothing make a model worse than naming the commonest label; the rival takes the better one.
+        """
+        told = feature_prior(self.X, self.codes, classes=len(self.classes))
+        shares = np.bincount(self.codes, minlength=len(self.classes)) / self.rows
+        return told if (told.argmax(axis=1) == self.codes).mean() > shares.max() else np.tile(shares, (self.rows, 1))
 
     def coded(self) -> pa.Table:
         """Return the table with the label as its code."""
@@ -135,6 +142,24 @@ def bundled_source(name: str) -> Source:
         table = table.set_column(place, data.label, pa.array([data.class_names[code] for code in data.codes]))
     named = f"{data.name}, {len(data):,} rows"
     return Source(name=named, table=table, label=data.label, features=data.features)
+
+
+def check_size(source: Source) -> Source:
+    """Return the table, or raise where it has too few rows or too many labels to be audited.
+
+    Examples
+    --------
+    >>> check_size(bundled_source("iris")).rows
+    150
+    """
+    if source.rows < _LEAST_ROWS:
+        raise InvalidInput(f"a table must have {_LEAST_ROWS} rows or more to be audited, got {source.rows}")
+    if len(source.classes) > _MOST_CLASSES:
+        raise InvalidInput(
+            f"column {source.label!r} has {len(source.classes):,} labels, more than {_MOST_CLASSES}; "
+            "name the column that holds the label, or group its values"
+        )
+    return source
 
 
 def source_from_file(

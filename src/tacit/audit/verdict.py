@@ -13,6 +13,8 @@ from tacit.privacy.guarantee import Guarantee
 
 __all__ = ["Verdict", "judge", "names"]
 
+_WIDE = 0.1
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
@@ -95,9 +97,10 @@ def _action(result: AuditResult, finding: Finding) -> str:
     if instead is None:
         return f"{finding.remedy[0].upper()}{finding.remedy[1:]}."
     use = instead.utility
-    gain = f"{points(instead.leak.advantage)}{'' if instead.leaks else ', which chance explains'}"
+    gain = points(instead.leak.advantage)
+    little = gain if instead.leaks else f"nothing that chance does not explain ({gain})"
     return (
-        f"Release instead {instead.setting}. Measured on the same data, it gains an attacker {gain}; {use.measure}: "
+        f"Release instead {instead.setting}. Measured on the same data, its attacker gains {little}; {use.measure}: "
         f"{percent(use.protected)}, {percent(use.unprotected)} without protection."
     )
 
@@ -108,10 +111,15 @@ def _quiet(result: AuditResult, worst: Finding, caution: str) -> Verdict:
     return Verdict(
         headline=f"{none} as far as was measured.",
         told=f"The largest gain of an attacker is {points(worst.leak.advantage)} ({points(low)} to {points(high)}), by "
-        f"{worst.surface}, {worst.setting}: chance explains it.",
+        f"{worst.surface}, {worst.setting}: chance explains it{_doubt(worst)}.",
         action=" ".join(filter(None, (_unpromised(result), _idle(result), _spent(result)))),
         caution=caution,
     )
+
+
+def _doubt(worst: Finding) -> str:
+    high, trials = worst.leak.advantage_interval.high, worst.leak.trials
+    return f", but so would a leak of {points(high)} among only {trials:,} guesses" if high > _WIDE else ""
 
 
 def _unpromised(result: AuditResult) -> str:

@@ -89,12 +89,12 @@ def _check_label(table: pa.Table, label: str, data: Path) -> None:
 
 
 def _source(data: Path, label: str, features: tuple[str, ...]) -> Source:
-    from tacit.audit.source import source_from_file
+    from tacit.audit.source import check_size, source_from_file
     from tacit.privacy.errors import InvalidInput
 
     if not features:
         raise InvalidInput(f"{data.name} has no column beside {label!r} that says something; name some by --features")
-    return source_from_file(data, label=label, features=features)
+    return check_size(source_from_file(data, label=label, features=features))
 
 
 def _split(text: str) -> tuple[str, ...]:
