@@ -49,6 +49,7 @@ class DenoiseName(StrEnum):
     AUTO = "auto"
     FORWARD = "forward"
     BACKWARD = "backward"
+    NEIGHBOURS = "neighbours"
     NONE = "none"
 
 
@@ -73,7 +74,8 @@ DenoiseOption = Annotated[
     DenoiseName,
     typer.Option(
         help="forward: take the noise into account, at several fits. backward: without bias, by weights that can be "
-        "negative. none: labels as released. auto: forward, but none for trees."
+        "negative. neighbours: by votes of near rows, for much noise. none: labels as released. auto: forward, but "
+        "none for trees."
     ),
 ]
 EstimatorOption = Annotated[
@@ -120,11 +122,15 @@ def learner_of(
 
 
 def _denoise(name: DenoiseName, estimator: EstimatorName) -> Denoise:
-    from tacit.labels import AsGiven, Backward, Forward
+    from tacit.labels import AsGiven, Backward, Forward, Neighbours
 
     if name is DenoiseName.AUTO:
         name = DenoiseName.NONE if estimator is EstimatorName.TREES else DenoiseName.FORWARD
-    choices: dict[DenoiseName, Denoise] = {DenoiseName.FORWARD: Forward(), DenoiseName.BACKWARD: Backward()}
+    choices: dict[DenoiseName, Denoise] = {
+        DenoiseName.FORWARD: Forward(),
+        DenoiseName.BACKWARD: Backward(),
+        DenoiseName.NEIGHBOURS: Neighbours(),
+    }
     return choices.get(name, AsGiven())
 
 

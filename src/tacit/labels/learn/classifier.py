@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.linear_model import LogisticRegression
-from sklearn.utils import check_random_state
+from sklearn.utils import check_array, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
@@ -178,15 +178,20 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         return self._represented(X)
 
     def _represented(self, X: NDArray[Any]) -> NDArray[Any]:
-        return X if self._representation is None else np.asarray(self._representation.transform(X))
+        if self._representation is None:
+            return X
+        represented: NDArray[Any] = check_array(
+            self._representation.transform(X), allow_nd=True, input_name="representation"
+        )
+        return represented
 
     def _read(
         self, X: ArrayLike, release: Release, sample_weight: ArrayLike | None, rng: np.random.Generator
     ) -> _Training:
         features = self._features(X)
-        represented = self._represent(features, rng)
         coding, randomized, self._rows = read_release(release, rows=len(features))
         weights = _weights(sample_weight, features)
+        represented = self._represent(features, rng)
         self._check_denoise(
             represented, mechanism=None, classes=len(coding), stages=int(release.mechanism.get("stages", 1))
         )
@@ -203,12 +208,12 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     ) -> _Training:
         features, labels = self._features(X, y)
         check_classification_targets(labels)
-        represented = self._represent(features, rng)
         coding = (
             self.classes if isinstance(self.classes, Classes) else Classes.of(labels, declared=_listed(self.classes))
         )
         codes, weights = coding.encode(labels), _weights(sample_weight, features)
         mechanism = bind_mechanism(self.mechanism, classes=len(coding), rows=len(codes), stages=self.stages)
+        represented = self._represent(features, rng)
         self._check_denoise(represented, mechanism=mechanism, classes=len(coding), stages=self.stages)
         more = (*(() if coding.declared else (CLASSES,)), *(() if weights is None else (WEIGHTS,)))
         guarantee = assuming(mechanism.guarantee(), *more).for_group(rows=self.rows_per_person)
