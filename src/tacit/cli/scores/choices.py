@@ -20,7 +20,7 @@ def choice_of(text: str, *, kind: str) -> dict[str, Any]:
         key, equals, value = pair.partition("=")
         try:
             number = int(value) if key.strip() in _WHOLE else json.loads(value)
-            if not equals or type(number) not in (int, float):
+            if not equals or type(number) not in (int, float) or key.strip() in document:
                 raise ValueError
         except ValueError:
             raise InvalidInput(f"{kind} must have the form NAME:KEY=NUMBER,KEY=NUMBER, got {text!r}") from None

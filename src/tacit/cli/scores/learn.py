@@ -91,6 +91,7 @@ def learn(
     truth = read_truth(labels, label=label, metric=choice_of(metric, kind="metric"), classes=words_of(classes))
     losses = _losses(truth, predictions)
     guard = LaplaceGuard(epsilon=_each(epsilon, len(predictions)), upper=1.0, step=_STEP)
+    guard.scale(rows=len(truth.labels))  # noise that cannot be drawn is refused before the charge
     promise = _promise(truth, epsilon, rows_per_person)
     rng, receipt = rng_of(seed), None
     if paying is not None:
@@ -130,7 +131,7 @@ def _width(metric: Metric) -> float:
 
 
 def _each(epsilon: float, models: int) -> float:
-    """Return the largest share of epsilon, read as a decimal, of which there are so many in epsilon."""
+    """Return epsilon / models, rounded down until so many of it are at most epsilon; floats are read as decimals."""
     from tacit.privacy.rounding import exact
 
     share = epsilon / models
@@ -174,7 +175,8 @@ def _words(result: dict[str, Any], promise: Guarantee, receipt: Receipt | None) 
     best = "lowest" if result["lower_is_better"] else "highest"
     scores = ", ".join(f"{Path(one['file']).name} {one['score']:.4g}" for one in result["scores"])
     sure = math.floor(1000 * result["probability_within"]) / 10  # a bound is never rounded up
-    near = f"within {result['within']:g} of the best of them on these {result['rows']:,} rows"
+    measure = f" in {result['scored_by']}" if result["metric"]["metric"] == "rmse" else ""  # not in its root
+    near = f"within {result['within']:g} of the best of them{measure} on these {result['rows']:,} rows"
     chance = (
         f"With probability at least {sure:g}% it is {near}"
         if sure

@@ -96,6 +96,7 @@ def protect(
     measured = truth.metric.measure(truth.labels, read_predictions(predictions, truth=truth))
     chosen.check(truth.metric, rows=measured.rows)
     promise = _promise(chosen, truth, rows_per_person)
+    mechanism = _mechanism(chosen, truth, rows=measured.rows)  # noise that cannot be drawn is refused before the charge
     rng, receipt = rng_of(seed), None
     if paying is not None and isinstance(promise, Guarantee):
         purpose = f"{truth.metric.name} score by {chosen.kind}"
@@ -105,7 +106,7 @@ def protect(
         value={"score": answer.released, "text": answer.text},
         guarantee=promise,
         surface="scores",
-        mechanism=_mechanism(chosen, truth, rows=measured.rows),
+        mechanism=mechanism,
         seeded=is_seeded(rng) and isinstance(promise, Guarantee),
     )
     if out is not None:
