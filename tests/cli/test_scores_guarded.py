@@ -12,7 +12,7 @@ import pytest
 from sklearn.metrics import f1_score, log_loss, roc_auc_score
 
 from tacit.cli.app import main
-from tacit.cli.scores.learn import _each
+from tacit.cli.scores.learn import _STEP, _each
 from tacit.privacy import Guarantee, Unit, read_release
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.rounding import exact
@@ -287,6 +287,21 @@ def test_a_choice_says_how_sure_it_is_and_what_it_promises(folder):
     lost = _run("learn good.csv poor.csv poor.csv --labels truth.csv --epsilon 0.001 --within 0").stdout
     assert "The noise is too large to promise" in lost
     assert _run("learn good.csv poor.csv --labels truth.csv --epsilon 1 --seed 1").stderr.startswith("warning: seeded")
+
+
+def test_the_probability_said_is_that_of_a_right_choice(folder, data):
+    """Two models, one with 30 more errors in 600 rows: the bound is sharp for them, from below and from above."""
+    wrong = {"few.csv": 60, "many.csv": 90}
+    for name, errors in wrong.items():
+        _write(folder / name, guess=WORDS[np.where(np.arange(ROWS) < errors, 1 - data["y"], data["y"])])
+    command = "learn few.csv many.csv --labels truth.csv --metric accuracy --epsilon 0.1 --within"
+    said = {within: _json(f"{command} {within}")["probability_within"] for within in (0.0499, 0.0501)}
+    noise, rng = LaplaceGuard(epsilon=0.05, upper=1.0, step=_STEP).noise, np.random.default_rng(0)
+    few, many = (int(errors / _STEP) + noise.draw(200_000, rng=rng) for errors in wrong.values())
+    right = np.mean(few <= many)
+    assert said[0.0499] == pytest.approx(right, abs=0.005)
+    assert 0.8 < right < 0.9, "control: neither sure nor a coin"
+    assert said[0.0501] > said[0.0499], "a wrong choice is near enough here, and the bound does not know it"
 
 
 def test_shares_of_epsilon_never_add_up_to_more(folder):
