@@ -14,8 +14,9 @@ encoder, a BERT of 4 layers that it fine-tunes, is not to be had. In its place s
 trained on labels, under a linear model: all-MiniLM-L6-v2, which ships in a package (means over the words of its last
 four layers, 256 principal components; AG News is not among the sets that its card names), and TF-IDF of words and pairs
 of words. The tables choose the linear model's decay where the paper chooses its training, by clean labels of a tenth of
-the training rows. The recipe sees no clean label; its few fixed numbers were fixed on training rows, with a release of
-their own.
+the training rows. The recipe sees no clean label. Its fixed numbers (3 / gap^2 votes, 30 later ones, the decay) were
+chosen beforehand with true labels of 6,000 training rows in view, at a seed that no table has: that choice stands
+outside its guarantee. The test rows chose nothing.
 
 Each text is embedded once, into .cache (2,048 texts a file): 14 minutes of one core.
 """

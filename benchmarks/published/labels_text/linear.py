@@ -31,7 +31,7 @@ class Beside:
         return np.asarray(sum(block @ part for block, part in zip(self.blocks, parts, strict=True)))
 
     def turned(self) -> Callable[[NDArray[np.float32]], NDArray[np.float32]]:
-        """Return multiplication by the transpose, which sparse blocks keep in rows: a tenth of the time."""
+        """Return multiplication by the transpose, which sparse blocks keep by rows."""
         blocks = [block.T.tocsr() if hasattr(block, "tocsr") else block.T for block in self.blocks]
         return lambda slope: np.vstack([block @ slope for block in blocks])
 

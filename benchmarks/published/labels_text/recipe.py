@@ -1,7 +1,7 @@
 """Past the tables: neighbours' votes in the embedding, a linear student of both views, and the two together.
 
-Every label is randomized once. All else reads the texts, which are public, and the released labels. What is fixed here
-was fixed on training rows, with a seed that no table has; neither test rows nor their labels were looked at.
+Every label is randomized once. All else reads the texts, which are public, and the released labels. How the numbers
+below were fixed, the package's own words say.
 """
 
 from __future__ import annotations

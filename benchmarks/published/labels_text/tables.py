@@ -85,7 +85,7 @@ def _parts(points: Points) -> list[str]:
     for name, words in {**REPRESENTATIONS, "both": "both"}.items():
         if found := values(points, "both|clean", name):
             lines.append(_row(f"linear model, {words}", *[""] * len(EPSILONS), summary(found)))
-    return lines if len(lines) > 2 else []
+    return [*lines, _row("published, BERT", *[""] * len(EPSILONS), f"{WITHOUT_PRIVACY:g}")] if len(lines) > 2 else []
 
 
 def values(points: Points, start: str, what: str) -> list[float]:
