@@ -137,6 +137,14 @@ def test_an_audit_that_did_not_run_says_why_in_the_summary_and_nothing_is_kept(m
     assert mute.output.read_text().startswith("status=2\n")
 
 
+def test_a_complaint_is_no_markup_in_the_summary(mute):
+    mute.write_program(mute.environment / "bin/tacit", "printf 'no file a\\r# b\\n<img src=x>\\n' >&2; exit 2")
+    assert mute.run("Audit").returncode == 2
+    said = mute.summary.read_bytes().decode().removeprefix("### The audit did not run\n\n")
+    assert [line.strip() for line in re.split(r"[\r\n]", said)] == ["no file a", "# b", "<img src=x>", ""]
+    assert all(line.startswith("    ") for line in re.split(r"[\r\n]", said) if line), "each is a line of code"
+
+
 @pytest.mark.parametrize(
     ("inputs", "arguments"),
     [

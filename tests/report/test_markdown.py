@@ -50,3 +50,12 @@ def test_names_from_the_data_are_text(result):
     assert not re.search(r"[\\`\[\]<>$]", row)
     assert "**bold**" not in summary
     assert unescape(summary).count(" ".join(name.split())) == 2, "control: the name is there, in the row and above"
+
+
+@pytest.mark.parametrize("name", ["http://x.org", "see HTTPS://x.org/a", "www.x.org", "WWW.x.org", ":tada:", "@you"])
+def test_addresses_and_signs_that_github_would_read_are_text(result, name):
+    finding = replace(result.findings[0], setting=name)
+    (row,) = rows(render_summary(replace(result, findings=(finding,), totals=())))
+    assert name not in row
+    assert not re.search(r"https?:|www\.|:\w+:|@", row, flags=re.IGNORECASE)
+    assert name in unescape(row), "control: the name is there"

@@ -10,7 +10,7 @@ from tacit.audit import AuditResult
 __all__ = ["render_summary"]
 
 _COLUMNS = ("surface", "what leaves", "promise", "leak", "without", "use")
-_MARKUP = re.compile(r"[\\`*_\[\]|~$<>&]")
+_MARKUP = re.compile(r"[\\`*_\[\]|~$<>&@]|:(?=\S)|(?<=www)\.", re.IGNORECASE)  # addresses become links by themselves
 
 
 def render_summary(result: AuditResult, *, faults: Sequence[str] = ()) -> str:
