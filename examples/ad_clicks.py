@@ -18,11 +18,11 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict
 
 from tacit.bags import LaplaceNoise, LogLoss, curate
-from tacit.bags.attack import guess_labels
+from tacit.bags.attack import guess_labels as guess_from_totals
 from tacit.bags.learn import AdditiveModel
 from tacit.data import criteo, one_hot_matrix
 from tacit.labels import LabelPrivateClassifier, RandomizedResponse
-from tacit.labels.attack import guess_labels_with_features
+from tacit.labels.attack import guess_labels as guess_from_labels
 from tacit.leak import leak_from_guesses
 from tacit.models.attack import attack_losses
 from tacit.models.protect import train_dp_sgd
@@ -30,6 +30,7 @@ from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Ledger, Missi
 from tacit.privacy.extras import load_extra
 from tacit.privacy.noise import system_rng
 from tacit.privacy.payment import Payment
+from tacit.privacy.rounding import format_up
 from tacit.scores.contest.assault import assault
 from tacit.scores.protect import Brier, Laplace, Setting
 
@@ -74,20 +75,22 @@ budget = Guarantee(unit=Unit.LABEL, epsilon=3.0, delta=1e-5)
 ledger.register(clicks, name="clicks", budget=budget)
 ledger.register(held_out, name="held-out clicks", budget=budget)
 
-plain = LogisticRegression().fit(X_old, clicks)  # for comparison, and for what a rival knows without any release
+# For comparison, and for what a rival may know without any release: the most that features tell of a click. It is made
+# from true clicks without noise, and so are the leaks and AUCs below: they stay inside.
+plain = LogisticRegression().fit(X_old, clicks)
 prior = cross_val_predict(plain, X_old, clicks, method="predict_proba")
-found, predicted = [], {}  # what was measured with the true clicks stays inside, too
+found, predicted = [], {}
 
 # %% [markdown]
 # ## First release: every click, randomized
 # 27% of the labels are turned, and the partner trains on them. `fit` charges the ledger before it turns any. (Training
-# again on what was predicted, the default, is for accuracy, and lowers the AUC here.) The attack is the best guess of
-# each click.
+# again on predicted classes, the default, is for accuracy; who ranks ads needs chances.) The attack is the best guess
+# of each click by someone who knows what `prior` says and sees what was released for that click.
 
 # %%
 learner = LabelPrivateClassifier(mechanism=RandomizedResponse(epsilon=1.0), classes=[0, 1], rounds=0, ledger=ledger)
 release = learner.fit(X_old, clicks).release_
-leak = guess_labels_with_features(release, X_old, model=LogisticRegression(), rng=rng).leak(clicks)
+leak = guess_from_labels(release, prior=prior).leak(clicks)
 predicted["randomized clicks"] = learner.predict_proba(X_new)[:, 1]
 found.append(("randomized clicks", release.guarantee, leak))
 
@@ -98,14 +101,15 @@ found.append(("randomized clicks", release.guarantee, leak))
 # %%
 noise, payment = LaplaceNoise(epsilon=0.5), Payment(ledger=ledger)
 totals = curate(old, by=list(words), label="click", loss=LogLoss(), noise=noise, payment=payment, rng=rng)
-leak = guess_labels(totals, old, prior=prior).leak(clicks)
+leak = guess_from_totals(totals, old, prior=prior).leak(clicks)
 predicted["totals"] = AdditiveModel().fit(totals, old).predict_proba(new)[:, 1]
 found.append(("totals", totals.guarantee, leak))
 
 # %% [markdown]
 # ## Third release: a model
-# DP-SGD makes a promise for a whole record, which covers the click in it: so it is restated before it is charged. The
-# attack names the rows that the model was trained on, by their loss.
+# DP-SGD makes a promise for a whole record replaced by another, which covers the click in it: so it is restated before
+# it is charged. It assumes that its noise, drawn as floating-point numbers, is Gaussian. The attack names the rows that
+# the model was trained on, by their loss.
 
 # %%
 try:
@@ -169,6 +173,7 @@ spent = {name: ledger.statement(name).spent for name in ledger.data_sets}
 for name, epsilon in spent.items():
     for entry in ledger.statement(name).entries:
         print(f"charged: {entry.guarantee}, {entry.purpose}")
-    print(f"{name}, together: epsilon {epsilon:.3f} of {budget.epsilon:g} at delta {budget.delta:g}")
-print(f"one click, by all releases together: epsilon {max(spent.values()):.3f}")
+    print(f"{name}, together: epsilon {format_up(epsilon)} of {budget.epsilon:g}, delta {format_up(budget.delta)}")
+most = format_up(max(spent.values()))  # a promise is rounded up
+print(f"one click, by all releases together: epsilon {most}, delta {format_up(budget.delta)}")
 folder.cleanup()

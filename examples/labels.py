@@ -32,7 +32,8 @@ def main():
         )
         # learn: from the features and the release alone
         model = LabelPrivateClassifier(LogisticRegression()).fit(X[private], release)
-        # attack: the best guess of each label, with the release and without it; the truth only counts the hits
+        # attack: the best guess of each label, with what was released for it and without (from its features and the
+        # release of others); the truth only counts the hits
         guesses = guess_labels_with_features(release, X[private], model=LogisticRegression(), rng=rng)
         leak = guesses.leak(y[private])
         accuracy = model.score(X[later], y[later])
