@@ -78,7 +78,7 @@ def test_printed_values_on_texts_are_those_that_the_runs_compare_with(package):
 
 def numbers(**changes):
     found = dict.fromkeys(("predicted", "given", "consensus_right", "consensus_rows", "confidence"), 0.5)
-    return found | {"baseline": 0.1, "full": 0.2, "consensus": 0.6, "seconds": 7.0} | changes
+    return found | {"baseline": 0.1, "full": 0.2, "consensus": 0.6, "seconds": 7.0, "settings": {}} | changes
 
 
 @pytest.fixture

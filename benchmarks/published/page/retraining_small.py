@@ -37,11 +37,12 @@ def small_item() -> Item:
         )
         for name, epsilon in sorted(at, key=lambda place: (list(SETS).index(place[0]), float(place[1])))
     ]
-    gains = [
-        float(np.mean(cells[name, epsilon, "chosen"])) > float(np.mean(cells[name, epsilon, "rr"]))
-        for name, epsilon in at
-        if {(name, epsilon, "chosen"), (name, epsilon, "rr")} <= set(cells)
-    ]
+    gains = []
+    for name, epsilon in at:
+        found = {method: cells[name, epsilon, method] for method in METHODS if (name, epsilon, method) in cells}
+        if "rr" in found and len(found) > 1:
+            last = found[list(found)[-1]]
+            gains.append(float(np.mean(last)) > float(np.mean(found["rr"])))
     return Item(
         name="past the tables, without a GPU",
         shows="The same recipe on the first rows of MNIST and Adult, on a processor. Nothing of the kind is printed.",
@@ -51,7 +52,7 @@ def small_item() -> Item:
         body=(
             *grid(("set", "epsilon", *METHODS.values()), rows),
             "",
-            f"*Seen* says here whether the last column is above the plain one: at {sum(gains)} of {len(gains)}.",
+            f"*Seen*: whether the last number of a line is above the plain one, here at {sum(gains)} of {len(gains)}.",
         )
         if rows
         else (),
