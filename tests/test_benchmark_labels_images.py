@@ -175,6 +175,88 @@ def test_noise_is_undone(package):
     assert np.allclose(retraining.undo_noise(true @ T, T), true)
 
 
+@pytest.fixture
+def trainer(package):
+    """A tiny network and made-up images."""
+    settings = package("training").Settings(images=64, width=2, batch=32)
+    return package("training").Trainer(
+        package("pictures").made_up(rows=200), settings=settings, device=torch.device("cpu")
+    )
+
+
+def spy_on_fit(trainer, monkeypatch):
+    calls, fit = [], trainer.fit
+    monkeypatch.setattr(trainer, "fit", lambda *given, **named: [calls.append((given, named)), fit(*given, **named)])
+    return calls
+
+
+def test_each_protocol_trains_what_its_name_says(package, trainer, monkeypatch):
+    retraining = package("retraining")
+    truth = trainer.truth.numpy()
+    calls = spy_on_fit(trainer, monkeypatch)
+    for name, protocol in retraining.PROTOCOLS.items():
+        calls.clear()
+        numbers = retraining.measure(trainer, truth, epsilon=2.0, protocol=name, seed=0, with_confidence=True)
+        assert len(calls) == protocol.stages + 3, "every stage, and three ways to retrain"
+        assert {"baseline", "full", "consensus", "confidence", "given", "predicted"} <= set(numbers)
+        looked_at = [named["held_out"] for _, named in calls]
+        assert all(rows is None for rows in looked_at) == (name == "no_validation")
+        losses = [type(named["loss"]).__name__ for _, named in calls]
+        assert losses == [
+            "ForwardCorrected" if name == "forward_first" else "CrossEntropy",
+            *["CrossEntropy"] * (len(calls) - 1),
+        ]
+        for (rows, _), named in calls:
+            assert named["held_out"] is None or not set(rows) & set(named["held_out"]), "not trained on"
+
+
+def test_labels_that_people_gave_are_trained_on_as_they_are(package, trainer, monkeypatch):
+    retraining = package("retraining")
+    truth, people = trainer.truth.numpy(), package("pictures").made_up(rows=200).human_labels
+    calls = spy_on_fit(trainer, monkeypatch)
+    numbers = retraining.measure_human(trainer, truth, people, seed=0)
+    (rows, targets), _ = calls[0]
+    assert np.array_equal(targets.argmax(axis=1), people[rows])
+    assert numbers["given"] == np.mean(people[rows] == truth[rows])
+    assert 0.6 < numbers["given"] < 0.8
+
+
+def test_a_training_ends_with_the_weights_that_told_most_held_out_rows_right(package, trainer, monkeypatch):
+    Best = package("training").Best
+    shares = iter([0.3, 0.9, 0.9, 0.5])
+    truth, count = trainer.truth, len(trainer.truth)
+
+    def read(*_):
+        wrong = torch.arange(count) >= round(next(shares) * count)
+        return torch.nn.functional.one_hot((truth + wrong) % trainer.classes, trainer.classes).float()
+
+    monkeypatch.setattr(trainer, "read", read)
+    best, none = Best(trainer, np.arange(count)), Best(trainer, None)
+    for mark in range(4):
+        trainer.network.head.bias.data.fill_(float(mark))
+        none.look()
+        best.look()
+    none.restore()
+    assert trainer.network.head.bias[0].item() == 3.0, "control: without held-out rows the last weights stay"
+    best.restore()
+    assert trainer.network.head.bias[0].item() == 1.0
+    assert best.right == pytest.approx(0.9)
+
+
+def test_what_is_planned_for_the_tables(package):
+    points, tables = package("points"), package("tables")
+    kinds = {
+        number: {p.kind for p in points.plan_tables([number], None, seeds=[0])} for number in ("1", "5", "10", "11")
+    }
+    assert kinds == {"1": {"published"}, "5": {"forward_first"}, "10": {"no_validation"}, "11": {"human"}}
+    other = list(points.plan_tables(["1", "11"], "flat", seeds=[0, 1]))
+    assert [(p.set, p.kind, p.seed) for p in other if p.set == "cifar100"] == [("cifar100", "human", s) for s in (0, 1)]
+    assert {p.kind for p in other if p.set == "cifar10"} == {"flat"}
+    wanted = [(t.set, t.depth, e) for t in tables.TABLES for e in t.rows if tables.wants_confidence(t.set, t.depth, e)]
+    assert set(wanted) == {("cifar10", 18, 1), ("cifar100", 18, 3)}, "Tables 8 and 9, not ResNet-34"
+    assert {t.protocol for t in tables.TABLES} <= {*package("retraining").PROTOCOLS, "human"}
+
+
 def test_twins_that_agree_and_share_nothing_lose_nothing(package):
     loss = package("representation").twins_loss
     z = torch.linalg.qr(torch.randn(64, 8) - 0.0)[0]

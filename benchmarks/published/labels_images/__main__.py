@@ -102,12 +102,9 @@ class Run:
 
     def _settings(self, kind: str, depth: int) -> Settings:
         """Return how networks of this kind are trained."""
-        compiled, images = self._compiled(), self.options.images or Settings().images
-        known = {
-            "recipe": Settings(images=images, compiled=compiled),
-            "given": Settings(batch=256, encoder=self.options.given or "", side=self.options.side, compiled=compiled),
-        }
-        settings = known.get(kind, Settings(images=images, batch=512, rate=0.4, depth=depth, compiled=compiled))
+        settings = Settings(images=self.options.images or Settings().images, depth=depth, compiled=self._compiled())
+        if kind == "given":
+            settings = replace(settings, batch=256, encoder=self.options.given or "", side=self.options.side)
         if self.options.quick:
             settings = replace(settings, images=96, batch=32, width=4, encoder="")
         return replace(settings, batch=self.batches.get(kind, settings.batch))
@@ -152,7 +149,7 @@ class Run:
             epsilon=point.epsilon,
             protocol=point.kind,
             seed=point.seed,
-            with_confidence=wants_confidence(point.set, point.epsilon),
+            with_confidence=wants_confidence(point.set, point.depth, point.epsilon),
         )
 
     def _all_recipe(self, kind: str, seeds: list[int]) -> None:
@@ -195,8 +192,6 @@ class Run:
         representation.save(body, self.options.out)
         self.results.copy("representation*.npy")
         try:
-            representation.save_features(self.trainer("recipe"), self.options.out)
-            self.results.copy("features.npy")
             numbers |= representation.judge(self.trainer("recipe"))
         except RuntimeError:  # the weights are what matters
             traceback.print_exc()

@@ -86,6 +86,6 @@ RandomizedResponse = _response.RandomizedResponse
 PriorRandomizedResponse = _prior.PriorRandomizedResponse
 Full, Consensus, Confidence = _retrain.Full, _retrain.Consensus, _retrain.Confidence
 CrossEntropy, ForwardCorrected = _losses.CrossEntropy, _losses.ForwardCorrected
-posterior_targets, calibrate = _expect.posterior_targets, _expect.calibrate
+posterior_targets = _expect.posterior_targets
 expect_from_neighbours = _neighbours.expect_from_neighbours
 write_atomically = _files.write_atomically

@@ -42,12 +42,13 @@ class Point:
 def plan_tables(numbers: Sequence[str], protocol: str | None, *, seeds: Sequence[int]) -> Iterator[Point]:
     """Yield the points of the tables, seed by seed: an interrupted run has whole tables of fewer seeds.
 
-    Each is measured by its own protocol unless another is named.
+    Each is measured by its own protocol unless another is named; labels that people gave are not randomized by any.
     """
     found: dict[tuple[str, int, str], set[float]] = {}
     for table in TABLES:
         if table.number.rstrip("b") in numbers:
-            found.setdefault((table.set, table.depth, protocol or table.protocol), set()).update(table.rows)
+            kind = "human" if table.protocol == "human" else protocol or table.protocol
+            found.setdefault((table.set, table.depth, kind), set()).update(table.rows)
     for seed in seeds:
         for (name, depth, kind), epsilons in found.items():
             for epsilon in sorted(epsilons):

@@ -153,16 +153,6 @@ def save(body: dict[str, Tensor], folder: Path) -> None:
         np.save(folder / f"representation{number}.npy", flat[start : start + SHARD])
 
 
-def save_features(trainer: Trainer, folder: Path, *, dimensions: int = 128) -> None:
-    """Write the features' first principal components, of training and test rows: enough to try denoising on them."""
-    train, test = features(trainer)
-    mean = train.mean(dim=0)
-    values, axes = torch.linalg.eigh(((train - mean).T @ (train - mean)).double())
-    top = axes[:, values.argsort(descending=True)[:dimensions]].float()
-    both = torch.cat([train - mean, test - mean]) @ top
-    np.save(folder / "features.npy", both.half().cpu().numpy())
-
-
 def load(trainer: Trainer, *folders: Path) -> dict[str, Tensor] | None:
     """Read what :func:`save` wrote, from the first folder that holds it."""
     for folder in folders:

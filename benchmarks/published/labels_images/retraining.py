@@ -1,4 +1,4 @@
-"""Tables 1, 3 and 8: two stages of randomized labels, then retraining on the model's own predictions."""
+"""The tables: two stages of randomized labels, then retraining on the model's own predictions."""
 
 from __future__ import annotations
 
@@ -56,8 +56,6 @@ PROTOCOLS = {
         Protocol(name="flat", sharpness=0.5),
         Protocol(name="one_stage", stages=1),
         Protocol(name="forward_first", corrected=(1,)),
-        Protocol(name="corrected", corrected=(1, 2)),
-        Protocol(name="corrected_one_stage", corrected=(1,), stages=1),
     )
 }
 

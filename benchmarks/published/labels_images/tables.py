@@ -96,9 +96,9 @@ GOALS = {"cifar10": {0.5: 84.0, 1: 89.0, 2: 92.5, 3: 94.0}, "cifar100": {3: 55.0
 REPRESENTATIONS = {"recipe": "Barlow Twins on the set's images", "given": "EfficientNet-Lite from ImageNet"}
 
 
-def wants_confidence(name: str, epsilon: float) -> bool:
-    """Return whether a table has retraining by confidence for this set and epsilon."""
-    return any("confidence" in table.columns and table.set == name and epsilon in table.rows for table in TABLES)
+def wants_confidence(name: str, depth: int, epsilon: float) -> bool:
+    """Return whether a table has retraining by confidence for this set, network and epsilon."""
+    return any("confidence" in t.columns and (t.set, t.depth) == (name, depth) and epsilon in t.rows for t in TABLES)
 
 
 def markdown(points: Points) -> str:
