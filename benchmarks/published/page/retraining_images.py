@@ -31,8 +31,6 @@ PROTOCOLS = {
     "no_validation": "no clean label looked at",
     "one_stage": "one stage of randomized response",
     "forward_first": "first stage corrected",
-    "corrected": "both stages corrected",
-    "corrected_one_stage": "one stage, corrected",
     "human": "as published",
     "minilm": "MiniLM and a linear model",
     "tfidf": "TF-IDF and a linear model",

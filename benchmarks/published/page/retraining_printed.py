@@ -28,7 +28,7 @@ class Printed:
     depth: int = 0
     columns: tuple[str, ...] = ACCURACIES
     rows: Mapping[float, tuple[Value, ...]]
-    protocols: tuple[str, ...] = ("published", "flat", "no_validation", "one_stage", "corrected", "corrected_one_stage")
+    protocols: tuple[str, ...] = ("published", "flat", "no_validation", "one_stage")
 
 
 FIGURE_1 = {"a": (89.0, 97.67), "b": (68.0, 68.0)}  # before and after; the caption, and Appendix A for (b)
@@ -91,7 +91,7 @@ IMAGES = (
         set="cifar100",
         depth=34,
         rows={5: ((53.83, 0.83), (54.43, 0.48), (56.60, 0.43))},
-        protocols=("forward_first", "corrected"),
+        protocols=("forward_first",),
     ),
     Printed(
         number="8",
