@@ -34,6 +34,13 @@ def test_json_must_be_whole():
         Leak.from_json(document)
 
 
+def test_json_of_before_rows_left_out_were_counted_is_read():
+    leak = leak_from_guesses([1, -1, 0], [1, 1, 1], baseline=0.5)
+    document = leak.to_json()
+    assert document.pop("examples") == 3
+    assert Leak.from_json(document).examples is None
+
+
 def test_exceeds_a_promise():
     leak = scored()
     bound = leak.epsilon_lower_bound

@@ -137,6 +137,18 @@ def test_the_same_for_one_run_at_a_delta():
     assert passes(many, guarantee=promise)
 
 
+def test_rows_that_were_left_out_count_at_a_delta():
+    """Ten right guesses of 20,000 rows prove nothing at a delta of 1e-3: the mechanism may have given these ten away."""
+    rng = np.random.default_rng(0)
+    members, others = rng.normal(10, 1, 10_000), rng.normal(0, 1, 10_000)
+    ten = leak_from_one_run(members, others, guess_members=5, guess_nonmembers=5, rng=rng, delta=1e-3)
+    assert (ten.right, ten.trials, ten.epsilon_lower_bound) == (10, 10, 0.0)
+    promise = Guarantee(unit=Unit.RECORD, epsilon=0.3, delta=1e-3)
+    assert "cannot be tested with 10 trials" in said(ten, guarantee=promise)
+    few = leak_from_one_run(members[:5], others[:5], guess_members=5, guess_nonmembers=5, rng=rng, delta=1e-3)
+    assert "must not exceed" in said(few, guarantee=promise), "control: of ten rows they refute it"
+
+
 def test_a_bound_from_other_trials_than_the_leaks_is_not_called_too_small():
     """As in an audit, where many canaries prove the epsilon and few rows are guessed."""
     sure = leak_of(500, 1000, level=0.9999)

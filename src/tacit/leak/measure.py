@@ -27,6 +27,8 @@ class Leak:
         The rate without the release.
     baseline_right, baseline_trials
         The counts behind the baseline, where it was measured.
+    examples
+        How many the attack chose its trials from, where it might leave some out: the bound depends on it.
     interval
         Clopper-Pearson interval of the rate.
     advantage_interval
@@ -61,6 +63,7 @@ class Leak:
     baseline_of: str
     baseline_right: int | None = None
     baseline_trials: int | None = None
+    examples: int | None = None
     bound: EpsilonBound | None = None
     roc: Roc | None = None
 
@@ -119,6 +122,7 @@ class Leak:
             "trials": self.trials,
             "baseline_right": self.baseline_right,
             "baseline_trials": self.baseline_trials,
+            "examples": self.examples,
             "interval": self.interval.to_json(),
             "advantage_interval": self.advantage_interval.to_json(),
             "method": self.method,
@@ -143,6 +147,7 @@ class Leak:
             bound, roc = document["epsilon_lower_bound"], document["roc"]
             return cls(
                 **{name: document[name] for name in _PLAIN},
+                examples=document.get("examples"),  # older files do not have it
                 interval=Interval.from_json(document["interval"]),
                 advantage_interval=Interval.from_json(document["advantage_interval"]),
                 bound=None if bound is None else EpsilonBound.from_json(bound),

@@ -147,6 +147,7 @@ def leak_from_one_run(
         right=right,
         trials=guesses,
         baseline=0.5,
+        examples=examples,
         interval=interval,
         advantage_interval=Interval(low=interval.low - 0.5, high=interval.high - 0.5, level=level),
         method="Clopper-Pearson, guesses taken as independent",

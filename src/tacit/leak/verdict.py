@@ -133,7 +133,7 @@ def _most_provable(leak: Leak, bound: EpsilonBound) -> float | None:
         return None
     n, others, delta, level = leak.trials, leak.baseline_trials, bound.delta, bound.level
     if bound.method == "right guesses of one run" and others is None:
-        return epsilon_one_run(n, n, n, prior=leak.baseline, delta=delta, level=level)
+        return epsilon_one_run(n, n, leak.examples or n, prior=leak.baseline, delta=delta, level=level)
     if bound.method == "error rates of independent runs" and others is not None:
         return epsilon_from_rates(n, n, 0, others, delta=delta, level=level)
     return None
