@@ -94,7 +94,7 @@ def test_a_bound_below_every_value_is_refused_by_name(folder, capsys, bound, sai
     with pytest.raises(SystemExit) as end:
         main(["audit", str(folder / "low.toml"), "--only", "features", "--fresh", "--out", str(page)])
     assert end.value.code == 2
-    assert f"features, 2 features by noised rows, epsilon 8: {said}" in capsys.readouterr().err
+    assert f"low.toml, line 18, features.bound: {said}" in capsys.readouterr().err
     assert not page.exists()
 
 

@@ -14,7 +14,7 @@ from tacit.audit.finding import Finding
 from tacit.audit.planned import plain_model
 from tacit.audit.source import Source
 from tacit.audit.utility import Utility, share_utility
-from tacit.audit.words import listed, percent
+from tacit.audit.words import listed, percent, within_chance
 from tacit.bags import CrossEntropy, DropSmall, KeepAll, LaplaceNoise, LogLoss, curate, draw
 from tacit.bags.attack import determined, guess_labels
 from tacit.bags.learn import AdditiveModel, RandomBagModel
@@ -171,7 +171,7 @@ class BagsRelease:
             return f"the noise drowns the totals, so form larger bags, or allow more than epsilon {self.epsilon:g}"
         if leaks:
             return f"lower epsilon {self.epsilon:g}, or form larger bags"
-        return "that is within chance, so release them once, with this noise"
+        return within_chance("release them once, with this noise", epsilon=self.epsilon)
 
     def _release(self, source: Source, rng: np.random.Generator) -> BagRelease:
         classes = len(source.classes)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tacit.audit.finding import Finding
 from tacit.audit.source import Source
 from tacit.audit.utility import Utility, share_utility
-from tacit.audit.words import percent
+from tacit.audit.words import percent, within_chance
 from tacit.features import (
     Box,
     ClassTotals,
@@ -243,7 +243,7 @@ class FeaturesRelease:
         if leak.advantage_interval.low > 0:
             return f"lower epsilon {self.epsilon:g}" + ("" if self.totals else ", or release class totals instead")
         most = "release it once" if self.totals else "release class totals if a classifier is all that is wanted"
-        return f"that is within chance, so {most}"
+        return within_chance(most, epsilon=self.epsilon)
 
     def by_hand(self, source: Source) -> str:
         """Return the commands without an audit, where the columns are numbers and none is missing.

@@ -148,12 +148,12 @@ def _remedy(epsilon: float, leak: Leak, utility: Utility, *, classes: int) -> st
             f"a model trained on them is right {percent(utility.protected)} of the time and needs no data to reach "
             f"{percent(utility.blind)}, so allow more than epsilon {epsilon:g}, or release totals of groups"
         )
-    if leak.advantage_interval.low <= 0:
-        return "that is within chance, so release them, once, and train on the release alone"
     if epsilon > _WEAK:
         most = advantage_limit(epsilon=1.0, classes=classes)
         return (
             f"at epsilon {epsilon:g} a label is nearly public, and epsilon 1 lets nobody gain more than "
             f"{100 * most:.0f} points"
         )
+    if leak.advantage_interval.low <= 0:
+        return "that is within chance, so release them, once, and train on the release alone"
     return f"that is what epsilon {epsilon:g} allows, so release them once, or at a smaller epsilon if it is too much"

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from tacit.audit.finding import Finding
 from tacit.audit.source import Source
 from tacit.audit.utility import Utility, share_utility
-from tacit.audit.words import percent
+from tacit.audit.words import percent, within_chance
 from tacit.leak import Leak
 from tacit.models.attack import attack_losses
 from tacit.models.protect import train_dp_sgd
@@ -114,11 +115,12 @@ class ModelsRelease:
         y = source.codes[chosen]
         member = rng.random(len(chosen)) < 0.5
         torch.manual_seed(int(rng.integers(2**31)))
-        plain = self._plain(X[member], y[member], len(source.classes))
-        module, promise = plain, _none()
-        if self.epsilon is not None:
-            module, promise = self._private(X[member], y[member], len(source.classes), self.epsilon, rng)
-        losses, right = _judge(module, X, y)
+        with _one_thread():
+            plain = self._plain(X[member], y[member], len(source.classes))
+            module, promise = plain, _none()
+            if self.epsilon is not None:
+                module, promise = self._private(X[member], y[member], len(source.classes), self.epsilon, rng)
+            losses, right = _judge(module, X, y)
         leak = attack_losses(losses[member], losses[~member], rng=rng, fair_coins=True, delta=self.delta)
         leak = replace(leak, roc=None)  # its thresholds are the losses of single rows
         utility = share_utility(
@@ -161,7 +163,7 @@ class ModelsRelease:
             )
         if leaks:
             return f"lower epsilon {self.epsilon:g}, or hand out predictions instead of weights"
-        return "that is within chance, so hand it out, once"
+        return within_chance("hand it out, once", epsilon=self.epsilon)
 
     def _module(self, features: int, classes: int) -> Any:  # noqa: ANN401
         torch = load_extra("torch")
@@ -195,6 +197,18 @@ class ModelsRelease:
             rng=rng,
         )
         return made.module, replace(made.guarantee, assumptions=(*made.guarantee.assumptions, _SCALED))
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Compute with one thread: a small network gains nothing by more, which wait for each other on a busy machine."""
+    torch = load_extra("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 def _none() -> Promise:

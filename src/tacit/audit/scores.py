@@ -27,7 +27,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tacit.audit.finding import Finding
 from tacit.audit.source import Source
 from tacit.audit.utility import Utility
-from tacit.audit.words import percent
+from tacit.audit.words import percent, within_chance
 from tacit.leak import Interval, Leak, leak_from_guesses
 from tacit.privacy.compose import compose
 from tacit.privacy.errors import InvalidInput
@@ -202,7 +202,8 @@ class ScoresRelease:
             return f"but the noise hides which model is better, so {few}"
         if leaks:
             return f"allow fewer than {self.submissions:,} submissions, or lower epsilon {self.epsilon:g} a score"
-        return f"that is within chance, so keep the noise, and stop after {self.submissions:,} submissions of all teams"
+        stop = f"keep the noise, and stop after {self.submissions:,} submissions of all teams"
+        return within_chance(stop, epsilon=self.epsilon * self.submissions)
 
     def by_hand(self, source: Source) -> str:
         """Return the command without an audit; the attack on noised scores is the audit's own.

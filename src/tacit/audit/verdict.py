@@ -14,6 +14,7 @@ from tacit.privacy.guarantee import Guarantee
 __all__ = ["Verdict", "judge", "names"]
 
 _WIDE = 0.1
+_HIGH = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +113,7 @@ def _quiet(result: AuditResult, worst: Finding, caution: str) -> Verdict:
         headline=f"{none} as far as was measured.",
         told=f"The largest gain of an attacker is {points(worst.leak.advantage)} ({points(low)} to {points(high)}), by "
         f"{worst.surface}, {worst.setting}: chance explains it{_doubt(worst)}.",
-        action=" ".join(filter(None, (_unpromised(result), _idle(result), _spent(result)))),
+        action=" ".join(filter(None, (_unpromised(result), _weak(result), _idle(result), _spent(result)))),
         caution=caution,
     )
 
@@ -125,6 +126,11 @@ def _doubt(worst: Finding) -> str:
 def _unpromised(result: AuditResult) -> str:
     bare = [finding.setting for finding in result.findings if not isinstance(finding.promise, Guarantee)]
     return f"Nothing is promised about {names(bare)}: a better attack may succeed, so add noise." if bare else ""
+
+
+def _weak(result: AuditResult) -> str:
+    weak = [finding.setting for finding in result.findings if (finding.epsilon or 0.0) > _HIGH]
+    return f"Hardly anything is promised about {names(weak)}: lower epsilon." if weak else ""
 
 
 def _idle(result: AuditResult) -> str:

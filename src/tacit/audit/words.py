@@ -7,9 +7,10 @@ import math
 from tacit.leak import Interval
 from tacit.privacy.guarantee import Guarantee, Promise
 
-__all__ = ["in_plain_words", "listed", "percent", "points", "span"]
+__all__ = ["in_plain_words", "listed", "percent", "points", "span", "within_chance"]
 
 _VAST = 1e6
+_WEAK = 10.0  # the odds may change twenty thousand-fold
 
 
 def percent(share: float) -> str:
@@ -87,6 +88,21 @@ def listed(words: list[str]) -> str:
     'labels, bags and scores'
     """
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def within_chance(then: str, *, epsilon: float) -> str:
+    """Return the remedy where nothing was measured: what may be done, unless the promise is none to speak of.
+
+    Examples
+    --------
+    >>> within_chance("release it once", epsilon=1.0)
+    'that is within chance, so release it once'
+    >>> within_chance("release it once", epsilon=50.0)
+    'that is within chance, but epsilon 50 in all promises next to nothing, so lower it to 1 or so'
+    """
+    if epsilon <= _WEAK:
+        return f"that is within chance, so {then}"
+    return f"that is within chance, but epsilon {epsilon:g} in all promises next to nothing, so lower it to 1 or so"
 
 
 def _up(factor: float) -> str:
