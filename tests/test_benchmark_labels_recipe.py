@@ -27,7 +27,7 @@ def test_a_run_goes_on_where_it_stopped(benchmark, tmp_path):
     benchmark.main(["--quick", "--out", str(out)])
     first = json.loads(out.read_text())
     assert {key.split("/")[1] for key in first["cells"]} == {
-        *("clean", "rr", "corrected", "default", "votes", "recipe", "tuned")
+        *("clean", "rr", "corrected", "default", "stiff", "votes", "recipe", "tuned")
     }
     kept = {key: {**cell, "accuracy": 0.123} for key, cell in first["cells"].items() if "/rr/" not in key}
     out.write_text(json.dumps(first | {"cells": kept}))
