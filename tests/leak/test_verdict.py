@@ -138,7 +138,7 @@ def test_the_same_for_one_run_at_a_delta():
 
 
 def test_rows_that_were_left_out_count_at_a_delta():
-    """Ten right guesses of 20,000 rows prove nothing at a delta of 1e-3: the mechanism may have given these ten away."""
+    """Ten right guesses of 20,000 rows prove nothing at a delta of 1e-3: it may have given these ten away."""
     rng = np.random.default_rng(0)
     members, others = rng.normal(10, 1, 10_000), rng.normal(0, 1, 10_000)
     ten = leak_from_one_run(members, others, guess_members=5, guess_nonmembers=5, rng=rng, delta=1e-3)
