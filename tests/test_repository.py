@@ -1,5 +1,6 @@
 """What holds for the repository as a whole: layers, sizes, versions, nothing of a developer's machine."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -39,6 +40,26 @@ def test_every_package_is_in_a_layer():
 
 def test_the_readme_fits_two_screens():
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 110
+
+
+def measured(file, *, start, what="accuracy", seeds=3):
+    """The mean over the seeds of a benchmark's points, as the README prints it."""
+    points = json.loads((ROOT / "benchmarks" / "results" / file).read_text(encoding="utf-8"))["points"]
+    found = [100 * point[what] for key, point in points.items() if key.startswith(start)]
+    assert len(found) == seeds, start
+    return f"{sum(found) / len(found):.1f}"
+
+
+def test_the_readme_says_what_was_measured():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    images, texts = "labels_images.json", "labels_text.json"
+    rows = (
+        [measured(images, start=f"cifar10|given|{epsilon}|") for epsilon in ("0.5", "1", "2", "3")],
+        [measured(images, start=f"cifar10|recipe|{epsilon}|", seeds=1) for epsilon in ("0.5", "1", "2", "3")],
+        [measured(texts, start=f"both|recipe|{epsilon}|") for epsilon in ("0.3", "0.5", "0.8")],
+    )
+    for row in rows:
+        assert f"| {', '.join(row)}% |" in readme
 
 
 def test_the_changelog_has_this_version():
