@@ -12,12 +12,15 @@ __all__ = ["small_item"]
 FILE = "labels_recipe.json"
 PAGE = Path(__file__).parents[3] / "docs" / "labels_recipe.md"
 SETS = {"mnist": "MNIST", "adult": "Adult"}
-METHODS = {
+BEFORE = {
     "rr": "plain",
     "default": "tacit's default",
+    "stiff": "default, the recipe's regression",
+}
+METHODS = BEFORE | {
     "recipe": "recipe",
     "tuned": "recipe, fine-tuned",
-    "chosen": "default or recipe, chosen by the release",
+    "chosen": "best of default, components and recipe, chosen by the release",
 }
 
 
@@ -40,9 +43,9 @@ def small_item() -> Item:
     gains = []
     for name, epsilon in at:
         found = {method: cells[name, epsilon, method] for method in METHODS if (name, epsilon, method) in cells}
-        if "rr" in found and len(found) > 1:
-            last = found[list(found)[-1]]
-            gains.append(float(np.mean(last)) > float(np.mean(found["rr"])))
+        means = {method: float(np.mean(values)) for method, values in found.items()}
+        best = max(mean for method, mean in means.items() if method in BEFORE)
+        gains.append(means[list(found)[-1]] > best)
     return Item(
         name="past the tables, without a GPU",
         shows="The same recipe on the first rows of MNIST and Adult, on a processor. Nothing of the kind is printed.",
@@ -52,7 +55,7 @@ def small_item() -> Item:
         body=(
             *grid(("set", "epsilon", *METHODS.values()), rows),
             "",
-            f"*Seen*: whether the last number of a line is above the plain one, here at {sum(gains)} of {len(gains)}.",
+            f"*Seen*: whether the last number of a line is above the first three, here at {sum(gains)} of {len(gains)}.",
         )
         if rows
         else (),
