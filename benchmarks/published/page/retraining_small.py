@@ -55,7 +55,7 @@ def small_item() -> Item:
         body=(
             *grid(("set", "epsilon", *METHODS.values()), rows),
             "",
-            f"*Seen*: whether the last number of a line is above the first three, here at {sum(gains)} of {len(gains)}.",
+            f"*Seen*: whether the last number of a line is above the first three: at {sum(gains)} of {len(gains)}.",
         )
         if rows
         else (),
