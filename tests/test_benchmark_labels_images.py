@@ -257,6 +257,13 @@ def test_what_is_planned_for_the_tables(package):
     assert {t.protocol for t in tables.TABLES} <= {*package("retraining").PROTOCOLS, "human"}
 
 
+@pytest.mark.parametrize("asked", [["--tables", "2"], ["--tables", "7"], ["--set", "cifar100", "--tables", "1"]])
+def test_tables_that_the_set_does_not_have_are_refused(package, tmp_path, capsys, asked):
+    with pytest.raises(SystemExit, match="2"):
+        package("__main__").main(["--quick", "--out", str(tmp_path), *asked])
+    assert "--tables must name one of" in capsys.readouterr().err
+
+
 def test_twins_that_agree_and_share_nothing_lose_nothing(package):
     loss = package("representation").twins_loss
     z = torch.linalg.qr(torch.randn(64, 8) - 0.0)[0]

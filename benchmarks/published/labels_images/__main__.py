@@ -9,6 +9,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ import benchmarks.published.labels_images as package
 import torch
 from benchmarks.published.labels_images import parts, pictures, probe, recipe, representation, retraining
 from benchmarks.published.labels_images.points import NAME, Point, Results, merge, plan_recipe, plan_tables
-from benchmarks.published.labels_images.tables import markdown, wants_confidence
+from benchmarks.published.labels_images.tables import TABLES, markdown, wants_confidence
 from benchmarks.published.labels_images.training import BEGUN, Settings, Trainer, say
 
 RESULTS = Path(__file__).parents[2] / "results" / NAME
@@ -83,6 +84,10 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
         parser.error("--out is needed")
     if options.data is None and not (options.quick or options.probe or options.pack or options.merge):
         parser.error("--data is needed")
+    options.tables = [] if options.tables in ("", "none") else options.tables.split(",")
+    of_the_set = {table.number.rstrip("b") for table in TABLES if table.set == options.set}
+    if options.tables and not of_the_set & set(options.tables):
+        parser.error(f"--tables must name one of {', '.join(sorted(of_the_set, key=int))} for --set {options.set}")
     return options
 
 
@@ -126,10 +131,9 @@ class Run:
     def all(self) -> int:
         """Measure; return 1 if anything failed."""
         seeds = [int(seed) for seed in self.options.seeds.split(",")]
-        numbers = [number for number in self.options.tables.split(",") if number not in ("", "none")]
-        for point in plan_tables(numbers, self.options.protocol, seeds=seeds):
+        for point in plan_tables(self.options.tables, self.options.protocol, seeds=seeds):
             if point.set == self.options.set:
-                self.measure(point, lambda point=point: self._table_point(point))
+                self.measure(point, partial(self._table_point, point))
         if self.options.recipe:
             self._all_recipe("given" if self.options.given else "recipe", seeds)
         elif self.options.representation:
@@ -166,7 +170,7 @@ class Run:
         if self.options.recipe_images:
             how = replace(how, images=self.options.recipe_images)
         for point in wanted:
-            self.measure(point, lambda point=point: self._recipe_point(point, body, how))
+            self.measure(point, partial(self._recipe_point, point, body, how))
 
     def _recipe_point(self, point: Point, body: dict[str, torch.Tensor] | None, how: recipe.Recipe) -> dict[str, Any]:
         numbers = recipe.measure(

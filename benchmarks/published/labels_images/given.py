@@ -19,6 +19,9 @@ CENTRE, REACH = 127 / 255, 128 / 255  # the encoder was trained on (pixel - 127)
 class Given(nn.Module):
     """An EfficientNet-Lite that sees images of 32 x 32 enlarged to ``side``, with a linear head of its own."""
 
+    scale: Tensor
+    shift: Tensor
+
     def __init__(self, *, name: str, side: int, classes: int) -> None:
         super().__init__()
         self.side = side
@@ -34,11 +37,13 @@ class Given(nn.Module):
         large = nn.functional.interpolate(
             x * self.scale + self.shift, size=(self.side, self.side), mode="bilinear", align_corners=False
         )
-        return self.body.extract_features(large.contiguous(memory_format=torch.channels_last)).mean(dim=(2, 3))
+        seen: Tensor = self.body.extract_features(large.contiguous(memory_format=torch.channels_last))
+        return seen.mean(dim=(2, 3))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the logits."""
-        return self.head(self.represent(x))
+        told: Tensor = self.head(self.represent(x))
+        return told
 
 
 def load_encoder(name: str) -> Any:

@@ -45,8 +45,10 @@ class ResNet(nn.Module):
 
     def represent(self, x: Tensor) -> Tensor:
         """Return one vector an image."""
-        return self.body(x).mean(dim=(2, 3))
+        seen: Tensor = self.body(x)
+        return seen.mean(dim=(2, 3))
 
     def forward(self, x: Tensor) -> Tensor:
         """Return the logits."""
-        return self.head(self.represent(x))
+        told: Tensor = self.head(self.represent(x))
+        return told

@@ -64,7 +64,7 @@ def _enter_bare() -> None:
         parent, _, last = name.rpartition(".")
         if parent:
             setattr(sys.modules[parent], last, package)
-    sys.meta_path.append(_AbsentFinder())  # type: ignore[arg-type]
+    sys.meta_path.append(_AbsentFinder())
 
 
 try:

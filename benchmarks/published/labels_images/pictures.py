@@ -40,7 +40,8 @@ def pack(folder: Path, *, name: str = "cifar10") -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     strips, labels = table["webp"].to_pylist(), [np.asarray(part, np.uint8) for part in table["label"].to_pylist()]
     training = [split == "train" for split in table["split"].to_pylist()]
-    paths, start, size = [], 0, 0
+    paths: list[Path] = []
+    start = size = 0
     for stop in range(1, len(strips) + 1):
         size += len(strips[stop - 1])
         if stop == len(strips) or size + len(strips[stop]) > LARGEST:

@@ -155,7 +155,7 @@ class Denoising:
             sure = (targets.max(dim=1).values >= r.sure).float()
             losses = -(targets * t.logits(augment.normalise(augment.strengthen(x))).log_softmax(dim=1)).sum(dim=1)
             optimizer.zero_grad(set_to_none=True)
-            (losses * sure).mean().backward()
+            (losses * sure).mean().backward()  # type: ignore[no-untyped-call]
             optimizer.step()
             cycle.step()
             follow(teacher, t.network, keep=min(r.keep, (step + 1) / (step + 10)))

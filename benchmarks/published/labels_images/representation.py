@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import torch
 from benchmarks.published.labels_images import augment
+from benchmarks.published.labels_images.given import Given
 from benchmarks.published.labels_images.neighbours import nearest
 from benchmarks.published.labels_images.network import ResNet
 from benchmarks.published.labels_images.training import Trainer, compile_or_not, say
@@ -36,14 +37,15 @@ class Twins:
 class Body(nn.Module):
     """The network without its head, and the projector: one call, so that it is compiled as one."""
 
-    def __init__(self, network: ResNet, width: int) -> None:
+    def __init__(self, network: ResNet | Given, width: int) -> None:
         super().__init__()
         self.network = network
         self.projector = projector(network.features, width)
 
     def forward(self, x: Tensor) -> Tensor:
         """Return what the loss correlates."""
-        return self.projector(self.network.represent(x))
+        told: Tensor = self.projector(self.network.represent(x))
+        return told
 
 
 def projector(features: int, width: int) -> nn.Module:
@@ -94,7 +96,7 @@ def learn(trainer: Trainer, *, how: Twins, seed: int) -> tuple[dict[str, Tensor]
             one, other = call(both).chunk(2)
         loss = twins_loss(one, other, weight=how.weight)
         optimizer.zero_grad(set_to_none=True)
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
         step += 1
         if time.perf_counter() - told > 20:

@@ -89,10 +89,14 @@ TABLES = (
         protocol="human",
     ),
 )
-LP_2ST = {"cifar10": {1: 63.67, 2: 86.05, 3: 92.19}, "cifar100": {3: 28.74, 4: 50.15, 5: 63.51}}  # Ghazi et al. (2021)
-GOALS = {"cifar10": {0.5: 84.0, 1: 89.0, 2: 92.5, 3: 94.0}, "cifar100": {3: 55.0, 4: 62.0, 5: 66.0}}
-
-
+LP_2ST: Mapping[str, Mapping[float, float]] = {  # Ghazi et al. (2021)
+    "cifar10": {1: 63.67, 2: 86.05, 3: 92.19},
+    "cifar100": {3: 28.74, 4: 50.15, 5: 63.51},
+}
+GOALS: Mapping[str, Mapping[float, float]] = {
+    "cifar10": {0.5: 84.0, 1: 89.0, 2: 92.5, 3: 94.0},
+    "cifar100": {3: 55.0, 4: 62.0, 5: 66.0},
+}
 REPRESENTATIONS = {"recipe": "Barlow Twins on the set's images", "given": "EfficientNet-Lite from ImageNet"}
 
 

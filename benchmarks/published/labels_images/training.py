@@ -75,7 +75,8 @@ class Trainer:
             if s.encoder
             else ResNet(depth=s.depth, width=s.width, classes=self.classes)
         )
-        return made.to(self.device).to(memory_format=torch.channels_last)
+        made.to(self.device, memory_format=torch.channels_last)  # type: ignore[call-overload]
+        return made
 
     def reset(self, *, seed: int, body: dict[str, Tensor] | None = None) -> None:
         """Draw all weights anew, or take those of the body as given."""
@@ -177,7 +178,7 @@ class Trainer:
         with self.bfloat16():
             parts = [
                 call(augment.normalise(augment.crop(padded, part, shift=False))).float()
-                for part in rows.split(READ_ROWS)
+                for part in torch.split(rows, READ_ROWS)
             ]
         network.train()
         return torch.cat(parts)
