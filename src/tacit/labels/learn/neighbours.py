@@ -37,8 +37,8 @@ class Neighbours:
         At most so many neighbours a row, and a tenth of the rows. How many of them are heard is chosen: what makes the
         release likeliest, few where labels are often right, many where they are not.
     rounds
-        Votes over votes, after the first: surer of the labels, at the cost of rare classes. An estimator trained on
-        the first votes does as well.
+        Votes over votes, after the first. They sharpen clusters of many rows; with few rows or much noise some classes
+        swallow others, and an estimator trained on the first votes does better.
 
     References
     ----------
