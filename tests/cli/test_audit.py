@@ -22,13 +22,19 @@ submissions = 20
 """
 
 
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory):
+    """Findings are made once for all tests that let them be made."""
+    return tmp_path_factory.mktemp("cache")
+
+
 @pytest.fixture
-def run(tmp_path):
+def run(tmp_path, kept):
     (tmp_path / "tacit.toml").write_text(PLAN)
     page = tmp_path / "report.html"
 
-    def call(*arguments):
-        common = ("--seed", "0", "--out", str(page), "--cache", str(tmp_path / "cache"))
+    def call(*arguments, cache=kept):
+        common = ("--seed", "0", "--out", str(page), "--cache", str(cache))
         with pytest.raises(SystemExit) as end:
             main(["audit", str(tmp_path / "tacit.toml"), *common, *arguments])
         return end.value.code
@@ -84,12 +90,12 @@ def test_wrong_input_is_refused_before_anything_runs(run, capsys, arguments, sai
         (MissingExtra("torch is missing"), 3, "Skipped: scores: torch is missing."),
     ],
 )
-def test_a_partial_run_has_its_page_and_its_code(run, capsys, monkeypatch, raised, code, said):
+def test_a_partial_run_has_its_page_and_its_code(run, tmp_path, capsys, monkeypatch, raised, code, said):
     def fail(*_, **__):
         raise raised
 
     monkeypatch.setattr("tacit.audit.scores.ScoresRelease.audit", fail)
-    assert run() == code
+    assert run(cache=tmp_path / "cache") == code
     assert said in capsys.readouterr().err
     assert "randomized response, epsilon 1" in run.page.read_text()
 
@@ -118,12 +124,12 @@ main(["audit", "tacit.toml", "--seed", "0", "--cache", "kept", "--out", "page.ht
     assert "Partial: 1 of 2 planned releases were audited" in page
 
 
-def test_a_refused_release_leaves_the_earlier_page(run, capsys, monkeypatch):
+def test_a_refused_release_leaves_the_earlier_page(run, tmp_path, capsys, monkeypatch):
     def fail(*_, **__):
         raise ValueError("too few rows\nand more")
 
     run.page.write_text("earlier")
     monkeypatch.setattr("tacit.audit.scores.ScoresRelease.audit", fail)
-    assert run() == 2
+    assert run(cache=tmp_path / "cache") == 2
     assert capsys.readouterr().err.strip() == "scores, log loss as computed, 20 submissions: too few rows"
     assert run.page.read_text() == "earlier"

@@ -133,7 +133,7 @@ def rows_of(kind):
         "text labels",
         "missing values",
         "a constant column",
-        "twenty classes",
+        pytest.param("twenty classes", marks=pytest.mark.slow),
         "thirty rows",
         "a rare value and a rare label",
     ],

@@ -58,7 +58,7 @@ def browser():
 
 @pytest.fixture(scope="module")
 def path(tmp_path_factory):
-    plan = replace(bundled_plan().only(["labels", "bags", "scores"]), epsilons=(0.3, 3.0))
+    plan = replace(bundled_plan().only(["bags", "scores"]), epsilons=(0.3, 3.0))
     result = run_audit(plan, seed=0)
     path = tmp_path_factory.mktemp("report") / "report.html"
     path.write_text(render_page(result, earlier=result))

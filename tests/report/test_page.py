@@ -16,7 +16,7 @@ from tacit.report import render_page
 
 @pytest.fixture(scope="module")
 def result():
-    return run_audit(bundled_plan().only(["scores"]), seed=0)
+    return run_audit(replace(bundled_plan().only(["scores"]), epsilons=(1.0, 10.0)), seed=0)
 
 
 @pytest.fixture(scope="module")
