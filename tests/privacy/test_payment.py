@@ -118,7 +118,7 @@ def test_named_parts_alone_are_charged(tmp_path):
     halves = [Part(name="train", rows=range(0, 2)), Part(name="test", rows=range(2, 3))]
     ledger.register([0, 1, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0), parts=halves)
     on_test = Payment(ledger=ledger, dataset="clicks", parts=["test"])
-    for labels in ([1], [0, 1, 1], None):
+    for labels in ([1], [1], None):
         on_test.charge(Guarantee(unit=Unit.LABEL, epsilon=0.25), labels, purpose="scores on the test rows")
     assert {part.name: part.spent for part in ledger.statement("clicks").parts} == {"train": 0.0, "test": 0.75}
     Payment(ledger=ledger).charge(Guarantee(unit=Unit.LABEL, epsilon=0.25), [0, 1, 1], purpose="all rows")
@@ -127,3 +127,19 @@ def test_named_parts_alone_are_charged(tmp_path):
         on_test.charge(HALF, [1], purpose="one too many")
     with pytest.raises(InvalidInput, match="parts must be declared parts of clicks"):
         Payment(ledger=ledger, dataset="clicks", parts=["rest"]).charge(HALF, [1], purpose="unknown")
+
+
+def test_a_release_from_all_rows_is_not_charged_to_one_part(tmp_path):
+    ledger, all_rows = Ledger.create(tmp_path / "parts.db"), [0, 1, 1]
+    halves = [Part(name="train", rows=range(0, 2)), Part(name="test", rows=range(2, 3)), Part(name="some")]
+    ledger.register(all_rows, name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0), parts=halves)
+    few = Guarantee(unit=Unit.LABEL, epsilon=0.25)
+    for parts, covered in (["train"], 2), (["test"], 1):
+        with pytest.raises(InvalidInput, match=rf"all 3 rows of the labels, which are clicks's own.*with {covered}:"):
+            Payment(ledger=ledger, dataset="clicks", parts=parts).charge(few, all_rows, purpose="totals of all rows")
+    assert ledger.statement("clicks").entries == ()
+    for parts in (["train", "test"], ["some"]):
+        Payment(ledger=ledger, dataset="clicks", parts=parts).charge(
+            few, all_rows, purpose="all, or the user's to know"
+        )
+    assert [entry.parts for entry in ledger.statement("clicks").entries] == [("train", "test"), ("some",)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tacit.privacy.errors import InvalidInput, UnknownData
 from tacit.privacy.guarantee import Guarantee, Unit
-from tacit.privacy.ledger import Ledger, Receipt
+from tacit.privacy.ledger import Ledger, Receipt, Statement
 
 __all__ = ["Payment", "recognise"]
 
@@ -28,7 +28,8 @@ class Payment:
         The data set to charge; default: the one that the ledger recognises by the private column.
     parts
         The declared parts of the data set that the release is made from, and no other row; default: all. The ledger
-        recognises whole columns, not parts of them: name the data set as well.
+        recognises whole columns, not parts of them: name the data set as well. A column that it recognises, and that
+        has rows outside of these parts, is refused.
 
     Examples
     --------
@@ -71,9 +72,26 @@ class Payment:
             dataset, version = self.dataset, None
         else:
             dataset, version = recognise(self.ledger, labels, dataset=self.dataset)
-        if guarantee.unit is Unit.RECORD and self.ledger.statement(dataset).budget.unit is Unit.LABEL:
+        statement = self.ledger.statement(dataset)
+        if version is not None and self.parts is not None:
+            _check_covered(statement, version, self.parts)
+        if guarantee.unit is Unit.RECORD and statement.budget.unit is Unit.LABEL:
             guarantee = guarantee.for_unit(Unit.LABEL)
         return self.ledger.charge(dataset, guarantee, purpose=purpose, parts=self.parts, version=version)
+
+
+def _check_covered(statement: Statement, version: int, parts: Sequence[str]) -> None:
+    rows = next(known.rows for known in statement.versions if known.number == version)
+    declared = {part.name: part.rows for part in statement.parts}
+    if not declared.keys() >= set(parts):
+        return  # the ledger refuses it
+    named = [declared[part] for part in set(parts)]
+    covered = sum(len(run) for run in named if run is not None)
+    if covered < rows and None not in named:  # who is in a part without rows is the caller's to know
+        raise InvalidInput(
+            f"parts must hold all {rows} rows of the labels, which are {statement.name}'s own, got {', '.join(parts)} "
+            f"with {covered}: make the release from the rows of its parts alone, or charge all parts"
+        )
 
 
 def recognise(ledger: Ledger, labels: object, *, dataset: str | None) -> tuple[str, int | None]:
