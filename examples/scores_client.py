@@ -15,8 +15,12 @@ def submit(url: str, competition: str, token: str, csv: bytes) -> dict:
             return json.load(answer)
     except urllib.error.HTTPError as refusal:
         sys.exit(json.load(refusal)["error"])
+    except urllib.error.URLError as failure:
+        sys.exit(f"{url} cannot be reached: {failure.reason}")
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 5:
+        sys.exit(__doc__)
     score = submit(*sys.argv[1:4], csv=Path(sys.argv[4]).read_bytes())
     print(f"submission {score['number']} scored {score['text']}")

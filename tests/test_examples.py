@@ -70,6 +70,19 @@ def test_the_story_says_what_is_skipped_without_torch(tmp_path):
     assert "one click, by all releases together: epsilon 1.598, delta 1e-5" in printed, "the leaderboard costs more"
 
 
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [([], "python scores_client.py URL"), (["http://127.0.0.1:1", "demo", "token", "p.csv"], "cannot be reached: ")],
+)
+def test_the_client_says_what_it_needs(tmp_path, arguments, said):
+    (tmp_path / "p.csv").write_text("id,p\n1,0.5\n")
+    command = [sys.executable, EXAMPLES / NEEDS_A_SERVER, *arguments]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert said in result.stderr
+    assert "Traceback" not in result.stderr
+
+
 class TestFigure1:
     SCRIPT = EXAMPLES / "labels_figure1.py"
 
