@@ -79,9 +79,11 @@ def learn(
     Example: tacit scores learn linear.csv forest.csv boosted.csv --labels truth.csv --label ill --epsilon 1
     """
     from tacit.privacy.errors import InvalidInput
+    from tacit.privacy.guarantee import Guarantee
     from tacit.privacy.payment import Payment
     from tacit.privacy.rounding import check_epsilon
     from tacit.scores.learn import LaplaceGuard, choose
+    from tacit.scores.protect import Laplace
 
     check_epsilon(epsilon, name="--epsilon")
     check_epsilon(within, name="--within", zero=True)
@@ -92,7 +94,9 @@ def learn(
     losses = _losses(truth, predictions)
     guard = LaplaceGuard(epsilon=_each(epsilon, len(predictions)), upper=1.0, step=_STEP)
     guard.scale(rows=len(truth.labels))  # noise that cannot be drawn is refused before the charge
-    promise = _promise(truth, epsilon, rows_per_person)
+    # all shares together are one score's epsilon
+    promise = truth.promise(Laplace(epsilon=epsilon), rows_per_person=rows_per_person)
+    assert isinstance(promise, Guarantee)
     rng, receipt = rng_of(seed), None
     if paying is not None:
         purpose = f"{truth.metric.name} scores of {len(predictions)} models by laplace"
@@ -138,15 +142,6 @@ def _each(epsilon: float, models: int) -> float:
     while models * exact(share) > exact(epsilon):
         share = math.nextafter(share, 0.0)
     return share
-
-
-def _promise(truth: Truth, epsilon: float, rows_per_person: int) -> Guarantee:
-    from tacit.privacy.guarantee import Guarantee, Unit
-    from tacit.privacy.rounding import check_count
-
-    assumed = ("predictions depend on these labels through released scores alone", *truth.assumptions)
-    people = check_count(rows_per_person, name="--rows-per-person")
-    return Guarantee(unit=Unit.LABEL, epsilon=epsilon, assumptions=assumed).for_group(rows=people)
 
 
 def _result(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -34,7 +33,6 @@ from tacit.cli.scores.tables import (
 )
 
 if TYPE_CHECKING:
-    from tacit.privacy.guarantee import Promise
     from tacit.privacy.ledger import Receipt
     from tacit.privacy.release import Release
     from tacit.scores.protect import Metric, Policy
@@ -95,7 +93,7 @@ def protect(
     truth = read_truth(labels, label=label, metric=choice_of(metric, kind="metric"), classes=words_of(classes))
     measured = truth.metric.measure(truth.labels, read_predictions(predictions, truth=truth))
     chosen.check(truth.metric, rows=measured.rows)
-    promise = _promise(chosen, truth, rows_per_person)
+    promise = truth.promise(chosen, rows_per_person=rows_per_person)
     mechanism = _mechanism(chosen, truth, rows=measured.rows)  # noise that cannot be drawn is refused before the charge
     rng, receipt = rng_of(seed), None
     if paying is not None and isinstance(promise, Guarantee):
@@ -139,17 +137,6 @@ def _policy(text: str, epsilon: float | None, ledger: str | None) -> Policy:
     if ledger is not None and not private:
         raise InvalidInput(f"--ledger must stand with --policy laplace: {policy.kind} has no promise to charge for")
     return policy
-
-
-def _promise(policy: Policy, truth: Truth, rows_per_person: int) -> Promise:
-    from tacit.privacy.guarantee import Guarantee
-    from tacit.privacy.rounding import check_count
-
-    promise = policy.guarantee_per_score
-    people = check_count(rows_per_person, name="--rows-per-person")
-    if not isinstance(promise, Guarantee):
-        return promise
-    return replace(promise, assumptions=(*promise.assumptions, *truth.assumptions)).for_group(rows=people)
 
 
 def _mechanism(policy: Policy, truth: Truth, *, rows: int) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tacit.data.classes import Classes
-    from tacit.scores.protect import Metric
+    from tacit.privacy.guarantee import Promise
+    from tacit.scores.protect import Metric, Policy
 
 __all__ = [
     "NOT_PROTECTED",
@@ -57,10 +58,16 @@ class Truth:
     classes: Classes | None
     ids: pa.Array | None
 
-    @property
-    def assumptions(self) -> tuple[str, ...]:
-        """What a promise about these labels rests on besides the policy's."""
-        return () if self.classes is None or self.classes.declared else ("which classes occur is public",)
+    def promise(self, policy: Policy, *, rows_per_person: int) -> Promise:
+        """Return what the policy promises for a score, with what these labels add to its assumptions, for a person."""
+        from tacit.privacy.guarantee import Guarantee
+        from tacit.privacy.rounding import check_count
+
+        rows, promise = check_count(rows_per_person, name="--rows-per-person"), policy.guarantee_per_score
+        if not isinstance(promise, Guarantee):
+            return promise
+        added = () if self.classes is None or self.classes.declared else ("which classes occur is public",)
+        return replace(promise, assumptions=(*promise.assumptions, *added)).for_group(rows=rows)
 
 
 def read_truth(path: Path, *, label: str | None, metric: Mapping[str, Any], classes: Sequence[str]) -> Truth:
