@@ -133,3 +133,22 @@ def test_a_refused_release_leaves_the_earlier_page(run, tmp_path, capsys, monkey
     assert run(cache=tmp_path / "cache") == 2
     assert capsys.readouterr().err.strip() == "scores, log loss as computed, 20 submissions: too few rows"
     assert run.page.read_text() == "earlier"
+
+
+@pytest.mark.parametrize("name", ["[/x]", "[bold]b[/bold]", "\x1b[31mred\x07", "a" * 300])
+def test_a_column_named_like_markup_or_for_the_terminal_is_shown_as_it_is(tmp_path, capsys, monkeypatch, name):
+    monkeypatch.setenv("FORCE_COLOR", "1")  # the bar is drawn too
+    lines = [f"{row % 2},{row % 3 % 2}" for row in range(60)]
+    (tmp_path / "t.csv").write_text("\n".join([f'"{name}",y', *lines]))
+    written = name.replace("\x1b", "\\u001b").replace("\x07", "\\u0007")
+    (tmp_path / "tacit.toml").write_text(
+        f'[data]\nfile = "t.csv"\nlabel = "y"\n[audit]\nepsilons = []\n[[bags]]\nby = [["{written}"]]\nepsilon = 1\n'
+    )
+    page = tmp_path / "report.html"
+    with pytest.raises(SystemExit) as end:
+        main(["audit", str(tmp_path / "tacit.toml"), "--seed", "0", "--fresh", "--out", str(page)])
+    said = capsys.readouterr()
+    assert end.value.code == 0, said.err
+    assert "\x1b[31mred" not in said.out + said.err
+    assert name[:4].strip("\x1b") in said.out.replace("\n", "")
+    assert page.read_text().count("<html") == 1

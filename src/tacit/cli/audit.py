@@ -68,7 +68,9 @@ def audit(
     limits = _limits(planned, fail_over or [])
     result: AuditResult = _run(planned, seed=seed, cache=cache, fresh=fresh)
     with write_atomically(out, force=True) as file:
-        file.write(render_page(result, earlier=earlier).encode())
+        file.write(
+            render_page(result, earlier=earlier).encode(errors="replace")
+        )  # a path may hold bytes that are no text
     over = faults(result, limits)
     if as_json:
         pairs = [] if earlier is None else [pair.to_json() for pair in compare(earlier, result)]
@@ -78,9 +80,9 @@ def audit(
         _print_summary(result)
         typer.echo(f"\nThe page: {out}")
     for fault in over:
-        typer.echo(f"Over: {fault}.", err=True)
+        typer.echo(_shown(f"Over: {fault}."), err=True)
     for skipped in result.skipped:
-        typer.echo(f"Skipped: {skipped.surface}: {skipped.reason}.", err=True)
+        typer.echo(_shown(f"Skipped: {skipped.surface}: {skipped.reason}."), err=True)
     if any(skipped.surface == "the rest" for skipped in result.skipped):
         raise typer.Exit(INTERRUPTED)
     if over or result.skipped:
@@ -95,12 +97,12 @@ def _run(plan: Plan, *, seed: int | None, cache: Path | None, fresh: bool) -> Au
     from tacit.audit.cache import Cache, NoCache, default_folder
 
     kept = NoCache() if fresh else Cache(cache or default_folder())
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("audit", total=None)
 
         def tell(what: str, done: int, parts: int) -> None:
-            bar.update(task, description=what, completed=done, total=parts)
+            bar.update(task, description=_shown(what), completed=done, total=parts)
 
         return run_audit(plan, seed=seed, cache=kept, progress=tell)
 
@@ -137,6 +139,7 @@ def _read_result(path: Path) -> AuditResult:
 def _print_summary(result: AuditResult) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     from tacit.audit import judge
     from tacit.audit.words import percent, points
@@ -147,7 +150,7 @@ def _print_summary(result: AuditResult) -> None:
     )
     for finding in result.ranked:
         table.add_row(
-            f"{finding.surface}: {finding.setting}",
+            Text(_shown(f"{finding.surface}: {finding.setting}")),  # a column may be named like markup
             "none" if finding.epsilon is None else f"epsilon {finding.epsilon:.3g}",
             f"{percent(finding.leak.baseline)} to {percent(finding.leak.rate)}",
             points(finding.leak.advantage).removesuffix(" points"),
@@ -156,7 +159,13 @@ def _print_summary(result: AuditResult) -> None:
     if result.findings:
         console.print(table)
     for total in result.totals:
-        console.print(f"All {total.releases} releases of {total.data}: {total.promise}.", markup=False, highlight=False)
+        said = _shown(f"All {total.releases} releases of {total.data}: {total.promise}.")
+        console.print(said, markup=False, highlight=False)
     for text in (verdict.caution, f"{verdict.headline} {verdict.told}".strip(), verdict.action):
         if text:
-            console.print(f"\n{text}", markup=False, highlight=False)
+            console.print(f"\n{_shown(text)}", markup=False, highlight=False)
+
+
+def _shown(text: str) -> str:
+    """Return text without what would steer a terminal: names come from the data."""
+    return "".join(sign if sign.isprintable() else " " for sign in text)
