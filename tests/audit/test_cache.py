@@ -1,5 +1,8 @@
 import stat
 
+import pyarrow as pa
+import pytest
+
 from tacit.audit.cache import Cache
 from tacit.audit.labels import LabelsRelease
 from tacit.audit.source import Source
@@ -40,8 +43,25 @@ def test_a_finding_does_not_outlive_the_code_nor_the_columns_names(tmp_path, iri
         features=tuple(f"{name}2" for name in iris.features),
     )  # fmt: skip
     assert cache.name(other, RELEASE, seed=0) != before, "bags are made by these names"
+    with monkeypatch.context() as patch:
+        patch.setattr("tacit.audit.cache._makers", lambda: {"numpy": "99"})
+        assert cache.name(iris, RELEASE, seed=0) != before, "another NumPy may draw other numbers"
     monkeypatch.setattr("tacit.audit.cache._code", lambda: "changed")
     assert cache.name(iris, RELEASE, seed=0) != before
+
+
+def test_tables_that_are_the_same_as_numbers_have_names_of_their_own(tmp_path):
+    """A missing value is no bag of the mean, and whole numbers beyond 2^53 are one float."""
+    cache = Cache(tmp_path / "audit")
+    columns = ([None, 0, 1], [0.5, 0, 1], [2**53, 0, 1], [2**53 + 1, 0, 1])
+    tables = [pa.table({"a": pa.array(column * 10), "y": [0, 1, 1] * 10}) for column in columns]
+    sources = [Source(name="t", table=table, label="y", features=("a",)) for table in tables]
+    assert (sources[0].X == sources[1].X).all()
+    assert (sources[2].X == sources[3].X).all()
+    assert len({cache.name(source, RELEASE, seed=0) for source in sources}) == 4
+    chunked = pa.concat_tables([tables[0].slice(0, 7), tables[0].slice(7)])
+    again = Source(name="t", table=chunked, label="y", features=("a",))
+    assert cache.name(again, RELEASE, seed=0) == cache.name(sources[0], RELEASE, seed=0), "control: how it was read"
 
 
 def test_nobody_else_may_read_it_and_no_private_value_is_in_it(tmp_path, iris, finding):
@@ -54,8 +74,9 @@ def test_nobody_else_may_read_it_and_no_private_value_is_in_it(tmp_path, iris, f
         assert not any(name.encode() in path.read_bytes() for name in iris.classes)
 
 
-def test_a_damaged_file_counts_as_none(tmp_path, iris):
+@pytest.mark.parametrize("left", ["{", "[]", "null", "{}", '{"surface": 1, "counted": 3}'])
+def test_a_damaged_file_counts_as_none(tmp_path, iris, left):
     cache = Cache(tmp_path / "audit")
     name = cache.name(iris, RELEASE, seed=0)
-    (tmp_path / "audit" / f"{name}.json").write_text("{")
+    (tmp_path / "audit" / f"{name}.json").write_text(left)
     assert cache.find(name) is None

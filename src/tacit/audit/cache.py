@@ -8,7 +8,10 @@ import os
 import secrets
 from dataclasses import asdict
 from functools import cache
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+
+import pyarrow as pa
 
 import tacit
 from tacit import __version__
@@ -21,6 +24,7 @@ from tacit.privacy.files import write_atomically
 __all__ = ["Cache", "NoCache", "default_folder"]
 
 _KEY = "key"
+_MAKERS = ("numpy", "scipy", "scikit-learn", "opendp", "randomgen", "dp-accounting", "duckdb", "torch", "opacus")
 
 
 def default_folder() -> Path:
@@ -57,7 +61,9 @@ class NoCache:
 
 
 class Cache(NoCache):
-    """A folder of findings, each named by a keyed digest of the data, the release, the seed and tacit's code.
+    """A folder of findings, each named by a keyed digest of the data, the release, the seed and the code.
+
+    The code is tacit's own files and the versions of what it computes with.
 
     Files have mode 0600 and the folder 0700. The digest's key is random and stays in the folder: a file's name alone
     says nothing about the data, and no file holds a row of them, nor a command: commands name the file and the classes.
@@ -91,18 +97,18 @@ class Cache(NoCache):
     def name(self, source: Source, release: PlannedRelease, *, seed: int | None) -> str:
         """Return the name of a finding."""
         digest = hashlib.blake2b(key=self._key, digest_size=20)
-        table = [source.name, source.label, source.features, source.classes]
-        about = [__version__, _code(), table, release.surface, asdict(release), seed]  # type: ignore[call-overload]
-        digest.update(json.dumps(about, sort_keys=True).encode())
-        digest.update(source.codes.tobytes())
-        digest.update(source.X.tobytes())
+        table = [source.name, source.label, source.features]
+        code = [__version__, _code(), _makers()]
+        about = [*code, table, release.surface, asdict(release), seed]  # type: ignore[call-overload]
+        digest.update(json.dumps(about, sort_keys=True).encode() + b"\0")
+        digest.update(_bytes_of(source))
         return digest.hexdigest()
 
     def find(self, name: str) -> Finding | None:
         """Return a finding that was kept; one that cannot be read counts as none."""
         try:
             return Finding.from_json(json.loads(self._path(name).read_bytes()))
-        except (OSError, ValueError):
+        except (OSError, ValueError, TypeError):
             return None
 
     def keep(self, name: str, finding: Finding) -> None:
@@ -122,6 +128,28 @@ class Cache(NoCache):
             with write_atomically(path, force=True, mode=0o600) as file:
                 file.write(secrets.token_bytes(32))
         return path.read_bytes()
+
+
+def _bytes_of(source: Source) -> memoryview:
+    """Return the table as it was read: as numbers, a missing value and its column's mean would be the same."""
+    columns = source.table.select([source.label, *source.features]).combine_chunks().replace_schema_metadata()
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, columns.schema) as stream:
+        stream.write_table(columns)
+    return memoryview(sink.getvalue())
+
+
+@cache
+def _makers() -> dict[str, str | None]:
+    """Return the versions of what numbers are computed with: another one may draw or round otherwise."""
+
+    def version_of(name: str) -> str | None:
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            return None
+
+    return {name: version_of(name) for name in _MAKERS}
 
 
 @cache
