@@ -39,6 +39,27 @@ def test_neighbours_are_those_of_brute_force():
     assert np.array_equal(np.sort(find_neighbours(X, count=5)), np.sort(np.argsort(far, axis=1)[:, :5]))
 
 
+@pytest.mark.parametrize(("scale", "offset"), [(1.0, 1e9), (1e25, 0.0), (1e-25, 0.0)])
+def test_neighbours_do_not_depend_on_offset_or_scale(scale, offset):
+    """Seconds since 1970 lie near 1e9, where float32 tells only minutes apart; squares of 1e25 overflow it."""
+    X = np.random.default_rng(1).integers(0, 1000, size=(200, 3)) * 1.0
+    far = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    np.fill_diagonal(far, np.inf)
+    near = find_neighbours(scale * X + offset, count=5)
+    assert np.allclose(np.take_along_axis(far, near, axis=1), np.sort(far, axis=1)[:, :5])
+
+
+def test_one_stray_row_does_not_hide_who_is_near():
+    X = np.random.default_rng(1).normal(size=(200, 3))
+    X[0] = 1e8
+    assert np.array_equal(find_neighbours(X, count=5)[1:], find_neighbours(X[1:], count=5) + 1)
+
+
+def test_a_row_alone_has_its_own_label():
+    alone = Neighbours().targets(None, [[0.0]], likelihood=np.array([[0.6, 0.2]]), given=None, rng=None)
+    assert np.allclose(alone, [[0.75, 0.25]])
+
+
 def test_a_row_is_no_neighbour_of_its_own_even_among_copies():
     near = find_neighbours(np.zeros((30, 2)), count=29)
     assert all(np.array_equal(np.sort(row), np.delete(np.arange(30), i)) for i, row in enumerate(near))

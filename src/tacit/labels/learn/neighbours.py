@@ -79,6 +79,8 @@ class Neighbours:
         >>> Neighbours().targets(None, X, likelihood=likelihood, given=None, rng=None).shape
         (20, 2)
         """
+        if len(likelihood) == 1:  # nobody to hear
+            return posterior_targets(np.ones_like(likelihood), likelihood)
         near = find_neighbours(X, count=min(self.count, max(1, len(likelihood) // 10)))
         heard = near[:, : choose_count(near, likelihood=likelihood)]
         prior = expect_from_neighbours(heard, likelihood=likelihood, rounds=self.rounds)
@@ -94,9 +96,7 @@ def find_neighbours(X: ArrayLike, *, count: int) -> Rows:
     array([1, 0, 3, 2])
     """
     check_count(count, name="count")
-    given = np.asarray(X)
-    rows = given.reshape(len(given), -1).astype(np.float32)
-    rows -= rows.mean(axis=0)  # a common offset would cost digits below
+    rows = _scaled(np.asarray(X))
     if count >= len(rows):
         raise InvalidInput(f"count must be less than the {len(rows)} rows, got {count}")
     squares = (rows**2).sum(axis=1)
@@ -109,6 +109,16 @@ def find_neighbours(X: ArrayLike, *, count: int) -> Rows:
         order = np.take_along_axis(far, found, axis=1).argsort(axis=1)
         near[start : start + len(part)] = np.take_along_axis(found, order, axis=1)
     return near
+
+
+def _scaled(given: NDArray[Any]) -> NDArray[np.float32]:
+    """Return rows with the same neighbours whose squares neither overflow nor lose the digits that tell them apart.
+
+    The offset goes before the digits do: float32 has seven. It is the median, which one stray row does not move.
+    """
+    rows = given.reshape(len(given), -1).astype(np.result_type(given, np.float32))
+    rows = rows - np.median(rows, axis=0)
+    return np.asarray(rows / (np.abs(rows).max(initial=0.0) or 1.0), dtype=np.float32)
 
 
 def expect_from_neighbours(neighbours: Rows, *, likelihood: Array, rounds: int = 3) -> Array:
