@@ -20,6 +20,7 @@ from tacit.labels import (
     RandomizedResponse,
     TorchClassifier,
     Twins,
+    choose_learner,
     release_labels,
 )
 from tacit.labels.attack import audit_canaries, plant_canaries
@@ -206,16 +207,62 @@ def test_one_that_needs_labels_is_refused_before_anything_is_charged(digits, tmp
     assert ledger.statement("digits").spent == 0
 
 
-def test_the_model_depends_on_the_labels_through_the_release_alone(digits):
+class Linear(torch.nn.Sequential):
+    """A student."""
+
+    def __init__(self, shape, classes):
+        super().__init__(torch.nn.Flatten(), torch.nn.Linear(int(np.prod(shape)), classes))
+
+
+class Drawn(RandomizedResponse):
+    """Releases what was drawn before, whatever the labels are: two columns of labels, one release."""
+
+    def randomize(self, labels, *, rng):
+        return np.random.default_rng(5).integers(0, 10, len(labels))
+
+
+class Honest(Drawn):
+    """The control: it releases the labels."""
+
+    def randomize(self, labels, *, rng):
+        return np.asarray(labels)
+
+
+@pytest.mark.parametrize("student", [False, True])
+def test_the_model_depends_on_the_labels_through_the_release_alone(digits, student):
     """The labels' epsilon is the model's: two label columns with the same release give the same model."""
     X, y = digits[0][:300], digits[1][:300]
-    learner = LabelPrivateClassifier(
-        representation=Twins(dimensions=16, epochs=1, random_state=0), denoise=Neighbours(), random_state=3
-    )
-    release = clone(learner).fit(X, y).release_
-    one, two = (clone(learner).fit(X, release).predict_proba(X) for _ in range(2))
-    assert np.array_equal(one, two)
-    assert release.guarantee.epsilon == 1.0
+
+    def learned(labels, response):
+        learner = LabelPrivateClassifier(
+            LogisticRegression(C=0.1, max_iter=50),
+            mechanism=response(epsilon=1.0, classes=10),
+            representation=Twins(dimensions=16, epochs=1, random_state=0),
+            denoise=Neighbours(),
+            student=TorchClassifier(Linear, epochs=1, random_state=0) if student else None,
+            classes=range(10),
+            random_state=3,
+        )
+        return learner.fit(X, labels).predict_proba(X)
+
+    assert np.array_equal(learned(y, Drawn), learned(y[::-1], Drawn))
+    assert not np.array_equal(learned(y, Honest), learned(y[::-1], Honest)), "control: labels that leave are read"
+
+
+def test_the_guarantee_says_what_it_assumes_of_a_representation(digits):
+    """One fitted on the labels tells them, and nothing here can see it."""
+    X, y = digits[0][:300].reshape(300, -1), digits[1][:300]
+    words = "the representation was not made from these labels"
+    told = FrozenEstimator(LinearDiscriminantAnalysis().fit(X, y))
+    learner = LabelPrivateClassifier(representation=told, random_state=0)
+    release = learner.fit(X, y).release_
+    assert words in learner.guarantee_.assumptions
+    assert words in release.guarantee.assumptions
+    plain = release_labels(y, mechanism=RandomizedResponse(epsilon=1.0), rng=np.random.default_rng(0))
+    assert words in learner.fit(X, plain).guarantee_.assumptions
+    assert words in choose_learner([learner], X, plain, rng=np.random.default_rng(0)).guarantee.assumptions
+    without = LabelPrivateClassifier(random_state=0).fit(X, plain)
+    assert words not in without.guarantee_.assumptions
 
 
 @pytest.mark.parametrize("stages", [1, 2])

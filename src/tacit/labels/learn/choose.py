@@ -202,7 +202,7 @@ def choose_learner(
     scores = tuple(by.judge(learner, rows, labels, order=order) for learner in learners)
     place = int(np.argmax([score.value for score in scores]))
     model = clone(learners[place]).fit(rows, release)
-    promise = release.guarantee
+    promise: Promise = model.guarantee_
     if isinstance(promise, Guarantee):
         promise = assuming(promise, *by.assumes)
     model.guarantee_ = promise

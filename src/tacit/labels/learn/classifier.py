@@ -16,7 +16,7 @@ from tacit.data.classes import Classes
 from tacit.labels.learn.denoise import Denoise, Forward
 from tacit.labels.learn.model import Model, Weights, fit_hard, fit_soft, fresh_copy
 from tacit.labels.learn.network.likelihoods import Likelihoods
-from tacit.labels.learn.promise import CLASSES, WEIGHTS, assuming, charge_labels, without_ledger
+from tacit.labels.learn.promise import CLASSES, REPRESENTATION, WEIGHTS, assuming, charge_labels, without_ledger
 from tacit.labels.learn.released import release_of
 from tacit.labels.learn.retrain import Consensus, Retrain, RetrainingReport
 from tacit.labels.learn.stages import Randomized, bind_mechanism, randomize_in_stages, read_release, staged_release
@@ -35,9 +35,9 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
 
     Everything after the randomization is post-processing: denoising and retraining cost no privacy.
 
-    Unit: one row's label. Not protected: the features, the number of rows, ``sample_weight`` (weights made from the
-    labels tell them: balance classes by the estimator's own ``class_weight``, which sees released labels only), and,
-    where ``classes`` is None, which classes occur.
+    Unit: one row's label. Not protected: the features and whatever they tell about the labels, the number of rows,
+    ``sample_weight`` (weights made from the labels tell them: balance classes by the estimator's own
+    ``class_weight``, which sees released labels only), and, where ``classes`` is None, which classes occur.
 
     Parameters
     ----------
@@ -50,8 +50,9 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         gives each later row the prior of :class:`PriorRandomizedResponse`.
     representation
         A scikit-learn transformer, such as :class:`Twins`, fitted here on the features alone; denoising, the estimator
-        and predictions read what it returns. One that is fitted already: ``FrozenEstimator(transformer)``. In a
-        pipeline before this learner a transformer would be given the true labels.
+        and predictions read what it returns. One that is fitted already: ``FrozenEstimator(transformer)``; the
+        guarantee assumes that it was not made from these labels. In a pipeline before this learner a transformer would
+        be given the true ones.
     denoise
         How released labels become targets; default :class:`Likelihoods` for networks, :class:`Forward` for other
         estimators. :class:`AsGiven` trains on them as they are.
@@ -150,8 +151,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         release = release_of(y)
         read = self._randomize if release is None else self._read
         features, represented, randomized, weights = read(X, y if release is None else release, sample_weight, rng)
-        if sample_weight is not None and isinstance(self.guarantee_, Guarantee):
-            self.guarantee_ = assuming(self.guarantee_, WEIGHTS)
+        if isinstance(self.guarantee_, Guarantee):
+            self.guarantee_ = assuming(self.guarantee_, *self._assumed(sample_weight))
         self._train(features, represented, randomized, weights, rng)
         return self
 
@@ -164,6 +165,11 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             raise InvalidInput(f"warm needs an estimator with warm_start, got {self._base()!r}; leave it False")
         if self.student is not None and (self.warm or self.rounds == 0):
             raise InvalidInput(f"student must have rounds >= 1 and warm False, got {self.rounds} and {self.warm}")
+
+    def _assumed(self, sample_weight: ArrayLike | None) -> tuple[str, ...]:
+        """What is read past the mechanism must not have been made from the labels."""
+        given = {REPRESENTATION: self.representation, WEIGHTS: sample_weight}
+        return tuple(words for words, what in given.items() if what is not None)
 
     def _features(self, X: ArrayLike, *targets: Any, **options: Any) -> Any:  # noqa: ANN401
         # rows of any shape are for estimators that say they take them, such as networks, and for representations
@@ -215,7 +221,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         mechanism = bind_mechanism(self.mechanism, classes=len(coding), rows=len(codes), stages=self.stages)
         represented = self._represent(features, rng)
         self._check_denoise(represented, mechanism=mechanism, classes=len(coding), stages=self.stages)
-        more = (*(() if coding.declared else (CLASSES,)), *(() if weights is None else (WEIGHTS,)))
+        more = (*(() if coding.declared else (CLASSES,)), *self._assumed(sample_weight))
         guarantee = assuming(mechanism.guarantee(), *more).for_group(rows=self.rows_per_person)
         purpose = f"labels for {type(self._base()).__name__}"
         charge_labels(self.ledger, labels, guarantee, dataset=self.dataset, purpose=purpose)

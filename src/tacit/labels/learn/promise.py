@@ -9,13 +9,16 @@ from tacit.privacy.errors import LedgerError
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.payment import recognise
 
-__all__ = ["CLASSES", "WEIGHTS", "LedgerLeftBehind", "assuming", "charge_labels", "without_ledger"]
+__all__ = ["CLASSES", "REPRESENTATION", "WEIGHTS", "LedgerLeftBehind", "assuming", "charge_labels", "without_ledger"]
 
 CLASSES = "which classes occur in the labels is public"
 """What a guarantee assumes where the class list was read off the labels."""
 
 WEIGHTS = "row weights are public and were not made from the labels"
 """What a guarantee assumes of ``sample_weight``, which goes past the mechanism."""
+
+REPRESENTATION = "the representation was not made from these labels"
+"""What a guarantee assumes of a transformer that is given, which may have been fitted before."""
 
 
 def assuming(guarantee: Guarantee, *assumptions: str) -> Guarantee:
