@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from tacit.audit import Skipped, bundled_plan, run_audit
+from tacit.audit import Skipped, bundled_plan, judge, run_audit
 from tacit.report.markdown import render_summary
 
 
@@ -27,7 +27,14 @@ def test_each_release_has_its_row_with_leak_interval_and_baseline(result):
     assert shown in rows(summary)[0]
     assert "| labels | randomized response, epsilon 1 | epsilon 1 for one label |" in rows(summary)[0]
     assert f"| scores | {result.findings[1].setting} | none |" in rows(summary)[1]
-    assert f"- Leaks most: {result.worst.advice}" in summary
+    assert f"- {judge(result).headline} {result.worst.told}." in summary
+    assert f"- What to do: {judge(result).action}" in summary
+
+
+def test_what_does_not_leak_is_not_said_to(result):
+    quiet = replace(result, findings=result.findings[:1])
+    assert not quiet.worst.leaks
+    assert "The planned release does not leak as far as was measured." in render_summary(quiet)
 
 
 def test_limits_that_were_passed_and_surfaces_left_out_come_first(result):
@@ -49,7 +56,7 @@ def test_names_from_the_data_are_text(result):
     assert row.count("|") == 7, "six cells"
     assert not re.search(r"[\\`\[\]<>$]", row)
     assert "**bold**" not in summary
-    assert unescape(summary).count(" ".join(name.split())) == 2, "control: the name is there, in the row and above"
+    assert unescape(summary).count(" ".join(name.split())) == 3, "control: it is there, in the row, above and below"
 
 
 @pytest.mark.parametrize("name", ["http://x.org", "see HTTPS://x.org/a", "www.x.org", "WWW.x.org", ":tada:", "@you"])

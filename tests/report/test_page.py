@@ -139,8 +139,48 @@ class TestTheTop:
         useful = self.made(labels, [0] * 1000, promise, setting="with noise", right=700)
         useless = self.made(labels, [0] * 1000, Guarantee(unit=Unit.LABEL, epsilon=0.1), setting="drowned", right=400)
         said = self.top(self.run_of(bad, curve=(useless, useful)))
-        assert "Release instead with noise. Measured on the same data, its attacker gains nothing" in said
+        assert "Release instead with noise: it promises epsilon 1 for one label. In the same run its attacker" in said
+        assert "gains 0.0 points (-0.4 points to +0.4 points), which chance explains; accuracy: 70.0%" in said
         assert "Release instead" not in self.top(self.run_of(bad, curve=(useless,)))
+
+    def test_no_alternative_promises_next_to_nothing_or_spends_more_than_it_must(self, labels):
+        bad = self.made(labels, self.truth, setting="as they are")
+        tenth, one, fifty = (
+            self.made(labels, [0] * 1000, Guarantee(unit=Unit.LABEL, epsilon=e), setting=f"epsilon {e}", right=right)
+            for e, right in ((0.1, 690), (1.0, 700), (50.0, 1000))
+        )
+        assert "Release instead" not in self.top(self.run_of(bad, curve=(fifty,)))
+        assert "Release instead epsilon 0.1:" in self.top(self.run_of(bad, curve=(one, tenth, fifty)))
+        less = self.made(labels, [0] * 1000, tenth.promise, setting="less", right=600)
+        assert "Release instead epsilon 1.0:" in self.top(self.run_of(bad, curve=(one, less))), "clearly less useful"
+
+    def test_an_alternative_from_few_trials_says_so(self, labels):
+        bad = self.made(labels, self.truth, setting="as they are")
+        few = leak_from_guesses([0, 1] * 8, [0, 1, 0, 1, 1, 1, 0, 0] * 2, baseline=[0] * 16)
+        unsure = replace(self.made(labels, [0] * 1000, Guarantee(unit=Unit.LABEL, epsilon=1.0)), leak=few)
+        assert few.advantage_interval.low <= 0 < 0.1 < few.advantage_interval.high
+        assert "which chance explains, but so would a leak of" in self.top(self.run_of(bad, curve=(unsure,)))
+
+    def test_a_leak_within_its_promise_hides_none_without_a_promise(self, labels):
+        within = self.made(labels, self.truth, Guarantee(unit=Unit.LABEL, epsilon=9.0), setting="randomized")
+        half = [0, 1, 0, 0] * 250
+        bare = self.made(labels, half, setting="in clear")
+        said = self.top(self.run_of(within, bare))
+        assert "Labels leak most: randomized." in said
+        assert "That is within its promise, epsilon 9 for one label." in said
+        assert "1 other release leaks too, with nothing promised: see below." in said
+        assert "other release" not in self.top(self.run_of(within))
+
+    def test_a_tie_names_both(self, labels):
+        one, two = (self.made(labels, self.truth, setting=name) for name in ("first", "second"))
+        assert judge(self.run_of(one, two)).headline == "Labels leak most: first; as much: labels, second."
+
+    def test_nothing_leaks_but_one_release_was_hardly_measured(self, labels):
+        sure = self.made(labels, [0, 1] + [0] * 998, Guarantee(unit=Unit.LABEL, epsilon=1.0), setting="sure")
+        few = replace(sure, leak=leak_from_guesses([0, 1] * 4, [0, 1] * 4, baseline=[0, 1] * 4), setting="unsure")
+        assert sure.leak.advantage > few.leak.advantage
+        said = judge(self.run_of(sure, few)).told
+        assert said.endswith("among only 8 guesses from labels, unsure.")
 
     def test_nothing_leaks(self, labels):
         quiet = self.made(labels, [0] * 1000, Guarantee(unit=Unit.LABEL, epsilon=1.0))
@@ -173,5 +213,7 @@ class TestTheTop:
         result = self.run_of(worse, broken)
         assert broken.broken
         assert "A promise is refuted: labels, randomized response, epsilon 3." in self.top(result)
+        within = self.made(labels, self.truth, Guarantee(unit=Unit.LABEL, epsilon=9.0))
+        assert '<div class="verdict refuted">' in render_page(self.run_of(within, curve=(broken,)))
         assert judge(result).action.startswith("Release nothing")
         assert faults(result, Limits())

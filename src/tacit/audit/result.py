@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from tacit.audit.finding import Finding
+from tacit.audit.words import WEAK
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Promise, promise_from_json
 
@@ -150,28 +151,23 @@ class AuditResult:
         return tuple(finding for finding in (*self.findings, *self.curve) if finding.broken)
 
     def alternative(self, finding: Finding) -> Finding | None:
-        """Return what was measured on the same surface and data, promises something, leaks clearly less, and is of use.
+        """Return what was measured on the same surface and data, leaks less, is of use, and promises enough.
 
-        Of several, the most useful one; of equally useful ones, the one with the smallest epsilon.
+        Its attacker gains less than the interval of what this one gains. Epsilon 10 is the most: beyond it
+        next to nothing is promised. Of several, those that are not clearly less useful than the most useful one, and of
+        these the one with the smallest epsilon.
 
         Examples
         --------
         >>> from tacit.audit import bundled_plan, run_audit
         >>> run = run_audit(bundled_plan().only(["bags"]), seed=0)
-        >>> run.alternative(run.worst).epsilon is None
-        False
+        >>> run.alternative(run.worst).epsilon
+        0.1
         """
-        better = [
-            other
-            for other in (*self.findings, *self.curve)
-            if (other.surface, other.data) == (finding.surface, finding.data)
-            and other.epsilon is not None
-            and not other.broken
-            and other.utility.protected > other.utility.blind
-            and other.leak.advantage < finding.leak.advantage_interval.low
-            and (not other.leaks or other.leak.advantage_interval.high < finding.leak.advantage_interval.low)
-        ]
-        return max(better, key=lambda other: (other.utility.protected, -(other.epsilon or 0.0)), default=None)
+        better = [other for other in (*self.findings, *self.curve) if _is_better(other, finding)]
+        most = max((other.utility.protected for other in better), default=0.0)
+        useful = [other for other in better if other.utility.interval.high >= most]
+        return min(useful, key=lambda other: (other.epsilon or 0.0, -other.utility.protected), default=None)
 
     def to_json(self) -> dict[str, Any]:
         """Return the result as plain JSON.
@@ -213,3 +209,16 @@ class AuditResult:
             )
         except KeyError as missing:
             raise InvalidInput(f"an audit must say its {missing.args[0]}") from None
+
+
+def _is_better(other: Finding, finding: Finding) -> bool:
+    least, now = finding.leak.advantage_interval.low, other.leak
+    return (
+        (other.surface, other.data) == (finding.surface, finding.data)
+        and other.epsilon is not None
+        and other.epsilon <= WEAK
+        and not other.broken
+        and other.utility.protected > other.utility.blind
+        and now.advantage < least
+        and (not other.leaks or now.advantage_interval.high < least)
+    )

@@ -8,13 +8,12 @@ from typing import Any
 
 from tacit.audit.finding import Finding, State
 from tacit.audit.result import AuditResult
-from tacit.audit.words import listed, percent, points
+from tacit.audit.words import WEAK, listed, percent, points
 from tacit.privacy.guarantee import Guarantee
 
 __all__ = ["Verdict", "judge", "names"]
 
 _WIDE = 0.1
-_HIGH = 10.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,11 +73,11 @@ def judge(result: AuditResult) -> Verdict:
     if result.broken:
         return _refuted(result.broken[0], caution)
     if worst.leaks:
-        many = len(result.findings) > 1
+        within = f" That is within its promise, {worst.promise}." if worst.state is State.WITHIN else ""
         return Verdict(
-            headline=f"{worst.surface.capitalize()} leak{' most' if many else ''}: {worst.setting}.",
-            told=f"{worst.told}.",
-            action=_action(result, worst),
+            headline=_headline(result, worst),
+            told=f"{worst.told}.{within}",
+            action=" ".join(filter(None, (_action(result, worst), _others(result, worst)))),
             caution=caution,
         )
     return _quiet(result, worst, caution)
@@ -93,17 +92,35 @@ def _refuted(finding: Finding, caution: str) -> Verdict:
     )
 
 
+def _headline(result: AuditResult, worst: Finding) -> str:
+    rest = [other for other in result.ranked if other is not worst]
+    tied = [
+        f"{other.surface}, {other.setting}"
+        for other in rest
+        if other.leaks and other.leak.advantage == worst.leak.advantage
+    ]
+    as_much = f"; as much: {names(tied)}" if tied else ""
+    return f"{worst.surface.capitalize()} leak{' most' if rest else ''}: {worst.setting}{as_much}."
+
+
 def _action(result: AuditResult, finding: Finding) -> str:
     instead = result.alternative(finding) if finding.state is State.OPEN else None
     if instead is None:
         return f"{finding.remedy[0].upper()}{finding.remedy[1:]}."
-    use = instead.utility
-    gain = points(instead.leak.advantage)
-    little = gain if instead.leaks else f"nothing that chance does not explain ({gain})"
+    use, gain = instead.utility, instead.leak.advantage_interval
+    chance = "" if instead.leaks else f", which chance explains{_doubt(instead)}"
     return (
-        f"Release instead {instead.setting}. Measured on the same data, its attacker gains {little}; {use.measure}: "
+        f"Release instead {instead.setting}: it promises {instead.promise}. In the same run its attacker gains "
+        f"{points(instead.leak.advantage)} ({points(gain.low)} to {points(gain.high)}){chance}; {use.measure}: "
         f"{percent(use.protected)}, {percent(use.unprotected)} without protection."
     )
+
+
+def _others(result: AuditResult, worst: Finding) -> str:
+    count = sum(other.state is State.OPEN for other in result.findings if other is not worst)
+    if not count:
+        return ""
+    return f"{count} other release{'s leak' if count > 1 else ' leaks'} too, with nothing promised: see below."
 
 
 def _quiet(result: AuditResult, worst: Finding, caution: str) -> Verdict:
@@ -112,14 +129,21 @@ def _quiet(result: AuditResult, worst: Finding, caution: str) -> Verdict:
     return Verdict(
         headline=f"{none} as far as was measured.",
         told=f"The largest gain of an attacker is {points(worst.leak.advantage)} ({points(low)} to {points(high)}), by "
-        f"{worst.surface}, {worst.setting}: chance explains it{_doubt(worst)}.",
+        f"{worst.surface}, {worst.setting}: chance explains it{_least_known(result, worst)}.",
         action=" ".join(filter(None, (_unpromised(result), _weak(result), _idle(result), _spent(result)))),
         caution=caution,
     )
 
 
-def _doubt(worst: Finding) -> str:
-    high, trials = worst.leak.advantage_interval.high, worst.leak.trials
+def _least_known(result: AuditResult, worst: Finding) -> str:
+    """Say which release may leak most for all that was measured: not always the one whose attacker gained most."""
+    widest = max(result.findings, key=lambda finding: finding.leak.advantage_interval.high)
+    of = "" if widest is worst or not _doubt(widest) else f" from {widest.surface}, {widest.setting}"
+    return f"{_doubt(widest)}{of}"
+
+
+def _doubt(finding: Finding) -> str:
+    high, trials = finding.leak.advantage_interval.high, finding.leak.trials
     return f", but so would a leak of {points(high)} among only {trials:,} guesses" if high > _WIDE else ""
 
 
@@ -129,7 +153,7 @@ def _unpromised(result: AuditResult) -> str:
 
 
 def _weak(result: AuditResult) -> str:
-    weak = [finding.setting for finding in result.findings if (finding.epsilon or 0.0) > _HIGH]
+    weak = [finding.setting for finding in result.findings if (finding.epsilon or 0.0) > WEAK]
     return f"Hardly anything is promised about {names(weak)}: lower epsilon." if weak else ""
 
 

@@ -7,10 +7,11 @@ import math
 from tacit.leak import Interval
 from tacit.privacy.guarantee import Guarantee, Promise
 
-__all__ = ["in_plain_words", "listed", "percent", "points", "span", "within_chance"]
+__all__ = ["WEAK", "in_plain_words", "listed", "percent", "points", "span", "within_chance"]
 
 _VAST = 1e6
-_WEAK = 10.0  # the odds may change twenty thousand-fold
+WEAK = 10.0
+"""A promise with a larger epsilon is none to speak of: the odds may change twenty thousand-fold and more."""
 
 
 def percent(share: float) -> str:
@@ -100,7 +101,7 @@ def within_chance(then: str, *, epsilon: float) -> str:
     >>> within_chance("release it once", epsilon=50.0)
     'that is within chance, but epsilon 50 in all promises next to nothing, so lower it to 1 or so'
     """
-    if epsilon <= _WEAK:
+    if epsilon <= WEAK:
         return f"that is within chance, so {then}"
     return f"that is within chance, but epsilon {epsilon:g} in all promises next to nothing, so lower it to 1 or so"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from tacit.audit import AuditResult
+from tacit.audit import AuditResult, judge
 
 __all__ = ["render_summary"]
 
@@ -45,8 +45,11 @@ def render_summary(result: AuditResult, *, faults: Sequence[str] = ()) -> str:
     lines += [
         f"- All {total.releases} releases of {_text(f'{total.data}: {total.promise}')}." for total in result.totals
     ]
-    if result.worst is not None:
-        lines += [f"- Leaks most: {_text(result.worst.advice)}", ""]
+    if result.findings:
+        verdict = judge(result)
+        lines += [f"- {_text(f'{verdict.headline} {verdict.told}')}"]
+        lines += [f"- What to do: {_text(verdict.action)}"] if verdict.action else []
+        lines += [""]
     return "\n".join(lines)
 
 
