@@ -3,6 +3,7 @@
 import importlib
 import json
 import re
+import statistics
 import sys
 from pathlib import Path
 
@@ -140,6 +141,26 @@ def test_goals_are_reached_by_means_and_not_by_a_seed(with_points):
     assert "| 90.00 | yes | 1 | 3 (GPU) |" in reached(0.9)
     assert "| 86.50 ± 4.95 | no | 2 | 3 (GPU) |" in reached(0.9, 0.83)
     assert "| not measured |" in reached()
+
+
+def test_goals_that_need_outside_data_are_counted_apart(with_points):
+    points = {
+        "cifar10|recipe|1|0": {"accuracy": 0.8, "seconds": 3.0},
+        "cifar10|given|1|0": {"accuracy": 0.9, "seconds": 3.0, "settings": {"encoder": "lite2"}},
+        "cifar10|recipe|2|0": {"accuracy": 0.93, "seconds": 3.0},
+    }
+    (words,) = (line for line in with_points(points)["past the tables"].body if line.startswith("Goals reached"))
+    assert "5 of 5 measured; without outside data 1 of 2." in words  # with the three on texts
+
+
+def test_the_width_figure_divides_by_n_less_1_and_adds_up_no_shared_seconds(package):
+    """Its points ran side by side, each timed as if alone: their sum is no time of a GPU."""
+    points = package("page.items").read("models_dpsgd_width.json")["points"]
+    values = [100 * p["accuracy"] for p in points if (p["shape"], p["epsilon"], p["rate"]) == ("26k", 1.0, 1.0)]
+    item = package("page.features").figure_1()
+    (line,) = (line for line in item.body if line.startswith("| 1 | 1 |"))
+    assert line.split(" | ")[2] == f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}"
+    assert not re.search(r"GPU seconds: \d", item.origin)
 
 
 @pytest.mark.parametrize("last", [0, 1])

@@ -21,8 +21,10 @@ Every table and figure of the five papers that tacit implements, main text and a
 and a test fails if the page and the JSON disagree. Numbers are means ± standard deviations over the seeds; without a
 deviation there is one seed. Where a paper draws curves and prints no values, its words are compared with our points.
 
-*Seen* says whether ours shows what the paper says: yes, in part (at some settings), no. *Illustration*: nothing to
-measure. GPU seconds are added up over points, on one NVIDIA H200.
+*Seen* says whether ours shows what the paper says: yes, in part (at some settings), no. Where nothing else is said
+means are compared, however far the seeds are apart. *Illustration*: nothing to measure. **Bold**: ours is at least as
+printed. GPU seconds are added up over points, on one NVIDIA H200: where several ran at once each has its share of the
+time, and a point that stands in several tables is counted in each.
 """
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -33,6 +33,7 @@ CLEAN_TEXTS = {
     "accuracy": "the recipe's model",
 }
 TEXTS_COMMAND = "TACIT_DATA=folder python -m benchmarks.published.labels_text --kinds recipe"
+LEARNED = "learned from the set's images"
 Point = Mapping[str, Any]
 
 
@@ -70,23 +71,33 @@ def goals_item() -> Item:
     """The recipe: public features first, then private labels."""
     rows = list(_goal_rows())
     measured = [row for row in rows if row[7]]
-    goals = {row[:2]: any(one[7] == "yes" for one in measured if one[:2] == row[:2]) for row in measured}
+    goals, alone = _goals(measured), _goals(measured, LEARNED)
     points = sum(point["seconds"] for point in _points("", "|recipe|", "|given|"))
     learning = sum(point["seconds"] for point in _points("", "|representation|"))
     return Item(
         name="past the tables",
-        shows="The recipe of `tacit.labels` beside what is published. Features are public: a representation is learned "
-        "without labels, or given, labels are randomized once, neighbours vote, and what is trusted is trained on.",
+        shows="The recipe of `tacit.labels` beside what is published, also with encoders that others trained on "
+        "outside data. Features are public: a representation is learned from the set without labels, or given, labels "
+        "are randomized once, neighbours vote, and what is trusted is trained on.",
         status=MISSING if not measured else MEASURED if len(measured) == len(rows) else PART,
         because="" if len(measured) == len(rows) else "there is no run of the lines marked so.",
         seen=verdict(goals.values()),
         body=(
             *grid(HEAD, rows),
             "",
-            f"Goals reached, which is what *seen* says here: {sum(goals.values())} of {len(goals)} measured. An "
-            "encoder from ImageNet was trained on outside images and their labels. LP-2ST: Ghazi et al. (2021), the "
-            f"two stages of the paper's baseline, better trained; it has {LP_2ST['cifar10'][4]:.2f} at epsilon 4 on "
-            "CIFAR-10. Others have printed for CIFAR-10:",
+            f"Goals reached, which is what *seen* says here: {sum(goals.values())} of {len(goals)} measured; "
+            f"without outside data {sum(alone.values())} of {len(alone)}. **Given** means outside data: EfficientNet "
+            "was trained by others on ImageNet, photographs of many of the same things, with its labels; MiniLM on a "
+            "billion pairs of sentences. Epsilon is for the labels of the set alone. The paper and LP-2ST use no "
+            "outside data on CIFAR, so the two kinds of line are not to be compared.",
+            "",
+            "Mechanism, votes and posteriors are those of `tacit.labels`; the training loops are the benchmark's. On "
+            "AG News true labels of 6,000 training rows chose the recipe's fixed numbers, outside its guarantee. What "
+            "chose those on CIFAR is not recorded. Seconds: the first epsilon of a run also has the work that the "
+            "others share.",
+            "",
+            "LP-2ST: Ghazi et al. (2021), the two stages of the paper's baseline, better trained; it has "
+            f"{LP_2ST['cifar10'][4]:.2f} at epsilon 4 on CIFAR-10. Others have printed for CIFAR-10:",
             "",
             *(_beside(*line) for line in ELSEWHERE),
         ),
@@ -96,6 +107,16 @@ def goals_item() -> Item:
         files=tuple(name for name in (FILE, TEXTS) if read(name)),
         discussed="[how accurate models are](labels_accuracy.md#neighbours)",
     )
+
+
+def _goals(rows: Iterable[Sequence[str]], representation: str = "") -> dict[tuple[str, ...], bool]:
+    """Return for each set and epsilon whether a line, of one representation if named, reaches the goal."""
+    reached: dict[tuple[str, ...], bool] = {}
+    for row in rows:
+        if representation in ("", row[5]):
+            at = tuple(row[:2])
+            reached[at] = reached.get(at, False) or row[7] == "yes"
+    return reached
 
 
 def _beside(epsilon: float, accuracy: float, under: str) -> str:
@@ -133,7 +154,7 @@ def _recipe(name: str, epsilon: float) -> Iterator[tuple[str, str, list[Point]]]
         learned, given = (_points(f"{name}|{kind}|{epsilon:g}|") for kind in ("recipe", "given"))
         encoders = {point.get("settings", {}).get("encoder", "") for point in given}
         which = "given: EfficientNet " + ", ".join(sorted(encoders)) + " from ImageNet"
-        kinds = [("learned from the set's images", "GPU", learned), (which, "GPU", given)]
+        kinds = [(LEARNED, "GPU", learned), (which, "GPU", given)]
     return (kind for kind in kinds if kind[2])
 
 

@@ -168,7 +168,7 @@ GOALS: dict[str, dict[float, float]] = {
 
 # the best that others have printed for CIFAR-10: epsilon, accuracy, under what
 ELSEWHERE = (
-    (1.0, 70.16, "epsilon-label DP, the best found, pretrained with the labels of CIFAR-100"),
+    (1.0, 70.16, "epsilon-label DP, the best found, pretrained on CIFAR-100 with its labels"),
     (0.5, 87.4, "(epsilon, delta)-label DP, with self-supervision"),
     (1.6, 93.7, "(epsilon, delta)-label DP, semi-supervised: PATE-FM"),
 )
