@@ -1,4 +1,7 @@
-"""What a text is to a model: its embedding, and its words. Both are learned from the training texts alone."""
+"""What a text is to a model: its embedding, and its words.
+
+The encoder was trained by others, on other texts; components and word weights are learned from the training texts.
+"""
 
 from __future__ import annotations
 
