@@ -13,7 +13,9 @@ from tacit.audit.features import FeaturesRelease
 from tacit.audit.labels import LabelsRelease
 from tacit.audit.scores import ScoresRelease
 from tacit.audit.source import Source, bundled_source
+from tacit.audit.utility import Utility, share_utility
 from tacit.audit.words import in_plain_words
+from tacit.leak import clopper_pearson
 from tacit.privacy import Guarantee, Unit
 
 
@@ -92,6 +94,23 @@ def test_a_seed_repeats_noised_scores_whichever_thread_asks_first():
 )
 def test_promises_in_plain_words_never_stronger_than_they_are(epsilon, said):
     assert said in in_plain_words(Guarantee(unit=Unit.LABEL, epsilon=epsilon))
+
+
+def test_what_is_had_without_data_is_estimated_too_and_older_files_are_read():
+    use = share_utility("accuracy", [True] * 10, [True] * 10, truth=[0] * 7 + [1] * 3)
+    assert use.blind_interval == clopper_pearson(7, 10)
+    older = {name: part for name, part in use.to_json().items() if name != "blind_interval"}
+    assert Utility.from_json(older).blind_interval.high == use.blind
+
+
+def test_draws_that_agree_are_not_called_exact():
+    result = run(bundled_source("iris"), ScoresRelease(epsilon=1e4, submissions=2))
+    use = result.findings[0].utility
+    assert use.protected == 1.0
+    assert use.interval.low < 0.9
+    assert "draws of the noise agree" in use.method
+    control = run(bundled_source("iris"), ScoresRelease(decimals=9, submissions=2)).findings[0].utility
+    assert control.interval.low == control.interval.high, "without noise it is exact"
 
 
 def test_halves_hold_half_of_every_label():

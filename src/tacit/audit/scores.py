@@ -168,10 +168,7 @@ class ScoresRelease:
             return float(np.nan_to_num(kendalltau(exact, told).statistic))
 
         taus = np.array([shown() for _ in range(_DRAWS if self.epsilon is not None else 1)])
-        mean, spread = float(taus.mean()), 0.0
-        if len(taus) > 1:
-            spread = float(t.ppf(0.975, len(taus) - 1) * taus.std(ddof=1) / math.sqrt(len(taus)))
-        within = Interval(low=max(-1.0, mean - spread), high=min(1.0, mean + spread), level=0.95)
+        mean, within, method = float(taus.mean()), *_mean_interval(taus)
         return Utility(
             measure=f"order kept of {len(models)} honest models (Kendall's tau-b)",
             protected=mean,
@@ -179,8 +176,9 @@ class ScoresRelease:
             unprotected=1.0,
             unprotected_interval=Interval(low=1.0, high=1.0, level=0.95),
             blind=0.0,
+            blind_interval=Interval(low=0.0, high=0.0, level=0.95),
             cost_interval=Interval(low=1 - within.high, high=1 - within.low, level=0.95),
-            method=f"Student's t over {len(taus)} draws of the noise" if len(taus) > 1 else "exact: there is no noise",
+            method=method,
         )
 
     def _told(self, leak: Leak, made: int) -> str:
@@ -219,6 +217,17 @@ class ScoresRelease:
         shown = "" if self.decimals is None else f" --decimals {self.decimals}"
         table = f"--labels {quote(source.file)} --column {quote(source.label)}"
         return f"tacit scores attack {table} --metric log_loss{shown}"
+
+
+def _mean_interval(taus: NDArray[np.float64]) -> tuple[Interval, str]:
+    """Return an interval of the mean over draws of the noise, and its method; without noise there is one draw."""
+    mean, draws, spread = float(taus.mean()), len(taus), 0.0
+    method = f"Student's t over {draws} draws of the noise" if draws > 1 else "exact: there is no noise"
+    if draws > 1 and np.ptp(taus) == 0:  # another draw may still differ, by as much as two orders can
+        spread, method = 2 * (1 - 0.025 ** (1 / draws)), f"Clopper-Pearson: {draws} draws of the noise agree"
+    elif draws > 1:
+        spread = float(t.ppf(0.975, draws - 1) * taus.std(ddof=1) / math.sqrt(draws))
+    return Interval(low=max(-1.0, mean - spread), high=min(1.0, mean + spread), level=0.95), method
 
 
 def _host(setting: Setting, truth: NDArray[np.int64], *, rng: np.random.Generator) -> Callable[[ArrayLike], str]:

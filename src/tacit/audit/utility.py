@@ -30,8 +30,8 @@ class Utility:
         With the release.
     unprotected, unprotected_interval
         With the private data.
-    blind
-        Without any data: an exact number.
+    blind, blind_interval
+        Without any data.
     cost_interval
         Of ``unprotected`` minus ``protected``.
     method
@@ -52,6 +52,7 @@ class Utility:
     unprotected: float
     unprotected_interval: Interval
     blind: float
+    blind_interval: Interval
     cost_interval: Interval
     method: str
 
@@ -62,7 +63,7 @@ class Utility:
 
     @property
     def worthless(self) -> bool:
-        """Whether the release is not clearly better than no data, and the private data are."""
+        """Whether the release was no better than no data, on the same rows, and the private data clearly are."""
         return self.unprotected_interval.low > self.blind and self.protected <= self.blind
 
     def __str__(self) -> str:
@@ -96,6 +97,7 @@ class Utility:
                 **{name: document[name] for name in ("measure", "protected", "unprotected", "blind", "method")},
                 interval=Interval.from_json(document["interval"]),
                 unprotected_interval=Interval.from_json(document["unprotected_interval"]),
+                blind_interval=Interval.from_json(document.get("blind_interval") or _without_width(document["blind"])),
                 cost_interval=Interval.from_json(document["cost_interval"]),
             )
         except KeyError as missing:
@@ -121,6 +123,7 @@ def share_utility(measure: str, protected: ArrayLike, unprotected: ArrayLike, *,
     """
     right, clean = np.asarray(protected, dtype=bool), np.asarray(unprotected, dtype=bool)
     rows = len(right)
+    commonest = int(np.unique(np.asarray(truth), return_counts=True)[1].max())
     lost, won = int((clean & ~right).sum()), int((right & ~clean).sum())
     return Utility(
         measure=measure,
@@ -128,7 +131,13 @@ def share_utility(measure: str, protected: ArrayLike, unprotected: ArrayLike, *,
         interval=clopper_pearson(int(right.sum()), rows),
         unprotected=float(clean.mean()),
         unprotected_interval=clopper_pearson(int(clean.sum()), rows),
-        blind=float(np.unique(np.asarray(truth), return_counts=True)[1].max() / rows),
+        blind=commonest / rows,
+        blind_interval=clopper_pearson(commonest, rows),
         cost_interval=difference_interval((lost, rows), (won, rows)),
         method=_METHOD,
     )
+
+
+def _without_width(number: float) -> dict[str, float]:
+    """Return the interval that older files, which have none, took for granted."""
+    return Interval(low=number, high=number, level=0.95).to_json()
