@@ -210,6 +210,24 @@ def test_each_protocol_trains_what_its_name_says(package, trainer, monkeypatch):
             assert named["held_out"] is None or not set(rows) & set(named["held_out"]), "not trained on"
 
 
+def test_the_recipe_reads_the_labels_through_the_release_alone(package, trainer, monkeypatch):
+    """Two columns of labels with one release train one network."""
+    recipe = package("recipe")
+    body = {name: value.clone() for name, value in trainer.network.body.state_dict().items()}
+    how = recipe.Recipe(images=96, neighbours=20, rounds=1, anew=(0.5,), sure=0.0)
+    truth = trainer.truth.clone()
+
+    def trained(labels):
+        trainer.truth = labels
+        recipe.measure(trainer, labels.numpy(), body, epsilon=1.0, seed=0, recipe=how)
+        return torch.cat([value.flatten().float() for value in trainer.network.state_dict().values()])
+
+    assert not torch.equal(trained(truth), trained(truth.flip(0))), "control: other labels, another release"
+    drawn = np.random.default_rng(5).integers(0, trainer.classes, len(truth))
+    monkeypatch.setattr(recipe.RandomizedResponse, "randomize", lambda *_, **__: drawn)
+    assert torch.equal(trained(truth), trained(truth.flip(0)))
+
+
 def test_labels_that_people_gave_are_trained_on_as_they_are(package, trainer, monkeypatch):
     retraining = package("retraining")
     truth, people = trainer.truth.numpy(), package("pictures").made_up(rows=200).human_labels
@@ -299,6 +317,12 @@ def test_results_are_merged_and_quick_ones_refused(package, tmp_path):
     page = tables.markdown(merged)
     assert "| 1 | cifar10 | ResNet-18 | 1 | consensus | 63.84 | 66.00 ± 1.41 |  | 2 |" in page
     assert "| cifar10 | 1 | 89 | 63.67 | Barlow Twins on the set's images | 90.00 | 1 | 40 |" in page
+    third = {"cifar10|recipe|2|0": {"accuracy": 0.9, "seconds": 30}}
+    (run / "labels_images.json").write_text(json.dumps({"quick": False, "points": more | third}))
+    for _ in range(2):
+        merged = points.merge(run, tmp_path / "labels_images.json", at_once=3)["points"]
+        seconds = [merged[f"cifar10|recipe|{epsilon}|0"]["seconds"] for epsilon in (1, 2)]
+        assert seconds == [40, 10], "a share of the time, taken once, and of new points alone"
     (run / "labels_images.json").write_text(json.dumps({"quick": True, "points": {}}))
     with pytest.raises(SystemExit, match="quick"):
         points.merge(run, tmp_path / "labels_images.json")

@@ -135,6 +135,33 @@ def test_more_votes_are_asked_of_a_noisier_release(package):
     assert np.allclose(recipe.pool(np.array([[0.8, 0.2]]), np.array([[0.5, 0.5]])), [[2 / 3, 1 / 3]])
 
 
+def test_the_recipe_reads_the_labels_through_the_release_alone(package, tmp_path, monkeypatch):
+    """Two columns of labels with one release give one model, the same predictions of the test rows."""
+    from dataclasses import replace
+
+    recipe, texts, neighbours, views = (package(name) for name in ("recipe", "texts", "neighbours", "views"))
+    made, seen = texts.made_up(), []
+    both = views.read_views(made, model=None, quick=True)
+    work = recipe.Work(both, neighbours.find_near(both["minilm"], count=100, folder=tmp_path), recipe.Recipe(most=100))
+    pool = recipe.pool
+    monkeypatch.setattr(recipe, "pool", lambda *given: [seen.append(pool(*given)), seen[-1]][-1])
+    monkeypatch.setattr(recipe, "others", lambda *_, **__: {})  # comparisons release labels by other mechanisms
+
+    def predicted(labels):
+        seen.clear()
+        recipe.measure(work, replace(made, labels=labels), epsilon=1.0, seed=0)
+        return list(seen)
+
+    one, two = predicted(made.labels), predicted(made.labels[::-1].copy())
+    assert not np.array_equal(one[-1], two[-1]), "control: other labels, another release"
+    response = recipe.RandomizedResponse(epsilon=2.0, classes=4)
+    drawn = response.randomize(made.labels, rng=np.random.default_rng(5))
+    monkeypatch.setattr(recipe.RandomizedResponse, "randomize", lambda *_, **__: drawn)
+    one, two = predicted(made.labels), predicted(made.labels[::-1].copy())
+    assert len(one) == 4
+    assert all(np.array_equal(*pair) for pair in zip(one, two, strict=True))
+
+
 def test_embeddings_are_made_once_and_found_again(package, tmp_path, monkeypatch):
     encoder = package("encoder")
     made = []

@@ -85,7 +85,7 @@ def test_votes_are_worth_more_than_the_own_label(clusters):
     assert own < 0.3
     assert found > 0.85
     strangers = np.random.default_rng(3).integers(0, len(X), size=(len(X), 100))
-    told = expect_from_neighbours(strangers, likelihood=likelihood)
+    told = expect_from_neighbours(strangers, likelihood=likelihood, rounds=3)
     assert (told.argmax(axis=1) == truth).mean() < 0.2, "control: rows that are not near say nothing"
 
 
@@ -95,7 +95,7 @@ def test_the_own_label_is_left_out(clusters):
     lonely = np.where(near == 7, (near + 1) % len(near), near)  # nobody hears row 7
     other = likelihood.copy()
     other[7] = np.roll(other[7], 3)
-    one, two = (expect_from_neighbours(lonely, likelihood=part)[7] for part in (likelihood, other))
+    one, two = (expect_from_neighbours(lonely, likelihood=part, rounds=3)[7] for part in (likelihood, other))
     assert np.allclose(one, two, atol=0.01)  # but for F and the power, which are of all rows
     assert not np.allclose(*(posterior_targets(one[None], part[7:8]) for part in (likelihood, other)), atol=0.01)
 

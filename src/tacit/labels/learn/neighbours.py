@@ -121,7 +121,7 @@ def _scaled(given: NDArray[Any]) -> NDArray[np.float32]:
     return np.asarray(rows / (np.abs(rows).max(initial=0.0) or 1.0), dtype=np.float32)
 
 
-def expect_from_neighbours(neighbours: Rows, *, likelihood: Array, rounds: int = 3) -> Array:
+def expect_from_neighbours(neighbours: Rows, *, likelihood: Array, rounds: int = 0) -> Array:
     """Return P(true label) of every row from the released labels of its neighbours.
 
     With g_j(c) = L_j(c) / mean L_j - 1 the first vote is one Newton step for the neighbours' log-likelihood from the
@@ -136,7 +136,7 @@ def expect_from_neighbours(neighbours: Rows, *, likelihood: Array, rounds: int =
     likelihood
         P(released | true label = c) of every row, as column c.
     rounds
-        After the first vote.
+        After the first vote. From the second vote on a row's own label has a part in it, through its neighbours.
 
     Examples
     --------
