@@ -74,6 +74,17 @@ def test_a_plan_is_read(write):
         ),
         ("epsilons = [0.5, 2]", "epsilons = [0.5, -2]", "line 6, audit.epsilons: epsilon must be a finite number > 0"),
         ("delta = 1e-5", "delta = 2", "line 7, audit.delta: delta must be"),
+        ("delta = 1e-5", "delta = 0.5", "line 7, audit.delta: delta must be below 1/40, for 40 rows, got 0.5"),
+        (
+            "[[labels]]\nepsilon = 1.0",
+            "[[models]]\nepsilon = 1\ndelta = 0.1",
+            "line 14, models.delta: delta must be below 1/40",
+        ),
+        (
+            "[[labels]]\nepsilon = 1.0",
+            "[[features]]\nepsilon = 1\ndelta = 0.1",
+            "line 14, features.delta: delta must be below 1/40",
+        ),
         ("leak = 0.05", "leak = 5", "line 10, fail.leak: leak must be a share"),
         ("leak = 0.05", "epsilon = -1", "line 10, fail.epsilon: epsilon must be"),
         ("submissions = 100", "submissions = 0", "line 25, scores.submissions: submissions must be"),

@@ -4,6 +4,7 @@ import pytest
 
 from tacit.audit import AuditResult, Limits, Plan, Skipped, Step, bundled_plan, faults, run_audit
 from tacit.audit.cache import Cache
+from tacit.audit.compare import compare
 from tacit.audit.labels import LabelsRelease
 from tacit.audit.scores import ScoresRelease
 from tacit.privacy import Guarantee, InvalidInput, MissingExtra, NoGuarantee, Unit
@@ -108,10 +109,20 @@ class TestPlan:
         with pytest.raises(InvalidInput, match="that the plan has a release for, got bags"):
             plan.only(["bags"])
 
-    @pytest.mark.parametrize("parts", [{"epsilons": (0.0,)}, {"delta": 1.0}])
+    @pytest.mark.parametrize("parts", [{"epsilons": (0.0,)}, {"delta": 1.0}, {"delta": 1 / 150}])
     def test_impossible_numbers_are_refused(self, iris, parts):
         with pytest.raises(InvalidInput):
             Plan(steps=(Step(source=iris, release=LabelsRelease(epsilon=1.0)),), **parts)
+
+    def test_a_seed_below_zero_is_refused_by_name(self, plan):
+        with pytest.raises(InvalidInput, match="seed must be a whole number >= 0, got -1"):
+            run_audit(plan, seed=-1)
+
+
+def test_releases_with_the_same_words_are_compared_in_their_order(finding, run_of):
+    one, two = (finding(NoGuarantee(reason="exact"), guesses, (0, 1) * 50) for guesses in ([0] * 100, (0, 1) * 50))
+    pairs = compare(run_of(one, two), run_of(one, two, two))
+    assert [(pair.before, pair.after) for pair in pairs] == [(one, one), (two, two), (None, two)]
 
 
 class TestVerdict:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,7 +59,7 @@ class Pair:
 
 
 def compare(before: AuditResult, after: AuditResult) -> tuple[Pair, ...]:
-    """Pair the planned releases of two runs by surface, data and setting, those of the later run first.
+    """Pair the planned releases of two runs by surface, data, setting and order, those of the later run first.
 
     Examples
     --------
@@ -66,9 +67,16 @@ def compare(before: AuditResult, after: AuditResult) -> tuple[Pair, ...]:
     >>> compare(empty, empty)
     ()
     """
-    old, new = ({_name(finding): finding for finding in run.findings} for run in (before, after))
+    old, new = (_named(run) for run in (before, after))
     return tuple(Pair(before=old.get(name), after=new.get(name)) for name in dict.fromkeys([*new, *old]))
 
 
-def _name(finding: Finding) -> tuple[str, str, str]:
-    return finding.surface, finding.data, finding.setting
+def _named(run: AuditResult) -> dict[tuple[str, str, str, int], Finding]:
+    """Name each release by its words, and those that differ in what the words leave out by their order."""
+    seen: Counter[tuple[str, str, str]] = Counter()
+    named = {}
+    for finding in run.findings:
+        words = finding.surface, finding.data, finding.setting
+        named[*words, seen[words]] = finding
+        seen[words] += 1
+    return named

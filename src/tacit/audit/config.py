@@ -118,6 +118,8 @@ class _Reader:
         if not releases:
             raise InvalidInput(f"{self._path.name} plans no release; add one, such as [[labels]] with epsilon = 1.0")
         source = self._source(data)
+        if "delta" in run:
+            self._try("audit", "delta", partial(source.check_delta, run["delta"]))
         steps = tuple(self._step(source, release, number) for release, number in releases)
         command = f"tacit audit {quote(str(self._path))}"
         return Plan(steps=steps, limits=Limits(**limits), command=command, **run)

@@ -44,7 +44,7 @@ _LABEL = "label"
 _MUCH = 0.05
 _LEAST = 4  # rows of a label: two in each half
 _LINKS = ("released rows found again", "by chance")
-_MEMBERS = ("members recognised", "of others, taken for members")
+_MEMBERS = ("records told from their opposite", "of opposites, taken for them")
 _PART = "epsilon from canaries under the noise of the rows, which is a part of the promise: the rest is not attacked"
 
 
@@ -89,7 +89,7 @@ class FeaturesRelease:
             raise InvalidInput("totals are released with noise; give an epsilon")
 
     def check(self, source: Source) -> None:
-        """Raise where there are too few features, rows of a class, or values within the bound.
+        """Raise where there are too few features, rows of a class, or values within the bound, or delta is large.
 
         Examples
         --------
@@ -101,6 +101,7 @@ class FeaturesRelease:
         """
         if self.epsilon is None:
             return
+        source.check_delta(self.delta)
         if self.keep > source.X.shape[1]:
             raise InvalidInput(f"keep must be at most {source.X.shape[1]}, the number of features, got {self.keep}")
         sizes = np.bincount(source.codes).tolist()
@@ -223,8 +224,8 @@ class FeaturesRelease:
     def _told(self, leak: Leak) -> str:
         if self.totals:
             return (
-                f"Asked whether a record is in the totals, an attacker says yes for {percent(leak.rate)} of those that "
-                f"are and {percent(leak.baseline)} of those that are not"
+                "Asked whether a record or its opposite in every feature is in the totals, an attacker names the record "
+                f"for {percent(leak.rate)} of those that are and {percent(leak.baseline)} of opposites"
             )
         return (
             f"Who knows a person's features finds the right one among {leak.trials:,} released rows, and with it the "

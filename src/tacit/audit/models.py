@@ -71,13 +71,15 @@ class ModelsRelease:
             check_count(getattr(self, name), name=name)
 
     def check(self, source: Source) -> None:
-        """Raise never: any table will do.
+        """Raise where delta is no small chance among so many rows.
 
         Examples
         --------
         >>> from tacit.audit.source import bundled_source
         >>> ModelsRelease().check(bundled_source("iris"))
         """
+        if self.epsilon is not None:
+            source.check_delta(self.delta)
 
     def at(self, epsilon: float, source: Source) -> ModelsRelease:  # noqa: ARG002
         """Return the network trained by DP-SGD at this epsilon.

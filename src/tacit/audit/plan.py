@@ -104,6 +104,8 @@ class Plan:
         for epsilon in self.epsilons:
             check_epsilon(epsilon)
         check_delta(self.delta)
+        for step in self.steps:
+            step.source.check_delta(self.delta)
 
     @property
     def surfaces(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from tacit.audit.total import add_up
 from tacit.privacy.errors import InvalidInput, MissingExtra
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import system_rng
+from tacit.privacy.rounding import check_count
 
 __all__ = ["faults", "run_audit"]
 
@@ -52,6 +53,8 @@ def run_audit(
     'labels'
     """
     planned = plan or bundled_plan()
+    if seed is not None:
+        check_count(seed, name="seed", least=0)
     run = _Run(plan=planned, seed=seed, cache=cache or NoCache(), progress=progress)
     findings: list[Finding] = []
     curve: list[Finding] = []

@@ -17,7 +17,7 @@ from tacit.data.classes import Classes
 from tacit.data.matrix import FeatureMatrix
 from tacit.leak.prior import feature_prior
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.rounding import check_count
+from tacit.privacy.rounding import check_count, check_delta
 
 __all__ = ["BUNDLED", "Source", "bundled_source", "check_size", "source_from_file"]
 
@@ -113,6 +113,22 @@ class Source:
         """Return the table with the label as its code."""
         place = self.table.column_names.index(self.label)
         return self.table.set_column(place, self.label, pa.array(self.codes))
+
+    def check_delta(self, delta: float) -> None:
+        """Raise unless delta is below 1 in the number of rows: one that is not may allow a whole record to leave.
+
+        Examples
+        --------
+        >>> bundled_source("iris").check_delta(0.9)
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: delta must be below 1/150, for 150 rows, got 0.9: with that chance ...
+        """
+        if check_delta(delta) * self.rows >= 1:
+            raise InvalidInput(
+                f"delta must be below 1/{self.rows}, for {self.rows:,} rows, got {delta!r}: with that chance a record "
+                "may leave as it is, and the promise holds"
+            )
 
     def halves(self, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return two disjoint random halves of the rows, of each label too: to release and train on, and to test on."""
