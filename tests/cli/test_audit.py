@@ -107,6 +107,7 @@ def test_ctrl_c_leaves_a_usable_page(tmp_path):
 import os, signal, sys
 from tacit.audit.scores import ScoresRelease
 from tacit.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's job in the background ignores it
 real = ScoresRelease.audit
 def audit(self, *arguments, **options):
     os.kill(os.getpid(), signal.SIGINT)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.audit import bundled_plan, run_audit
+from tacit.audit import Skipped, bundled_plan, run_audit
 from tacit.report import render_page
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
@@ -101,6 +101,22 @@ def test_it_fits_is_readable_and_asks_nobody(visit, path, width, scheme):
     assert len(contrasts) > 300
     assert min(contrasts)[0] >= 4.5, min(contrasts)
     shoot(page, f"{scheme}-{width}")
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_names_without_a_space_break(browser, tmp_path, width):
+    """A column may be called anything, and at any length."""
+    result = run_audit(replace(bundled_plan().only(["labels"]), epsilons=(1.0,)), seed=0)
+    long = replace(result.findings[0], setting="x" * 300, data="y" * 300, told="z" * 300, by_hand="w" * 300)
+    skipped = Skipped(surface="models", reason="v" * 300)
+    totals = tuple(replace(total, data="y" * 300) for total in result.totals)
+    path = tmp_path / "report.html"
+    path.write_text(render_page(replace(result, findings=(long,), curve=(long,), totals=totals, skipped=(skipped,))))
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    page.goto(path.as_uri())
+    page.evaluate("document.querySelectorAll('details').forEach((details) => details.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width, "no sideways scrolling"
+    page.close()
 
 
 def test_the_answer_is_on_the_first_screen(visit):

@@ -224,8 +224,8 @@ class FeaturesRelease:
     def _told(self, leak: Leak) -> str:
         if self.totals:
             return (
-                "Asked whether a record or its opposite in every feature is in the totals, an attacker names the record "
-                f"for {percent(leak.rate)} of those that are and {percent(leak.baseline)} of opposites"
+                "Asked whether a record or its opposite in every feature is in the totals, an attacker names the "
+                f"record for {percent(leak.rate)} of those that are and {percent(leak.baseline)} of opposites"
             )
         return (
             f"Who knows a person's features finds the right one among {leak.trials:,} released rows, and with it the "

@@ -79,6 +79,11 @@ def audit(
     else:
         _print_summary(result)
         typer.echo(f"\nThe page: {out}")
+    _end(result, over)
+
+
+def _end(result: AuditResult, over: tuple[str, ...]) -> None:
+    """Say what failed and what was left out, and exit with the status of the worst of it."""
     for fault in over:
         typer.echo(_shown(f"Over: {fault}."), err=True)
     for skipped in result.skipped:
