@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-
-Points = Mapping[str, Mapping[str, Any]]
+from benchmarks.published.seeds import Points, summary, values
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,15 +141,3 @@ def _recipe_rows(points: Points) -> Iterator[str]:
                     known = LP_2ST[name].get(epsilon)
                     cells = (name, f"{epsilon:g}", f"{goal:g}", f"{known:.2f}" if known else "", representation)
                     yield "| " + " | ".join((*cells, summary(found), str(len(found)), f"{seconds:.0f}")) + " |"
-
-
-def values(points: Points, start: str, what: str) -> list[float]:
-    """Return a number of every seed, in percent."""
-    return [100 * points[key][what] for key in sorted(points) if key.startswith(start) and what in points[key]]
-
-
-def summary(found: Sequence[float]) -> str:
-    """Return mean and deviation; nothing where there is nothing."""
-    if not found:
-        return ""
-    return f"{np.mean(found):.2f}" + (f" ± {np.std(found, ddof=1):.2f}" if len(found) > 1 else "")

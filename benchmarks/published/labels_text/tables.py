@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
 
 import numpy as np
-
-Points = Mapping[str, Mapping[str, Any]]
+from benchmarks.published.seeds import Points, summary, values
 
 EPSILONS = (0.3, 0.5, 0.8)
 # "Retraining with Predicted Hard Labels", Tables 6 and 7; the sizes of the consensus set stand in Section 5
@@ -86,18 +84,6 @@ def _parts(points: Points) -> list[str]:
         if found := values(points, "both|clean", name):
             lines.append(_row(f"linear model, {words}", *[""] * len(EPSILONS), summary(found)))
     return [*lines, _row("published, BERT", *[""] * len(EPSILONS), f"{WITHOUT_PRIVACY:g}")] if len(lines) > 2 else []
-
-
-def values(points: Points, start: str, what: str) -> list[float]:
-    """Return a number of every seed, in percent."""
-    return [100 * points[key][what] for key in sorted(points) if key.startswith(start) and what in points[key]]
-
-
-def summary(found: Sequence[float]) -> str:
-    """Return mean and deviation; nothing where there is nothing."""
-    if not found:
-        return ""
-    return f"{np.mean(found):.2f}" + (f" ± {np.std(found, ddof=1):.2f}" if len(found) > 1 else "")
 
 
 def _row(*cells: str) -> str:
