@@ -140,7 +140,7 @@ class TestTheTop:
         useless = self.made(labels, [0] * 1000, Guarantee(unit=Unit.LABEL, epsilon=0.1), setting="drowned", right=400)
         said = self.top(self.run_of(bad, curve=(useless, useful)))
         assert "Release instead with noise: it promises epsilon 1 for one label. In the same run its attacker" in said
-        assert "gains 0.0 points (-0.4 points to +0.4 points), which chance explains; accuracy: 70.0%" in said
+        assert "gains 0.0 points (-0.4 to +0.4), which chance explains; accuracy: 70.0%" in said
         assert "Release instead" not in self.top(self.run_of(bad, curve=(useless,)))
 
     def test_no_alternative_promises_next_to_nothing_or_spends_more_than_it_must(self, labels):

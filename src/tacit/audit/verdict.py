@@ -107,11 +107,11 @@ def _action(result: AuditResult, finding: Finding) -> str:
     instead = result.alternative(finding) if finding.state is State.OPEN else None
     if instead is None:
         return f"{finding.remedy[0].upper()}{finding.remedy[1:]}."
-    use, gain = instead.utility, instead.leak.advantage_interval
+    use = instead.utility
     chance = "" if instead.leaks else f", which chance explains{_doubt(instead)}"
     return (
         f"Release instead {instead.setting}: it promises {instead.promise}. In the same run its attacker gains "
-        f"{points(instead.leak.advantage)} ({points(gain.low)} to {points(gain.high)}){chance}; {use.measure}: "
+        f"{points(instead.leak.advantage)} ({_reach(instead)}){chance}; {use.measure}: "
         f"{percent(use.protected)}, {percent(use.unprotected)} without protection."
     )
 
@@ -124,15 +124,19 @@ def _others(result: AuditResult, worst: Finding) -> str:
 
 
 def _quiet(result: AuditResult, worst: Finding, caution: str) -> Verdict:
-    low, high = worst.leak.advantage_interval.low, worst.leak.advantage_interval.high
     none = "No planned release leaks" if len(result.findings) > 1 else "The planned release does not leak"
     return Verdict(
         headline=f"{none} as far as was measured.",
-        told=f"The largest gain of an attacker is {points(worst.leak.advantage)} ({points(low)} to {points(high)}), by "
+        told=f"The largest gain of an attacker is {points(worst.leak.advantage)} ({_reach(worst)}), by "
         f"{worst.surface}, {worst.setting}: chance explains it{_least_known(result, worst)}.",
         action=" ".join(filter(None, (_unpromised(result), _weak(result), _idle(result), _spent(result)))),
         caution=caution,
     )
+
+
+def _reach(finding: Finding) -> str:
+    gain = finding.leak.advantage_interval
+    return f"{points(gain.low).removesuffix(' points')} to {points(gain.high).removesuffix(' points')}"
 
 
 def _least_known(result: AuditResult, worst: Finding) -> str:
