@@ -1,7 +1,7 @@
 """The accuracy benchmark runs, keeps what it has measured, and writes its tables from that alone."""
 
+import importlib
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,13 +11,8 @@ PAGE = ROOT / "docs" / "labels_accuracy.md"
 
 
 @pytest.fixture
-def benchmark(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    from benchmarks.labels_accuracy import __main__ as script
-
-    yield script
-    for name in [name for name in sys.modules if name == "benchmarks" or name.startswith("benchmarks.")]:
-        monkeypatch.delitem(sys.modules, name)
+def benchmark():
+    return importlib.import_module("benchmarks.labels_accuracy.__main__")
 
 
 def run(benchmark, out, *more):

@@ -1,5 +1,6 @@
 """The benchmark on images: its parts by themselves, and a quick run where most of tacit's dependencies are missing."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -24,14 +25,8 @@ runpy.run_module("benchmarks.published.labels_images", run_name="__main__", alte
 
 
 @pytest.fixture
-def package(monkeypatch):
-    """The benchmark's modules, for the length of one test."""
-    monkeypatch.syspath_prepend(str(ROOT))
-    import importlib
-
-    yield lambda name: importlib.import_module(f"benchmarks.published.labels_images.{name}")
-    for name in [name for name in sys.modules if name == "benchmarks" or name.startswith("benchmarks.")]:
-        monkeypatch.delitem(sys.modules, name)
+def package():
+    return lambda name: importlib.import_module(f"benchmarks.published.labels_images.{name}")
 
 
 def run_without(*arguments):
@@ -326,3 +321,44 @@ def test_results_are_merged_and_quick_ones_refused(package, tmp_path):
     (run / "labels_images.json").write_text(json.dumps({"quick": True, "points": {}}))
     with pytest.raises(SystemExit, match="quick"):
         points.merge(run, tmp_path / "labels_images.json")
+
+
+@pytest.fixture
+def enlarged(package, monkeypatch):
+    """The network with an encoder in place of the packaged one, which keeps what it was shown."""
+
+    class Encoder(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self._fc, self.shown = torch.nn.Linear(3, 1), []
+
+        def extract_features(self, x):
+            self.shown.append(x)
+            return x
+
+    given = package("given")
+    monkeypatch.setattr(given, "load_encoder", lambda _: Encoder())
+    return given.Given
+
+
+def test_an_encoder_that_is_given_sees_enlarged_images_in_its_own_scale(package, enlarged):
+    augment, network = package("augment"), enlarged(name="lite2", side=48, classes=10)
+    pixels = torch.tensor([0.0, 127.0, 255.0])[:, None, None].expand(1, 3, 32, 32) / 255
+    features = network.represent(augment.normalise(pixels))
+    assert network.body.shown[0].shape == (1, 3, 48, 48)
+    assert features[0].tolist() == pytest.approx([-127 / 128, 0.0, 1.0], abs=1e-5), "(pixel - 127) / 128"
+    assert network(augment.normalise(pixels)).shape == (1, 10)
+
+
+def test_only_the_first_votes_are_taken_at_their_own_side(package, enlarged):
+    training, recipe, pictures = package("training"), package("recipe"), package("pictures").made_up(rows=200)
+    settings = training.Settings(images=32, batch=32, encoder="lite2", side=40)
+    trainer = training.Trainer(pictures, settings=settings, device=torch.device("cpu"))
+    assert isinstance(trainer.network, enlarged)
+    how = recipe.Recipe(images=32, neighbours=10, rounds=0, anew=(), rate=0.01, first_side=56)
+    for seed in (0, 1):
+        told = recipe.measure(trainer, pictures.labels, None, epsilon=3.0, seed=seed, recipe=how)
+        assert {"votes", "head", "accuracy", "student"} <= set(told)
+        sides = {shown.shape[-1] for shown in trainer.network.body.shown}
+        assert sides == ({40, 56} if seed == 0 else {40}), "neighbours are found once"
+        trainer.network.body.shown.clear()

@@ -1,7 +1,7 @@
 """The benchmark on texts: a quick run without an encoder, its parts by themselves, and its tables."""
 
+import importlib
 import json
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,14 +12,8 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
-def package(monkeypatch):
-    """The benchmark's modules, for the length of one test."""
-    monkeypatch.syspath_prepend(str(ROOT))
-    import importlib
-
-    yield lambda name: importlib.import_module(f"benchmarks.published.labels_text.{name}")
-    for name in [name for name in sys.modules if name == "benchmarks" or name.startswith("benchmarks.")]:
-        monkeypatch.delitem(sys.modules, name)
+def package():
+    return lambda name: importlib.import_module(f"benchmarks.published.labels_text.{name}")
 
 
 def run(script, out, *more):

@@ -4,7 +4,6 @@ import importlib
 import json
 import re
 import statistics
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,12 +12,8 @@ ROOT = Path(__file__).parents[1]
 
 
 @pytest.fixture
-def package(monkeypatch):
-    """The benchmarks' modules, for the length of one test."""
-    monkeypatch.syspath_prepend(str(ROOT))
-    yield lambda name: importlib.import_module(f"benchmarks.published.{name}")
-    for name in [name for name in sys.modules if name == "benchmarks" or name.startswith("benchmarks.")]:
-        monkeypatch.delitem(sys.modules, name)
+def package():
+    return lambda name: importlib.import_module(f"benchmarks.published.{name}")
 
 
 def test_the_page_is_what_the_results_give(package, capsys, monkeypatch, tmp_path):

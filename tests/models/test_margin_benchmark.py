@@ -1,7 +1,7 @@
 """The benchmark of membership at the margin runs, keeps what it has measured, and made the page's tables."""
 
+import importlib
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,13 +11,8 @@ PAGE = ROOT / "docs" / "models_margin.md"
 
 
 @pytest.fixture
-def benchmark(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    from benchmarks import models_membership_margin as script
-
-    yield script
-    for name in [name for name in sys.modules if name == "benchmarks" or name.startswith("benchmarks.")]:
-        monkeypatch.delitem(sys.modules, name)
+def benchmark():
+    return importlib.import_module("benchmarks.models_membership_margin")
 
 
 def test_a_quick_run_measures_and_goes_on_where_it_stopped(benchmark, tmp_path):

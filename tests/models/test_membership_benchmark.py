@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,8 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def benchmark(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    yield importlib.import_module("benchmarks.models_membership")
-    for name in [name for name in sys.modules if name == "benchmarks" or name.startswith("benchmarks.")]:
-        monkeypatch.delitem(sys.modules, name)
+def benchmark():
+    return importlib.import_module("benchmarks.models_membership")
 
 
 def test_a_quick_run_prints_every_attack_and_writes_nothing(benchmark, capsys, monkeypatch, tmp_path):

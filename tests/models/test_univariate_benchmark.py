@@ -2,7 +2,6 @@
 
 import importlib
 import json
-import sys
 from pathlib import Path
 
 import pytest
@@ -11,11 +10,8 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
-def benchmark(monkeypatch):
-    monkeypatch.syspath_prepend(str(ROOT))
-    yield importlib.import_module("benchmarks.models_univariate")
-    for name in [name for name in sys.modules if name == "benchmarks" or name.startswith("benchmarks.")]:
-        monkeypatch.delitem(sys.modules, name)
+def benchmark():
+    return importlib.import_module("benchmarks.models_univariate")
 
 
 def test_a_quick_run_measures_draws_and_stays_off_the_page(benchmark, tmp_path, capsys):

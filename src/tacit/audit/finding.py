@@ -129,8 +129,10 @@ class Finding:
 
         Examples
         --------
-        >>> Finding.to_json.__name__
-        'to_json'
+        >>> from tacit.audit import bundled_plan, run_audit
+        >>> finding = run_audit(bundled_plan().only(["labels"]), seed=0).findings[0]
+        >>> type(finding).from_json(finding.to_json()) == finding
+        True
         """
         plain = {name: getattr(self, name) for name in _PLAIN}
         parts = {name: getattr(self, name).to_json() for name in ("promise", "leak", "utility")}

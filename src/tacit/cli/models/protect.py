@@ -100,10 +100,7 @@ def protect(
     if as_json:
         typer.echo(json.dumps(_document(made, release, out, rows=len(points.rows)), indent=1))
     else:
-        typer.echo(f"{release} in {out}.")
-        typer.echo(f"{made.mechanism['steps']} steps, noise {made.mechanism['noise']:.4g} times the clipping norm.")
-        if made.receipt:
-            typer.echo(f"{made.receipt}.")
+        typer.echo("\n".join(_words(made, release, out)))
     warn_if_seeded(made.seeded)
 
 
@@ -128,6 +125,12 @@ def _document(made: PrivateModel, release: ModelRelease, out: Path, *, rows: int
         "seeded": made.seeded,
         "charge": made.receipt and made.receipt.id,
     }
+
+
+def _words(made: PrivateModel, release: ModelRelease, out: Path) -> list[str]:
+    steps, noise = made.mechanism["steps"], made.mechanism["noise"]
+    lines = [f"{release} in {out}.", f"{steps} steps, noise {noise:.4g} times the clipping norm."]
+    return [*lines, *([f"{made.receipt}."] if made.receipt else [])]
 
 
 def _module(features: int, width: int, *, seed: int) -> torch.nn.Sequential:

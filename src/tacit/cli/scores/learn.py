@@ -80,7 +80,6 @@ def learn(
     """
     from tacit.privacy.errors import InvalidInput
     from tacit.privacy.guarantee import Guarantee
-    from tacit.privacy.payment import Payment
     from tacit.privacy.rounding import check_epsilon
     from tacit.scores.learn import LaplaceGuard, choose
     from tacit.scores.protect import Laplace
@@ -97,10 +96,8 @@ def learn(
     # all shares together are one score's epsilon
     promise = truth.promise(Laplace(epsilon=epsilon), rows_per_person=rows_per_person)
     assert isinstance(promise, Guarantee)
-    rng, receipt = rng_of(seed), None
-    if paying is not None:
-        purpose = f"{truth.metric.name} scores of {len(predictions)} models by laplace"
-        receipt = Payment(ledger=paying, dataset=dataset).charge(promise, truth.column, purpose=purpose)
+    rng, purpose = rng_of(seed), f"{truth.metric.name} scores of {len(predictions)} models by laplace"
+    receipt = truth.charge(promise, ledger=paying, dataset=dataset, purpose=purpose)
     scores = guard.guard(losses, rng=rng)
     choice = choose(predictions, scores, within=within / _width(truth.metric))
     result = _result(choice, scores, predictions, truth, within)

@@ -83,7 +83,6 @@ def protect(
     from tacit.privacy.files import check_writable
     from tacit.privacy.guarantee import Guarantee
     from tacit.privacy.noise import is_seeded
-    from tacit.privacy.payment import Payment
     from tacit.privacy.release import Release
 
     chosen = _policy(policy, epsilon, ledger)
@@ -95,10 +94,8 @@ def protect(
     chosen.check(truth.metric, rows=measured.rows)
     promise = truth.promise(chosen, rows_per_person=rows_per_person)
     mechanism = _mechanism(chosen, truth, rows=measured.rows)  # noise that cannot be drawn is refused before the charge
-    rng, receipt = rng_of(seed), None
-    if paying is not None and isinstance(promise, Guarantee):
-        purpose = f"{truth.metric.name} score by {chosen.kind}"
-        receipt = Payment(ledger=paying, dataset=dataset).charge(promise, truth.column, purpose=purpose)
+    rng, purpose = rng_of(seed), f"{truth.metric.name} score by {chosen.kind}"
+    receipt = truth.charge(promise, ledger=paying, dataset=dataset, purpose=purpose)
     answer = chosen.release(measured, state={}, rng=rng)
     release = Release(
         value={"score": answer.released, "text": answer.text},
@@ -109,10 +106,8 @@ def protect(
     )
     if out is not None:
         release.write(out, force=force)
-    if as_json:
-        typer.echo(json.dumps(_document(release, receipt, out), indent=1))
-    else:
-        typer.echo("\n".join(_words(release, truth.metric, receipt, out)))
+    text = _document(release, receipt, out) if as_json else _words(release, truth.metric, receipt, out)
+    typer.echo(text)
     warn_if_seeded(release.seeded)
 
 
@@ -147,8 +142,8 @@ def _mechanism(policy: Policy, truth: Truth, *, rows: int) -> dict[str, Any]:
     return {"name": policy.kind, **said, **noise, "metric": truth.metric.to_json(), "rows": rows}
 
 
-def _document(release: Release, receipt: Receipt | None, out: Path | None) -> dict[str, Any]:
-    return {
+def _document(release: Release, receipt: Receipt | None, out: Path | None) -> str:
+    document = {
         "path": out and str(out),
         "score": release.value["score"],
         "text": release.value["text"],
@@ -158,9 +153,10 @@ def _document(release: Release, receipt: Receipt | None, out: Path | None) -> di
         "seeded": release.seeded,
         "charge": receipt and receipt.id,
     }
+    return json.dumps(document, indent=1)
 
 
-def _words(release: Release, metric: Metric, receipt: Receipt | None, out: Path | None) -> list[str]:
+def _words(release: Release, metric: Metric, receipt: Receipt | None, out: Path | None) -> str:
     from tacit.privacy.guarantee import Guarantee
 
     said = release.mechanism
@@ -172,7 +168,7 @@ def _words(release: Release, metric: Metric, receipt: Receipt | None, out: Path 
         lines.append(f"Noise of scale {said['noise_scale']:.3g} on the {of}.")
         lines.append(f"Assumed: {'; '.join(release.guarantee.assumptions)}.")
     lines.append(f"Not protected: {_open_to_all(release)}.")
-    return [*lines, *([f"{receipt}."] if receipt else []), *([f"The release: {out}"] if out else [])]
+    return "\n".join([*lines, *([f"{receipt}."] if receipt else []), *([f"The release: {out}"] if out else [])])
 
 
 def _open_to_all(release: Release) -> str:

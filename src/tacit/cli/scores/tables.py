@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from tacit.data.classes import Classes
     from tacit.privacy.guarantee import Promise
+    from tacit.privacy.ledger import Ledger, Receipt
     from tacit.scores.protect import Metric, Policy
 
 __all__ = [
@@ -68,6 +69,15 @@ class Truth:
             return promise
         added = () if self.classes is None or self.classes.declared else ("which classes occur is public",)
         return replace(promise, assumptions=(*promise.assumptions, *added)).for_group(rows=rows)
+
+    def charge(self, promise: Promise, *, ledger: Ledger | None, dataset: str | None, purpose: str) -> Receipt | None:
+        """Charge a promise about these labels where there is a ledger, and something is promised."""
+        from tacit.privacy.guarantee import Guarantee
+        from tacit.privacy.payment import Payment
+
+        if ledger is None or not isinstance(promise, Guarantee):
+            return None
+        return Payment(ledger=ledger, dataset=dataset).charge(promise, self.column, purpose=purpose)
 
 
 def read_truth(path: Path, *, label: str | None, metric: Mapping[str, Any], classes: Sequence[str]) -> Truth:
