@@ -19,6 +19,7 @@ __all__ = [
     "AsJson",
     "ClassList",
     "DataSet",
+    "DataSetOfTable",
     "EstimatorName",
     "Force",
     "LedgerAt",
@@ -49,6 +50,9 @@ LedgerAt = Annotated[
 ]
 DataSet = Annotated[
     str | None, typer.Option(help="The ledger's data set to charge. Default: the one it knows these labels as.")
+]
+DataSetOfTable = Annotated[
+    str | None, typer.Option(help="The ledger's data set to charge. Default: the one it knows this table as.")
 ]
 ClassList = Annotated[
     str,

@@ -11,7 +11,6 @@ from tacit.cli.features.protect_options import (
     Bound,
     Classes,
     ClassRows,
-    DataSetOfTable,
     Delta,
     Epsilon,
     Features,
@@ -29,6 +28,7 @@ from tacit.cli.features.protect_options import (
 )
 from tacit.cli.options import (
     AsJson,
+    DataSetOfTable,
     Force,
     LedgerAt,
     Seed,

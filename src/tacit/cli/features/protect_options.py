@@ -12,7 +12,6 @@ __all__ = [
     "Bound",
     "ClassRows",
     "Classes",
-    "DataSetOfTable",
     "Delta",
     "Epsilon",
     "Features",
@@ -67,7 +66,4 @@ ClassRows = Annotated[
 ]
 ReleaseOut = Annotated[
     Path | None, typer.Option(help="The release file. Default: IN's name with .features.parquet or .json, here.")
-]
-DataSetOfTable = Annotated[
-    str | None, typer.Option(help="The ledger's data set to charge. Default: the one it knows this table as.")
 ]

@@ -12,6 +12,7 @@ import typer
 from tacit.cli.options import (
     AsJson,
     ClassList,
+    DataSetOfTable,
     Force,
     LedgerAt,
     Seed,
@@ -33,6 +34,12 @@ if TYPE_CHECKING:
 __all__ = ["protect"]
 
 
+BatchSize = Annotated[
+    int | None, typer.Option(help="The expected number of records a step. Default: 256, at most a tenth of all.")
+]
+Scale = Annotated[float, typer.Option(help="Features are divided by this public number, not read off the data.")]
+
+
 def protect(
     table: Annotated[Path, typer.Argument(metavar="IN", help="A CSV, TSV, Parquet or Arrow file of numeric features.")],
     label: Annotated[str, typer.Option(help="The private label column: two values.")],
@@ -42,20 +49,14 @@ def protect(
     width: Annotated[int, typer.Option(help="How many hidden neurons; more need more noise in all.")] = 32,
     clip: Annotated[float, typer.Option(help="The largest norm of one record's gradient.")] = 1.0,
     epochs: Annotated[float, typer.Option(help="How often a record is drawn, in expectation.")] = 10.0,
-    batch_size: Annotated[
-        int | None, typer.Option(help="The expected number of records a step. Default: 256, at most a tenth of all.")
-    ] = None,
+    batch_size: BatchSize = None,
     learning_rate: Annotated[float, typer.Option(help="Of SGD with momentum 0.9.")] = 0.5,
-    scale: Annotated[
-        float, typer.Option(help="Features are divided by this public number, not read off the data.")
-    ] = 1.0,
+    scale: Scale = 1.0,
     features: Annotated[str, typer.Option(metavar="COL,...", help="Feature columns. Default: all others.")] = "",
     classes: ClassList = "",
     force: Force = False,
     ledger: LedgerAt = None,
-    dataset: Annotated[
-        str | None, typer.Option(help="The ledger's data set to charge. Default: the one it knows this table as.")
-    ] = None,
+    dataset: DataSetOfTable = None,
     seed: Seed = None,
     as_json: AsJson = False,
 ) -> None:

@@ -40,27 +40,31 @@ if TYPE_CHECKING:
 __all__ = ["protect"]
 
 
+Predictions = Annotated[
+    Path,
+    typer.Argument(
+        metavar="PREDICTIONS",
+        help="A CSV, TSV, Parquet or Arrow file: id if the labels have it, and one column, or one for each class.",
+    ),
+]
+PolicyOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME[:KEY=NUMBER]",
+        help="laplace, noise of --epsilon; rounded (decimals) or exact, which promise nothing.",
+    ),
+]
+
+
 def protect(
-    predictions: Annotated[
-        Path,
-        typer.Argument(
-            metavar="PREDICTIONS",
-            help="A CSV, TSV, Parquet or Arrow file: id if the labels have it, and one column, or one for each class.",
-        ),
-    ],
+    predictions: Predictions,
     labels: LabelFile,
     label: LabelColumn = None,
     metric: MetricOption = "log_loss",
     epsilon: Annotated[
         float | None, typer.Option(help="The promise for one label, read as the decimal you type; for laplace.")
     ] = None,
-    policy: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME[:KEY=NUMBER]",
-            help="laplace, noise of --epsilon; rounded (decimals) or exact, which promise nothing.",
-        ),
-    ] = "laplace",
+    policy: PolicyOption = "laplace",
     classes: ClassList = "",
     rows_per_person: RowsPerPerson = 1,
     out: Annotated[Path | None, typer.Option(help="Write the release to this JSON file as well.")] = None,
