@@ -5,6 +5,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -234,6 +235,35 @@ def test_labels_that_people_gave_are_trained_on_as_they_are(package, trainer, mo
     assert 0.6 < numbers["given"] < 0.8
 
 
+def test_without_privacy_the_true_labels_are_trained_on(package, trainer, monkeypatch):
+    calls = spy_on_fit(trainer, monkeypatch)
+    truth = trainer.truth.numpy()
+    numbers = package("retraining").measure_clean(trainer, truth, seed=0)
+    ((rows, targets), held_out) = calls[0][0], calls[0][1]["held_out"]
+    assert len(calls) == 1
+    assert np.array_equal(targets.argmax(axis=1), truth[rows])
+    assert not set(rows) & set(held_out)
+    assert set(numbers) == {"baseline", "seconds", "images_per_second"}
+
+
+def test_the_tables_are_trained_as_asked(package, tmp_path, monkeypatch):
+    script, seen = package("__main__"), []
+    monkeypatch.setattr(script.pictures, "load", lambda *_, **__: package("pictures").made_up(rows=200))
+    monkeypatch.setattr(
+        script, "Trainer", lambda _, *, settings, device: seen.append(settings) or SimpleNamespace(settings=settings)
+    )
+    monkeypatch.setattr(script.retraining, "measure_clean", lambda *_, **__: {"seconds": 0.1})
+    start = ["--device", "cpu", "--data", str(tmp_path), "--tables", "G", "--seeds", "0"]
+    script.main([*start, "--out", str(tmp_path / "plain")])
+    script.main([*start, "--out", str(tmp_path / "hundred"), "--set", "cifar100"])
+    script.main([*start, "--out", str(tmp_path / "asked"), "--images", "64", "--batch", "8", "--rate", "0.5"])
+    assert [(one.images, one.batch, one.rate) for one in seen] == [
+        (672_000, 128, 0.2),
+        (450_000, 128, 0.02),
+        (64, 8, 0.5),
+    ]
+
+
 def test_a_training_ends_with_the_weights_that_told_most_held_out_rows_right(package, trainer, monkeypatch):
     Best = package("training").Best
     shares = iter([0.3, 0.9, 0.9, 0.5])
@@ -267,7 +297,9 @@ def test_what_is_planned_for_the_tables(package):
     assert {p.kind for p in other if p.set == "cifar10"} == {"flat"}
     wanted = [(t.set, t.depth, e) for t in tables.TABLES for e in t.rows if tables.wants_confidence(t.set, t.depth, e)]
     assert set(wanted) == {("cifar10", 18, 1), ("cifar100", 18, 3)}, "Tables 8 and 9, not ResNet-34"
-    assert {t.protocol for t in tables.TABLES} <= {*package("retraining").PROTOCOLS, "human"}
+    assert {t.protocol for t in tables.TABLES} <= {*package("retraining").PROTOCOLS, *tables.NOT_PRIVATE}
+    some = list(points.plan_tables(["1", "G"], "flat", seeds=[0], epsilons=[2.0]))
+    assert {(p.kind, p.epsilon) for p in some if p.set == "cifar10"} == {("flat", 2.0), ("clean", np.inf)}
 
 
 @pytest.mark.parametrize("asked", [["--tables", "2"], ["--tables", "7"], ["--set", "cifar100", "--tables", "1"]])

@@ -53,8 +53,12 @@ def test_what_the_page_names_is_there(package):
 
 def test_printed_values_are_those_that_the_runs_compare_with(package):
     """The same tables are typed beside the training code, which runs where this page's modules are not."""
-    printed = {(table.number, table.set): table for table in package("page.retraining_printed").IMAGES}
+    page = package("page.retraining_printed")
+    printed = {(table.number, table.set): table for table in page.IMAGES}
     for table in package("labels_images.tables").TABLES:
+        if table.protocol == "clean":
+            assert list(table.rows.values()) == [page.CLEAN[table.set][:1]]
+            continue
         ours = printed[table.number.rstrip("b"), table.set]
         assert ours.depth == table.depth
         for epsilon, values in table.rows.items():
@@ -72,9 +76,12 @@ def test_printed_values_on_texts_are_those_that_the_runs_compare_with(package):
     assert {**package("labels_images.tables").GOALS, "ag_news": runs.GOALS} == printed.GOALS
 
 
+SETTINGS = {"images": 1000, "batch": 50, "rate": 0.25}
+
+
 def numbers(**changes):
     found = dict.fromkeys(("predicted", "given", "consensus_right", "consensus_rows", "confidence"), 0.5)
-    return found | {"baseline": 0.1, "full": 0.2, "consensus": 0.6, "seconds": 7.0, "settings": {}} | changes
+    return found | {"baseline": 0.1, "full": 0.2, "consensus": 0.6, "seconds": 7.0, "settings": SETTINGS} | changes
 
 
 @pytest.fixture
@@ -117,11 +124,25 @@ def test_a_reason_stands_until_the_points_do(with_points):
     assert "GPU seconds: 14 for 2 points." in whole["Table 5"].origin
 
 
+def test_commands_and_notes_say_how_each_point_was_trained(with_points):
+    longer = numbers(settings={**SETTINGS, "images": 4000})
+    points = {"cifar10|resnet18|published|1|0": numbers(), "cifar10|resnet18|no_validation|1|0": longer}
+    item = with_points(points | {"cifar10|resnet18|clean|inf|0": numbers()})["Table 1"]
+    own, blind = item.commands
+    assert own.endswith("--tables 1 --images 1000 --batch 50 --rate 0.25")
+    assert blind.endswith("--tables 1 --protocol no_validation --images 4000 --batch 50 --rate 0.25")
+    seen = "1,000 images in batches of 50 at rate 0.25 (as published); 4,000 images in batches of 50 at rate 0.25 (no"
+    assert seen in item.body[-1]
+    clean = with_points({"cifar10|resnet18|clean|inf|0": numbers()})["Appendix G"]
+    assert (clean.status, clean.because) == ("measured in part", "there is no run of CIFAR-100 with true labels.")
+    assert clean.commands[0].endswith("--set cifar10 --tables G --images 1000 --batch 50 --rate 0.25")
+
+
 def test_no_point_is_left_out(package):
     tables, names = package("page.retraining_printed").IMAGES, package("page.retraining_images").PROTOCOLS
     for key in package("page.items").read("labels_images.json")["points"]:
         name, network, *rest = key.split("|")
-        if network.startswith("resnet"):
+        if network.startswith("resnet") and rest[0] != "clean":
             assert rest[0] in names, key
             wanted = [(table.set, f"resnet{table.depth}") for table in tables if rest[0] in table.protocols]
             assert (name, network) in wanted, key

@@ -25,6 +25,8 @@ RECIPES = {
     "recipe": recipe.Recipe(),
     "given": recipe.Recipe(images=200_000, rate=0.05, first_side=224),
 }
+TRAININGS = {"cifar10": (672_000, 0.2), "cifar100": (450_000, 0.02)}  # images seen and largest rate
+BATCH = 128  # of the tables, as are the two above
 AROUND = 40.0  # seconds that compiling, judging and saving a representation take
 
 
@@ -61,7 +63,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--device", default="cuda" if torch.cuda.is_available() else "cpu")
     parser.add_argument("--out", type=Path, help="points and weights; what it holds already is not computed again")
     parser.add_argument("--also", type=Path, help="a second folder for each file written")
-    parser.add_argument("--tables", default="1,3,8", help="of 1 to 5 and 8 to 11; none for the recipe alone")
+    parser.add_argument("--tables", default="1,3,8", help="of 1 to 5, 8 to 11 and G; none for the recipe alone")
     parser.add_argument("--protocol", choices=tuple(retraining.PROTOCOLS), help="instead of the tables' own")
     parser.add_argument("--recipe", action="store_true", help="the recipe's points, after the tables'")
     parser.add_argument(
@@ -71,11 +73,13 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--side", type=int, default=128, help="of the images the encoder that is given is tuned on")
     parser.add_argument("--representation", action="store_true", help="learn the recipe's representation, no more")
-    parser.add_argument("--epsilons", default="", help="of the recipe; default those of the goals")
+    parser.add_argument("--epsilons", default="", help="which, as a list; default all of the tables and goals")
     parser.add_argument("--seeds", default="0,1,2", help="which, as a list")
     parser.add_argument("--minutes", type=float, default=1e9, help="start nothing that will not be done by then")
     parser.add_argument("--representation-minutes", type=float, default=6.0)
-    parser.add_argument("--images", type=int, help="seen in a training of the tables")
+    parser.add_argument("--images", type=int, help="seen in a training of the tables; default by the set")
+    parser.add_argument("--batch", type=int, help=f"of the tables, {BATCH} unless told; the paper's is 32")
+    parser.add_argument("--rate", type=float, help="largest of the tables; default by the set")
     parser.add_argument("--recipe-images", type=int, help="seen in fine-tuning")
     parser.add_argument("--compile", default="auto", choices=("auto", "yes", "no"))
     parser.add_argument("--quick", action="store_true", help="made-up images and a tiny network: shows that it runs")
@@ -85,9 +89,10 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     if options.data is None and not (options.quick or options.probe or options.pack or options.merge):
         parser.error("--data is needed")
     options.tables = [] if options.tables in ("", "none") else options.tables.split(",")
-    of_the_set = {table.number.rstrip("b") for table in TABLES if table.set == options.set}
-    if options.tables and not of_the_set & set(options.tables):
-        parser.error(f"--tables must name one of {', '.join(sorted(of_the_set, key=int))} for --set {options.set}")
+    of_the_set = dict.fromkeys(table.number.rstrip("b") for table in TABLES if table.set == options.set)
+    if options.tables and not set(of_the_set) & set(options.tables):
+        parser.error(f"--tables must name one of {', '.join(of_the_set)} for --set {options.set}")
+    options.epsilons = [float(epsilon) for epsilon in options.epsilons.split(",") if epsilon]
     return options
 
 
@@ -107,7 +112,16 @@ class Run:
 
     def _settings(self, kind: str, depth: int) -> Settings:
         """Return how networks of this kind are trained."""
-        settings = Settings(images=self.options.images or Settings().images, depth=depth, compiled=self._compiled())
+        settings = Settings(depth=depth, compiled=self._compiled())
+        if kind == "tables":
+            images, rate = TRAININGS[self.options.set]
+            settings = replace(
+                settings,
+                images=self.options.images or images,
+                batch=self.options.batch or BATCH,
+                rate=self.options.rate or rate,
+                graphed=True,
+            )
         if kind == "given":
             settings = replace(settings, batch=256, encoder=self.options.given or "", side=self.options.side)
         if self.options.quick:
@@ -131,7 +145,9 @@ class Run:
     def all(self) -> int:
         """Measure; return 1 if anything failed."""
         seeds = [int(seed) for seed in self.options.seeds.split(",")]
-        for point in plan_tables(self.options.tables, self.options.protocol, seeds=seeds):
+        for point in plan_tables(
+            self.options.tables, self.options.protocol, seeds=seeds, epsilons=self.options.epsilons
+        ):
             if point.set == self.options.set:
                 self.measure(point, partial(self._table_point, point))
         if self.options.recipe:
@@ -143,6 +159,8 @@ class Run:
 
     def _table_point(self, point: Point) -> dict[str, Any]:
         trainer, truth = self.trainer(point.kind, point.depth), self.pictures.labels
+        if point.kind == "clean":
+            return retraining.measure_clean(trainer, truth, seed=point.seed)
         if point.kind == "human":
             if self.pictures.human_labels is None:
                 raise SystemExit("Table 11 needs the labels of CIFAR-100N: --pack writes them with --set cifar100")
@@ -157,8 +175,7 @@ class Run:
         )
 
     def _all_recipe(self, kind: str, seeds: list[int]) -> None:
-        epsilons = [float(epsilon) for epsilon in self.options.epsilons.split(",") if epsilon]
-        wanted = list(plan_recipe(self.options.set, kind=kind, seeds=seeds, epsilons=epsilons))
+        wanted = list(plan_recipe(self.options.set, kind=kind, seeds=seeds, epsilons=self.options.epsilons))
         if all(point.key in self.results.points for point in wanted):
             return
         body = self.representation() if kind == "recipe" else None

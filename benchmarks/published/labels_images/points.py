@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import platform
 import shutil
@@ -14,7 +15,7 @@ from typing import Any
 
 import torch
 from benchmarks.published.labels_images.parts import write_atomically
-from benchmarks.published.labels_images.tables import GOALS, TABLES
+from benchmarks.published.labels_images.tables import GOALS, NOT_PRIVATE, TABLES
 
 NAME = "labels_images.json"
 
@@ -39,20 +40,24 @@ class Point:
         return f"{self.set}|{network}{self.kind}|{self.epsilon:g}|{self.seed}"
 
 
-def plan_tables(numbers: Sequence[str], protocol: str | None, *, seeds: Sequence[int]) -> Iterator[Point]:
+def plan_tables(
+    numbers: Sequence[str], protocol: str | None, *, seeds: Sequence[int], epsilons: Sequence[float] = ()
+) -> Iterator[Point]:
     """Yield the points of the tables, seed by seed: an interrupted run has whole tables of fewer seeds.
 
-    Each is measured by its own protocol unless another is named; labels that people gave are not randomized by any.
+    Each is measured by its own protocol unless another is named; labels that are not randomized are by none. Of those
+    that are, only the epsilons named are wanted, if any is.
     """
     found: dict[tuple[str, int, str], set[float]] = {}
     for table in TABLES:
         if table.number.rstrip("b") in numbers:
-            kind = "human" if table.protocol == "human" else protocol or table.protocol
+            kind = table.protocol if table.protocol in NOT_PRIVATE else protocol or table.protocol
             found.setdefault((table.set, table.depth, kind), set()).update(table.rows)
     for seed in seeds:
-        for (name, depth, kind), epsilons in found.items():
-            for epsilon in sorted(epsilons):
-                yield Point(set=name, kind=kind, epsilon=epsilon, seed=seed, depth=depth)
+        for (name, depth, kind), printed in found.items():
+            for epsilon in sorted(printed):
+                if not epsilons or math.isinf(epsilon) or epsilon in epsilons:
+                    yield Point(set=name, kind=kind, epsilon=epsilon, seed=seed, depth=depth)
 
 
 def plan_recipe(

@@ -45,6 +45,7 @@ class Settings:
     depth: int = 18
     width: int = 64
     compiled: bool = False
+    graphed: bool = False
     encoder: str = ""
     side: int = 128
 
@@ -65,6 +66,8 @@ class Trainer:
         self._forward: Callable[[Tensor], Tensor] = self.network
         if settings.compiled:
             self._forward = compile_or_not(self.network)
+        elif settings.graphed and device.type == "cuda":
+            self._record()
 
     def build(self, *, seed: int) -> ResNet | Given:
         """Return a fresh network."""
@@ -83,6 +86,12 @@ class Trainer:
         self.network.load_state_dict(self.build(seed=seed).state_dict())
         if body is not None:
             self.network.body.load_state_dict(body)
+
+    def _record(self) -> None:
+        """Let the network replay its passes in training: a small batch costs one launch a pass, not hundreds."""
+        batch = torch.zeros(self.settings.batch, 3, 32, 32, device=self.device).to(memory_format=torch.channels_last)
+        with torch.autocast(self.device.type, dtype=torch.bfloat16, cache_enabled=False):
+            torch.cuda.make_graphed_callables(self.network, (batch,))
 
     def bfloat16(self) -> Any:
         """Return the context in which a network is called: half the bytes on a GPU."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.published.page.items import MEASURED, MISSING, PART, Item, count, grid, read, spread, spread_of, verdict
-from benchmarks.published.page.retraining_images import FILE, NAMES
+from benchmarks.published.page.retraining_images import COMMAND, FILE, NAMES, commands
 from benchmarks.published.page.retraining_printed import AG_NEWS, CLEAN, ELSEWHERE, GOALS, IMAGES, LP_2ST
 from benchmarks.published.page.retraining_texts import FILE as TEXTS
 
@@ -53,9 +53,15 @@ def clean_item() -> Item:
         because=f"there is no run of {' and '.join(missing)} with true labels." if missing else "",
         body=tuple(grid(("set", "published", "our model", "ours", "seeds"), rows)),
         seeds=count(int(row[4]) for row in rows if row[4]),
-        commands=(TEXTS_COMMAND,) if "AG News" not in missing else (),
-        files=(TEXTS,) if "AG News" not in missing else (),
+        commands=(*_clean_commands(), *((TEXTS_COMMAND,) if "AG News" not in missing else ())),
+        files=tuple(file for file in (FILE, TEXTS) if read(file)),
     )
+
+
+def _clean_commands() -> Iterator[str]:
+    """Yield what ran the points of the images."""
+    for name in ("cifar10", "cifar100"):
+        yield from commands(COMMAND.format(set=name, number="G"), _points(f"{name}|resnet18|clean|"))
 
 
 def _clean(name: str) -> list[tuple[str, list[float]]]:

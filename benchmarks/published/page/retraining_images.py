@@ -10,7 +10,7 @@ import numpy as np
 from benchmarks.published.page.items import MEASURED, MISSING, PART, Item, count, grid, read, spread, spread_of, verdict
 from benchmarks.published.page.retraining_printed import IMAGES, LP_2ST, Printed
 
-__all__ = ["FILE", "NAMES", "collect", "image_items", "make_item"]
+__all__ = ["COMMAND", "FILE", "NAMES", "collect", "commands", "image_items", "make_item"]
 
 FILE = "labels_images.json"
 COMMAND = "python -m benchmarks.published.labels_images --data DIR --out DIR --set {set} --tables {number}"
@@ -48,11 +48,13 @@ SHOWS = {
 }
 NOTE = (
     "As published: training ends where 5,000 clean validation labels, not covered by the guarantee, are told best. No "
-    "clean label looked at: training ends after a fixed number of images. In both, the temperature that the paper "
-    "tunes on the validation set is replaced by the inverse of the transition matrix. Prior flattened: the prior of "
-    "the second stage is its square root, scaled."
+    "clean label looked at: training ends after a fixed number of images. In both, the prior of the second stage is "
+    "what the first says of true labels, by the inverse of the transition matrix: no temperature is tuned. Prior "
+    "flattened: its square root, scaled."
 )
 SEEN = {"cifar10": 21_000 * 32, "cifar100": 28_000 * 32}  # images in one training of the paper, Appendix G
+RATES = {"cifar10": 0.1, "cifar100": 0.005, "11": 0.01}  # by set, and of Table 11
+WITHOUT_END = 100 * 45_000  # and in one of Table 10, Appendix I
 
 Runs = Mapping[float, Sequence[Mapping[str, Any]]]
 """The points of one protocol by epsilon, one for each seed."""
@@ -73,19 +75,36 @@ def image_items() -> Iterator[Item]:
 
 
 def _shorter(tables: Sequence[tuple[Printed, Mapping[str, Runs]]]) -> Iterator[str]:
-    """Yield how long our networks are trained, where that is not as long as the paper's are."""
+    """Yield how long our networks are trained, by protocol where that differs, and how long the paper's are."""
     for table, runs in tables:
-        settings = [point["settings"] for one in runs.values() for points in one.values() for point in points]
-        found = sorted({(one["images"], one["batch"]) for one in settings if "images" in one})
-        if found and table.depth == 18:
-            ours = ", ".join(f"{images:,} images in batches of {batch}" for images, batch in found)
-            yield f"A training on {NAMES[table.set]} sees {ours}; the paper's {SEEN[table.set]:,} in batches of 32."
+        found: dict[str, list[str]] = {}
+        for protocol, one in runs.items():
+            settings = [point["settings"] for points in one.values() for point in points]
+            shown = {
+                f"{each['images']:,} images in batches of {each['batch']} at rate {each['rate']:g}" for each in settings
+            }
+            found.setdefault(" or ".join(sorted(shown)), []).append(PROTOCOLS[protocol])
+        if found:
+            alike = len(found) == 1
+            ours = "; ".join(seen if alike else f"{seen} ({', '.join(names)})" for seen, names in found.items())
+            images = WITHOUT_END if table.number == "10" else SEEN[table.set]
+            rate = RATES.get(table.number, RATES[table.set])
+            yield f"A training on {NAMES[table.set]} sees {ours}; the paper's {images:,} in batches of 32 at {rate:g}."
 
 
 def _commands(table: Printed, runs: Mapping[str, Runs]) -> list[str]:
-    """Return what runs the table as published, and what ran the other protocols."""
-    own = COMMAND.format(set=table.set, number=table.number)
-    return [own, *(f"{own} --protocol {name}" for name in runs if name != table.protocols[0])]
+    """Return what ran the points beside a table; the plain command where there are none."""
+    own, found = COMMAND.format(set=table.set, number=table.number), list[str]()
+    for name, one in runs.items():
+        protocol = "" if name == table.protocols[0] else f" --protocol {name}"
+        found += commands(own + protocol, [point for points in one.values() for point in points])
+    return found or [own]
+
+
+def commands(start: str, points: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return a command with the settings of the points: one for each way they were trained."""
+    settings = [point["settings"] for point in points]
+    return sorted({f"{start} --images {s['images']} --batch {s['batch']} --rate {s['rate']:g}" for s in settings})
 
 
 def make_item(
@@ -107,6 +126,7 @@ def make_item(
     seconds = sum(point["seconds"] for points in every for point in points)
     gaps = [gap for table, runs in tables for gap in missing_from(table, runs)]
     needs = ": it needs a GPU." if device == "GPU" else "."
+    how_many = sum(map(len, every))
     return Item(
         name=f"Table {tables[0][0].number}",
         shows=shows,
@@ -115,7 +135,7 @@ def make_item(
         because=f"there is no run of {' and '.join(gaps)}{needs}" if gaps else "",
         body=(*body, note) if note else tuple(body[:-1]),
         seeds=count(len(points) for points in every),
-        cost=f"{device} seconds: {seconds:.0f} for {sum(map(len, every))} points." if every else "",
+        cost=f"{device} seconds: {seconds:.0f} for {how_many} point{'s' * (how_many > 1)}." if every else "",
         commands=tuple(commands),
         files=(file,) if every else (),
         discussed="[how accurate models are](labels_accuracy.md)" if every else "",
