@@ -83,6 +83,15 @@ def test_no_private_randomizer_on_a_fine_grid_is_better():
     assert ours == pytest.approx(best.fun, abs=2e-3)
 
 
+@pytest.mark.parametrize("epsilon", [40.0, 1000.0, 4096.0])
+@pytest.mark.parametrize("prior", [PRIOR, [0.5, 0.0, 0.0, 0.0, 0.5]])
+def test_an_epsilon_whose_exponential_overflows_tells_the_label(epsilon, prior):
+    rr = RandomizedResponseOnBins(epsilon=epsilon, values=VALUES, prior=prior)
+    labels = VALUES[rr.prior > 0]
+    assert rr.randomize(labels, rng=np.random.default_rng(0)) == pytest.approx(labels, abs=1e-9)
+    assert rr.expected_error == pytest.approx(0, abs=1e-9)
+
+
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 def test_largest_log_ratio_is_epsilon(epsilon):
     rr = RandomizedResponseOnBins(epsilon=epsilon, values=VALUES, prior=PRIOR)

@@ -109,6 +109,11 @@ def test_one_prior_for_all_rows_and_parts(monkeypatch):
     assert set(drawn) == {0, 1, 2}
 
 
+def test_likelihood_of_an_epsilon_whose_exponential_overflows():
+    mechanism = PriorRandomizedResponse(epsilon=1000.0, prior=np.array([0.5, 0.5]))
+    assert mechanism.likelihood(np.array([1, 0])).tolist() == [[0.0, 1.0], [1.0, 0.0]]
+
+
 def test_ties_are_broken_by_the_class_order():
     mechanism = PriorRandomizedResponse(epsilon=0.1, prior=np.array([0.2, 0.4, 0.4]))
     assert np.flatnonzero(mechanism.transition()[0]).tolist()[0] == 1

@@ -154,9 +154,12 @@ class RandomizedResponseOnBins:
 
 
 def _output(values: NDArray[np.float64], prior: NDArray[np.float64], epsilon: float, start: int, stop: int) -> float:
-    """The mean of the values, those of the bin weighing e^epsilon times as much."""
-    weights = prior.copy()
-    weights[start:stop] *= np.exp(epsilon)
+    """The mean of the values, those outside of the bin weighing e^-epsilon times as much."""
+    inside = np.zeros(len(values), dtype=bool)
+    inside[start:stop] = True
+    weights = np.where(inside, prior, prior * np.exp(-epsilon))
+    if weights.sum() == 0:  # a bin without mass, and all others out of reach: any number of the bin will do
+        weights = inside.astype(np.float64)
     return float(weights @ values / weights.sum())
 
 
@@ -172,7 +175,7 @@ def _best_bins(
     for k in range(1, n + 1):
         total = best[k - 1][:, None] + cost
         last[k], best[k] = total.argmin(axis=0), total.min(axis=0)
-    errors = best[1:, n] / (np.exp(epsilon) + np.arange(n))
+    errors = best[1:, n] / (1 + np.arange(n) * np.exp(-epsilon))
     k = int(np.argmin(errors)) + 1
     starts: list[int] = []
     stop = n
@@ -186,7 +189,7 @@ def _bin_costs(values: NDArray[np.float64], prior: NDArray[np.float64], epsilon:
     """cost[l, r]: the squared error of the bin values[l:r], weighed as its output is; infinite unless l < r."""
     centred = values - prior @ values  # smaller numbers cancel less
     sums = [np.concatenate([[0.0], np.cumsum(prior * centred**power)]) for power in (0, 1, 2)]
-    gain = np.expm1(epsilon)
-    w0, w1, w2 = (total[-1] + gain * (total[None, :] - total[:, None]) for total in sums)
+    outside, gain = np.exp(-epsilon), -np.expm1(-epsilon)  # e^epsilon itself overflows from 710 on
+    w0, w1, w2 = (outside * total[-1] + gain * (total[None, :] - total[:, None]) for total in sums)
     cost = w2 - w1 * w1 / np.where(w0 > 0, w0, 1)
     return np.where(np.arange(len(values) + 1)[:, None] < np.arange(len(values) + 1)[None, :], cost, np.inf)

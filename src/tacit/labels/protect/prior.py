@@ -222,8 +222,8 @@ class PriorRandomizedResponse:
 
 def _likelihood_part(codes: NDArray[np.int64], prior: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
     k, members = _top_members(prior, epsilon)
-    keep = np.exp(epsilon) / (np.exp(epsilon) + k - 1)
-    other = 1 / (np.exp(epsilon) + k - 1)
+    keep = 1 / (1 + (k - 1) * np.exp(-epsilon))  # e^epsilon itself overflows from 710 on
+    other = np.exp(-epsilon) * keep
     result = np.where(members, other[:, None], (1 / k)[:, None])
     result[np.arange(len(codes)), codes] = keep
     possible = members[np.arange(len(codes)), codes]
