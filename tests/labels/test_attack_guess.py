@@ -238,6 +238,38 @@ def test_labels_of_any_type_and_missing_ones():
         attack.leak([None, *labels[1:]])
 
 
+def numbers_release(*, prior=(0.4, 0.3, 0.2, 0.1), outputs=None):
+    """A release of numbers by bins, and the mechanism; ``outputs`` stand in its place for those computed here."""
+    bins = RandomizedResponseOnBins(epsilon=2.0, values=np.arange(4.0), prior=prior)
+    written = bins.outputs if outputs is None else outputs(bins.outputs)
+    drawn = written[np.arange(40) % len(written)]
+    header = {"name": bins.name, "epsilon": 2.0, "values": bins.values.tolist(), "prior": bins.prior.tolist()}
+    return table_release(drawn, {**header, "outputs": written.tolist()}, epsilon=2.0), bins
+
+
+def test_a_release_of_one_number_tells_nothing():
+    release, bins = numbers_release(prior=(1, 0, 0, 0))
+    assert len(bins.outputs) == 1
+    attack = guess_labels(release)
+    assert (attack.guesses == attack.rival).all()
+
+
+def test_numbers_are_found_by_the_outputs_that_the_release_says():
+    """The same release made on a machine whose dot product rounds the other way."""
+    release, bins = numbers_release(outputs=lambda computed: np.nextafter(computed, np.inf))
+    assert not np.isin(np.asarray(release.value["label"]), bins.outputs).any()
+    assert read_evidence(release).outputs.tolist() == (np.arange(40) % len(bins.outputs)).tolist()
+
+
+def test_numbers_that_are_no_outputs():
+    release, _ = numbers_release()
+    strange = table_release([0.123] * 3, release.mechanism, epsilon=2.0)
+    with pytest.raises(InvalidInput, match=r"among the mechanism's outputs .*, got 0\.123"):
+        guess_labels(strange)
+    with pytest.raises(InvalidInput, match="the release's 1 outputs, got"):
+        guess_labels(table_release([1.0], {**release.mechanism, "outputs": [1.0]}, epsilon=2.0))
+
+
 def test_numbers():
     rng = np.random.default_rng(11)
     values, prior = np.arange(5.0), np.array([0.4, 0.3, 0.15, 0.1, 0.05])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.data.classes import MISSING, Classes
@@ -117,7 +119,8 @@ def _evidence(release: Release, mechanism: LabelMechanism) -> Evidence:
     if isinstance(mechanism, LaplaceOneHot):
         return _of_one_hot(column, mechanism, tuple(release.mechanism["classes"]))
     if isinstance(mechanism, NumberMechanism):
-        return _of_numbers(column, mechanism)
+        # as they were written: another machine's exp or dot product can differ in the last bit
+        return _of_numbers(column, mechanism, outputs=release.mechanism.get("outputs", mechanism.outputs.tolist()))
     return _of_classes(column, mechanism, tuple(release.mechanism["classes"]))
 
 
@@ -197,11 +200,24 @@ def _of_classes(
     return Evidence(classes=classes, likelihood=likelihood, outputs=outputs, prior=mechanism.prior)
 
 
-def _of_numbers(column: pa.ChunkedArray, mechanism: NumberMechanism) -> Evidence:
-    outputs = Classes(values=tuple(mechanism.outputs.tolist())).encode(column)
+def _of_numbers(column: pa.ChunkedArray, mechanism: NumberMechanism, *, outputs: Sequence[float]) -> Evidence:
+    if len(outputs) != len(mechanism.outputs):
+        raise InvalidInput(f"mechanism must have the release's {len(outputs)} outputs, got {len(mechanism.outputs)}")
+    codes = _places(column, outputs)
     transition = np.array(mechanism.exact_transition(), dtype=np.float64)
-    channel = Channel(outputs=outputs, transition=transition)
+    channel = Channel(outputs=codes, transition=transition)
     return _of_channel(channel, tuple(mechanism.values.tolist()), np.atleast_2d(mechanism.prior))
+
+
+def _places(column: pa.ChunkedArray, outputs: Sequence[float]) -> Codes:
+    """The place of each number among the outputs, of which a sure prior leaves one; ``MISSING`` for a null."""
+    codes = pc.index_in(column, value_set=pa.array(outputs, pa.float64()))
+    unknown = column.filter(pc.and_(codes.is_null(), column.is_valid()))
+    if len(unknown):
+        raise InvalidInput(
+            f"labels must be among the mechanism's outputs {list(outputs)!r}, got {unknown[0].as_py()!r}"
+        )
+    return np.asarray(codes.fill_null(MISSING), dtype=np.int64)
 
 
 def _of_channel(channel: Channel, classes: tuple[Any, ...], prior: Array) -> Evidence:
