@@ -380,6 +380,19 @@ class TestFinal:
         engine.finish("coins")
         assert len(Ledger.open(settings.ledger_location).statement("coins").entries) == 2
 
+    def test_another_server_of_the_ledger_pays_for_its_own(self, sqlite_settings, make, join, clock, tmp_path):
+        """The same labels under the same short name: the first ranking's charge is not the second's."""
+        second = replace(sqlite_settings, folder=tmp_path / "second", ledger=sqlite_settings.ledger_location)
+        for settings in (sqlite_settings, second):
+            engine = Engine.open(settings)
+            make(engine, setting=self.rules, again=True)
+            engine.submit(join(engine).team, guess(0)).result()
+            engine.finish("coins")
+            engine.close()
+            clock.turn(days=1)
+        told = Ledger.open(second.ledger_location).statement("coins")
+        assert {part.name: part.spent for part in told.parts} == {"public": 2.5 + 2.5 + 0.25, "private": 0.25 + 2.75}
+
     def test_not_before_it_closes(self, engine, make, clock):
         make(engine, setting=self.rules, closes=clock.now + timedelta(days=1))
         with pytest.raises(Forbidden, match="open until"):

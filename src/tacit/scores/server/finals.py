@@ -57,7 +57,9 @@ def release_final(
 def _charge(board: Board, competition: Mapping[Any, Any], *, teams: int, accounts: Accounts) -> None:
     promise = final_promise(board.setting, teams=teams, delta=competition["delta"])
     if teams and competition["data_set"] is not None and isinstance(promise, Guarantee):
-        purpose = f"{competition['slug']}: the final ranking of {teams} teams"
+        # a short name may come again in another server of the same ledger: the moment tells the two apart
+        made = f"{competition['slug']}, made {competition['time']}"
+        purpose = f"{made}: the final ranking of {teams} teams"
         part = PRIVATE if competition["parted"] else None
         accounts.charge(competition["data_set"], promise, purpose=purpose, part=part)
 
