@@ -256,6 +256,16 @@ def test_attack_measures_what_the_release_tells(run, result):
     assert "consistent with randomized response" in out
 
 
+def test_attack_counts_its_guesses_where_labels_were_released(run, result):
+    rows = visits()
+    some = pa.array([None if i % 2 else label for i, label in enumerate(rows["ill"].to_pylist())])
+    pa.csv.write_csv(rows.set_column(rows.column_names.index("ill"), "ill", some), "some.csv")
+    assert run("labels protect some.csv --label ill --epsilon 5 --missing public --out some.parquet")[0] == 0
+    assert result("labels attack some.parquet")["alone"]["expected_rate"] == pytest.approx(
+        1 / (1 + np.exp(-5)), abs=1e-4
+    )
+
+
 def test_attack_reads_features_from_another_file(run, result):
     run(PROTECT)
     assert "with_features" not in result("labels attack visits.release.parquet")
@@ -315,6 +325,15 @@ BAD = [
     (f"{PROTECT} --mechanism prior --prior-share 2", "share must be in (0, 1), got 2.0"),
     (f"{PROTECT} --mechanism bins", "labels must be numbers for this mechanism"),
     ("labels protect visits.csv --label days --epsilon 1 --mechanism bins --classes 0:3:1", "declare wider ones"),
+    (
+        "labels protect visits.csv --label days --epsilon 1 --mechanism bins --classes 0:7:2",
+        "got 3.5 steps for '0:7:2'",
+    ),
+    (
+        "labels protect visits.csv --label days --epsilon 1 --mechanism bins --classes 0:1e12:1",
+        "1 to 10,000 whole steps",
+    ),
+    (f"{PROTECT} --classes no,yes --prior 0.5,0.5", "--prior must stand with --mechanism prior or bins, got rr"),
     (f"{PROTECT} --keep ill", "keep must not name the private column 'ill'"),
     (f"{PROTECT} --keep height", "keep names no column 'height'"),
     (f"{PROTECT} --rows-per-person 0", "rows_per_person must be a whole number >= 1"),

@@ -116,9 +116,11 @@ def _acted(release: Release, truth: object) -> ResponseTest | None:
 
 
 def _result(guesses: LabelGuesses, truth: object) -> dict[str, Any]:
+    from tacit.leak import ABSTAIN
+
     leak = None if truth is None else guesses.leak(truth)
     return {
-        "expected_rate": float(guesses.confidence.mean()),
+        "expected_rate": float(guesses.confidence[guesses.guesses != ABSTAIN].mean()),
         "largest_advantage": guesses.ceiling,
         "leak": leak and leak.to_json(),
         "sentence": str(leak) if leak else None,

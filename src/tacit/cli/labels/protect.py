@@ -52,6 +52,8 @@ if TYPE_CHECKING:
 
 __all__ = ["protect"]
 
+_MOST_STEPS = 10_000  # the best bins of n numbers take time n^3
+
 
 def protect(
     table: Table,
@@ -161,10 +163,10 @@ def _mechanism(
     from tacit.labels.protect.estimate import EstimatedPrior
     from tacit.privacy.errors import InvalidInput
 
-    if name is MechanismName.RR:
-        return RandomizedResponse(epsilon=epsilon)
-    if name is MechanismName.LAPLACE:
-        return LaplaceOneHot(epsilon=epsilon)
+    if name in (MechanismName.RR, MechanismName.LAPLACE):
+        if prior:
+            raise InvalidInput(f"--prior must stand with --mechanism prior or bins, got {name}, which uses none")
+        return RandomizedResponse(epsilon=epsilon) if name is MechanismName.RR else LaplaceOneHot(epsilon=epsilon)
     if not prior:
         return EstimatedPrior(epsilon=epsilon, share=share)
     if not coding.declared:
@@ -182,9 +184,15 @@ def _numbers(text: str, *, option: str) -> NDArray[np.float64]:
     from tacit.privacy.errors import InvalidInput
 
     try:
-        if ":" in text:
-            low, high, step = (float(word) for word in text.split(":"))
-            return np.asarray(low + step * np.arange(round((high - low) / step) + 1), dtype=np.float64)
-        return np.array([float(word) for word in words_of(text)])
+        if ":" not in text:
+            return np.array([float(word) for word in words_of(text)])
+        low, high, step = (float(word) for word in text.split(":"))
+        steps = (high - low) / step
+        whole = round(steps)
     except (ValueError, ZeroDivisionError, OverflowError):
         raise InvalidInput(f"{option} must be numbers with commas between, or LOW:HIGH:STEP, got {text!r}") from None
+    if not 1 <= whole <= _MOST_STEPS or abs(steps - whole) > 1e-6:
+        raise InvalidInput(
+            f"{option} must reach HIGH from LOW in 1 to {_MOST_STEPS:,} whole steps, got {steps:g} steps for {text!r}"
+        )
+    return np.asarray(low + step * np.arange(whole + 1), dtype=np.float64)
