@@ -18,7 +18,7 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 
 from tacit.cli.scores import app as scores
 from tacit.cli.serve import app as serve
-from tacit.privacy.errors import TacitError
+from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.scores.client import Client
 from tacit.scores.protect import Ladder, LogLoss, Rounded, default_setting
 from tacit.scores.server import Engine, Settings
@@ -120,6 +120,12 @@ def test_other_rules_are_taken(run, server):
     setting = server[1].board("other").setting
     assert (setting.policy, setting.final_policy) == (Ladder(), Rounded(decimals=2))
     assert (setting.split.public_fraction, setting.budget.per_day) == (0.5, None)
+
+
+def test_files_in_another_encoding_are_refused_in_one_sentence(run):
+    Path("latin.csv").write_bytes("größe\n1\n".encode("latin-1"))
+    with pytest.raises(InvalidInput, match=r"latin\.csv must be a CSV file in UTF-8"):
+        run("host create latin --features latin.csv --labels latin.csv")
 
 
 def test_an_audit_fails_where_labels_leak(run, server):

@@ -4,12 +4,29 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from tacit.cli.scores.choices import choice_of
 from tacit.cli.scores.connection import AsJson, Competition, Token, Url, connect, find_slug, print_json
+from tacit.cli.scores.create_options import (
+    Closes,
+    Description,
+    FeatureFile,
+    FinalPolicy,
+    HiddenLabels,
+    LivePolicy,
+    MostTeams,
+    Opens,
+    PageName,
+    PerDay,
+    PerTeam,
+    Private,
+    PublicFraction,
+    ScoredBy,
+    Slug,
+)
 
 __all__ = ["host"]
 
@@ -20,47 +37,21 @@ host = typer.Typer(
 
 @host.command()
 def create(
-    slug: Annotated[str, typer.Argument(help="Short name in addresses: small letters, digits and hyphens.")],
-    features: Annotated[Path, typer.Option(help="A CSV file that everybody may read; a column id names the rows.")],
-    labels: Annotated[Path, typer.Option(help="A CSV file that never leaves the server: id and label, or one column.")],
-    name: Annotated[str | None, typer.Option(help="Name on the pages. Default: the short name.")] = None,
-    description: Annotated[str, typer.Option(help="Plain text for the teams.")] = "",
-    metric: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME[:KEY=VALUE,...]",
-            help="log_loss (classes, floor), brier (classes), accuracy (classes), auc or f1 (classes, class_floor), "
-            "rmse, mae.",
-        ),
-    ] = "log_loss:classes=2,floor=0.01",
-    policy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME[:KEY=VALUE,...]",
-            help="laplace (epsilon), thresholdout (epsilon, threshold, refreshes), ladder (step), rounded (decimals) "
-            "or exact. Default: laplace:epsilon=0.2.",
-        ),
-    ] = None,
-    per_team: Annotated[int, typer.Option(help="Submissions of a team, in all.")] = 100,
-    per_day: Annotated[int, typer.Option(help="Submissions of a team in a day; 0: no limit.", min=0)] = 10,
-    public_fraction: Annotated[
-        float,
-        typer.Option(
-            help="Share of rows behind the live scores; the others decide the final ranking, released once. "
-            "1: all rows, and the leaderboard is final."
-        ),
-    ] = 0.3,
-    final_policy: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME[:KEY=VALUE,...]",
-            help="How each team's one final score is released. Default: laplace:epsilon=5.",
-        ),
-    ] = None,
-    most_teams: Annotated[int, typer.Option(help="Most teams; the ledger keeps epsilon for that many.")] = 20,
-    opens: Annotated[datetime | None, typer.Option(help="First moment for submissions, in UTC.")] = None,
-    closes: Annotated[datetime | None, typer.Option(help="Last moment for submissions, in UTC.")] = None,
-    private: Annotated[bool, typer.Option("--private", help="Show the leaderboard to teams and host alone.")] = False,
+    slug: Slug,
+    features: FeatureFile,
+    labels: HiddenLabels,
+    name: PageName = None,
+    description: Description = "",
+    metric: ScoredBy = "log_loss:classes=2,floor=0.01",
+    policy: LivePolicy = None,
+    per_team: PerTeam = 100,
+    per_day: PerDay = 10,
+    public_fraction: PublicFraction = 0.3,
+    final_policy: FinalPolicy = None,
+    most_teams: MostTeams = 20,
+    opens: Opens = None,
+    closes: Closes = None,
+    private: Private = False,
     url: Url = "http://127.0.0.1:8000",
     token: Token = "",
     as_json: AsJson = False,
@@ -90,18 +81,17 @@ def create(
         "closes": _moment(closes),
         "most_teams": most_teams,
         "public": not private,
-        "features": features.read_text(encoding="utf-8-sig"),
-        "labels": labels.read_text(encoding="utf-8-sig"),
+        "features": _text(features),
+        "labels": _text(labels),
     }
     with connect(url, token) as client:
         made = client.call("POST", "/competitions", body)
     if as_json:
         print_json(made)
-        return
-    typer.echo(f"{made['name']}: {made['rows']:,} rows, {url.rstrip('/')}/c/{made['slug']}")
-    for rule in made["rules"]:
-        typer.echo(f"  {rule}")
-    typer.echo(f"Next: tacit scores host invite --competition {slug}")
+    else:
+        rules = "".join(f"  {rule}\n" for rule in made["rules"])
+        typer.echo(f"{made['name']}: {made['rows']:,} rows, {url.rstrip('/')}/c/{made['slug']}\n{rules}", nl=False)
+        typer.echo(f"Next: tacit scores host invite --competition {slug}")
 
 
 @host.command("list")
@@ -219,3 +209,14 @@ def _get(what: str, competition: str | None, url: str, token: str) -> Any:  # no
 
 def _moment(moment: datetime | None) -> str | None:
     return None if moment is None else moment.replace(tzinfo=UTC).isoformat()
+
+
+def _text(path: Path) -> str:
+    from tacit.privacy.errors import InvalidInput
+
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidInput(
+            f"{path} must be a CSV file in UTF-8, got other bytes; save it again in that encoding"
+        ) from None
