@@ -2,8 +2,11 @@
 
 import json
 import sys
+from datetime import datetime, timedelta
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tacit.audit import read_plan
@@ -64,6 +67,32 @@ def test_names_that_need_quoting(run, tmp_path):
     data.write_text('"a ""b""",the label\n' + "".join(f"{k % 4},{k % 2}\n" for k in range(40)))
     assert run("--label", "the label", data=data) == 0
     assert read_plan(run.out).steps[0].source.features == ('a "b"',)
+
+
+@pytest.mark.parametrize("name", ["income, yearly", " age ", "a\\b"])
+def test_names_with_commas_and_blanks(run, tmp_path, name):
+    data = tmp_path / "odd.parquet"
+    pq.write_table(pa.table({name: [k % 4 for k in range(40)], "y": [0, 1] * 20}), data)
+    assert run("--label", "y", data=data) == 0
+    assert read_plan(run.out).steps[0].source.features == (name,)
+
+
+def test_a_comma_in_a_name_is_written_with_a_backslash(run, tmp_path):
+    data = tmp_path / "odd.csv"
+    data.write_text('"a,b",c,y\n' + "".join(f"{k % 4},{k % 3},{k % 2}\n" for k in range(40)))
+    assert run("--label", "y", "--features", r"a\,b", data=data) == 0
+    assert read_plan(run.out).steps[0].source.features == ("a,b",)
+
+
+def test_moments_and_lists_are_no_suggestion(run, tmp_path, capsys):
+    data = tmp_path / "odd.parquet"
+    when = [datetime(2026, 1, 1) + timedelta(hours=k) for k in range(1200)]
+    table = {"when": when, "vector": [[1.0, 2.0]] * 1200, "a": range(1200), "y": [0, 1] * 600}
+    pq.write_table(pa.table(table), data)
+    assert run("--label", "y", "--surfaces", "labels", data=data) == 0
+    assert read_plan(run.out).steps[0].source.features == ("a",)
+    assert run("--label", "y", "--features", "a,vector", "--force", data=data) == 2
+    assert "column 'vector' is list" in capsys.readouterr().err
 
 
 def test_an_existing_plan_is_kept(run, capsys):
@@ -162,6 +191,7 @@ def test_what_is_written_runs_as_it_is(run, tmp_path, capsys, kind):
         ("a,y\n" + "1,0\n2,1\n" * 5, "a table must have 20 rows or more to be audited, got 10"),
         ("y\n" + "0\n1\n" * 20, "has no column beside 'y' that says something"),
         ("a,y\n" + "1,0\n2,0\n" * 20, "classes must be at least two"),
+        ("a,y\n" + "1,0\n2,0\n" * 20 + "3,1\n", "column 'y' must have two labels with 2 rows or more each"),
         ("a,y\n" + "1,0\n2,\n3,1\n" * 20, "column 'y' must have a label in every row, 20 have none"),
     ],
 )

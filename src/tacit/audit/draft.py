@@ -34,9 +34,10 @@ def suggest_label(table: pa.Table) -> str:
 
 
 def suggest_features(table: pa.Table, *, label: str) -> tuple[str, ...]:
-    """Return the columns a rival may know: all but the label, constants, and text with more than 50 values.
+    """Return the columns a rival may know: all but the label, constants, lists, and text with more than 50 values.
 
-    Text with a value for nearly every row is a name or a number of a row, and says nothing of another row's label.
+    Text with a value for nearly every row is a name or a number of a row, and says nothing of another row's label; so
+    is a date.
 
     Examples
     --------
@@ -166,12 +167,13 @@ def _bound(source: Source) -> str:
 
 def _tells(column: pa.ChunkedArray) -> bool:
     count = _values(column)
-    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    return count > 1 and not (text and count > _MANY)
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
+    return count > 1 and (count <= _MANY or any(test(column.type) for test in kinds))
 
 
 def _values(column: pa.ChunkedArray) -> int:
-    return len(column.unique().drop_null())
+    """Count the values; of lists and the like, which nothing here compares, none."""
+    return 0 if pa.types.is_nested(column.type) else len(column.unique().drop_null())
 
 
 def _quoted(text: str) -> str:

@@ -175,6 +175,11 @@ def check_size(source: Source) -> Source:
             f"column {source.label!r} has {len(source.classes):,} labels, more than {_MOST_CLASSES}; "
             "name the column that holds the label, or group its values"
         )
+    if np.sort(np.bincount(source.codes))[-2] < 2:
+        raise InvalidInput(
+            f"column {source.label!r} must have two labels with 2 rows or more each, one for each half of the table, "
+            "got one"
+        )
     return source
 
 
@@ -215,6 +220,10 @@ def source_from_file(
         chosen = rows.take(np.sort(np.random.default_rng(0).choice(rows.num_rows, most_rows, replace=False)))
         name = f"{Path(path).name}, {most_rows:,} of {rows.num_rows:,} rows"
     known = tuple(features) or tuple(column for column in rows.column_names if column != label)
+    for column in (label, *known):
+        if pa.types.is_nested(rows.schema.field(column).type):
+            kind = rows.schema.field(column).type
+            raise InvalidInput(f"column {column!r} is {kind}, neither numbers nor text; leave it out of the features")
     source = Source(name=name, table=chosen, label=label, features=known, file=str(path))
     if not source.X.shape[1]:
         raise InvalidInput(f"{Path(path).name} must have a column beside the label {label!r}, got none")

@@ -46,6 +46,7 @@ def init(
     """
     from tacit.audit.draft import draft_plan, suggest_features, suggest_label
     from tacit.audit.plan import SURFACES
+    from tacit.cli.options import words_of
     from tacit.data import load_table, read_rows
     from tacit.privacy.files import check_writable, write_atomically
 
@@ -53,17 +54,19 @@ def init(
     table = read_rows(load_table(data))
     label = label or _ask("Which column is private", suggest_label(table), flag="--label")
     _check_label(table, label, data)
-    usual = ",".join(suggest_features(table, label=label))
-    known = features or _ask("Which columns may a rival know", usual)
-    chosen = surfaces or _ask("On which surfaces does something leave", ",".join(SURFACES))
+    usual = suggest_features(table, label=label)
+    suggested = ",".join(name.replace(",", r"\,") for name in usual)
+    answer = features or _ask("Which columns may a rival know", suggested)
+    known = usual if answer == suggested else tuple(words_of(answer))  # a name may begin or end with a blank
+    chosen = words_of(surfaces or _ask("On which surfaces does something leave", ",".join(SURFACES)))
     strength = _ask("Which epsilon for each release", 1.0) if epsilon is None else epsilon
-    source = _source(data, label, _split(known))
+    source = _source(data, label, known)
     beside = os.path.relpath(data.resolve(), out.resolve().parent)
-    text = draft_plan(source, file=Path(beside).as_posix(), surfaces=_split(chosen), epsilon=strength)
+    text = draft_plan(source, file=Path(beside).as_posix(), surfaces=chosen, epsilon=strength)
     with write_atomically(out, force=force) as file:
         file.write(text.encode())
     if as_json:
-        decided = {"label": label, "features": _split(known), "surfaces": _split(chosen), "epsilon": strength}
+        decided = {"label": label, "features": known, "surfaces": chosen, "epsilon": strength}
         typer.echo(json.dumps({"path": str(out), **decided}, indent=1))
         return
     typer.echo(f"Wrote {out}; next: tacit audit {out}")
@@ -95,7 +98,3 @@ def _source(data: Path, label: str, features: tuple[str, ...]) -> Source:
     if not features:
         raise InvalidInput(f"{data.name} has no column beside {label!r} that says something; name some by --features")
     return check_size(source_from_file(data, label=label, features=features))
-
-
-def _split(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
