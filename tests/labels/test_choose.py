@@ -10,9 +10,11 @@ from tacit.labels import (
     CleanLabels,
     HeldOut,
     LabelPrivateClassifier,
+    MissingLabels,
     PriorRandomizedResponse,
     RandomizedResponse,
     choose_learner,
+    debiased_accuracy,
     release_labels,
 )
 from tacit.privacy import Guarantee, InvalidInput, Unit
@@ -37,6 +39,16 @@ def test_the_better_learner_wins(judge):
     assert abs(score.value - truth) < 5 * score.standard_error + 0.03
     assert choice.scores[0].value < 0.6, "control"
     assert choice.model.release_ is RELEASE
+
+
+def test_rows_without_a_released_label_do_not_judge():
+    labels = [None if i % 2 else label for i, label in enumerate(Y[:900].tolist())]
+    mechanism = RandomizedResponse(epsilon=9.0, classes=3)
+    release = release_labels(labels, mechanism=mechanism, missing=MissingLabels.PUBLIC, rng=np.random.default_rng(0))
+    choice = choose_learner([GOOD], X[:900], release, rng=np.random.default_rng(1))
+    assert choice.scores[0].value == pytest.approx(choice.model.score(X[900:], Y[900:]), abs=0.1)
+    with pytest.raises(InvalidInput, match="at least one label, got only missing ones"):
+        debiased_accuracy([0, 1], [None, None], transition=mechanism.transition())
 
 
 def test_clean_labels_are_asked_for_by_name_and_recorded():

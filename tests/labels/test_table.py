@@ -15,6 +15,7 @@ from tacit.labels import (
     Consensus,
     LabelPrivateClassifier,
     LaplaceOneHot,
+    MissingLabels,
     RandomizedResponse,
     TorchClassifier,
     release_labels,
@@ -106,6 +107,17 @@ def test_a_release_costs_nothing_more_and_is_split_like_labels():
         learn_table(load_table(table.slice(0, 10)), release, learner=learner())
 
 
+def test_rows_without_a_released_label_neither_train_nor_judge():
+    table = people()
+    labels = [None if i % 2 else label for i, label in enumerate(table["ill"].to_pylist())]
+    release = release_labels(
+        labels, mechanism=RandomizedResponse(epsilon=4.0), missing=MissingLabels.PUBLIC, rng=np.random.default_rng(0)
+    )
+    learned = learn_table(load_table(table), release, learner=learner(), features=["age", "city"])
+    assert (learned.rows, learned.judged_rows) == (1200, 300)
+    assert learned.estimate.value > 0.75  # counted as wrong guesses they would leave half of it
+
+
 def test_labels_by_another_mechanism_do_not_judge(tmp_path):
     table = people()
     protect_table(
@@ -170,6 +182,7 @@ def test_a_model_can_be_stored_without_its_ledger():
     [
         ({"test": people(10).drop(["age"])}, "test must have the feature column 'age', its columns are city, ill"),
         ({"test": people(10).drop(["ill"])}, "test's label names no column 'ill'"),
+        ({"hold_out": 0.9999}, "hold_out must leave rows to train on, got 0.9999 of 100 rows"),
         ({"hold_out": 1.0}, r"hold_out must be in \[0, 1\)"),
         ({"features": ["ill"]}, "features must not name the private column"),
         ({"features": ["height"]}, "features names no column 'height'"),

@@ -170,11 +170,9 @@ def learn_table(
     X = encoder.encode(rows)
     del rows  # the matrix is as large
     rng = generator_from(learner.random_state).spawn(1)[0]  # not the stream that randomizes
-    order = rng.permutation(len(X))
-    held = np.sort(order[: 0 if judges else round(hold_out * len(X))])
-    kept = np.setdiff1d(np.arange(len(X)), held, assume_unique=True)
+    held, kept = _split(given, len(X), hold_out=0.0 if judges else hold_out, rng=rng)
     coding = None if isinstance(given, Release) else _coding(given, learner.classes)
-    _fit(learner, X[kept] if len(held) else X, _take(given, kept), coding, whole, progress)
+    _fit(learner, X if len(kept) == len(X) else X[kept], _take(given, kept), coding, whole, progress)
     return LearnedTable(
         model=learner,
         encoder=encoder,
@@ -195,6 +193,19 @@ def _check_judges(release: Release) -> None:
             f"hold_out must be 0 for a release by {said['name']}: only plain randomized response judges a model "
             "without bias; or give a test table"
         )
+
+
+def _split(
+    given: Release | NDArray[Any], rows: int, *, hold_out: float, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """The rows to judge by and those to train on; a row without a released label is neither."""
+    missing = np.zeros(rows, bool) if not isinstance(given, Release) else np.asarray(given.value[LABEL].is_null())
+    labelled = np.flatnonzero(~missing)
+    held = np.sort(rng.permutation(labelled)[: round(hold_out * len(labelled))])
+    kept = np.setdiff1d(labelled, held, assume_unique=True)
+    if len(held) and not len(kept):
+        raise InvalidInput(f"hold_out must leave rows to train on, got {hold_out!r} of {len(labelled)} rows")
+    return held, kept
 
 
 @dataclass(frozen=True, slots=True, eq=False)

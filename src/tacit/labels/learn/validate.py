@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
@@ -40,7 +41,8 @@ def debiased_accuracy(predicted: ArrayLike, noisy: ArrayLike, *, transition: NDA
     Parameters
     ----------
     predicted, noisy
-        Class codes. The noise must be independent of the predictor: rows it was not trained on.
+        Classes or class codes. The noise must be independent of the predictor: rows it was not trained on. Rows
+        without a released label, None or NaN, are left out.
     transition
         Of randomized response: one probability pi on the diagonal, another, q, off it.
 
@@ -58,6 +60,10 @@ def debiased_accuracy(predicted: ArrayLike, noisy: ArrayLike, *, transition: NDA
     guesses, given = np.asarray(predicted), np.asarray(noisy)
     if guesses.shape != given.shape or guesses.ndim != 1 or not len(given):
         raise InvalidInput(f"predicted and noisy must be columns of the same rows, got {guesses.shape}, {given.shape}")
+    present = ~pd.isna(given)
+    guesses, given = guesses[present], given[present]
+    if not len(given):
+        raise InvalidInput("noisy must have at least one label, got only missing ones")
     pi, q = _keep_and_switch(transition)
     t = float(np.mean(guesses == given))
     error = math.sqrt(t * (1 - t) / len(given)) / (pi - q)
