@@ -105,6 +105,10 @@ def test_labels_are_written_and_never_over_another_file(run, tmp_path):
         ("attack --labels titanic --decimals 0", "answers must tell one row's label"),
         ("attack --labels titanic --decimals 2 --noise 0.1", "must not both be given"),
         ("attack --labels titanic --design magic", "design must be one of"),
+        ("attack --labels titanic --design digits --metric auc", "design must be best for a metric that is no loss"),
+        ("attack --labels titanic --classes 5", "titanic has its own"),
+        ("attack --labels titanic --column sex", "titanic has its own"),
+        ("attack --labels titanic --rows 100", "and only with it"),
         ("attack --url http://127.0.0.1:9/x", "rows must be given with --url"),
         ("attack --url http://127.0.0.1:9/x --rows 5 --body xml", "body must be json or csv"),
         ("attack --url http://127.0.0.1:9/x --rows 5 --header nonsense", "header must have the form"),
@@ -153,6 +157,19 @@ def test_a_live_endpoint(run, endpoint, tmp_path):
     assert document["queries"] == endpoint.queries
     found = (tmp_path / "labels.csv").read_text().split()[1:]
     assert found == [str(label) for label in endpoint.truth]
+
+
+def test_nothing_is_asked_where_the_labels_could_not_be_written(run, endpoint):
+    url = f"http://127.0.0.1:{endpoint.server_port}/"
+    with pytest.raises(TacitError, match="cannot be written"):
+        run(f"attack --url {url} --rows 100 --decimals 5 --score-field result --out nowhere/labels.csv")
+    assert endpoint.queries == 0
+
+
+def test_no_bar_is_drawn_where_nobody_watches(tmp_path):
+    (tmp_path / "y.csv").write_text("y\n" + "0\n1\n" * 10)
+    result = CliRunner().invoke(app, ["attack", "--labels", str(tmp_path / "y.csv")])
+    assert (result.exit_code, result.stderr) == (0, "")
 
 
 def test_a_live_endpoint_that_stops_keeps_what_was_recovered(run, endpoint, tmp_path):

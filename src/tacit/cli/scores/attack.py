@@ -8,6 +8,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tacit.cli.options import AsJson
+from tacit.cli.scores.attack_options import (
+    Attacked,
+    Body,
+    Classes,
+    Column,
+    Decimals,
+    DesignName,
+    ForceOut,
+    Header,
+    Metric,
+    Noise,
+    Recovered,
+    Rows,
+    ScoreField,
+    ShuffleSeed,
+    State,
+    Timeout,
+    Url,
+)
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
@@ -17,20 +38,6 @@ if TYPE_CHECKING:
     from tacit.scores.attack import Answers, Design, HttpOracle, Outcome, Plan, Progress
 
 __all__ = ["attack", "plan"]
-
-_METRICS = "log_loss, brier, softmax, sigmoid, bce, accuracy, f1, auc, rmse or mae"
-
-Metric = Annotated[str, typer.Option(help=f"What the host shows: {_METRICS}.")]
-Decimals = Annotated[int | None, typer.Option(help="The host rounds scores to this many decimals.")]
-Noise = Annotated[float | None, typer.Option(metavar="TAU", help="The host adds noise of at most TAU to scores.")]
-DesignName = Annotated[
-    str,
-    typer.Option(
-        help="best, or for losses digits (a few rows a query), joint (all rows at once), or for two classes crowded "
-        "(joint, and what stays ambiguous is asked for: fewer queries, how many depends on the labels)."
-    ),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def plan(
@@ -48,15 +55,9 @@ def plan(
     Example: tacit scores plan --rows 2201 --metric log_loss --decimals 5 --limit-per-day 5
     """
     from tacit.scores.attack import find_scorer
-    from tacit.scores.attack import plan as make_plan
 
-    chosen = make_plan(
-        find_scorer(metric).metric(classes),
-        rows=rows,
-        answers=_answers(decimals, noise),
-        limit_per_day=limit_per_day,
-        design=_design(design),
-    )
+    scored = find_scorer(metric).metric(classes)
+    chosen = _plan(scored, design, rows=rows, answers=_answers(decimals, noise), limit_per_day=limit_per_day)
     if as_json:
         typer.echo(json.dumps({"metric": metric, **chosen.to_json()}))
         return
@@ -64,34 +65,23 @@ def plan(
 
 
 def attack(
-    labels: Annotated[
-        str | None,
-        typer.Option(metavar="FILE", help="Labels to attack: a table, or titanic, iris or satellite."),
-    ] = None,
-    column: Annotated[str | None, typer.Option(help="The column with the labels, if the table has several.")] = None,
+    labels: Attacked = None,
+    column: Column = None,
     metric: Metric = "log_loss",
     decimals: Decimals = None,
     noise: Noise = None,
-    seed: Annotated[int | None, typer.Option(help="Shuffle the rows and draw noise by this seed.")] = None,
+    seed: ShuffleSeed = None,
     design: DesignName = "best",
-    url: Annotated[
-        str | None, typer.Option(help="A scoring endpoint that you own: predictions are posted, a score comes back.")
-    ] = None,
-    rows: Annotated[int | None, typer.Option(help="With --url: rows that the host scores.")] = None,
-    classes: Annotated[int | None, typer.Option(help="Number of labels. Default: as many as the table has.")] = None,
-    body: Annotated[str, typer.Option(help="With --url: post predictions as json or csv.")] = "json",
-    score_field: Annotated[str, typer.Option(help="With --url: where the score is in a JSON answer.")] = "score",
-    header: Annotated[
-        list[str] | None, typer.Option(metavar="NAME: VALUE", help="With --url: sent along; repeatable.")
-    ] = None,
-    timeout: Annotated[float, typer.Option(help="With --url: seconds to wait for an answer.")] = 30.0,
-    state: Annotated[
-        Path | None, typer.Option(help="Keep what was recovered in this file, and go on from it if it is there.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Write the recovered labels to this CSV file, -1 where unknown.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace the file of --out.")] = False,
+    url: Url = None,
+    rows: Rows = None,
+    classes: Classes = None,
+    body: Body = "json",
+    score_field: ScoreField = "score",
+    header: Header = None,
+    timeout: Timeout = 30.0,
+    state: State = None,
+    out: Recovered = None,
+    force: ForceOut = False,
     as_json: AsJson = False,
 ) -> None:
     """Recover labels from scores alone: of a table, scored by the real scorer, or of a live endpoint.
@@ -104,38 +94,54 @@ def attack(
     import numpy as np
 
     from tacit.privacy.errors import InvalidInput
-    from tacit.scores.attack import AttackStopped, find_scorer, hidden, infer_labels
-    from tacit.scores.attack import plan as make_plan
+    from tacit.privacy.files import check_writable
+    from tacit.scores.attack import find_scorer, hidden
 
     if (labels is None) == (url is None):
         raise InvalidInput("give either --labels (a table to attack here) or --url (an endpoint that you own)")
-    if out is not None and out.exists() and not force:
-        raise InvalidInput(f"{out} exists already; choose another path or add --force")
-    rng = np.random.default_rng(seed)
-    scorer = find_scorer(metric)
+    if (rows is None) != (url is None):
+        raise InvalidInput("rows must be given with --url, the number of rows that the host scores, and only with it")
+    if out is not None:
+        check_writable(out, force=force)  # submissions may be few: not a file that fails after the last of them
+    rng, scorer = np.random.default_rng(seed), find_scorer(metric)
     truth: NDArray[np.int64] | None = None
-    if url is not None:
-        if rows is None:
-            raise InvalidInput("rows must be given with --url: the number of rows that the host scores")
+    if url is not None and rows is not None:
         oracle: Any = _http(url, body, score_field, header or [], timeout)
         answers, count, kinds = _answers(decimals, noise), rows, classes or 2
     else:
         truth, kinds = _labels(str(labels), column, classes)
         count = len(truth)
         oracle, answers = hidden(scorer.oracle(truth, classes=kinds), decimals=decimals, tau=noise, rng=rng)
-    loss = scorer.metric(kinds)
-    chosen = make_plan(loss, rows=count, answers=answers, design=_design(design))
+    chosen = _plan(scorer.metric(kinds), design, rows=count, answers=answers)
     order = None if seed is None else rng.permutation(count)
+    outcome = _infer(oracle, chosen, order=order, state=state, out=out, force=force)
+    _print(metric, chosen, outcome, truth, as_json=as_json)
+
+
+def _infer(
+    oracle: Any,  # noqa: ANN401
+    chosen: Plan,
+    *,
+    order: NDArray[np.int64] | None,
+    state: Path | None,
+    out: Path | None,
+    force: bool,
+) -> Outcome:
+    """Run the plan; what was recovered is written also where the host stopped it."""
+    from tacit.scores.attack import AttackStopped, infer_labels
+
     try:
         with _bar() as progress:
-            outcome = infer_labels(oracle, loss, rows=count, plan=chosen, order=order, state=state, progress=progress)
+            outcome = infer_labels(
+                oracle, chosen.metric, rows=chosen.rows, plan=chosen, order=order, state=state, progress=progress
+            )
     except AttackStopped as stopped:
         if out is not None:
             _write(out, stopped.outcome, force=force)
         raise
     if out is not None:
         _write(out, outcome, force=force)
-    _print(metric, chosen, outcome, truth, as_json=as_json)
+    return outcome
 
 
 def _answers(decimals: int | None, noise: float | None) -> Answers:
@@ -146,9 +152,10 @@ def _answers(decimals: int | None, noise: float | None) -> Answers:
     return hidden(lambda _: 0.0, decimals=decimals, tau=noise, rng=np.random.default_rng())[1]
 
 
-def _design(name: str) -> Callable[..., Design] | None:
+def _plan(metric: Any, design: str, **options: Any) -> Plan:  # noqa: ANN401
     from tacit.privacy.errors import InvalidInput
-    from tacit.scores.attack import CrowdedDesign, DigitDesign, JointDesign
+    from tacit.scores.attack import CrowdedDesign, DigitDesign, JointDesign, plan
+    from tacit.scores.losses import Loss
 
     known: dict[str, Callable[..., Design] | None] = {
         "best": None,
@@ -156,9 +163,11 @@ def _design(name: str) -> Callable[..., Design] | None:
         "joint": JointDesign,
         "crowded": CrowdedDesign,
     }
-    if name not in known:
-        raise InvalidInput(f"design must be one of {', '.join(known)}, got {name!r}")
-    return known[name]
+    if design not in known:
+        raise InvalidInput(f"design must be one of {', '.join(known)}, got {design!r}")
+    if known[design] and not isinstance(metric, Loss):
+        raise InvalidInput(f"design must be best for a metric that is no loss, got {design!r}: it has one way to ask")
+    return plan(metric, design=known[design], **options)
 
 
 def _labels(source: str, column: str | None, classes: int | None) -> tuple[NDArray[np.int64], int]:
@@ -171,6 +180,8 @@ def _labels(source: str, column: str | None, classes: int | None) -> tuple[NDArr
 
     bundled = {"titanic": titanic, "iris": iris, "satellite": satellite}
     if source in bundled:
+        if column is not None or classes is not None:
+            raise InvalidInput(f"column and classes must stand with a table of your own: {source} has its own")
         data = bundled[source]()
         return data.codes, len(data.classes)
     table = load_table(source)
@@ -208,7 +219,8 @@ def _bar() -> Any:  # noqa: ANN401
     @contextmanager
     def bar() -> Iterator[Callable[[Progress], None]]:
         columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-        with Bar(*columns, console=Console(stderr=True), transient=True) as shown:
+        console = Console(stderr=True)
+        with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
             task = shown.add_task("queries", total=None)
             yield lambda now: shown.update(
                 task,

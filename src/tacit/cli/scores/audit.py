@@ -69,7 +69,8 @@ def _run(client: Client, slug: str, submissions: int | None) -> dict[str, Any]:
 
     state = client.call("POST", f"/competitions/{slug}/replay", {"submissions": submissions})
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
         task = shown.add_task("submissions", total=None)
         while state["running"]:
             time.sleep(_PAUSE)
