@@ -6,6 +6,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -16,6 +17,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from tacit.labels import (
     AsGiven,
+    Careful,
     Confidence,
     Consensus,
     Forward,
@@ -137,6 +139,32 @@ def test_retraining_chooses_rows(blobs, retrain):
     model = LabelPrivateClassifier(mechanism=rr(2.0), retrain=retrain, rounds=2, random_state=0).fit(X, y)
     fraction = model.retraining_report(y).chosen_fraction
     assert {Full: fraction == 1, Consensus: 0.3 < fraction < 0.9, Confidence: fraction == 0.3}[type(retrain)]
+
+
+def test_rare_labels_are_not_forgotten():
+    """By default a model of rare labels stands as it is; retrained on what it predicts it ranks like chance."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 3))
+    y = (X[:, 0] + rng.normal(size=6000) > 3.0).astype(int)
+    assert 0.01 < y.mean() < 0.03
+    auc = {}
+    for name, settings in {"default": {}, "without": {"rounds": 0}, "consensus": {"retrain": Consensus()}}.items():
+        model = LabelPrivateClassifier(mechanism=rr(3.0), random_state=0, **settings).fit(X, y)
+        auc[name] = roc_auc_score(y, model.predict_proba(X)[:, 1])
+    assert auc["default"] == auc["without"] > 0.9
+    assert auc["consensus"] < 0.7, "control"
+
+
+def test_careful_looks_at_half_of_the_classes():
+    weak = np.full((100, 4), 0.25)
+    weak[:, 0] += 0.01
+    given = np.zeros(100, dtype=np.int64)
+    assert len(Careful().choose(weak, given=given)) == 0, "three of four are never predicted"
+    one = np.repeat(np.eye(4)[[0, 1, 2]], [34, 33, 33], axis=0) * 0.8 + 0.05
+    assert len(Careful(by=Full()).choose(one, given=given)) == 100, "one of four is"
+    assert len(Careful(by=Full(), least=0.0).choose(weak, given=given)) == 100
+    with pytest.raises(InvalidInput, match="least"):
+        Careful(least=1.5)
 
 
 def test_text_labels_pipeline_clone_and_pickle(blobs):

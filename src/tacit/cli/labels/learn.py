@@ -55,7 +55,7 @@ def learn(
     epsilon: EpsilonOption = None,
     release: ReleaseFile = None,
     stages: Stages = 1,
-    retrain: RetrainOption = RetrainName.CONSENSUS,
+    retrain: RetrainOption = RetrainName.AUTO,
     rounds: Rounds = 1,
     denoise: DenoiseOption = DenoiseName.AUTO,
     estimator: EstimatorOption = EstimatorName.LOGISTIC,

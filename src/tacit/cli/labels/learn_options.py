@@ -37,6 +37,7 @@ __all__ = [
 class RetrainName(StrEnum):
     """Which rows to train on again."""
 
+    AUTO = "auto"
     NONE = "none"
     FULL = "full"
     CONSENSUS = "consensus"
@@ -67,7 +68,10 @@ Stages = Annotated[
 ]
 RetrainOption = Annotated[
     RetrainName,
-    typer.Option(help="Train again on predictions: on all rows, where they agree with the label, or where sure."),
+    typer.Option(
+        help="Train again on predictions: on all rows (full), where they agree with the label (consensus), or where "
+        "sure (confidence). auto: consensus, unless predictions forget half of the classes, as with rare labels."
+    ),
 ]
 Rounds = Annotated[int, typer.Option(help="How many times to retrain.")]
 DenoiseOption = Annotated[

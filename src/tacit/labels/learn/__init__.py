@@ -15,13 +15,14 @@ from tacit.labels.learn.neighbours import Neighbours
 from tacit.labels.learn.network import ForwardCorrected, Likelihoods, TorchClassifier, Twins
 from tacit.labels.learn.regressor import LabelPrivateRegressor
 from tacit.labels.learn.released import ReleasedLabels
-from tacit.labels.learn.retrain import Confidence, Consensus, Full, Retrain, RetrainingReport
+from tacit.labels.learn.retrain import Careful, Confidence, Consensus, Full, Retrain, RetrainingReport
 from tacit.labels.learn.validate import AccuracyEstimate, debiased_accuracy, debiased_scorer
 
 __all__ = [
     "AccuracyEstimate",
     "AsGiven",
     "Backward",
+    "Careful",
     "Choice",
     "CleanLabels",
     "Confidence",

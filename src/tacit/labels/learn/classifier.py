@@ -18,7 +18,7 @@ from tacit.labels.learn.model import Model, Weights, fit_hard, fit_soft, fresh_c
 from tacit.labels.learn.network.likelihoods import Likelihoods
 from tacit.labels.learn.promise import CLASSES, REPRESENTATION, WEIGHTS, assuming, charge_labels, without_ledger
 from tacit.labels.learn.released import release_of
-from tacit.labels.learn.retrain import Consensus, Retrain, RetrainingReport
+from tacit.labels.learn.retrain import Careful, Retrain, RetrainingReport
 from tacit.labels.learn.stages import Randomized, bind_mechanism, randomize_in_stages, read_release, staged_release
 from tacit.labels.protect.finite import FiniteMechanism
 from tacit.privacy.errors import InvalidInput
@@ -57,7 +57,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         How released labels become targets; default :class:`Likelihoods` for networks, :class:`Forward` for other
         estimators. :class:`AsGiven` trains on them as they are.
     retrain
-        Which rows to train on again, with the model's own predictions; default :class:`Consensus`.
+        Which rows to train on again, with the model's own predictions; default :class:`Careful`: where they agree with
+        the released labels, unless predictions forget half of the classes, as they do when labels are rare.
     rounds
         How many times to retrain; 0 does not.
     student
@@ -329,7 +330,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
 
     def _retrain(self) -> Retrain:
-        return Consensus() if self.retrain is None else self.retrain
+        return Careful() if self.retrain is None else self.retrain
 
     def _denoise(self) -> Denoise:
         if self.denoise is None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Confidence", "Consensus", "Full", "Retrain", "RetrainingReport"]
+__all__ = ["Careful", "Confidence", "Consensus", "Full", "Retrain", "RetrainingReport"]
 
 Rows = NDArray[np.int64]
 
@@ -114,6 +114,51 @@ class Confidence:
         margin = two[:, 1] - two[:, 0]
         count = max(1, round(self.fraction * len(margin)))
         return np.sort(np.argsort(-margin, kind="stable")[:count])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Careful:
+    """As ``by`` says, unless the predictions forget half of the classes: then no row, and the model stands.
+
+    Hard labels have no place for a class that is seldom the likeliest. A class is forgotten if its share of the
+    predictions is below ``least`` times its mean probability; of two classes one is half. Trained again on such
+    predictions a model of rare labels can rank rows worse than chance.
+
+    Parameters
+    ----------
+    by
+        Which rows, where no such class is forgotten.
+    least
+        Share of its mean probability that a class must have among the predictions.
+
+    Examples
+    --------
+    >>> rare = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]])
+    >>> Careful().choose(rare, given=np.array([0, 1, 0])), Consensus().choose(rare, given=np.array([0, 1, 0]))
+    (array([], dtype=int64), array([0, 2]))
+    """
+
+    by: Retrain = Consensus()
+    least: float = 0.5
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.least <= 1:
+            raise InvalidInput(f"least must be in [0, 1], got {self.least!r}")
+
+    def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> Rows:
+        """Return the rows that ``by`` chooses, or none.
+
+        Examples
+        --------
+        >>> Careful().choose(np.eye(2), given=np.array([1, 1]))
+        array([1])
+        """
+        classes = probabilities.shape[1]
+        predicted = np.bincount(probabilities.argmax(axis=1), minlength=classes) / len(probabilities)
+        forgotten = np.count_nonzero(predicted < self.least * probabilities.mean(axis=0))
+        if 2 * forgotten >= classes:
+            return np.empty(0, dtype=np.int64)
+        return self.by.choose(probabilities, given=given)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,7 +21,7 @@ from tacit.data.names import check_present
 from tacit.labels.learn.classifier import LabelPrivateClassifier, generator_from
 from tacit.labels.learn.denoise import Denoise
 from tacit.labels.learn.encode import FeatureEncoder
-from tacit.labels.learn.retrain import Consensus, Retrain
+from tacit.labels.learn.retrain import Retrain
 from tacit.labels.learn.validate import AccuracyEstimate, debiased_accuracy
 from tacit.labels.protect.release import release_labels
 from tacit.labels.protect.response import RandomizedResponse
@@ -288,7 +288,7 @@ def _fit(
         if progress is not None:
             progress(next(begun), fits)
 
-    watched = _Watched(learner._denoise(), learner.retrain or Consensus(), begin)
+    watched = _Watched(learner._denoise(), learner._retrain(), begin)
     charged = None if learner.ledger is None else whole
     try:
         learner.set_params(denoise=watched, retrain=watched, classes=coding, ledger=charged).fit(X, given)

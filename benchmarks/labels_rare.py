@@ -1,0 +1,170 @@
+"""What retraining does to rare labels: Adult with fewer and fewer rows of the rarer class, logistic regression.
+
+Rows of the rarer class are left out at random, of the training and of the test rows alike, until they have a given
+share. Features are scaled, or, of the first 10,000 rows, as they are in the table, which is hard for the learner.
+Labels are released by randomized response; three ways to go on from the same release:
+
+    corrected      forward correction alone (rounds=0)
+    consensus      then trained again on the predictions that agree with the released labels, come what may
+    default        the same, unless the predictions forget half of the classes (Careful)
+
+Judged on the test rows by AUC and log loss: whoever ranks rows by a rare label needs these, not accuracy.
+
+    TACIT_DATA=folder python -m benchmarks.labels_rare            # all cells; resumes
+    python -m benchmarks.labels_rare --quick --out FILE
+    python -m benchmarks.labels_rare --table                      # writes the table of docs/labels_accuracy.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import log_loss, roc_auc_score
+
+from benchmarks.__main__ import describe_machine
+from benchmarks.labels_accuracy.problems import SETS, Split
+from benchmarks.labels_accuracy.tables import replace_between
+from tacit.data import adult, one_hot_matrix
+from tacit.labels import Consensus, LabelPrivateClassifier, RandomizedResponse, release_labels
+from tacit.privacy.files import write_atomically
+
+OUT = Path(__file__).parent / "results" / "labels_rare.json"
+PAGE = Path(__file__).parents[1] / "docs" / "labels_accuracy.md"
+SHARES, EPSILONS, SEEDS = {"scaled": (0.24, 0.1, 0.03), "as they are": (0.1, 0.03)}, (1.0, 2.0, 3.0), 3
+ROWS = {"scaled": None, "as they are": 10_000}
+METHODS: Mapping[str, Mapping[str, Any]] = {
+    "corrected": {"rounds": 0},
+    "consensus": {"retrain": Consensus()},
+    "default": {},
+}
+WORDS = {"corrected": "forward correction alone", "consensus": "then consensus", "default": "tacit's default"}
+
+
+def main(arguments: list[str] | None = None) -> None:
+    options = _parse(arguments)
+    if options.table:
+        write_table(PAGE, OUT)
+        return
+    document = json.loads(options.out.read_text()) if options.out.exists() else {"quick": options.quick, "cells": {}}
+    for key, features, share, epsilon, seed in _plan(1 if options.quick else SEEDS):
+        if key not in document["cells"]:
+            whole = _made_up() if options.quick else _adult(features)
+            split = thin(whole, share=share, rng=np.random.default_rng(seed)).first(ROWS[features])
+            document["cells"][key] = measure(split, epsilon=epsilon, seed=seed)
+            print(key, document["cells"][key], file=sys.stderr)
+            _write(options.out, document)
+
+
+def _plan(seeds: int) -> Iterator[tuple[str, str, float, float, int]]:
+    """Yield every cell, seed by seed: an interrupted run has whole tables of fewer seeds."""
+    for seed in range(seeds):
+        for features, shares in SHARES.items():
+            for share in shares:
+                for epsilon in EPSILONS:
+                    yield f"{features}/{share:g}/{epsilon:g}/{seed}", features, share, epsilon, seed
+
+
+@cache
+def _adult(features: str) -> Split:
+    scaled = SETS["adult"]()
+    if features == "scaled":
+        return scaled
+    data = adult()
+    X = one_hot_matrix(data.table, columns=data.features).values
+    return Split(X=X[: len(scaled.y)], y=scaled.y, judge_by=X[len(scaled.y) :], truth=scaled.truth)
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.labels_rare",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--out", type=Path, default=OUT, help="JSON; cells it holds already are not run again")
+    parser.add_argument("--quick", action="store_true", help="made-up rows, one seed: shows that it runs")
+    parser.add_argument("--table", action="store_true", help="measure nothing; write the page's table from the JSON")
+    options = parser.parse_args(arguments)
+    if options.quick and options.out == OUT:
+        parser.error("--quick needs --out: its numbers must not stand beside the full ones")
+    return options
+
+
+def thin(split: Split, *, share: float, rng: np.random.Generator) -> Split:
+    """Leave out rows of the rarer class until it has this share."""
+    kept = [_kept(labels, share, rng) for labels in (split.y, split.truth)]
+    return Split(X=split.X[kept[0]], y=split.y[kept[0]], judge_by=split.judge_by[kept[1]], truth=split.truth[kept[1]])
+
+
+def _kept(labels: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    common, rare = np.flatnonzero(labels == 0), np.flatnonzero(labels == 1)
+    wanted = min(len(rare), round(share / (1 - share) * len(common)))
+    return np.sort(np.concatenate([common, rng.choice(rare, wanted, replace=False)]))
+
+
+def measure(split: Split, *, epsilon: float, seed: int) -> dict[str, Any]:
+    """Learn from one release in each way; judge by the true labels of the test rows."""
+    release = release_labels(split.y, mechanism=RandomizedResponse(epsilon=epsilon), rng=np.random.default_rng(seed))
+    cell: dict[str, Any] = {"rows": len(split.y), "positive": round(float(split.y.mean()), 4)}
+    for name, settings in METHODS.items():
+        learner = LabelPrivateClassifier(LogisticRegression(max_iter=300), random_state=seed, **settings)
+        chance = learner.fit(split.X, release).predict_proba(split.judge_by)[:, 1]
+        cell[name] = {"auc": roc_auc_score(split.truth, chance), "loss": log_loss(split.truth, chance)}
+    return cell
+
+
+def _made_up() -> Split:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3))
+    y = (X[:, 0] + rng.normal(size=2000) > 0.5).astype(np.int64)
+    return Split(X=X[:1500], y=y[:1500], judge_by=X[1500:], truth=y[1500:])
+
+
+def _write(path: Path, document: dict[str, Any]) -> None:
+    document |= {"date": datetime.now(UTC).date().isoformat(), "machine": describe_machine()}
+    with write_atomically(path, force=True) as file:
+        file.write((json.dumps(document, indent=1) + "\n").encode())
+
+
+def write_table(page: Path, results: Path) -> None:
+    """Replace what stands between the markers on the page."""
+    document = json.loads(results.read_text(encoding="utf-8"))
+    if document["quick"]:
+        raise SystemExit("a quick run's numbers do not belong on the page")
+    text = replace_between(page.read_text(encoding="utf-8"), "rare", table(document["cells"]))
+    with write_atomically(page, force=True) as file:
+        file.write(text.encode())
+
+
+def table(cells: Mapping[str, Mapping[str, Any]]) -> str:
+    """One line for features, share and epsilon: mean and deviation of the AUC over the seeds, mean log loss."""
+    lines = [
+        "| features | positive | epsilon | "
+        + " | ".join(f"{words}: AUC (log loss)" for words in WORDS.values())
+        + " |",
+        "| --- |" + " --- |" * (len(WORDS) + 2),
+    ]
+    for start in dict.fromkeys(key.rpartition("/")[0] for key in cells):
+        features, share, epsilon = start.split("/")
+        found = [cell for key, cell in cells.items() if key.rpartition("/")[0] == start]
+        shown = [_shown([cell[name] for cell in found]) for name in WORDS]
+        lines.append(f"| {features} | {float(share):.0%} | {epsilon} | " + " | ".join(shown) + " |")
+    return "\n".join(lines)
+
+
+def _shown(found: list[Mapping[str, float]]) -> str:
+    auc, loss = ([one[what] for one in found] for what in ("auc", "loss"))
+    deviation = f" ± {np.std(auc, ddof=1):.3f}" if len(auc) > 1 else ""
+    return f"{np.mean(auc):.3f}{deviation} ({np.mean(loss):.3f})"
+
+
+if __name__ == "__main__":
+    main()
