@@ -2,11 +2,12 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.audit import AuditResult, Limits, Plan, Skipped, Step, bundled_plan, faults, run_audit
+from tacit.audit import AuditResult, Limits, Plan, Skipped, Step, bundled_plan, faults, judge, run_audit
 from tacit.audit.cache import Cache
 from tacit.audit.compare import compare
 from tacit.audit.labels import LabelsRelease
 from tacit.audit.scores import ScoresRelease
+from tacit.audit.words import in_plain_words
 from tacit.privacy import Guarantee, InvalidInput, MissingExtra, NoGuarantee, Unit
 
 
@@ -143,6 +144,18 @@ class TestVerdict:
         run = run_of(finding(NoGuarantee(reason="exact"), self.truth, self.truth))
         assert faults(run, Limits(leak=0.6)) == ()
         assert faults(run, Limits(leak=0.4)) == ("labels, a release: leak 50.0%, the limit is 40.0%",)
+
+    def test_a_leak_just_over_its_limit_does_not_read_as_equal(self, finding, run_of):
+        run = run_of(finding(NoGuarantee(reason="exact"), self.truth, self.truth))
+        assert faults(run, Limits(leak=0.4996)) == ("labels, a release: leak 50.00%, the limit is 49.96%",)
+
+    def test_an_epsilon_that_was_proved_is_rounded_down_and_a_promise_up(self, finding, run_of):
+        measured = finding(Guarantee(unit=Unit.LABEL, epsilon=1.0, delta=1.4e-6), self.truth, self.truth)
+        bound = replace(measured.leak.bound, value=1.0019, delta=1.4e-6)
+        refuted = replace(measured, leak=replace(measured.leak, bound=bound))
+        assert "epsilon is at least 1.001, and epsilon 1, delta 1.4e-6" in faults(run_of(refuted), Limits())[0]
+        assert judge(run_of(refuted)).told.endswith("and the attack proves at least 1.001.")
+        assert "but for a chance of 2e-6." in in_plain_words(refuted.promise)
 
     def test_a_file_that_is_no_audit_says_what_is_missing(self):
         with pytest.raises(InvalidInput, match="an audit must say its version"):

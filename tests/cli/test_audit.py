@@ -60,6 +60,14 @@ def test_json_alone_on_stdout_and_two_runs_compared(run, capsys, tmp_path):
     assert "Against the run of" in run.page.read_text()
 
 
+def test_the_summary_rounds_epsilon_up_and_counts_one_release_as_one(run, tmp_path, capsys):
+    (tmp_path / "tacit.toml").write_text(PLAN.replace("epsilon = 1.0", "epsilon = 1.2341"))
+    assert run("--only", "labels") == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "epsilon 1.24 " in said
+    assert "The one release of Iris, 150 rows: epsilon 1.235 for one label." in said
+
+
 def test_limits(run, capsys):
     assert run("--only", "labels", "--fail-over", "epsilon=1") == 0
     assert run("--only", "labels", "--fail-over", "epsilon=0.5") == 1

@@ -70,6 +70,15 @@ def test_json_has_an_interval_for_every_measured_number(result):
         assert finding["command"].startswith("tacit audit --only scores")
 
 
+def test_one_epsilon_is_one_column_of_the_heat_map(labels):
+    third = replace(labels.curve[0].promise, epsilon=0.9999999999999999)
+    other = replace(labels.curve[0], surface="scores", promise=third)
+    page = render_page(replace(labels, curve=(*labels.curve, other)))
+    table = page[page.index('class="heat"') :]
+    head = table[: table.index("</thead>")]
+    assert re.findall(r'scope="col">([^<]*)<', head) == ["epsilon", "1"]
+
+
 def test_a_picture_stands_before_every_table(page):
     for section in re.findall(r"<section.*?</section>", page, flags=re.S):
         for table in re.finditer("<table", section):

@@ -34,8 +34,8 @@ class Total:
     Examples
     --------
     >>> from tacit.privacy import Guarantee, Unit
-    >>> print(Total(data="Titanic", promise=Guarantee(unit=Unit.LABEL, epsilon=3.0), releases=2).promise)
-    epsilon 3 for one label
+    >>> print(Total(data="Titanic", promise=Guarantee(unit=Unit.LABEL, epsilon=3.0), releases=2))
+    All 2 releases of Titanic: epsilon 3 for one label
     """
 
     data: str
@@ -43,6 +43,10 @@ class Total:
     releases: int
     bare: tuple[str, ...] = ()
     rest: Promise | None = None
+
+    def __str__(self) -> str:
+        made = f"All {self.releases} releases" if self.releases != 1 else "The one release"
+        return f"{made} of {self.data}: {self.promise}"
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON.

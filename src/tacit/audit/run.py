@@ -17,6 +17,7 @@ from tacit.audit.finding import Finding
 from tacit.audit.plan import Limits, Plan, Step, bundled_plan
 from tacit.audit.result import AuditResult, Skipped
 from tacit.audit.total import add_up
+from tacit.audit.words import proved
 from tacit.privacy.errors import InvalidInput, MissingExtra
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import system_rng
@@ -89,13 +90,13 @@ def faults(result: AuditResult, limits: Limits) -> tuple[str, ...]:
     ()
     """
     found = [
-        f"{finding.surface}, {finding.setting}: epsilon is at least {finding.leak.epsilon_lower_bound:.2f}, "
+        f"{finding.surface}, {finding.setting}: epsilon is {proved(finding.leak.epsilon_lower_bound)}, "
         f"and {finding.promise} was promised"
         for finding in result.broken
     ]
     if limits.leak is not None:
         found += [
-            f"{finding.surface}, {finding.setting}: leak {finding.leak.advantage:.1%}, the limit is {limits.leak:.1%}"
+            f"{finding.surface}, {finding.setting}: leak {_apart(finding.leak.advantage, limits.leak)}"
             for finding in result.findings
             if finding.leak.advantage > limits.leak
         ]
@@ -107,6 +108,12 @@ def faults(result: AuditResult, limits: Limits) -> tuple[str, ...]:
         elif total.promise.epsilon > limits.epsilon:
             found.append(f"{total.data}: all releases cost {total.promise}, the limit is epsilon {limits.epsilon:g}")
     return tuple(found)
+
+
+def _apart(leak: float, limit: float) -> str:
+    """Say both shares with as many digits as tell them apart."""
+    pairs = ((f"{leak:.{digits}%}", f"{limit:.{digits}%}") for digits in range(1, 15))
+    return "{}, the limit is {}".format(*next((pair for pair in pairs if pair[0] != pair[1]), (leak, limit)))
 
 
 def _points(plan: Plan, skipped: list[Skipped]) -> Iterator[Step]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from tacit.audit.finding import Finding, State
 from tacit.audit.result import AuditResult
-from tacit.audit.words import WEAK, listed, percent, points
+from tacit.audit.words import WEAK, listed, percent, points, proved
 from tacit.privacy.guarantee import Guarantee
 
 __all__ = ["Verdict", "judge", "names"]
@@ -86,7 +86,7 @@ def judge(result: AuditResult) -> Verdict:
 def _refuted(finding: Finding, caution: str) -> Verdict:
     return Verdict(
         headline=f"A promise is refuted: {finding.surface}, {finding.setting}.",
-        told=f"It promises {finding.promise}, and the attack proves at least {finding.leak.epsilon_lower_bound:.2f}.",
+        told=f"It promises {finding.promise}, and the attack proves {proved(finding.leak.epsilon_lower_bound)}.",
         action="Release nothing by this mechanism until the fault is found: it is in the mechanism or in the attack.",
         caution=caution,
     )

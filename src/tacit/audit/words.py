@@ -6,8 +6,9 @@ import math
 
 from tacit.leak import Interval
 from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.rounding import format_up
 
-__all__ = ["WEAK", "in_plain_words", "listed", "percent", "points", "span", "within_chance"]
+__all__ = ["WEAK", "in_plain_words", "listed", "percent", "points", "proved", "span", "within_chance"]
 
 _VAST = 1e6
 WEAK = 10.0
@@ -43,6 +44,17 @@ def points(difference: float) -> str:
     return f"{'0.0' if float(shown) == 0 else shown} points"
 
 
+def proved(epsilon: float) -> str:
+    """Return an epsilon that an attack proved, rounded down: a lower bound is never said larger than it is.
+
+    Examples
+    --------
+    >>> proved(0.5669)
+    'at least 0.566'
+    """
+    return f"at least {math.floor(1000 * epsilon) / 1000:.3f}"
+
+
 def span(interval: Interval) -> str:
     """Return an interval of shares in percent; one without width is exact.
 
@@ -73,7 +85,7 @@ def in_plain_words(promise: Promise) -> str:
     factor = math.exp(min(promise.epsilon, 700.0))
     if factor >= _VAST:
         return f"The odds of a guess about {promise.protects} may change a million-fold and more: that protects nobody."
-    but = f", but for a chance of {promise.delta:.1g}" if promise.delta else ""
+    but = f", but for a chance of {format_up(promise.delta, digits=1)}" if promise.delta else ""
     return (
         "Whatever someone knows already, seeing this changes the odds of a guess about "
         f"{promise.protects} at most {_up(factor)}-fold{but}."

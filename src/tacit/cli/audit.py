@@ -148,6 +148,7 @@ def _print_summary(result: AuditResult) -> None:
 
     from tacit.audit import judge
     from tacit.audit.words import percent, points
+    from tacit.privacy.rounding import format_up
 
     console, verdict = Console(), judge(result)
     table = Table(
@@ -156,7 +157,7 @@ def _print_summary(result: AuditResult) -> None:
     for finding in result.ranked:
         table.add_row(
             Text(_shown(f"{finding.surface}: {finding.setting}")),  # a column may be named like markup
-            "none" if finding.epsilon is None else f"epsilon {finding.epsilon:.3g}",
+            "none" if finding.epsilon is None else f"epsilon {format_up(finding.epsilon, digits=3)}",
             f"{percent(finding.leak.baseline)} to {percent(finding.leak.rate)}",
             points(finding.leak.advantage).removesuffix(" points"),
             f"{percent(finding.utility.protected)} of {percent(finding.utility.unprotected)}",
@@ -164,8 +165,7 @@ def _print_summary(result: AuditResult) -> None:
     if result.findings:
         console.print(table)
     for total in result.totals:
-        said = _shown(f"All {total.releases} releases of {total.data}: {total.promise}.")
-        console.print(said, markup=False, highlight=False)
+        console.print(_shown(f"{total}."), markup=False, highlight=False)
     for text in (verdict.caution, f"{verdict.headline} {verdict.told}".strip(), verdict.action):
         if text:
             console.print(f"\n{_shown(text)}", markup=False, highlight=False)

@@ -9,7 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tacit.audit import AuditResult, Finding, State, judge
 from tacit.audit.compare import compare
-from tacit.audit.words import in_plain_words, percent, points, span
+from tacit.audit.words import in_plain_words, percent, points, proved, span
 from tacit.report.chart import draw_leak, draw_use
 
 __all__ = ["render_page"]
@@ -78,6 +78,7 @@ def _environment(places: dict[int, str]) -> Environment:
     environment.filters |= {
         "percent": percent,
         "points": points,
+        "proved": proved,
         "gain": lambda difference: points(difference).removesuffix(" points"),
         "span": span,
         "words": in_plain_words,
@@ -98,8 +99,9 @@ def _short(finding: Finding) -> str:
 
 
 def _heat(curve: Sequence[Finding]) -> _Heat | None:
-    found = {(point.surface, point.epsilon): point for point in curve}
-    epsilons = tuple(sorted({point.epsilon for point in curve if point.epsilon is not None}))
+    # by epsilon as it is shown: a third of an epsilon, three times, is not the same float
+    found = {(point.surface, float(f"{point.epsilon or 0.0:g}")): point for point in curve}
+    epsilons = tuple(sorted({epsilon for _, epsilon in found}))
     surfaces = dict.fromkeys(point.surface for point in curve)
     rows = tuple((name, tuple(found.get((name, epsilon)) for epsilon in epsilons)) for name in surfaces)
     return _Heat(epsilons=epsilons, rows=rows) if rows else None
