@@ -86,6 +86,51 @@ def test_rows_and_totals_teach_the_classifier(tmp_path):
     assert 0.6 < from_rows < from_totals
 
 
+def _asymmetric(classes, y, rng):
+    """A release whose labels, places in ``classes``, were kept with chance 0.9 if the first and 0.6 if the second."""
+    X = rng.normal(size=(len(y), 1)) + 2.0 * y[:, None]
+    transition = np.array([[0.9, 0.1], [0.4, 0.6]])
+    released = (rng.random(len(y)) < transition[y, 1]).astype(int)
+    header = {"name": "noised_rows", "features": ["x"], "noise": [0.0], "classes": list(classes)}
+    header["labels"] = {"name": "own", "transition": transition.tolist()}
+    table = pa.table({"x": X[:, 0], "label": [classes[code] for code in released]})
+    release = Release(
+        value=table, guarantee=NoGuarantee(reason="a test"), surface="features", mechanism=header, seeded=True
+    )
+    return release, X
+
+
+@pytest.mark.parametrize("classes", [("a", "z"), ("z", "a")])
+def test_the_transition_is_in_the_order_of_the_releases_classes(classes):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 20_000)
+    release, _ = _asymmetric(classes, y, rng)
+    model = learn_release(release)
+    assert tuple(model.classes_) == classes
+    assert model.means_.ravel() == pytest.approx([0.0, 2.0], abs=0.1)
+
+
+def test_classes_that_are_fractions_can_be_learned():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 5000)
+    release, X = _asymmetric((0.5, 1.0), y, rng)
+    assert (learn_release(release).predict(X) == np.array([0.5, 1.0])[y]).mean() > 0.8
+
+
+def test_a_class_that_no_released_row_has_is_learned_from_the_transition():
+    rng = np.random.default_rng(0)
+    release, X = _asymmetric(("a", "z"), np.zeros(500, dtype=int), rng)
+    kept = np.flatnonzero(np.asarray(release.value["label"]) == "a")
+    few = Release(
+        value=release.value.take(pa.array(kept)),
+        guarantee=release.guarantee,
+        surface="features",
+        mechanism=release.mechanism,
+        seeded=True,
+    )
+    assert (learn_release(few).predict(X) == "a").mean() > 0.9
+
+
 def test_the_printed_release_teaches_and_can_be_linked():
     rng = np.random.default_rng(9)
     y = rng.integers(0, 2, 3000)

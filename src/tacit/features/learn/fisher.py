@@ -86,18 +86,34 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X, y = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
-        K = len(self.classes_)
-        if K < 2:
+        if len(self.classes_) < 2:
             raise InvalidInput(f"the labels must be of at least two classes, got 1 class: {self.classes_[0]!r}")
         weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
         if not weights.any():
             raise InvalidInput("sample_weight must be positive for some row, got zeros alone")
+        return self.fit_codes(X, codes, classes=self.classes_, weights=weights)
+
+    def fit_codes(
+        self, X: Matrix, codes: NDArray[np.int64], *, classes: Sequence[Any] | Matrix, weights: Matrix | None = None
+    ) -> Self:
+        """Learn from rows whose labels are places in a list of classes, which may have classes that do not occur.
+
+        A release states its list, and its transition matrix is in that list's order.
+
+        Examples
+        --------
+        >>> rows, codes = np.array([[0.0], [1.0], [4.0], [5.0]]), np.array([1, 1, 0, 0])
+        >>> FisherClassifier().fit_codes(rows, codes, classes=["b", "a"]).predict([[4.2]])
+        array(['b'], dtype='<U1')
+        """
+        weights = np.ones(len(X)) if weights is None else weights
+        K = len(classes)
         middle = np.average(X, axis=0, weights=weights)
         X = X - middle  # squares of values far from 0 would leave no digits for their spread
         member = np.zeros((K, len(X)))
         member[codes, np.arange(len(X))] = weights
         squares = self._rule.squares(X, weights=weights)
-        self.fit_moments(counts=member.sum(axis=1), sums=member @ X, squares=squares, classes=self.classes_)
+        self.fit_moments(counts=member.sum(axis=1), sums=member @ X, squares=squares, classes=classes)
         return self._rescaled(middle, np.ones_like(middle))
 
     def fit_moments(self, *, counts: ArrayLike, sums: ArrayLike, squares: ArrayLike, classes: ArrayLike) -> Self:

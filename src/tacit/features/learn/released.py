@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
+from tacit.data.classes import Classes
 from tacit.data.matrix import numeric_matrix
 from tacit.features.learn.fisher import FisherClassifier
 from tacit.features.learn.rules import Rule
@@ -24,8 +24,9 @@ def learn_release(release: Release, *, rule: Rule | None = None, noised_test: bo
 
     Examples
     --------
-    >>> rng = np.random.default_rng(0)
+    >>> import numpy as np
     >>> from tacit.privacy import NoGuarantee
+    >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 1000)
     >>> noisy = rng.normal(size=1000) + 4 * y + rng.normal(scale=2.0, size=1000)
     >>> release = Release(value=pa.table({"a": noisy, "label": y}), guarantee=NoGuarantee(reason="an example"),
@@ -41,8 +42,9 @@ def learn_release(release: Release, *, rule: Rule | None = None, noised_test: bo
         names = header["features"]
         transition = header.get("labels", {}).get("transition")
         model = FisherClassifier(rule, noise=header["noise"], noised_test=noised_test, transition=transition)
-        rows = numeric_matrix(release.value, columns=names)
-        return model.fit(rows, np.asarray(release.value["label"].to_pylist()))
+        rows, labels = numeric_matrix(release.value, columns=names), release.value["label"]
+        classes = Classes.of(labels, declared=header.get("classes"))  # the published release has no list
+        return model.fit_codes(rows, classes.encode(labels), classes=classes.values)
     return FisherClassifier(rule, noised_test=noised_test).fit_totals(
         counts=release.value["counts"],
         sums=release.value["sums"],
