@@ -237,3 +237,47 @@ def test_learners_and_attackers_are_told_in_one_sentence(broken, words, said):
     result = _run("features", *given, code=2)
     assert said in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
+
+
+def test_the_table_that_is_read_is_not_written_over(folder):
+    before = (folder / "visits.csv").read_bytes()
+    said = _protect(folder, "--epsilon", "1", "--out", folder / "visits.csv", "--force", code=2).stderr
+    assert "visits.csv is the table that is read, which would be lost" in said
+    assert (folder / "visits.csv").read_bytes() == before
+
+
+def test_a_feature_is_not_the_label_of_a_test_table(folder):
+    out = folder / "for_test.json"
+    _protect(folder, "--epsilon", "1", "--features", "x0,x1", "--totals", "--out", out)
+    said = _run("features", "learn", out, "--test", folder / "later.csv", "--label", "x0", code=2).stderr
+    assert said.strip() == "--label must name the label column, got 'x0', which is a released feature"
+
+
+@pytest.mark.parametrize(
+    ("values", "declared"), [((0, 1), "0,1"), ((False, True), "false,true"), ((0.5, 2.0), "0.5,2")]
+)
+def test_a_declared_class_list_is_of_the_labels_own_type(tmp_path, values, declared):
+    rng = np.random.default_rng(0)
+    codes = rng.integers(0, 2, 400)
+    table = pa.table({"x": rng.normal(size=400) + codes, "y": [values[code] for code in codes]})
+    pyarrow.parquet.write_table(table, tmp_path / "in.parquet")
+    where = (
+        tmp_path / "in.parquet",
+        "--label",
+        "y",
+        "--keep",
+        "1",
+        "--bound",
+        "3",
+        "--epsilon",
+        "5",
+        "--delta",
+        "1e-6",
+    )
+    out = tmp_path / "out.parquet"
+    made = json.loads(_run("features", "protect", *where, "--classes", declared, "--out", out, "--json").stdout)
+    assert made["mechanism"]["classes"] == list(values)
+    learned = _run("features", "learn", out, "--test", tmp_path / "in.parquet", "--label", "y", "--json").stdout
+    assert json.loads(learned)["accuracy"] > 0
+    said = _run("features", "protect", *where, "--classes", "a,b", "--out", tmp_path / "never", code=2).stderr
+    assert "classes must be of the label column's type" in said

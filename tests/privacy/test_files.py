@@ -11,7 +11,7 @@ import threading
 import pytest
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.files import write_atomically
+from tacit.privacy.files import check_writable, write_atomically
 
 posix = pytest.mark.skipif(os.name != "posix", reason="POSIX permissions, links and devices")
 
@@ -128,7 +128,7 @@ def test_process_that_dies_leaves_the_old_file(tmp_path):
     path.write_bytes(b"old")
     program = (
         "import os, sys\n"
-        "from tacit.privacy.files import write_atomically\n"
+        "from tacit.privacy.files import check_writable, write_atomically\n"
         "with write_atomically(sys.argv[1], force=True) as file:\n"
         "    file.write(b'new')\n"
         "    file.flush()\n"
@@ -190,3 +190,20 @@ def test_force_replaces_plain_files_only(tmp_path, kind):
         pytest.fail("the block must not run")
     assert kept.read_bytes() == b"old"
     assert names(tmp_path) == ["a", "kept"]
+
+
+@pytest.mark.parametrize("kind", ["the file", "a link to it", "another name of it"])
+def test_what_is_read_is_not_written_over(tmp_path, kind):
+    table, out = tmp_path / "table.csv", tmp_path / "out.csv"
+    table.write_text("x\n1\n")
+    if kind == "a link to it":
+        out.symlink_to(table)
+    elif kind == "another name of it":
+        out.hardlink_to(table)
+    else:
+        out = tmp_path / "." / "table.csv"
+    with pytest.raises(InvalidInput, match="is the table that is read, which would be lost"):
+        check_writable(out, force=True, source=str(table))
+    assert table.read_text() == "x\n1\n"
+    check_writable(tmp_path / "new.csv", force=True, source=table)
+    check_writable(tmp_path / "new.csv", source=object())  # a table in memory has no path

@@ -82,8 +82,16 @@ class _NotWanted(Exception):
     """Ends a writing that was only a trial."""
 
 
-def check_writable(path: str | os.PathLike[str], *, force: bool = False) -> None:
+def check_writable(path: str | os.PathLike[str], *, force: bool = False, source: object = None) -> None:
     """Raise as writing would, and leave everything as it was: nothing is charged for a release that cannot be kept.
+
+    Parameters
+    ----------
+    path, force
+        What will be given to :func:`write_atomically`.
+    source
+        What the release is made from. Where that is the path of a file, ``path`` must be another one, ``force`` or not:
+        the private table would be lost.
 
     Examples
     --------
@@ -92,8 +100,17 @@ def check_writable(path: str | os.PathLike[str], *, force: bool = False) -> None
     ...
     tacit.privacy.errors.InvalidInput: no such folder/out.parquet cannot be written: No such file or directory; ...
     """
+    if isinstance(source, str | os.PathLike) and _same(Path(source), Path(path)):
+        raise InvalidInput(f"{os.fspath(path)} is the table that is read, which would be lost; choose another path")
     with suppress(_NotWanted), write_atomically(path, force=force):
         raise _NotWanted
+
+
+def _same(one: Path, other: Path) -> bool:
+    try:
+        return one.samefile(other)
+    except OSError:  # one of them does not exist, or cannot be looked at: reading or writing says so
+        return False
 
 
 def _check_target(target: Path, *, force: bool, mode: int) -> int:

@@ -34,9 +34,7 @@ from tacit.cli.options import (
     Seed,
     open_ledger,
     rng_of,
-    show_progress,
     warn_if_seeded,
-    words_of,
 )
 
 __all__ = ["protect"]
@@ -74,10 +72,8 @@ def protect(
 
     Example: tacit features protect visits.csv --label ill --keep 5 --bound 3 --epsilon 1 --delta 1e-6 --totals
     """
-    from tacit.cli.features.protect_plan import Wanted, box_of, class_sizes, describe_split
-    from tacit.data import load_table
-    from tacit.features import protect_features
-    from tacit.features.protect.survey import FeatureTable
+    from tacit.cli.features.protect_plan import Wanted, box_of, class_sizes, describe, load_features
+    from tacit.privacy.files import check_writable
 
     wanted = Wanted(
         keep=keep,
@@ -90,24 +86,12 @@ def protect(
         class_rows=class_sizes(class_rows),
     )
     paying, box = open_ledger(ledger, dataset=dataset), box_of(bound, lower, upper)
-    declared = words_of(classes) or None
-    source = FeatureTable.of(load_table(table), label=label, features=words_of(features) or None, classes=declared)
+    path = out or Path(f"{table.stem}.features.{'json' if totals else 'parquet'}")
+    check_writable(path, force=force, source=table)
+    source = load_features(table, label=label, features=features, classes=classes)
     split = wanted.split(source)
-    with show_progress("features") as report:
-        made = protect_features(
-            source.table,
-            out or Path(f"{table.stem}.features.{'json' if totals else 'parquet'}"),
-            label=label,
-            plan=wanted.plan(split, box=box),
-            features=source.features,
-            classes=source.classes.values if classes else None,
-            ledger=paying,
-            dataset=dataset,
-            rng=rng_of(seed),
-            force=force,
-            progress=report,
-        )
-    charged = [f"{made.receipt}."] if made.receipt else []
-    text = [f"{made}.", f"Features: {', '.join(made.features)}.", describe_split(split), *charged]
-    typer.echo(json.dumps(made.to_json(), indent=1) if as_json else "\n".join(text))
+    made = wanted.release(
+        source, path, split=split, box=box, ledger=paying, dataset=dataset, rng=rng_of(seed), force=force
+    )
+    typer.echo(json.dumps(made.to_json(), indent=1) if as_json else describe(made, split))
     warn_if_seeded(made.seeded)

@@ -6,15 +6,20 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tacit.cli.features.protect_options import ScoreName
-from tacit.cli.options import words_of
+from tacit.cli.options import show_progress, words_of
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from tacit.features import Box, FeaturePlan
+    from pathlib import Path
+
+    import numpy as np
+
+    from tacit.features import Box, FeaturePlan, ProtectedFeatures
     from tacit.features.protect.survey import FeatureTable
     from tacit.features.theory import BudgetSplit
+    from tacit.privacy.ledger import Ledger
 
-__all__ = ["Wanted", "box_of", "class_sizes", "describe_split"]
+__all__ = ["Wanted", "box_of", "class_sizes", "describe", "load_features"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +98,36 @@ class Wanted:
         selection = PrivateSelection(epsilon=split.selection, keep=self.keep, score=by)
         return replace(plan, selection=selection, class_rows=rows)
 
+    def release(
+        self,
+        source: FeatureTable,
+        path: Path,
+        *,
+        split: BudgetSplit,
+        box: Box,
+        ledger: Ledger | None,
+        dataset: str | None,
+        rng: np.random.Generator,
+        force: bool,
+    ) -> ProtectedFeatures:
+        """Write the release, with a bar on standard error."""
+        from tacit.features import protect_features
+
+        with show_progress("features") as report:
+            return protect_features(
+                source.table,
+                path,
+                label=source.label,
+                plan=self.plan(split, box=box),
+                features=source.features,
+                classes=source.classes.values,
+                ledger=ledger,
+                dataset=dataset,
+                rng=rng,
+                force=force,
+                progress=report,
+            )
+
 
 def box_of(bound: float | None, lower: float | None, upper: float | None) -> Box:
     """Return the public bounds."""
@@ -115,12 +150,24 @@ def class_sizes(text: str) -> tuple[int, ...]:
         raise InvalidInput(f"--class-rows must be whole numbers, one a class, got {text!r}") from None
 
 
-def describe_split(split: BudgetSplit) -> str:
-    """Say how epsilon is divided."""
+def load_features(path: Path, *, label: str, features: str, classes: str) -> FeatureTable:
+    """Return the table with the features and classes that the options name."""
+    from tacit.data import load_table
+    from tacit.features.protect.survey import FeatureTable
+
+    return FeatureTable.of(
+        load_table(path), label=label, features=words_of(features) or None, classes=words_of(classes) or None
+    )
+
+
+def describe(made: ProtectedFeatures, split: BudgetSplit) -> str:
+    """Say what was released, how epsilon is divided, and what was charged."""
     parts = {
         "class sizes": split.class_rows,
         "choice": split.selection,
         "features": split.release,
         "labels": split.labels,
     }
-    return "Epsilon: " + ", ".join(f"{name} {part:.4g}" for name, part in parts.items() if part) + "."
+    divided = ", ".join(f"{name} {part:.4g}" for name, part in parts.items() if part)
+    charged = [f"{made.receipt}."] if made.receipt else []
+    return "\n".join([f"{made}.", f"Features: {', '.join(made.features)}.", f"Epsilon: {divided}.", *charged])

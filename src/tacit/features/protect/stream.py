@@ -120,7 +120,7 @@ def protect_features(
     rng
         :func:`tacit.privacy.noise.system_rng` for a real release.
     force
-        Write over an existing file.
+        Write over an existing file; never over ``table`` itself.
     progress
         Called with rows done and rows in all, over both readings.
 
@@ -137,7 +137,7 @@ def protect_features(
     ('a', 'b')
     """
     path = Path(out)
-    check_writable(path, force=force)
+    check_writable(path, force=force, source=table)
     source = FeatureTable.of(load_table(table), label=label, features=features, classes=classes)
     plan.check(features=len(source.features), classes=len(source.classes))
     _check_names(source, plan)

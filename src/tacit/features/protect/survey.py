@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.data.classes import MISSING, Classes
+from tacit.data.classes import MISSING, Classes, as_column
 from tacit.data.csv_file import fault
 from tacit.data.matrix import numeric_matrix
 from tacit.data.names import check_present
@@ -133,7 +133,7 @@ class FeatureTable:
         features
             Default: every column but the label; each must be numeric.
         classes
-            The public class list; None declares the classes that occur public.
+            The public class list, cast to the label column's type; None declares the classes that occur public.
 
         Examples
         --------
@@ -155,8 +155,11 @@ class FeatureTable:
         if not wanted:
             raise InvalidInput("features must name at least one column beside the label")
         numeric_matrix(table.select(*wanted).limit(0).to_pyarrow(), columns=wanted)
-        occurring = None if classes is not None else table.select(label).distinct().to_pyarrow()[label]
-        return cls(table=table, features=wanted, label=label, classes=Classes.of(occurring, declared=classes))
+        if classes is None:
+            found = Classes.of(table.select(label).distinct().to_pyarrow()[label])
+        else:
+            found = _declare(classes, as_column(table.select(label).limit(0).to_pyarrow()[label]).type)
+        return cls(table=table, features=wanted, label=label, classes=found)
 
     def read(self, features: Sequence[str]) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
         """Return rows of some features and their class codes, batch by batch.
@@ -248,6 +251,17 @@ class FeatureTable:
                 f"the bounds of feature {self.features[j]!r} clip every row to one side; move lower and upper to "
                 "where its values lie"
             )
+
+
+def _declare(classes: Sequence[Any], kind: pa.DataType) -> Classes:
+    """Return the class list in the labels' own type: the words 0 and 1 of a command are the numbers of the column."""
+    given = Classes.of(None, declared=classes)
+    try:
+        return Classes(values=tuple(pa.array(given.values).cast(kind).to_pylist()))
+    except pa.ArrowException:
+        raise InvalidInput(
+            f"classes must be of the label column's type, {kind}, got {', '.join(map(str, given.values))}"
+        ) from None
 
 
 def _collect(found: Survey, parts: list[Future[Survey]]) -> Survey:
