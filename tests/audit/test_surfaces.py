@@ -1,11 +1,16 @@
 """Every surface on a user's table with more than two classes, text and missing numbers; and the whole bundled plan."""
 
 from importlib.util import find_spec
+from pathlib import Path
+from shlex import split
 
 import numpy as np
 import pytest
 
 from tacit.audit import SURFACES, read_plan, run_audit
+from tacit.audit.bags import BagsRelease
+from tacit.audit.features import FeaturesRelease
+from tacit.audit.source import source_from_file
 from tacit.cli import main
 from tacit.privacy import Guarantee
 
@@ -78,6 +83,20 @@ def test_commands_can_be_pasted(run):
     assert "--label 'the outcome'" in run.findings[0].by_hand
     assert "--by 'ward $x$'" in run.findings[1].by_hand
     assert run.findings[2].by_hand == "", "the command for features takes numbers alone, and none may be missing"
+
+
+@pytest.mark.parametrize(
+    "release", [BagsRelease(by=(("a,b",),), epsilon=1.0), FeaturesRelease(epsilon=9.0, delta=1e-6, keep=2, bound=4)]
+)
+def test_names_with_commas_are_pasted_whole(tmp_path, monkeypatch, release):
+    monkeypatch.chdir(tmp_path)
+    rows = "".join(f'{k % 3},{k % 4},"{("yes, sir", "no")[k % 2]}"\n' for k in range(60))
+    (tmp_path / "odd.csv").write_text(f'"a,b",c,y\n{rows}')
+    command = release.by_hand(source_from_file(Path("odd.csv"), label="y"))
+    for part in command.split(" && "):
+        with pytest.raises(SystemExit) as end:
+            main(split(part)[1:])
+        assert end.value.code == 0, part
 
 
 def test_all_features_may_be_kept(folder):

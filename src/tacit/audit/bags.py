@@ -14,7 +14,7 @@ from tacit.audit.finding import Finding
 from tacit.audit.planned import plain_model
 from tacit.audit.source import Source
 from tacit.audit.utility import Utility, share_utility
-from tacit.audit.words import listed, percent, within_chance
+from tacit.audit.words import listed, percent, within_chance, words_with_commas
 from tacit.bags import CrossEntropy, DropSmall, KeepAll, LaplaceNoise, LogLoss, curate, draw
 from tacit.bags.attack import determined, guess_labels
 from tacit.bags.learn import AdditiveModel, RandomBagModel
@@ -200,13 +200,13 @@ class BagsRelease:
         """
         if source.file is None:
             return ""
-        file, label, classes = quote(source.file), quote(source.label), quote(",".join(source.classes))
+        file, label, classes = quote(source.file), quote(source.label), quote(words_with_commas(source.classes))
         classes += "" if len(source.classes) == 2 else " --loss classes"
         if self.random is not None:
             how = f"--random {self.random} --bags {self.bags}"
         else:
             noise = "" if self.epsilon is None else f" --epsilon {self.epsilon:g}"
-            how = " ".join(f"--by {quote(','.join(columns))}" for columns in self.by)
+            how = " ".join(f"--by {quote(words_with_commas(columns))}" for columns in self.by)
             how += f" --min-size {self.min_size}{noise}"
         return (
             f"tacit bags protect {file} --label {label} --classes {classes} {how} --out totals.bags && "

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tacit.audit.finding import Finding
 from tacit.audit.source import Source
 from tacit.audit.utility import Utility, share_utility
-from tacit.audit.words import percent, within_chance
+from tacit.audit.words import percent, within_chance, words_with_commas
 from tacit.features import (
     Box,
     ClassTotals,
@@ -137,7 +137,7 @@ class FeaturesRelease:
         if self.epsilon is None:
             return "rows of all features as they are"
         kind = "class totals" if self.totals else "noised rows"
-        return f"{self.keep} features by {kind}, epsilon {self.epsilon:g}"
+        return f"{self.keep} feature{'s' * (self.keep > 1)} by {kind}, epsilon {self.epsilon:g}"
 
     def audit(self, source: Source, *, rng: np.random.Generator, tell: Callable[[str], None]) -> Finding:
         """Release half of the rows, link them to the raw ones, tell members, and test a model on the other half.
@@ -261,7 +261,7 @@ class FeaturesRelease:
         file = quote(source.file)
         make = (
             f"tacit features protect {file} --label {quote(source.label)} "
-            f"--features {quote(','.join(source.features))} --keep {self.keep} --bound {self.bound:g} "
+            f"--features {quote(words_with_commas(source.features))} --keep {self.keep} --bound {self.bound:g} "
             f"--epsilon {self.epsilon:g} --delta {self.delta:g}"
         )
         if self.totals:

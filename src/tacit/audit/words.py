@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 
 from tacit.leak import Interval
 from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.rounding import format_up
 
-__all__ = ["WEAK", "in_plain_words", "listed", "percent", "points", "proved", "span", "within_chance"]
+__all__ = [
+    "WEAK",
+    "in_plain_words",
+    "listed",
+    "percent",
+    "points",
+    "proved",
+    "span",
+    "within_chance",
+    "words_with_commas",
+]
 
 _VAST = 1e6
 WEAK = 10.0
@@ -101,6 +112,17 @@ def listed(words: list[str]) -> str:
     'labels, bags and scores'
     """
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def words_with_commas(words: Iterable[str]) -> str:
+    r"""Return words as an option of the command line takes them, where a comma inside one has a backslash.
+
+    Examples
+    --------
+    >>> print(words_with_commas(["no", "yes, sir"]))
+    no,yes\, sir
+    """
+    return ",".join(word.replace(",", r"\,") for word in words)
 
 
 def within_chance(then: str, *, epsilon: float) -> str:

@@ -46,6 +46,7 @@ def init(
     """
     from tacit.audit.draft import draft_plan, suggest_features, suggest_label
     from tacit.audit.plan import SURFACES
+    from tacit.audit.words import words_with_commas
     from tacit.cli.options import words_of
     from tacit.data import load_table, read_rows
     from tacit.privacy.files import check_writable, write_atomically
@@ -55,7 +56,7 @@ def init(
     label = label or _ask("Which column is private", suggest_label(table), flag="--label")
     _check_label(table, label, data)
     usual = suggest_features(table, label=label)
-    suggested = ",".join(name.replace(",", r"\,") for name in usual)
+    suggested = words_with_commas(usual)
     answer = features or _ask("Which columns may a rival know", suggested)
     known = usual if answer == suggested else tuple(words_of(answer))  # a name may begin or end with a blank
     chosen = words_of(surfaces or _ask("On which surfaces does something leave", ",".join(SURFACES)))
