@@ -1,4 +1,4 @@
-"""A throw-away PostgreSQL server for every test that wants one."""
+"""A throw-away PostgreSQL server, and a browser, for every test that wants one."""
 
 import itertools
 import os
@@ -13,6 +13,8 @@ import psycopg
 import pytest
 
 _NUMBERS = itertools.count()
+_BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+_SLOW = 60_000  # milliseconds: the machine may be busy
 
 
 @pytest.fixture(scope="session")
@@ -73,3 +75,48 @@ def new_postgresql_location(postgresql: str) -> Callable[[], str]:
         return f"postgresql://tacit@/postgres?host={postgresql}&options=-csearch_path%3D{schema}"
 
     return make
+
+
+@pytest.fixture(scope="module")  # no longer: while it is open, no other test can run an event loop
+def browser():
+    """Chromium, driven by playwright."""
+    sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+    program = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if program is None:
+        pytest.skip("Chromium is not installed")
+    with sync_api.sync_playwright() as playwright:
+        args = ["--headless", "--no-sandbox", "--disable-gpu"]
+        browser = playwright.chromium.launch(executable_path=program, args=args)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Open a page in a context of its own, which notes what it says on the console and whom it asks."""
+    contexts = []
+
+    def open_page(**options):
+        contexts.append(browser.new_context(**options))
+        contexts[-1].set_default_timeout(_SLOW)
+        page = contexts[-1].new_page()
+        page.said, page.asked = [], []
+        page.on("console", lambda message: page.said.append(message.text))
+        page.on("pageerror", lambda error: page.said.append(str(error)))
+        page.on("request", lambda request: page.asked.append(request.url))
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+@pytest.fixture
+def shoot() -> Callable[..., None]:
+    """Keep a picture of a page where TACIT_SCREENSHOTS names a folder."""
+
+    def shoot(page, name: str) -> None:
+        if folder := os.environ.get("TACIT_SCREENSHOTS"):
+            page.screenshot(path=str(Path(folder) / f"{name}.png"), full_page=True)
+
+    return shoot

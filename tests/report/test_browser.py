@@ -1,21 +1,12 @@
 """The page in a real browser: nothing asked of the network, read by keyboard, at phone width, in the dark, on paper."""
 
-import os
-import shutil
 from dataclasses import replace
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 
 from tacit.audit import Skipped, bundled_plan, run_audit
 from tacit.report import render_page
-
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
-SHOTS = os.environ.get("TACIT_SCREENSHOTS")
 
 # the contrast of every visible text with what is painted behind it, as WCAG 2 computes it
 CONTRAST = """() => {
@@ -48,16 +39,7 @@ FOCUSED = """() => {
 
 
 @pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        args = ["--headless", "--no-sandbox", "--disable-gpu"]
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=args)
-        yield browser
-        browser.close()
-
-
-@pytest.fixture(scope="module")
-def path(tmp_path_factory):
+def path(browser, tmp_path_factory):  # without a browser nothing is made for it
     plan = replace(bundled_plan().only(["bags", "scores"]), epsilons=(0.3, 3.0))
     result = run_audit(plan, seed=0)
     path = tmp_path_factory.mktemp("report") / "report.html"
@@ -66,32 +48,18 @@ def path(tmp_path_factory):
 
 
 @pytest.fixture
-def visit(browser, path):
-    contexts = []
-
+def visit(open_page, path):
     def visit(**options):
-        contexts.append(browser.new_context(**options))
-        page = contexts[-1].new_page()
-        page.said, page.asked = [], []
-        page.on("console", lambda message: page.said.append(message.text))
-        page.on("pageerror", lambda error: page.said.append(str(error)))
-        page.on("request", lambda request: page.asked.append(request.url))
+        page = open_page(**options)
         page.goto(path.as_uri())
         return page
 
-    yield visit
-    for context in contexts:
-        context.close()
-
-
-def shoot(page, name):
-    if SHOTS:
-        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
+    return visit
 
 
 @pytest.mark.parametrize("width", [390, 1200])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_fits_is_readable_and_asks_nobody(visit, path, width, scheme):
+def test_it_fits_is_readable_and_asks_nobody(visit, shoot, path, width, scheme):
     page = visit(viewport={"width": width, "height": 900}, color_scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach((details) => details.open = true)")
     assert page.asked == [path.as_uri()]
@@ -163,7 +131,7 @@ def test_every_link_has_its_place_and_every_picture_its_words(visit):
     assert all(b <= a + 1 for a, b in pairwise(levels)), "no level is skipped"
 
 
-def test_it_prints_with_everything_that_was_folded(visit, tmp_path):
+def test_it_prints_with_everything_that_was_folded(visit, shoot, tmp_path):
     page = visit(color_scheme="dark", viewport={"width": 718, "height": 1000})  # A4 between its margins
     page.emulate_media(media="print")
     shoot(page, "print")

@@ -1,31 +1,23 @@
 """The pages in a real browser: join, submit, see the score, and the host replays the attack."""
 
 import logging
-import os
 import re
-import shutil
-from pathlib import Path
+from functools import partial
 
 import numpy as np
 import pytest
 
 pytest.importorskip("fastapi", reason="the extra web is not installed")
-sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
-from tacit.scores.protect import Accuracy, Budget, Exact, LogLoss, Setting  # noqa: E402
-from tacit.scores.server import Engine, Settings, Terms  # noqa: E402
-from tacit.scores.server.replay import running  # noqa: E402
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed")
+from tacit.scores.protect import Accuracy, Budget, Exact, LogLoss, Setting
+from tacit.scores.server import Engine, Settings, Terms
+from tacit.scores.server.replay import running
 
 ROWS = 60
-SLOW = 60_000  # milliseconds: the machine may be busy
-SHOTS = os.environ.get("TACIT_SCREENSHOTS")
 
 
 @pytest.fixture(scope="module")
-def engine(tmp_path_factory):
+def engine(browser, tmp_path_factory):  # without a browser nothing is made for it
     log = logging.getLogger("tacit")
     level = log.level
     log.setLevel(logging.CRITICAL)
@@ -50,40 +42,9 @@ def url(engine):
         yield url
 
 
-@pytest.fixture(scope="module")
-def browser():
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--headless", "--no-sandbox", "--disable-gpu"]
-        )
-        yield browser
-        browser.close()
-
-
 @pytest.fixture
-def visit(browser, url):
-    """Open a context of its own: pages may not say anything on the console, nor ask another machine."""
-    contexts = []
-
-    def visit(**options):
-        context = browser.new_context(base_url=url, **options)
-        contexts.append(context)
-        context.set_default_timeout(SLOW)
-        page = context.new_page()
-        page.said, page.asked = [], []
-        page.on("console", lambda message: page.said.append(message.text))
-        page.on("pageerror", lambda error: page.said.append(str(error)))
-        page.on("request", lambda request: page.asked.append(request.url))
-        return page
-
-    yield visit
-    for context in contexts:
-        context.close()
-
-
-def shoot(page, name):
-    if SHOTS:
-        page.screenshot(path=str(Path(SHOTS) / f"{name}.png"), full_page=True)
+def visit(open_page, url):
+    return partial(open_page, base_url=url)
 
 
 def predictions(path, rng):
@@ -105,7 +66,7 @@ def quiet(page, url, *, refused=0):
 
 
 @pytest.mark.parametrize("javascript", [True, False])
-def test_a_team_joins_submits_and_sees_its_score(engine, url, visit, tmp_path, javascript):
+def test_a_team_joins_submits_and_sees_its_score(engine, url, visit, shoot, tmp_path, javascript):
     page = visit(java_script_enabled=javascript)
     page.goto("/join")
     page.get_by_label("Invite").fill(engine.invite("noised"))
@@ -133,7 +94,7 @@ def test_a_team_joins_submits_and_sees_its_score(engine, url, visit, tmp_path, j
     quiet(page, url, refused=1)
 
 
-def test_the_host_invites_and_replays_the_attack(engine, url, visit):
+def test_the_host_invites_and_replays_the_attack(engine, url, visit, shoot):
     page = visit()
     sign_in(page, engine.new_admin_token())
     page.get_by_role("link", name="Manage").first.click()
@@ -151,7 +112,7 @@ def test_the_host_invites_and_replays_the_attack(engine, url, visit):
 @pytest.mark.parametrize(
     "address", ["/", "/c/noised", "/join", "/sign-in", "/host", "/host/new", "/c/noised/host", "/c/noised/leaks"]
 )
-def test_a_phone_needs_no_sideways_scrolling(engine, visit, address):
+def test_a_phone_needs_no_sideways_scrolling(engine, visit, shoot, address):
     page = visit(viewport={"width": 360, "height": 740}, color_scheme="dark")
     sign_in(page, engine.new_admin_token())
     page.goto(address)
