@@ -33,7 +33,11 @@ def add_public_pages(routes: APIRouter) -> None:
     >>> {"/", "/join", "/sign-in"} <= {route.path for route in routes.routes}
     True
     """
+    for add in (_add_boards, _add_joining, _add_signing_in):
+        add(routes)
 
+
+def _add_boards(routes: APIRouter) -> None:
     @routes.get("/")
     def home(request: Request) -> Response:
         engine = engine_of(request)
@@ -64,6 +68,8 @@ def add_public_pages(routes: APIRouter) -> None:
         headers = {"content-disposition": f'attachment; filename="{found.slug}-features.csv"'}
         return Response(engine_of(request).features(slug), media_type="text/csv", headers=headers)
 
+
+def _add_joining(routes: APIRouter) -> None:
     @routes.get("/join")
     def join_form(request: Request) -> Response:
         return render(request, "join.html")
@@ -80,6 +86,8 @@ def add_public_pages(routes: APIRouter) -> None:
         sign_in(response, joined.token, engine)
         return response
 
+
+def _add_signing_in(routes: APIRouter) -> None:
     @routes.get("/sign-in")
     def sign_in_form(request: Request) -> Response:
         return render(request, "sign_in.html")
