@@ -1,6 +1,8 @@
 import math
+from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -44,3 +46,23 @@ def test_delta_is_refused(bad):
 def test_count_is_refused(bad):
     with pytest.raises(InvalidInput, match="rows must be a whole number >= 1"):
         check_count(bad, name="rows")
+
+
+@pytest.mark.parametrize("half", [np.float32(0.5), np.float16(0.5), np.float64(0.5), Decimal("0.5"), Fraction(1, 2)])
+def test_every_kind_of_half_is_one_half(half):
+    assert exact(half) == Fraction(1, 2)
+
+
+@pytest.mark.parametrize("three", [3, np.int8(3), np.uint64(3), np.float32(3.0)])
+def test_every_kind_of_three_is_three(three):
+    assert exact(three) == 3
+
+
+def test_whole_numbers_lose_no_digits():
+    assert exact(np.int64(2**62 + 1)) == exact(2**62 + 1) == 2**62 + 1
+
+
+@pytest.mark.parametrize("value", ["abc", "3", None, math.nan, math.inf, 2.5, True, 0])
+def test_what_is_no_count_is_one_sentence(value):
+    with pytest.raises(InvalidInput, match="keep must be a whole number >= 1, got"):
+        check_count(value, name="keep")

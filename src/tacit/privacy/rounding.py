@@ -6,6 +6,8 @@ import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
 
+import numpy as np
+
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["check_count", "check_delta", "check_epsilon", "exact", "format_up", "round_up"]
@@ -21,7 +23,9 @@ def exact(value: float | int | Fraction) -> Fraction:
     """
     if isinstance(value, Fraction):
         return value
-    return Fraction(repr(float(value))) if isinstance(value, float) else Fraction(int(value))
+    if isinstance(value, int | np.integer):
+        return Fraction(int(value))
+    return Fraction(repr(float(value)))  # float32 and Decimal too, which are no float and no whole number
 
 
 def round_up(value: Fraction | float) -> float:
@@ -109,6 +113,10 @@ def check_count(value: int, *, name: str, least: int = 1) -> int:
     ...
     tacit.privacy.errors.InvalidInput: rows must be a whole number >= 1, got 0
     """
-    if isinstance(value, bool) or int(value) != value or value < least:
+    try:
+        whole = not isinstance(value, bool) and int(value) == value and value >= least
+    except (TypeError, ValueError, OverflowError):  # words, None, NaN, infinity
+        whole = False
+    if not whole:
         raise InvalidInput(f"{name} must be a whole number >= {least}, got {value!r}")
     return int(value)
