@@ -2,6 +2,7 @@ import math
 from dataclasses import FrozenInstanceError
 from fractions import Fraction
 
+import mpmath
 import pytest
 
 from tacit.privacy import (
@@ -51,6 +52,15 @@ def test_from_loss_is_tight():
     assert made.epsilon == pytest.approx(1.0, abs=1e-5)
     with pytest.raises(InvalidInput, match="delta must be larger"):
         Guarantee.from_loss(loss, unit=Unit.LABEL)
+
+
+@pytest.mark.parametrize(("epsilon", "delta", "k"), [(0.7, 1e-250, 300), (1.9, 1e-290, 290), (0.1, 1e-200, 200)])
+def test_the_delta_of_a_group_is_never_below_that_of_the_decimals(epsilon, delta, k):
+    grown = label(epsilon, delta=delta).for_group(rows=k)
+    with mpmath.workprec(500):
+        e, d, told = (mpmath.mpf(str(x)) for x in (epsilon, delta, grown.delta))
+        true = mpmath.expm1(k * e) / mpmath.expm1(e) * d
+        assert true <= told <= true * (1 + mpmath.mpf(2) ** -51)
 
 
 def test_group_privacy():

@@ -251,6 +251,6 @@ def _group_delta(guarantee: Guarantee, k: int) -> float:
     if guarantee.epsilon == 0:
         return round_up(k * exact(guarantee.delta))
     with mpmath.workprec(200):
-        epsilon = mpmath.mpf(guarantee.epsilon)
-        grown = mpmath.expm1(k * epsilon) / mpmath.expm1(epsilon) * mpmath.mpf(guarantee.delta)
+        epsilon, delta = (mpmath.fraction(*exact(x).as_integer_ratio()) for x in (guarantee.epsilon, guarantee.delta))
+        grown = mpmath.expm1(k * epsilon) / mpmath.expm1(epsilon) * delta
         return math.nextafter(float(grown), math.inf)
