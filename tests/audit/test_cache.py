@@ -1,3 +1,4 @@
+import json
 import stat
 
 import pyarrow as pa
@@ -79,4 +80,14 @@ def test_a_damaged_file_counts_as_none(tmp_path, iris, left):
     cache = Cache(tmp_path / "audit")
     name = cache.name(iris, RELEASE, seed=0)
     (tmp_path / "audit" / f"{name}.json").write_text(left)
+    assert cache.find(name) is None
+
+
+@pytest.mark.parametrize(
+    ("key", "value"), [("counted", []), ("promise", {"unit": "label", "epsilon": 1.0, "delta": 0.0, "loss": []})]
+)
+def test_a_finding_with_a_part_of_the_wrong_kind_counts_as_none(tmp_path, iris, result, key, value):
+    cache = Cache(tmp_path / "audit")
+    name = cache.name(iris, RELEASE, seed=0)
+    (tmp_path / "audit" / f"{name}.json").write_text(json.dumps({**result.findings[0].to_json(), key: value}))
     assert cache.find(name) is None

@@ -108,7 +108,7 @@ class Cache(NoCache):
         """Return a finding that was kept; one that cannot be read counts as none."""
         try:
             return Finding.from_json(json.loads(self._path(name).read_bytes()))
-        except (OSError, ValueError, TypeError):
+        except (OSError, ValueError, TypeError, LookupError, AttributeError, ArithmeticError):
             return None
 
     def keep(self, name: str, finding: Finding) -> None:

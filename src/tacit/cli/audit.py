@@ -137,7 +137,7 @@ def _read_result(path: Path) -> AuditResult:
         return AuditResult.from_json(json.loads(path.read_bytes()))
     except OSError as error:
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
-    except (ValueError, TypeError) as error:
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError) as error:
         raise InvalidInput(f"{path} is not the JSON of an audit ({error})") from None
 
 
