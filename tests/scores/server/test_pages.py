@@ -10,11 +10,13 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 
 from fastapi.testclient import TestClient
 
-from tacit.scores.protect import Accuracy, Budget, Exact, LogLoss, Setting, Split, default_setting
+from tacit.scores.protect import Accuracy, Budget, Exact, Laplace, LogLoss, Setting, Split, default_setting
 from tacit.scores.server import Engine, Settings, Terms
 from tacit.scores.server.app import create_app
+from tacit.scores.server.forecast import forecast
 from tacit.scores.server.pages.plot import draw_history
 from tacit.scores.server.records import Score
+from tacit.scores.server.replay import prior_of
 from tacit.scores.server.settings import utc_now
 
 ROWS = 40
@@ -239,6 +241,26 @@ def test_the_api_of_the_replay_is_for_the_host(engine, visit):
         sent = [client.get(address, headers={"Authorization": f"Bearer {token}"}) for token in ("x", team, admin)]
         assert [answer.status_code for answer in sent] == [401, 403, 200 if path == "forecast" else 404]
     assert sent[0].json().keys() == {"error"}
+
+
+def test_the_forecast_starts_from_what_the_features_tell_and_not_from_what_a_forest_believes(engine, visit):
+    """Trees that were grown on coins are sure of themselves, and wrong half the time."""
+    rng = np.random.default_rng(0)
+    rows, classes = 400, 3
+    features = "size\n" + "".join(f"{size:.6f}\n" for size in rng.normal(size=rows))
+    labels = "label\n" + "".join(f"{label}\n" for label in rng.integers(0, classes, rows))
+    metric = Accuracy(classes=classes)
+    terms = Terms(slug="dice", name="Dice", setting=Setting(metric=metric, policy=Laplace(epsilon=0.2)))
+    engine.create_competition(terms, features=features.encode(), labels=labels.encode())
+    board = engine.board("dice")
+    prior = prior_of(board)
+    right = (prior.argmax(axis=1) == board.labels.codes).mean()
+    assert prior.max(axis=1).mean() > right + 0.15, "control: it believes more than it knows"
+    admin = {"Authorization": f"Bearer {engine.new_admin_token()}"}
+    told = visit().get("/api/v1/competitions/dice/forecast", headers=admin).json()
+    assert f"from {right:.1%} (features alone)" in told["sentence"]
+    blind = forecast(terms.setting, rows=rows)
+    assert told["submissions"] == blind.submissions, "coins are as hard to tell as if nothing were known"
 
 
 def test_no_page_has_a_script_a_style_or_an_address_of_its_own(engine, visit):

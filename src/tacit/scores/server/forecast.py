@@ -64,7 +64,9 @@ class Forecast:
         return asdict(self)
 
 
-def forecast(setting: Setting, *, rows: int, doubt: NDArray[np.float64] | None = None) -> Forecast:
+def forecast(
+    setting: Setting, *, rows: int, doubt: NDArray[np.float64] | None = None, known: float | None = None
+) -> Forecast:
     """Work out what a competition's rules let through.
 
     Exact and rounded scores are read by the plan of :mod:`tacit.scores.attack`, which is a promise: so many
@@ -80,6 +82,8 @@ def forecast(setting: Setting, *, rows: int, doubt: NDArray[np.float64] | None =
     doubt
         For each row the chance of its second likeliest label by the features alone, at most 1/2; default: 1/2, as if
         nothing were known.
+    known
+        Share of labels that the features alone tell, where it was measured; default: what ``doubt`` says.
 
     Examples
     --------
@@ -101,7 +105,8 @@ def forecast(setting: Setting, *, rows: int, doubt: NDArray[np.float64] | None =
     noise = _noise(setting.metric, setting.policy, rows=_share(rows, setting.split.public_fraction))
     if noise is None:
         return _unknown(setting)
-    return _together(setting, rows, np.full(rows, 0.5) if doubt is None else doubt, noise)
+    doubt = np.full(rows, 0.5) if doubt is None else doubt
+    return _together(setting, rows, doubt, noise, known=float(1 - doubt.mean()) if known is None else known)
 
 
 def _planned(setting: Setting, rows: int) -> Forecast | None:
@@ -128,16 +133,15 @@ def _planned(setting: Setting, rows: int) -> Forecast | None:
     )
 
 
-def _together(setting: Setting, rows: int, doubt: NDArray[np.float64], noise: float) -> Forecast:
-    known = float(1 - doubt.mean())
+def _together(setting: Setting, rows: int, doubt: NDArray[np.float64], noise: float, *, known: float) -> Forecast:
     order = np.sort(doubt)[::-1]
     public = setting.split.public_fraction
 
-    def share(queries: int) -> float:
-        return known + public * best_size(order, queries=queries, noise=noise)[1] / rows
+    def gain(queries: int) -> float:
+        return public * best_size(order, queries=queries, noise=noise)[1] / rows
 
-    queries = _least(lambda count: share(count) >= known + public * (_ALL - known))
-    budget = share(setting.budget.per_team) + _final_gain(setting, rows, order) / rows
+    queries = _least(lambda count: gain(count) >= public * (_ALL - 1 + doubt.mean()))
+    budget = min(1.0, known + gain(setting.budget.per_team) + _final_gain(setting, rows, order) / rows)
     gained = (
         f"One team's {setting.budget.per_team:,} submissions are expected to raise the labels guessed right from "
         f"{known:.1%} (features alone) to {budget:.1%}"
