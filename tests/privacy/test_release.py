@@ -1,3 +1,4 @@
+import hashlib
 import json
 
 import numpy as np
@@ -121,6 +122,48 @@ def test_other_files(tmp_path, content):
     with pytest.raises(InvalidRelease) as refusal:
         read_release(path)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    "field",
+    [
+        {"guarantee": {"unit": "label", "epsilon": 1.0, "delta": 0.0, "loss": {"kind": "pure"}}},
+        {"guarantee": {"unit": "label", "epsilon": 1.0, "delta": 0.0, "loss": "all of it"}},
+        {
+            "guarantee": {
+                "unit": "label",
+                "epsilon": 1.0,
+                "delta": 0.0,
+                "loss": {"kind": "discrete_laplace", "scale": "0", "sensitivity": 1},
+            }
+        },
+        {"guarantee": {"none": 3}},
+        {"mechanism": 3},
+        {"mechanism": {}},
+    ],
+)
+def test_a_header_that_makes_no_sense_is_one_sentence_though_its_checksum_fits(json_file, field):
+    document = json.loads(json_file.read_text())
+    header = document["tacit_release"]
+    header.update(field)
+    del header["checksum"]
+    plain = [json.dumps(part, sort_keys=True, separators=(",", ":")).encode() for part in (header, document["value"])]
+    header["checksum"] = hashlib.sha256(plain[0] + hashlib.sha256(plain[1]).digest()).hexdigest()
+    json_file.write_text(json.dumps(document))
+    with pytest.raises(InvalidRelease, match="has an incomplete header"):
+        read_release(json_file)
+
+
+@pytest.mark.parametrize("header", [b"[1]", b"{"])
+def test_a_parquet_header_that_is_no_object(tmp_path, header):
+    pq.write_table(TABLE.replace_schema_metadata({b"tacit_release": header}), tmp_path / "r.parquet")
+    with pytest.raises(InvalidRelease, match="damaged header"):
+        read_release(tmp_path / "r.parquet")
+
+
+def test_a_folder_is_no_release(tmp_path):
+    with pytest.raises(InvalidRelease, match="cannot be read: Is a directory"):
+        read_release(tmp_path)
 
 
 def test_truncated_file(table_file):

@@ -195,10 +195,13 @@ def read_release(path: str | Path) -> Release:
     tacit.privacy.errors.InvalidRelease: missing.parquet does not exist
     """
     source = Path(path)
-    if not source.is_file():
-        raise InvalidRelease(f"{source} does not exist")
-    with source.open("rb") as file:
-        is_parquet = file.read(4) == b"PAR1"
+    try:
+        with source.open("rb") as file:
+            is_parquet = file.read(4) == b"PAR1"
+    except FileNotFoundError:
+        raise InvalidRelease(f"{source} does not exist") from None
+    except OSError as error:
+        raise InvalidRelease(f"{source} cannot be read: {error.strerror}") from None
     header, value, digest = _read_parquet(source) if is_parquet else _read_json(source)
     if header.get("version") != FORMAT_VERSION:
         raise InvalidRelease(f"{source} is of version {header.get('version')!r}; this tacit reads {FORMAT_VERSION}")
@@ -215,7 +218,7 @@ def read_release(path: str | Path) -> Release:
             mechanism=header["mechanism"],
             seeded=header["seeded"],
         )
-    except (KeyError, TypeError, InvalidInput) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
         raise InvalidRelease(f"{source} has an incomplete header: {error}") from error
 
 
@@ -239,10 +242,16 @@ def _read_parquet(source: Path) -> tuple[dict[str, Any], pa.Table, bytes]:
     metadata = table.schema.metadata or {}
     if _KEY not in metadata:
         raise InvalidRelease(f"{source} is Parquet but not a tacit release: it does not say its guarantee")
+    try:
+        header = json.loads(metadata[_KEY])
+    except ValueError:
+        header = None
+    if not isinstance(header, dict):
+        raise InvalidRelease(f"{source} has a damaged header: it is not a JSON object")
     plain = table.replace_schema_metadata(None)
     digest = ColumnDigest(hashlib.sha256)
     digest.update(plain)
-    return json.loads(metadata[_KEY]), plain, digest.digest()
+    return header, plain, digest.digest()
 
 
 def _read_json(source: Path) -> tuple[dict[str, Any], Any, bytes]:
