@@ -42,6 +42,8 @@ def read_rows(table: ibis.Table, *, columns: Sequence[str] | None = None) -> pa.
     wanted = list(table.columns if columns is None else columns)
     for name in wanted:
         check_present(name, table.columns, argument="columns")
+    if not wanted or len(set(wanted)) < len(wanted):
+        raise InvalidInput(f"columns must be one name or more, each once, got {wanted!r}")
     try:
         return table.select(*wanted).to_pyarrow()
     except (duckdb.Error, pa.ArrowException, OSError) as error:
