@@ -174,6 +174,13 @@ def test_what_is_refused_is_one_sentence(run, arguments, error, sentence):
     assert run("show") == before
 
 
+@pytest.mark.parametrize("options", ["--epsilon 0", "--column income", "--part train"])
+def test_options_of_a_data_set_are_not_ignored_without_one(run, tmp_path, options):
+    with pytest.raises(InvalidInput, match="a data set must have NAME, --data, --unit and --epsilon"):
+        run(f"create {options}")
+    assert not (tmp_path / "ledger.db").exists()
+
+
 def test_a_refused_data_set_makes_no_ledger(run, tmp_path):
     with pytest.raises(InvalidInput):
         run("create adult --data nowhere.csv --unit label --epsilon 1")

@@ -78,8 +78,8 @@ def create(
     """
     from tacit.privacy.errors import InvalidInput
 
-    given = [name, data, unit, epsilon]
-    if any(given) and None in given:
+    needed = [name, data, unit, epsilon]
+    if None in needed and (needed != [None] * 4 or column or part):
         raise InvalidInput("a data set must have NAME, --data, --unit and --epsilon; for an empty ledger give none")
     statement = None
     if name is None or data is None or unit is None or epsilon is None:
