@@ -193,6 +193,8 @@ def _left(ledger):
 def test_the_ledger_pays_and_refuses(folder, ledger):
     said = _protect(folder, "paid.pt", "--ledger", ledger)
     assert "entry visits/1" in said.stdout
+    assert "Assumed: " in said.stdout, "float noise is said wherever the promise is shown"
+    assert "floating-point" in said.stdout
     assert _left(ledger) < 4
     said = _protect(folder, "refused.pt", "--ledger", ledger, code=2)
     assert "visits has spent" in said.stderr

@@ -129,9 +129,16 @@ def _document(made: PrivateModel, release: ModelRelease, out: Path, *, rows: int
 
 
 def _words(made: PrivateModel, release: ModelRelease, out: Path) -> list[str]:
+    from tacit.privacy.guarantee import Guarantee
+
+    assert isinstance(release.guarantee, Guarantee)
     steps, noise = made.mechanism["steps"], made.mechanism["noise"]
-    lines = [f"{release} in {out}.", f"{steps} steps, noise {noise:.4g} times the clipping norm."]
-    return [*lines, *([f"{made.receipt}."] if made.receipt else [])]
+    return [
+        f"{release} in {out}.",
+        f"{steps} steps, noise {noise:.4g} times the clipping norm.",
+        f"Assumed: {'; '.join(release.guarantee.assumptions)}.",
+        *([f"{made.receipt}."] if made.receipt else []),
+    ]
 
 
 def _module(features: int, width: int, *, seed: int) -> torch.nn.Sequential:
