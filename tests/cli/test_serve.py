@@ -114,6 +114,12 @@ def test_without_more_words_the_rules_are_the_default(run, server, monkeypatch):
         run("submit p.csv --competition default")
 
 
+def test_what_was_spent_is_never_shown_too_small(run, server):
+    create(run, server[1], "odd", "--policy laplace:epsilon=1.00001 --public-fraction 1 --per-team 1 --most-teams 2")
+    run(f"join {server[1].invite('odd')} --name Odd --json")
+    assert run("host spend --competition odd").startswith("Epsilon 1.001 of 2 spent, 1 left;")
+
+
 def test_other_rules_are_taken(run, server):
     options = "--policy ladder --final-policy rounded:decimals=2 --public-fraction 0.5 --per-day 0"
     create(run, server[1], "other", options)

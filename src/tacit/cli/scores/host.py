@@ -167,6 +167,9 @@ def spend(
 
     Example: tacit scores host spend --competition titanic
     """
+    from tacit.privacy.ledger.records import format_down
+    from tacit.privacy.rounding import format_up
+
     found = _get("spend", competition, url, token)
     if as_json:
         print_json(found)
@@ -175,8 +178,8 @@ def spend(
         typer.echo(f"{found['scores']:,} scores shown; {found['promise']}.")
         return
     typer.echo(
-        f"Epsilon {found['spent']:.4g} of {found['budget']:.4g} spent, {found['left']:.4g} left; "
-        f"{found['scores']:,} scores shown, each with {found['promise']}."
+        f"Epsilon {format_up(found['spent'])} of {format_down(found['budget'])} spent, "
+        f"{format_down(found['left'])} left; {found['scores']:,} scores shown, each with {found['promise']}."
     )
 
 

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.rounding import format_up
 from tacit.scores.server.engine import Engine
 from tacit.scores.server.errors import Unauthorized
 from tacit.scores.server.pages.forms import check_mark, read_form
@@ -124,7 +125,8 @@ def _odds(promise: Promise) -> str:
     if not isinstance(promise, Guarantee):
         return ""
     if promise.epsilon > _WEAK:
-        return f"a factor of e^{promise.epsilon:g}: a weak promise where one team turns all its scores on one label"
+        power = f"e^{format_up(promise.epsilon)}"
+        return f"a factor of {power}: a weak promise where one team turns all its scores on one label"
     factor = math.exp(promise.epsilon)
     return f"a factor of {math.ceil(factor * 100) / 100:.2f}" if factor < 10 else f"a factor of {math.ceil(factor):,}"
 

@@ -154,4 +154,4 @@ def _as_sure_as_right(prior: NDArray[np.float64], right: float) -> NDArray[np.fl
     if sure <= max(right, chance):
         return prior
     part = min(1.0, (sure - right) / (sure - chance))
-    return prior + part * (chance - prior)
+    return np.asarray(prior + part * (chance - prior))

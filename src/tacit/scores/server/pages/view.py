@@ -13,6 +13,8 @@ from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tacit.privacy.errors import BudgetExceeded, TacitError
+from tacit.privacy.ledger.records import format_down
+from tacit.privacy.rounding import format_up
 from tacit.scores.server.engine import Engine
 from tacit.scores.server.errors import Forbidden, ServerError, Unauthorized
 from tacit.scores.server.pages.forms import mark_for, remember_visitor
@@ -29,6 +31,7 @@ def _environment() -> Environment:
     made.filters["percent"] = lambda share: f"{100 * share:.1f}%"
     made.filters["moment"] = _moment
     made.filters["number"] = lambda value: f"{value:,}"
+    made.filters |= {"up": format_up, "down": format_down}  # what was spent is never shown too small
     return made
 
 
