@@ -5,6 +5,7 @@ import pyarrow as pa
 import pytest
 
 from tacit.features.attack import link_rows, linkage_leak, membership_leak, membership_scores
+from tacit.leak import HeldOut, leak_from_scores
 from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, NoGuarantee, Unit
 from tacit.privacy.release import Release
 
@@ -50,13 +51,26 @@ def test_membership_scores_are_the_likelihood_of_a_mixture():
 def test_membership_leak_falls_with_the_noise():
     rng = np.random.default_rng(3)
     inside, outside = rng.normal(size=(2, 600, 8))
-    promise = Guarantee(unit=Unit.RECORD, epsilon=1.0, delta=1e-5)
-    loud = membership_leak(
-        _release(inside, 30.0, rng=rng, guarantee=promise), members=inside, nonmembers=outside, rng=rng
-    )
+    loud = membership_leak(_release(inside, 30.0, rng=rng), members=inside, nonmembers=outside, rng=rng)
     quiet = membership_leak(_release(inside, 0.1, rng=rng), members=inside, nonmembers=outside, rng=rng)
     assert quiet.advantage > 0.9 > 0.2 > loud.advantage
-    assert loud.epsilon_lower_bound <= 1.0
+
+
+def test_outsiders_of_another_kind_refute_no_promise():
+    rng = np.random.default_rng(3)
+    inside, outside = rng.normal(size=(600, 3)), 10 + rng.normal(size=(600, 3))
+    promise = Guarantee(unit=Unit.RECORD, epsilon=1.0, delta=1e-5)
+    release = _release(inside, 30.0, rng=rng, guarantee=promise)
+    leak = membership_leak(release, members=inside, nonmembers=outside, rng=rng)
+    assert leak.advantage > 0.5  # of the two groups, not of the release
+    assert leak.bound is None
+    taken_as_runs = leak_from_scores(
+        membership_scores(release, inside),
+        membership_scores(release, outside),
+        threshold=HeldOut(fraction=0.5, rng=rng),
+        delta=1e-5,
+    )
+    assert taken_as_runs.exceeds(promise)  # the control: as if each row were a run, a true promise falls
 
 
 def test_bad_input_is_refused():
