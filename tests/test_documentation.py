@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from markdown import markdown
 
 import tacit
 
@@ -123,6 +124,14 @@ def test_public_names_are_in_the_documentation(site):
     missing = [f"{m.__name__}.{name}" for m, name, thing in names if not is_shown(site, m, name, thing)]
     assert not missing, "on no page: " + ", ".join(missing)
     assert not is_shown(site, tacit.privacy, "made_up", None), "control: a name that is on no page"
+
+
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
+def test_no_index_of_a_formula_is_read_as_emphasis(page):
+    """Emphasis is written with stars: without underscores a page must have as much of it."""
+    text = page.read_text()
+    plain, bare = (markdown(kept, extensions=["fenced_code", "tables"]) for kept in (text, text.replace("_", "")))
+    assert plain.count("<em>") == bare.count("<em>")
 
 
 def test_the_site_needs_no_network(site):
