@@ -163,7 +163,17 @@ def test_nothing_is_asked_where_the_labels_could_not_be_written(run, endpoint):
     url = f"http://127.0.0.1:{endpoint.server_port}/"
     with pytest.raises(TacitError, match="cannot be written"):
         run(f"attack --url {url} --rows 100 --decimals 5 --score-field result --out nowhere/labels.csv")
+    with pytest.raises(TacitError, match="cannot be written"):
+        run(f"attack --url {url} --rows 100 --decimals 5 --score-field result --state nowhere/state.json")
     assert endpoint.queries == 0
+
+
+def test_answers_about_other_labels_are_not_taken_from_a_state_file(run, tmp_path):
+    (tmp_path / "others.csv").write_text("y\n" + "".join(f"{(i + 1) % 3}\n" for i in range(100)))
+    run("attack --labels numbers.csv --state state.json")
+    assert json.loads(run("attack --labels numbers.csv --state state.json --json"))["recovered"] == 100
+    with pytest.raises(TacitError, match=r"state\.json belongs to another host"):
+        run("attack --labels others.csv --state state.json")
 
 
 def test_no_bar_is_drawn_where_nobody_watches(tmp_path):

@@ -91,6 +91,8 @@ def attack(
 
     Example: tacit scores attack --labels titanic --metric log_loss --decimals 5 --seed 0
     """
+    import hashlib
+
     import numpy as np
 
     from tacit.privacy.errors import InvalidInput
@@ -101,8 +103,9 @@ def attack(
         raise InvalidInput("give either --labels (a table to attack here) or --url (an endpoint that you own)")
     if (rows is None) != (url is None):
         raise InvalidInput("rows must be given with --url, the number of rows that the host scores, and only with it")
-    if out is not None:
-        check_writable(out, force=force)  # submissions may be few: not a file that fails after the last of them
+    for path, replaced in ((out, force), (state, True)):
+        if path is not None:
+            check_writable(path, force=replaced)  # submissions may be few: no file may fail after they are made
     rng, scorer = np.random.default_rng(seed), find_scorer(metric)
     truth: NDArray[np.int64] | None = None
     if url is not None and rows is not None:
@@ -114,7 +117,8 @@ def attack(
         oracle, answers = hidden(scorer.oracle(truth, classes=kinds), decimals=decimals, tau=noise, rng=rng)
     chosen = _plan(scorer.metric(kinds), design, rows=count, answers=answers)
     order = None if seed is None else rng.permutation(count)
-    outcome = _infer(oracle, chosen, order=order, state=state, out=out, force=force)
+    host = "" if truth is None else hashlib.sha256(truth.tobytes()).hexdigest()  # answers of other labels are no use
+    outcome = _infer(oracle, chosen, order=order, state=state, host=host, out=out, force=force)
     _print(metric, chosen, outcome, truth, as_json=as_json)
 
 
@@ -124,6 +128,7 @@ def _infer(
     *,
     order: NDArray[np.int64] | None,
     state: Path | None,
+    host: str,
     out: Path | None,
     force: bool,
 ) -> Outcome:
@@ -133,7 +138,14 @@ def _infer(
     try:
         with _bar() as progress:
             outcome = infer_labels(
-                oracle, chosen.metric, rows=chosen.rows, plan=chosen, order=order, state=state, progress=progress
+                oracle,
+                chosen.metric,
+                rows=chosen.rows,
+                plan=chosen,
+                order=order,
+                state=state,
+                host=host,
+                progress=progress,
             )
     except AttackStopped as stopped:
         if out is not None:

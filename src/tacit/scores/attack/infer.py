@@ -51,6 +51,7 @@ def infer_labels(
     plan: Plan | None = None,
     order: Labels | None = None,
     state: Path | None = None,
+    host: str = "",
     progress: Callable[[Progress], None] | None = None,
 ) -> Outcome:
     """Recover the labels of a host from the scores it shows.
@@ -69,6 +70,8 @@ def infer_labels(
         The rows, in the order to ask for them; default: as they stand.
     state
         A file to keep what was recovered in. If it exists, the attack goes on from there.
+    host
+        What tells this host from others: a state file of another one is refused. Default: the caller sees to that.
     progress
         Called before each query.
 
@@ -97,7 +100,7 @@ def infer_labels(
     """
     chosen = make_plan(metric, rows=rows) if plan is None else plan
     _check(chosen, metric, rows, order)
-    run = _Run(chosen, oracle, order, state, progress)
+    run = _Run(chosen, oracle, order, state, progress, host=host)
     start = time.perf_counter()
     try:
         labels = run.to_the_end()
@@ -119,12 +122,14 @@ class _Run:
         order: Labels | None,
         state: Path | None,
         progress: Callable[[Progress], None] | None,
+        *,
+        host: str,
     ) -> None:
         self.plan = plan
         self.oracle = oracle
         self.state = state
         self.progress = progress
-        self.identity = f"{plan.metric!r} {plan.design.identity} {None if order is None else order.tolist()}"
+        self.identity = f"{plan.metric!r} {plan.design.identity} {None if order is None else order.tolist()}{host}"
         self.steps: Steps = plan.steps(order=order)
         self.answers = [] if state is None else read_answers(state, plan=self.identity)
         self.kept = len(self.answers)

@@ -39,7 +39,7 @@ def read_answers(path: Path, *, plan: str) -> list[float]:
     if version != _VERSION:
         raise InvalidInput(f"state file {path.name} is of version {version!r}, this is {_VERSION}: delete it")
     if digest != _digest(plan):
-        raise InvalidInput(f"state file {path.name} belongs to another plan or order of rows: name another file")
+        raise InvalidInput(f"state file {path.name} belongs to another host, plan or order of rows: name another file")
     return answers
 
 
