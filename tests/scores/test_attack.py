@@ -94,7 +94,7 @@ def test_a_state_file_of_something_else_is_refused(tmp_path):
     state = tmp_path / "state.json"
     planned = plan(LOSS, rows=300)
     infer_labels(Host(), LOSS, rows=300, plan=planned, state=state)
-    with pytest.raises(InvalidInput, match="another plan"):
+    with pytest.raises(InvalidInput, match="another host, plan or order"):
         infer_labels(Host(), LOSS, rows=300, plan=plan(LOSS, rows=300, answers=Rounded(decimals=5)), state=state)
     for text in ("", "{}", '{"version": 1, "plan": "x", "answers": ["y"]}', "[1]"):
         state.write_text(text)
