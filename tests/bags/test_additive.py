@@ -259,6 +259,17 @@ def test_noised_totals_are_learned_with_care(naive):
     assert predicted == pytest.approx(overall_total(noised.partitions, [3000], 3000)[0], rel=1e-3)
 
 
+def test_noise_that_no_prediction_reaches_is_not_run_after(naive, loss):
+    """Noised totals of classes do not add up to the rows; the intercept, without a penalty, ran off to 1e10."""
+    frame = naive.rows(3000)
+    labels = naive.labels(frame, loss)
+    exact = AdditiveModel().fit(naive.release(frame, labels, [("a",)], loss), frame)
+    noised = naive.release(frame, labels, [("a",)], loss, noise=5.0, rng=np.random.default_rng(0))
+    model = AdditiveModel().fit(noised, frame)
+    assert np.abs(model.intercept_).max() < 10
+    assert model.evaluate(frame, labels).loss == pytest.approx(exact.evaluate(frame, labels).loss, abs=0.02)
+
+
 def test_the_best_strength_is_the_noise_ridges():
     """Simulated: the mean squared error of a shrunk cell is least at (1 + v/a)/spread^2."""
     rng = np.random.default_rng(0)

@@ -18,7 +18,15 @@ from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import Partition
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["CoreModel", "assign_cells", "fit_core", "overall_total", "part_penalty", "typical_curvature"]
+__all__ = [
+    "CoreModel",
+    "assign_cells",
+    "fit_core",
+    "overall_total",
+    "part_penalty",
+    "reachable_total",
+    "typical_curvature",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -109,6 +117,20 @@ def overall_total(partitions: Sequence[Partition], covered: Sequence[int], rows:
     return np.asarray(weights @ totals / weights.sum())
 
 
+def reachable_total(loss: SemilinearLoss, total: Floats, rows: float) -> Floats:
+    """Return the total that predictions can have: noise leaves the range, and the classes' totals miss the rows.
+
+    The intercept is fitted to it without a penalty: towards any other total it would run off without end.
+
+    Examples
+    --------
+    >>> from tacit.bags.losses import CrossEntropy
+    >>> reachable_total(CrossEntropy(classes=3), np.array([6.0, 4.0, -1.0]), 5).round(3)
+    array([2.778, 2.222, 0.   ])
+    """
+    return np.asarray(rows * loss.mean(loss.link((total / rows)[None, :]))[0])
+
+
 def typical_curvature(loss: SemilinearLoss, total: Floats, rows: float) -> float:
     """Return the loss's second derivative at the overall mean, averaged over targets."""
     return float(loss.curvature(loss.link((total / rows)[None, :])).mean())
@@ -164,6 +186,7 @@ def fit_core(
     array([0.25, 0.75])
     """
     distinct, weights = _compress(assigned)
+    total = reachable_total(loss, total, weights.sum())
     problem = _problem(cells, distinct, weights, loss=loss, total=total, penalty=penalty)
     start = np.zeros(problem.size)
     start[: loss.targets] = loss.link((total / weights.sum())[None, :])[0]

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.bags.learn.batches import EncodedRows, batches, encode, vocabulary
 from tacit.bags.learn.cells import Cells
-from tacit.bags.learn.core import overall_total, part_penalty, typical_curvature
+from tacit.bags.learn.core import overall_total, part_penalty, reachable_total, typical_curvature
 from tacit.bags.learn.forest import ColumnCodes
 from tacit.bags.learn.modules import PartModules
 from tacit.bags.learn.parts import Cross
@@ -285,7 +285,8 @@ def _targets(
     like: torch.Tensor,
 ) -> BagTargets:
     counts = [_count(rows, i, len(one)) for i, one in enumerate(used)]
-    total = overall_total(used, [int(count.sum()) for count in counts], len(rows))
+    released = overall_total(used, [int(count.sum()) for count in counts], len(rows))
+    total = reachable_total(loss, released, len(rows))
     typical = typical_curvature(loss, total, len(rows))
     source = tuple(sources.index(one.source) for one in cells)
     strengths: list[torch.Tensor | None] = []
