@@ -339,6 +339,8 @@ BAD = [
     (f"{PROTECT} --rows-per-person 0", "rows_per_person must be a whole number >= 1"),
     (f"{PROTECT} --out taken.parquet", "taken.parquet exists already"),
     (f"{PROTECT} --out nowhere/out.parquet", "cannot be written"),
+    (f"{PROTECT} --out ./visits.csv --force", "visits.csv is the table that is read, which would be lost"),
+    (f"{LEARN} --out ./visits.csv --force", "visits.csv is the table that is read, which would be lost"),
     ("labels protect visits.csv --label sick --epsilon 1", "--label names no column 'sick'"),
     ("labels protect absent.csv --label ill --epsilon 1", "absent.csv does not exist"),
     (f"{PROTECT} --ledger ledger.db --epsilon 4", "would bring it to 4, so nothing was charged"),

@@ -305,6 +305,14 @@ def test_a_database_without_an_order_of_rows_must_keep_a_key(tmp_path, out):
     assert sorted(zip(released["age"].to_pylist(), released["label"].to_pylist(), strict=True)) == expected
 
 
+def test_the_table_itself_is_not_written_over(tmp_path):
+    pq.write_table(visits(), tmp_path / "visits.parquet")
+    before = (tmp_path / "visits.parquet").read_bytes()
+    with pytest.raises(InvalidInput, match="is the table that is read, which would be lost"):
+        protect(tmp_path / "visits.parquet", tmp_path / "visits.parquet", force=True)
+    assert (tmp_path / "visits.parquet").read_bytes() == before
+
+
 def test_an_existing_file_stays(out):
     out.write_text("mine")
     with pytest.raises(InvalidInput, match="exists already"):

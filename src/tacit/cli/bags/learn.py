@@ -53,12 +53,13 @@ def learn(
     """
     from tacit.bags import read_bags
     from tacit.privacy.errors import InvalidInput
+    from tacit.privacy.files import check_writable
 
     if label is not None and test is None:
         raise InvalidInput("--label must stand with --test, whose true labels it names")
     released = read_bags(release)
     if out is not None:
-        _check_new(out, force=force)
+        check_writable(out, force=force, source=features)
     with show_progress("training") as report:
         fitted = _fit(released, features, model, report)
     tested = None if test is None else fitted.evaluate(_rows(test), read_labels(released, test, label=label))
@@ -85,13 +86,6 @@ def _fit(release: BagRelease, features: Path, model: ModelName, report: Any) -> 
         return RandomBagModel().fit(release, _rows(features))
     parts = None if model is ModelName.CROSSES else [Tree(part.columns) for part in release.partitions]
     return AdditiveModel(parts=parts).fit(release, _rows(features), progress=report)
-
-
-def _check_new(out: Path, *, force: bool) -> None:
-    from tacit.privacy.errors import InvalidInput
-
-    if out.exists() and not force:
-        raise InvalidInput(f"{out} exists already; choose another path or --force")
 
 
 def _write(model: object, out: Path, *, force: bool) -> None:
@@ -140,6 +134,6 @@ def _print(release: BagRelease, tested: Evaluation | None, fit: list[Calibration
             f"{one.released[-1]:,.1f}"
         )
     if tested is None:
-        typer.echo("With --test FILE, a table with true labels, its log loss and AUC are measured.")
+        typer.echo("With --test FILE, a table with true labels, the model is measured on it.")
     if out is not None:
         typer.echo(f"The model: {out}")

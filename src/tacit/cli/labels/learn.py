@@ -95,7 +95,7 @@ def learn(
     if private:
         _declare(learner, classes, table, private)
         learner.set_params(ledger=open_ledger(ledger, dataset=dataset), dataset=dataset)
-    _check_out(out, force=force)
+    _check_out(out, table, force=force)
     asked = {"features": words_of(features) or None, "test_label": label, "hold_out": hold_out, "compare": compare}
     learned = _learn(learner, table, private, release, test, asked)
     _write_model(learned, out, force=force)
@@ -156,11 +156,11 @@ def _declare(learner: LabelPrivateClassifier, classes: str, table: Path, label: 
         learner.set_params(classes=sorted(found.values))
 
 
-def _check_out(out: Path | None, *, force: bool) -> None:
+def _check_out(out: Path | None, table: Path, *, force: bool) -> None:
     from tacit.privacy.files import check_writable
 
     if out is not None:
-        check_writable(out, force=force)
+        check_writable(out, force=force, source=table)
 
 
 def _write_model(learned: LearnedTable, out: Path | None, *, force: bool) -> None:

@@ -88,16 +88,19 @@ def protect(
     """
     from tacit.labels.protect.release import MissingLabels
     from tacit.labels.protect.stream import protect_table
+    from tacit.privacy.files import check_writable
     from tacit.privacy.rounding import check_epsilon
 
     check_epsilon(epsilon)
+    path = out or Path(f"{Path(table).stem}.release.parquet")
+    check_writable(path, force=force, source=table)
     payment = _payment(ledger, dataset, memo, again=again)
     source = _source(table, engine)
     coding = _coding(classes, mechanism, source, label)
     with show_progress("labels") as report:
         made = protect_table(
             source,
-            out or Path(f"{Path(table).stem}.release.parquet"),
+            path,
             label=label,
             mechanism=_mechanism(mechanism, epsilon, prior, prior_share, coding),
             classes=coding,

@@ -179,7 +179,7 @@ def protect_table(
     survey = survey_labels(source, label=label, mechanism=mechanism, classes=classes)
     check_missing(survey.missing, missing)
     guarantee = survey.promise.for_group(rows=check_count(rows_per_person, name="rows_per_person"))
-    check_writable(Path(out), force=force)
+    check_writable(Path(out), force=force, source=table)
     order = None if payment is None else payment.order(source, label=label, request=survey.request(rng))
     earlier = None if order is None else order.find(rows=survey.rows)
     receipt = None
