@@ -117,6 +117,8 @@ def test_points_of_more_dimensions_are_searched_for_and_not_trusted(folder):
     found = json.loads(_run("models", "attack", folder / "model.pt", *words).stdout)
     assert np.shape(found["points"]) == (4, 100)
     assert found["trusted"] is False
+    refused = _run("models", "attack", folder / "model.pt", *words, "--margin", "1", code=2)
+    assert "--margin must stand with --members" in refused.stderr
 
 
 @pytest.fixture(scope="module")

@@ -220,12 +220,18 @@ def _reconstruct(
     from tacit.models.attack import reconstruct_points
     from tacit.models.attack.univariate.reconstruction import reconstruct_univariate
     from tacit.models.files import read_model
+    from tacit.privacy.errors import InvalidInput
 
     network = read_model(path).network
     if network.dimension == 1:
         one = reconstruct_univariate(network, margin=margin)
         return one.to_json(), f"{one}\n" + "\n".join(
             f"{x:.9g} ({y:+d})" for x, y in zip(one.points, one.labels, strict=True)
+        )
+    if margin is not None:
+        raise InvalidInput(
+            "--margin must stand with --members, or with --reconstruct of a model of one feature, got a model of "
+            f"{network.dimension}: there the search takes it from the weights"
         )
     with show_progress("steps") as report:
         many = reconstruct_points(
