@@ -75,6 +75,7 @@ def test_tables(table, places):
         (b"id,prediction\nr0\n", "line 2: there must be 2 cells, got 1"),
         (b"id,prediction\nr0,1\nr1,1\nr2,1\nr3,1\n", "the file must have 3 rows, got more"),
         (b'id,prediction\n"r0,1\n', "line 2: the quotation marks of a cell do not match"),
+        (b"id,prediction\rr0,1\rr1,1\rr2,1\r", "line 1: a carriage return must be followed by a line feed"),
         (b"id,prediction\nr0,\xff\n", "the file must be text in UTF-8"),
         (b"\x00\x01\x02", "line 1: the columns must be id,prediction, got '\\x00\\x01\\x02'"),
         (b"id,prediction\nr0," + b"1" * 65 + b"\nr1,1\n", "line 2: a cell must have at most 64 characters"),

@@ -166,7 +166,13 @@ def _cells(lines: list[str], *, first: int) -> list[list[str]]:
         for line in lines:
             table.extend(csv.reader([line], strict=True))
     except csv.Error:
-        raise InvalidInput(f"line {first + len(table)}: the quotation marks of a cell do not match") from None
+        # a carriage return alone ends no line here: old spreadsheets write files of one such line
+        wrong = (
+            "a carriage return must be followed by a line feed"
+            if "\r" in line
+            else "the quotation marks of a cell do not match"
+        )
+        raise InvalidInput(f"line {first + len(table)}: {wrong}") from None
     return table
 
 
