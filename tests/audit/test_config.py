@@ -170,6 +170,11 @@ def test_a_plan_is_read(write):
             "[[models]]\nepochs = 9",
             "line 13, models.epochs: contradicts the absence of eps",
         ),
+        (
+            "[[labels]]\nepsilon = 1.0",
+            "[[models]]\nrows = 2",
+            "line 13, models.rows: rows must be a whole number >= 20",
+        ),
         # no TOML
         ("[data]", "[data", "line 1: this is not TOML"),
         ("epsilon = 1.0", "epsilon = 1.0\nepsilon = 2.0", "line 14, epsilon: this is not TOML: .*; a key stands once"),

@@ -70,6 +70,7 @@ def test_the_summary_rounds_epsilon_up_and_counts_one_release_as_one(run, tmp_pa
 
 def test_limits(run, capsys):
     assert run("--only", "labels", "--fail-over", "epsilon=1") == 0
+    assert capsys.readouterr().err == "", "no bar, nor an empty line for one, where there is no terminal"
     assert run("--only", "labels", "--fail-over", "epsilon=0.5") == 1
     assert "Over: Iris, 150 rows: all releases cost epsilon 1" in capsys.readouterr().err
 

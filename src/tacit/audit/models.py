@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["ModelsRelease"]
 
 _SCALED = "the features are scaled by public numbers; here the table's own means and spreads stand for them"
+_LEAST_ROWS = 20  # fewer may leave a side of the coins empty
 _STEPS, _RATE = 400, 0.01
 _BATCH, _PRIVATE_RATE = 200, 0.05
 
@@ -44,7 +45,7 @@ class ModelsRelease:
     width
         Hidden neurons.
     rows
-        Each of so many rows is a member or not by a fair coin.
+        Each of so many rows, 20 or more, is a member or not by a fair coin.
     epochs
         Of DP-SGD.
 
@@ -67,8 +68,9 @@ class ModelsRelease:
             check_epsilon(self.epsilon)
             if check_delta(self.delta) == 0:
                 raise InvalidInput("delta must be > 0: the noise of DP-SGD is Gaussian")
-        for name in ("width", "rows", "epochs"):
+        for name in ("width", "epochs"):
             check_count(getattr(self, name), name=name)
+        check_count(self.rows, name="rows", least=_LEAST_ROWS)
 
     def check(self, source: Source) -> None:
         """Raise where delta is no small chance among so many rows.

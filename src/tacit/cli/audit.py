@@ -103,7 +103,8 @@ def _run(plan: Plan, *, seed: int | None, cache: Path | None, fresh: bool) -> Au
 
     kept = NoCache() if fresh else Cache(cache or default_folder())
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+    console = Console(stderr=True)
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("audit", total=None)
 
         def tell(what: str, done: int, parts: int) -> None:
