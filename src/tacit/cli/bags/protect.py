@@ -5,17 +5,41 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from tacit.cli.bags.coding import numbers_of, recode
+from tacit.cli.bags.protect_options import (
+    Bags,
+    By,
+    Classes,
+    Consistent,
+    Delta,
+    Edges,
+    EngineName,
+    EngineOption,
+    Epsilon,
+    Joins,
+    LabelRange,
+    LossName,
+    LossOption,
+    Memory,
+    MinSize,
+    PrivateColumn,
+    RandomSize,
+    ReleaseOut,
+    ReplaceBags,
+    SmallName,
+    SmallOption,
+    Table,
+)
 from tacit.cli.options import (
     AsJson,
     DataSet,
     LedgerAt,
+    RowsPerPerson,
     Seed,
     open_ledger,
     rng_of,
@@ -26,6 +50,7 @@ from tacit.cli.options import (
 
 if TYPE_CHECKING:
     import ibis
+    import numpy as np
 
     from tacit.bags import BagRelease, SemilinearLoss
     from tacit.bags.protect.engine import Engine
@@ -36,92 +61,27 @@ if TYPE_CHECKING:
 __all__ = ["protect"]
 
 
-class LossName(StrEnum):
-    """Whose totals."""
-
-    LOG = "log"
-    SQUARED = "squared"
-    CLASSES = "classes"
-    POISSON = "poisson"
-
-
-class SmallName(StrEnum):
-    """What becomes of small bags."""
-
-    DROP = "drop"
-    MERGE = "merge"
-
-
-class EngineName(StrEnum):
-    """What groups the rows."""
-
-    DUCKDB = "duckdb"
-    SPARK = "spark"
-
-
 def protect(
-    table: Annotated[
-        str,
-        typer.Argument(metavar="IN", help="A CSV, TSV, Parquet or Arrow file; for Spark Parquet, or a table's name."),
-    ],
-    label: Annotated[str, typer.Option(help="The private column.")],
-    out: Annotated[Path, typer.Option(help="The folder of the release; made new, whole or not at all.")],
-    by: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL,...", help="Columns whose values make the bags of one partition. Give it again."),
-    ] = None,
-    edges: Annotated[
-        list[str] | None,
-        typer.Option(metavar="COL=1,2,3", help="Where a numeric column is cut: buckets from each edge to the next."),
-    ] = None,
-    loss: Annotated[
-        LossName,
-        typer.Option(
-            help="What totals are of. log: 0/1 labels. classes: a count for each class. squared: numbers. poisson: "
-            "counts of events."
-        ),
-    ] = LossName.LOG,
-    classes: Annotated[
-        str,
-        typer.Option(metavar="A,B,...", help="The public class list, in order; for log the second one counts as 1."),
-    ] = "",
-    label_range: Annotated[
-        str,
-        typer.Option(
-            "--range", metavar="LOW,HIGH", help="For squared and poisson: the range that labels are clipped to."
-        ),
-    ] = "",
-    epsilon: Annotated[
-        float | None, typer.Option(help="The promise for one label, over all partitions. Without it: exact totals.")
-    ] = None,
-    delta: Annotated[
-        float | None, typer.Option(help="With it noise is Gaussian, less of it for many partitions; else Laplace.")
-    ] = None,
-    consistent: Annotated[
-        bool, typer.Option(help="After noise, make partitions agree on what they share; it costs no epsilon.")
-    ] = True,
-    min_size: Annotated[int, typer.Option(help="The least number of rows of a bag; 1 keeps every bag.")] = 20,
-    small: Annotated[
-        SmallName, typer.Option(help="What becomes of smaller bags: leave them out, or merge them into one.")
-    ] = SmallName.DROP,
-    random: Annotated[
-        int | None, typer.Option(metavar="SIZE", help="Instead of --by: bags of this many rows, drawn at random.")
-    ] = None,
-    bags: Annotated[int | None, typer.Option(metavar="N", help="With --random: how many bags.")] = None,
-    joins: Annotated[
-        int | None,
-        typer.Option(metavar="J", help="With --random: the most bags of a row; --epsilon needs it."),
-    ] = None,
-    rows_per_person: Annotated[
-        int, typer.Option(help="How many rows one person holds at most; the guarantee is stated for all of them.")
-    ] = 1,
-    engine: Annotated[
-        EngineName, typer.Option(help="duckdb: on this machine. spark: where Spark runs.")
-    ] = EngineName.DUCKDB,
-    memory: Annotated[
-        str | None, typer.Option(metavar="SIZE", help="The most memory that DuckDB may use, such as 2GB.")
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace an earlier release of bags.")] = False,
+    table: Table,
+    label: PrivateColumn,
+    out: ReleaseOut,
+    by: By = None,
+    edges: Edges = None,
+    loss: LossOption = LossName.LOG,
+    classes: Classes = "",
+    label_range: LabelRange = "",
+    epsilon: Epsilon = None,
+    delta: Delta = None,
+    consistent: Consistent = True,
+    min_size: MinSize = 20,
+    small: SmallOption = SmallName.DROP,
+    random: RandomSize = None,
+    bags: Bags = None,
+    joins: Joins = None,
+    rows_per_person: RowsPerPerson = 1,
+    engine: EngineOption = EngineName.DUCKDB,
+    memory: Memory = None,
+    force: ReplaceBags = False,
     ledger: LedgerAt = None,
     dataset: DataSet = None,
     seed: Seed = None,
@@ -137,17 +97,10 @@ def protect(
     Example: tacit bags protect people.csv --label ill --classes no,yes --by age,sex --edges age=18,40,65 --out ill.bags
     """
     from tacit.bags.partition.folder import check_folder
-    from tacit.privacy.errors import InvalidInput
 
-    if (by is None) == (random is None):
-        raise InvalidInput("either --by or --random must say what the bags are")
-    if random is None and (bags is not None or joins is not None):
-        raise InvalidInput("--bags and --joins must stand with --random")
-    if random is not None and (edges or engine is EngineName.SPARK):
-        raise InvalidInput("--edges and --engine spark must stand with --by: random bags are drawn by row number")
+    _check_kind(by, edges, engine, random=random, bags=bags, joins=joins)
     check_folder(out, force=force)
-    chosen, names = _loss(loss, classes, label_range), words_of(classes)
-    noise = _noise(epsilon, delta)
+    chosen, names, noise = _loss(loss, classes, label_range), words_of(classes), _noise(epsilon, delta)
     with show_progress("bags") as report, _engine(engine, memory).open(table) as rows:
         coded = recode(rows, label=label, classes=names)
         given: dict[str, Any] = {
@@ -162,15 +115,32 @@ def protect(
             release = _drawn(coded, random, bags, joins, given)
         else:
             release = _curated(coded, by or [], edges or [], _sizes(min_size, small), given, report)
-            if noise is not None and consistent:
-                from tacit.bags import make_consistent
-
-                release = make_consistent(release, rng=given["rng"]).release
+            release = _agreeing(release, given["rng"]) if noise is not None and consistent else release
     if names:
         release = replace(release, mechanism={**release.mechanism, "classes": names})
     release.write(out, force=force)
     _print(release, out, table, as_json=as_json)
     warn_if_seeded(release.seeded)
+
+
+def _check_kind(
+    by: list[str] | None,
+    edges: list[str] | None,
+    engine: EngineName,
+    *,
+    random: int | None,
+    bags: int | None,
+    joins: int | None,
+) -> None:
+    """Raise if the options are not those of one kind of bags."""
+    from tacit.privacy.errors import InvalidInput
+
+    if (by is None) == (random is None):
+        raise InvalidInput("either --by or --random must say what the bags are")
+    if random is None and (bags is not None or joins is not None):
+        raise InvalidInput("--bags and --joins must stand with --random")
+    if random is not None and (edges or engine is EngineName.SPARK):
+        raise InvalidInput("--edges and --engine spark must stand with --by: random bags are drawn by row number")
 
 
 def _loss(name: LossName, classes: str, label_range: str) -> SemilinearLoss:
@@ -258,6 +228,12 @@ def _curated(
     sets = [tuple(words_of(one)) for one in by]
     cuts = dict(_edges(one) for one in edges)
     return curate(rows, by=sets, edges=cuts, sizes=sizes, progress=report, **given)
+
+
+def _agreeing(release: BagRelease, rng: np.random.Generator) -> BagRelease:
+    from tacit.bags import make_consistent
+
+    return make_consistent(release, rng=rng).release
 
 
 def _edges(text: str) -> tuple[str, list[float]]:
