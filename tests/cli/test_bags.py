@@ -138,12 +138,16 @@ def test_a_seed_repeats_the_release_and_warns(run, tmp_path):
     ],
     ids=["classes", "poisson", "squared"],
 )
-def test_other_losses_from_end_to_end(result, tmp_path, options, loss):
+def test_other_losses_from_end_to_end(run, result, tmp_path, options, loss):
     result(f"bags protect visits.csv --out other.bags {options} --by city --by age --edges age=50 --epsilon 2")
     assert read_bags(tmp_path / "other.bags").loss == loss
     learned = result("bags learn other.bags --features visits.csv --test later.csv")
     assert learned["mean_loss"] is not None
     assert (learned["log_loss"] is None) == (not isinstance(loss, CrossEntropy))
+    assert learned["log_loss"] is None or learned["log_loss"] < np.log(3) + 0.1
+    _, out, _ = run("bags learn other.bags --features visits.csv")
+    assert ("predictions of the last class add up to" in out) == isinstance(loss, CrossEntropy)
+    assert "the model is measured on it" in out
     found = result("bags attack other.bags --features visits.csv")
     assert found["determined"] == 0
     assert (found["advantage"] is None) == isinstance(loss, SquaredLoss)
@@ -199,6 +203,7 @@ def test_the_ledger_pays_once(run, result, tmp_path):
         (f"{PROTECT} --by age --edges age=x", "--edges age must be numbers"),
         (f"{PROTECT} {BY} --range 0,1", "--range must stand with --loss squared or poisson"),
         (f"{PROTECT} {BY} --dataset visits", "must stand with --ledger"),
+        (f"{PROTECT} --by city --min-size 9999", "the least size of bags must be smaller: no bag would have 9999"),
         (f"{PROTECT} {BY} --memory lots", "memory must be a size such as 2GB"),
         (f"{PROTECT} {BY} --engine spark --memory 1GB", "--memory must stand with --engine duckdb"),
         ("bags protect visits.csv --label ill --by city --out ill.bags", "--classes must list the labels of 'ill'"),

@@ -129,8 +129,9 @@ def _print(release: BagRelease, tested: Evaluation | None, fit: list[Calibration
             "these numbers are outside any guarantee."
         )
     for one in fit:
+        last = "of the last class " if len(one.released) > 1 else ""
         typer.echo(
-            f"  by {', '.join(one.columns)}: predictions add up to {one.predicted[-1]:,.1f}, released "
+            f"  by {', '.join(one.columns)}: predictions {last}add up to {one.predicted[-1]:,.1f}, released "
             f"{one.released[-1]:,.1f}"
         )
     if tested is None:
