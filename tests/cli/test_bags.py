@@ -203,6 +203,7 @@ def test_the_ledger_pays_once(run, result, tmp_path):
         (f"{PROTECT} --by age --edges age=x", "--edges age must be numbers"),
         (f"{PROTECT} {BY} --range 0,1", "--range must stand with --loss squared or poisson"),
         (f"{PROTECT} {BY} --dataset visits", "must stand with --ledger"),
+        (f"{PROTECT} --by age --edges age=20 --edges age=50", "--edges must cut each column once, got age, age"),
         (f"{PROTECT} --by city --min-size 9999", "the least size of bags must be smaller: no bag would have 9999"),
         (f"{PROTECT} {BY} --memory lots", "memory must be a size such as 2GB"),
         (f"{PROTECT} {BY} --engine spark --memory 1GB", "--memory must stand with --engine duckdb"),

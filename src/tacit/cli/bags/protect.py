@@ -224,10 +224,13 @@ def _curated(
     report: Callable[[int, int], None],
 ) -> BagRelease:
     from tacit.bags import curate
+    from tacit.privacy.errors import InvalidInput
 
     sets = [tuple(words_of(one)) for one in by]
-    cuts = dict(_edges(one) for one in edges)
-    return curate(rows, by=sets, edges=cuts, sizes=sizes, progress=report, **given)
+    cuts = [_edges(one) for one in edges]
+    if len(dict(cuts)) < len(cuts):
+        raise InvalidInput(f"--edges must cut each column once, got {', '.join(name for name, _ in cuts)}")
+    return curate(rows, by=sets, edges=dict(cuts), sizes=sizes, progress=report, **given)
 
 
 def _agreeing(release: BagRelease, rng: np.random.Generator) -> BagRelease:
