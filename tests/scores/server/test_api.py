@@ -127,7 +127,7 @@ class TestCompetitions:
             ({"name": "two\nlines"}, "name must be one line"),
             ({"setting": {}}, "setting must have a metric"),
             ({"setting": {"metric": []}}, "setting must be as"),
-            ({"setting": {"metric": {"metric": "accuracy", "classes": "many"}}}, "setting must be as"),
+            ({"setting": {"metric": {"metric": "accuracy", "classes": "many"}}}, "classes must be a whole number"),
             ({"setting": {"metric": {"metric": "auc"}, "split": {"public_fraction": 1}}}, "known sensitivity"),
             ({"setting": {"metric": {"metric": "accuracy"}, "budget": {"per_team": 10**12}}}, "must be at most"),
             ({"setting": {"metric": {"metric": "own", "name": "x"}}}, "own metrics"),
