@@ -19,6 +19,7 @@ from tacit.labels.learn.network.likelihoods import Likelihoods
 from tacit.labels.learn.promise import CLASSES, REPRESENTATION, WEIGHTS, assuming, charge_labels, without_ledger
 from tacit.labels.learn.released import release_of
 from tacit.labels.learn.retrain import Careful, Retrain, RetrainingReport
+from tacit.labels.learn.soften import find_temperature, soften
 from tacit.labels.learn.stages import Randomized, bind_mechanism, randomize_in_stages, read_release, staged_release
 from tacit.labels.protect.finite import FiniteMechanism
 from tacit.privacy.errors import InvalidInput
@@ -85,6 +86,9 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         What left, and what is promised about it.
     consensus_fraction_
         Share of rows whose predicted label is the released one, after the first fit.
+    temperature_
+        How much softer :meth:`predict_proba` is than a model trained again, which is as sure as hard labels are: what
+        makes the released labels likeliest (:func:`find_temperature`). 1 without retraining.
 
     References
     ----------
@@ -265,6 +269,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self._chosen, self._as_given = np.arange(len(given)), False
         self.consensus_fraction_ = float(np.mean(self._predicted == given))
         learner, seen = (self._base(), represented) if self.student is None else (self.student, X)
+        first = model
         for _ in range(self.rounds):
             self._chosen = rows = self._retrain().choose(probabilities, given=given)
             if len(rows) == 0:
@@ -273,7 +278,9 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             start = model if self.warm else None
             model = fit_hard(learner, seen[rows], codes, classes=K, sample_weight=kept, start=start, rng=rng)
             probabilities, self._as_given = model.probabilities(seen), self.student is not None
-        self._model = model
+        self._model, self.temperature_ = model, 1.0
+        if model is not first:
+            self.temperature_ = find_temperature(probabilities, randomized.likelihood, sample_weight=weights)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return P(class | x), one column for each of ``classes_``.
@@ -288,7 +295,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         check_is_fitted(self)
         model: Model = self._model
         features = self._features(X, reset=False)
-        return model.probabilities(features if self._as_given else self._represented(features))
+        probabilities = model.probabilities(features if self._as_given else self._represented(features))
+        return soften(probabilities, temperature=self.temperature_)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the likeliest class of each row.

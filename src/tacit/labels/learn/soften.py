@@ -1,0 +1,76 @@
+"""Make a model that is too sure less so, as far as the released labels ask for it: that costs no privacy."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+
+__all__ = ["find_temperature", "soften"]
+
+LEAST = 1e-12  # a probability of 0 is not taken at its word; added to all, so that the order of small ones stays
+HOTTEST = 1000.0
+
+
+def soften(probabilities: NDArray[np.float64], *, temperature: float) -> NDArray[np.float64]:
+    """Return p^(1/temperature), scaled to sum to 1 in each row: the order of classes stays, and of rows where K = 2.
+
+    Parameters
+    ----------
+    probabilities
+        (rows, classes).
+    temperature
+        1 leaves them; more brings them nearer to each other.
+
+    Examples
+    --------
+    >>> soften(np.array([[0.99, 0.01]]), temperature=2.0).round(2)
+    array([[0.91, 0.09]])
+    """
+    if temperature == 1.0:
+        return probabilities
+    powers = (probabilities + LEAST) ** (1.0 / temperature)
+    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
+
+
+def find_temperature(
+    probabilities: NDArray[np.float64],
+    likelihood: NDArray[np.float64],
+    *,
+    sample_weight: NDArray[np.float64] | None = None,
+) -> float:
+    """Return the temperature, at least 1, under which the released labels are likeliest.
+
+    Maximises sum_i w_i log sum_y p_i(y)^(1/t) / Z_i * P(released label of i | y). Never below 1: labels that a model
+    was fitted to would have it surer than it should be.
+
+    Parameters
+    ----------
+    probabilities
+        P(class | x) of each row, (rows, classes).
+    likelihood
+        P(released label | class) of each row, (rows, classes).
+    sample_weight
+        One weight a row.
+
+    References
+    ----------
+    Guo et al., "On Calibration of Modern Neural Networks" (2017), with the likelihood of released labels for that of
+    true ones.
+
+    Examples
+    --------
+    >>> sure = np.tile([0.999, 0.001], (100, 1))
+    >>> given = np.eye(2)[np.repeat([0, 1], [90, 10])]
+    >>> t = find_temperature(sure, given)
+    >>> soften(sure, temperature=t)[0].round(2)
+    array([0.9, 0.1])
+    """
+
+    def loss(log_temperature: float) -> float:
+        soft = soften(probabilities, temperature=float(np.exp(log_temperature)))
+        seen = np.log(np.maximum((soft * likelihood).sum(axis=1), np.finfo(float).tiny))
+        return -float(np.average(seen, weights=sample_weight))
+
+    found = minimize_scalar(loss, bounds=(0.0, float(np.log(HOTTEST))), method="bounded")
+    return float(np.exp(found.x)) if found.fun < loss(0.0) else 1.0
