@@ -7,6 +7,10 @@ import shlex
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from tacit.cli.app import app
+from tacit.privacy import InvalidInput
 
 SCRIPT = Path(__file__).parents[1] / "scripts" / "command_reference.py"
 SURFACES = ("labels", "bags", "features", "scores", "models")
@@ -98,3 +102,14 @@ def test_the_readme_shows_a_command_for_each_cell_and_none_that_is_refused(refer
         assert [flag for flag in needed if flag not in rest] == [], f"`{words}` is refused as it is shown"
     cells = {f"tacit {surface} {side}" for surface in SURFACES for side in ("protect", "learn", "attack")}
     assert cells <= {" ".join(line[:3]) for line in shown}
+
+
+def test_a_seed_below_zero_is_refused_before_anything_is_read(reference):
+    refused = []
+    for words, command in reference.walk_commands():
+        if any("--seed" in flags(option) for option in command.params):
+            found = CliRunner().invoke(app, [*words.split()[1:], "--seed", "-1"])
+            assert "--seed" in found.output or isinstance(found.exception, InvalidInput), (words, found)
+            assert found.exit_code
+            refused.append(words)
+    assert {"tacit labels protect", "tacit scores attack", "tacit models protect"} <= set(refused)

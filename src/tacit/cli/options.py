@@ -37,7 +37,9 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON."
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 Seed = Annotated[
     int | None,
-    typer.Option(help="Repeat a run exactly. The release is then marked as seeded: for experiments, never to publish."),
+    typer.Option(
+        min=0, help="Repeat a run exactly. The release is then marked as seeded: for experiments, never to publish."
+    ),
 ]
 LedgerAt = Annotated[
     str | None,

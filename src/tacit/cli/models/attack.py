@@ -48,7 +48,7 @@ def attack(
     black_box: Annotated[
         bool, typer.Option("--black-box", help="Ask an .onnx model for outputs alone, whatever is in it.")
     ] = False,
-    seed: Annotated[int | None, typer.Option(help="Repeat a run exactly.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run exactly.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Measure what a model tells about the rows it was trained on.

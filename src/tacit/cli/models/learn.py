@@ -47,7 +47,7 @@ def learn(
         ),
     ] = NetworkName.TRAINED,
     force: Force = False,
-    seed: Annotated[int | None, typer.Option(help="Repeat a run exactly.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Repeat a run exactly.")] = None,
     as_json: AsJson = False,
 ) -> None:
     """Train a two-layer ReLU network until it is near a KKT point of the margin problem, and certify how near.

@@ -44,7 +44,7 @@ Attacked = Annotated[
 ]
 Column = Annotated[str | None, typer.Option(help="The column with the labels, if the table has several.")]
 Classes = Annotated[int | None, typer.Option(help="Number of labels. Default: as many as the table has.")]
-ShuffleSeed = Annotated[int | None, typer.Option(help="Shuffle the rows and draw noise by this seed.")]
+ShuffleSeed = Annotated[int | None, typer.Option(min=0, help="Shuffle the rows and draw noise by this seed.")]
 Url = Annotated[
     str | None, typer.Option(help="A scoring endpoint that you own: predictions are posted, a score comes back.")
 ]

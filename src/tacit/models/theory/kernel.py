@@ -58,8 +58,8 @@ class OutputBounds:
     def fresh(self, X: ArrayLike) -> Vector:
         """Return what |Phi(x)| cannot exceed, in margins, for each row.
 
-        With k_i = x_i . x + 1, Phi(x) is at most sum_i upper_+i [y_i k_i]_+ and at least
-        -sum_i upper_-i [-y_i k_i]_+.
+        With k_i = x_i . x + 1, Phi(x) is at most `sum_i upper_+i [y_i k_i]_+` and at least
+        `-sum_i upper_-i [-y_i k_i]_+`.
 
         Examples
         --------
@@ -81,8 +81,8 @@ class OutputBounds:
 def bound_outputs(X: ArrayLike, y: ArrayLike) -> OutputBounds:
     """Bound how much each training point can weigh in a network at a KKT point of margin 1.
 
-    With K = X X' + 1, O_ki = [-y_k y_i K_ki]_+ and S_ki = [y_k y_i K_ki]_+ for i != k, stationarity gives for the sums
-    A+ and A- over neurons with v_j > 0 and v_j < 0
+    With K = X X' + 1, `O_ki = [-y_k y_i K_ki]_+` and `S_ki = [y_k y_i K_ki]_+` for i != k, stationarity gives for the
+    sums A+ and A- over neurons with v_j > 0 and v_j < 0
 
         K_kk A_k <= 1 + sum_i O_ki (A+_i + A-_i)    over the neurons of k's own sign,
         K_kk A_k <= sum_i O_ki A_i                  over the others,
