@@ -167,16 +167,17 @@ def test_random_bags(result):
 def test_the_ledger_knows_labels_that_are_words(result, tmp_path):
     ledger = Ledger.create(tmp_path / "ledger.db")
     ledger.register(visits()["ill"], name="visits", budget=Guarantee(unit=Unit.LABEL, epsilon=1.5))
-    result(f"{PROTECT} --by city --epsilon 1 --ledger ledger.db")
-    assert ledger.statement("visits").spent == 1.0
+    document = result(f"{PROTECT} --by city --epsilon 1 --ledger ledger.db")
+    assert (ledger.statement("visits").spent, document["charge"]) == (1.0, "visits/1")
 
 
 def test_the_ledger_pays_once(run, result, tmp_path):
     ledger = Ledger.create(tmp_path / "ledger.db")
     ledger.register(visits()["code"], name="visits", budget=Guarantee(unit=Unit.LABEL, epsilon=1.5))
     command = "bags protect visits.csv --label code --by city --epsilon 1 --ledger ledger.db"
-    result(f"{command} --out one.bags")
+    _, out, _ = run(f"{command} --out one.bags")
     assert ledger.statement("visits").spent == 1.0
+    assert "entry visits/1: spent epsilon 1, left 0.5." in out
     code, _, err = run(f"{command} --out two.bags")
     assert code == 2
     assert "visits has spent epsilon 1 of 1.5" in err

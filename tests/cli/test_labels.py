@@ -170,9 +170,12 @@ def test_learn_from_private_labels(run, result, ledger):
     assert document["guarantee"]["epsilon"] == 2.0
     assert 0.5 < document["consensus_fraction"] < 1
     assert (document["rows"], document["judged_rows"]) == (1200, 400)
-    assert spent(ledger) == 2.0
+    assert (spent(ledger), document["charge"]) == (2.0, "visits/1")
+    code, out, _ = run(f"{LEARN[:-1]}1 --seed 0 --ledger ledger.db --out model.joblib")
+    assert (code, "entry visits/2: spent epsilon 3, left 0." in out) == (0, True)
+    assert joblib.load("model.joblib")["model"].receipt_ is None, "what is left of a budget stays here"
     code, out, _ = run(f"{LEARN} --seed 0")
-    assert code == 0
+    assert (code, "entry" in out) == (0, False)
     assert "960 rows, epsilon 2 for one label." in out
     assert "estimated from 240 released labels" in out
 

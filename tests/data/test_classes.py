@@ -71,3 +71,9 @@ def test_bad_labels(labels, classes, message):
 def test_codes_follow_the_declared_order():
     classes = Classes.of(["low"], declared=["low", "mid", "high"])
     assert classes.encode(["high", "low"]).tolist() == [2, 0]
+
+
+@pytest.mark.parametrize("labels", [[[1], [2]], [{"x": 1}, {"x": 2}]])
+def test_lists_and_structs_are_no_labels(labels):
+    with pytest.raises(InvalidInput, match=r"labels must be one value a row, got (list|struct)"):
+        release_labels(pa.array(labels), mechanism=RR, rng=system_rng())

@@ -24,6 +24,12 @@ def test_numeric_matrix():
     np.testing.assert_array_equal(numeric_matrix(ROWS, columns=["f", "i", "b", "d"]), wanted)
 
 
+@pytest.mark.parametrize("column", [[[1], [2]], [{"x": 1}, {"x": 2}]])
+def test_lists_and_structs_are_no_features(column):
+    with pytest.raises(InvalidInput, match=r"'a' is .*, neither numbers nor text"):
+        one_hot_matrix(pa.table({"a": column}), columns=["a"])
+
+
 def test_matrix_of_no_columns_has_the_rows():
     assert numeric_matrix(ROWS, columns=[]).shape == (3, 0)
 

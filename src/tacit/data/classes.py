@@ -125,6 +125,8 @@ def as_column(labels: object) -> pa.Array:
             raise InvalidInput(f"labels must be of one type, got a mixture ({error})") from None
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
+    if pa.types.is_nested(column.type):
+        raise InvalidInput(f"labels must be one value a row, got {column.type}")
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     if pa.types.is_floating(column.type):

@@ -96,6 +96,8 @@ def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
 
 
 def _indicators(column: pa.ChunkedArray, name: str, most: int) -> tuple[list[str], NDArray[np.float64]]:
+    if pa.types.is_nested(column.type):
+        raise InvalidInput(f"column {name!r} is {column.type}, neither numbers nor text; leave it out")
     words = column.cast(pa.string())
     values = sorted(words.unique().drop_null().to_pylist())
     if len(values) > most:

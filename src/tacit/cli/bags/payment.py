@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Receipt
@@ -13,10 +13,12 @@ __all__ = ["PaymentForWords"]
 
 @dataclass(frozen=True, kw_only=True)
 class PaymentForWords(Payment):
-    """Charges for labels as the ledger knows them: the words, not the numbers they became."""
+    """Charges for labels as the ledger knows them, words and not the numbers they became; keeps the receipts."""
 
     words: object
+    receipts: list[Receipt] = field(default_factory=list)
 
     def charge(self, guarantee: Guarantee, labels: object, *, purpose: str) -> Receipt:
         """Charge the ledger for a release made from these words."""
-        return Payment.charge(self, guarantee, None if labels is None else self.words, purpose=purpose)
+        self.receipts.append(Payment.charge(self, guarantee, None if labels is None else self.words, purpose=purpose))
+        return self.receipts[-1]

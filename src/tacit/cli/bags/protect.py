@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from tacit.bags.protect.engine import Engine
     from tacit.bags.protect.noise import TotalsNoise
     from tacit.bags.protect.sizes import Sizes
-    from tacit.privacy.payment import Payment
+    from tacit.cli.bags.payment import PaymentForWords
 
 __all__ = ["protect"]
 
@@ -119,7 +119,7 @@ def protect(
     if names:
         release = replace(release, mechanism={**release.mechanism, "classes": names})
     release.write(out, force=force)
-    _print(release, out, table, as_json=as_json)
+    _print(release, out, table, given["payment"], as_json=as_json)
     warn_if_seeded(release.seeded)
 
 
@@ -190,7 +190,7 @@ def _noise(epsilon: float | None, delta: float | None) -> TotalsNoise | None:
     return LaplaceNoise(epsilon=epsilon) if delta is None else GaussianNoise(epsilon=epsilon, delta=delta)
 
 
-def _payment(location: str | None, dataset: str | None, words: object) -> Payment | None:
+def _payment(location: str | None, dataset: str | None, words: object) -> PaymentForWords | None:
     from tacit.cli.bags.payment import PaymentForWords
 
     ledger = open_ledger(location, dataset=dataset)
@@ -257,11 +257,13 @@ def _drawn(rows: ibis.Table, size: int, bags: int | None, joins: int | None, giv
     return draw(rows, size=size, bags=bags, joins=joins, **given)
 
 
-def _print(release: BagRelease, out: Path, table: str, *, as_json: bool) -> None:
+def _print(release: BagRelease, out: Path, table: str, payment: PaymentForWords | None, *, as_json: bool) -> None:
     from tacit.privacy.guarantee import NoGuarantee
 
+    receipts = [] if payment is None else payment.receipts
     if as_json:
-        typer.echo(json.dumps(_result(release, out), indent=1))
+        charge = receipts[0].id if receipts else None
+        typer.echo(json.dumps({**_result(release, out), "charge": charge}, indent=1))
         return
     typer.echo(f"{release}.")
     for part in _partitions(release):
@@ -271,6 +273,8 @@ def _print(release: BagRelease, out: Path, table: str, *, as_json: bool) -> None
             f"  by {', '.join(part['columns'])}: {part['bags']:,} bags of {part['smallest']:,} to {part['largest']:,} "
             f"rows{left_out}{noise}"
         )
+    for receipt in receipts:
+        typer.echo(f"{receipt}.")
     typer.echo(f"The release: {out}")
     if isinstance(release.guarantee, NoGuarantee):
         typer.echo(f"See which labels it tells: tacit bags attack {out} --features {table}")

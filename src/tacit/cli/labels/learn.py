@@ -186,5 +186,7 @@ def _print(learned: LearnedTable, out: Path | None) -> None:
     if learned.estimate is not None:
         typer.echo(f"Accuracy {learned.estimate}, estimated from {learned.judged_rows:,} released labels.")
     typer.echo(f"Predictions agree with {learned.consensus_fraction:.1%} of the released labels.")
+    if learned.model.receipt_ is not None:
+        typer.echo(f"{learned.model.receipt_}.")
     if out is not None:
         typer.echo(f"The model: {out}")

@@ -24,6 +24,7 @@ from tacit.labels.learn.stages import Randomized, bind_mechanism, randomize_in_s
 from tacit.labels.protect.finite import FiniteMechanism
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.ledger import Receipt
 from tacit.privacy.noise import system_rng
 from tacit.privacy.release import Release
 from tacit.privacy.rounding import check_count
@@ -84,6 +85,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         As in scikit-learn.
     release_, guarantee_
         What left, and what is promised about it.
+    receipt_
+        The ledger's; None where nothing was charged.
     consensus_fraction_
         Share of rows whose predicted label is the released one, after the first fit.
     temperature_
@@ -107,6 +110,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
 
     release_: Release
     guarantee_: Promise
+    receipt_: Receipt | None
 
     def __init__(
         self,
@@ -207,6 +211,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             represented, mechanism=None, classes=len(coding), stages=int(release.mechanism.get("stages", 1))
         )
         self.release_, self.guarantee_, self.classes_ = release, release.guarantee, np.asarray(coding.values)
+        self.receipt_ = None
         kept = None if weights is None else weights[self._rows]
         return features[self._rows], represented[self._rows], randomized, kept
 
@@ -229,7 +234,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         more = (*(() if coding.declared else (CLASSES,)), *self._assumed(sample_weight))
         guarantee = assuming(mechanism.guarantee(), *more).for_group(rows=self.rows_per_person)
         purpose = f"labels for {type(self._base()).__name__}"
-        charge_labels(self.ledger, labels, guarantee, dataset=self.dataset, purpose=purpose)
+        self.receipt_ = charge_labels(self.ledger, labels, guarantee, dataset=self.dataset, purpose=purpose)
         randomized = randomize_in_stages(
             self._base(),
             represented,

@@ -7,6 +7,7 @@ from typing import Any, NoReturn
 
 from tacit.privacy.errors import LedgerError
 from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.ledger import Receipt
 from tacit.privacy.payment import recognise
 
 __all__ = ["CLASSES", "REPRESENTATION", "WEIGHTS", "LedgerLeftBehind", "assuming", "charge_labels", "without_ledger"]
@@ -40,8 +41,8 @@ def charge_labels(
     *,
     dataset: str | None,
     purpose: str,
-) -> None:
-    """Charge the data set that the ledger knows these labels as, if there is a ledger.
+) -> Receipt | None:
+    """Charge the data set that the ledger knows these labels as; without a ledger there is no receipt.
 
     Labels that it does not know (part of a column, a column registered with others) are charged to ``dataset``, and
     refused where that is None. A known column cannot be charged to another data set.
@@ -54,13 +55,14 @@ def charge_labels(
     >>> ledger = Ledger.create(pathlib.Path(tempfile.mkdtemp()) / "ledger.db")
     >>> budget = Guarantee(unit=Unit.LABEL, epsilon=1.0)
     >>> _ = ledger.register([0, 1, 1], name="clicks", budget=budget)
-    >>> charge_labels(ledger, [0, 1, 1], budget, dataset=None, purpose="labels")
-    >>> ledger.statement("clicks").spent
-    1.0
+    >>> print(charge_labels(ledger, [0, 1, 1], budget, dataset=None, purpose="labels"))
+    entry clicks/1: spent epsilon 1, left 0
     """
-    if ledger is not None:
-        name, version = recognise(ledger, labels, dataset=dataset)
-        ledger.charge(name, guarantee, purpose=purpose, version=version)
+    if ledger is None:
+        return None
+    name, version = recognise(ledger, labels, dataset=dataset)
+    receipt: Receipt = ledger.charge(name, guarantee, purpose=purpose, version=version)
+    return receipt
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,4 +109,5 @@ def without_ledger(state: dict[str, Any]) -> dict[str, Any]:
     """
     if state.get("ledger") is None or "release_" not in state:
         return state
-    return {**state, "ledger": LedgerLeftBehind(str(getattr(state["ledger"], "location", state["ledger"])))}
+    behind = LedgerLeftBehind(str(getattr(state["ledger"], "location", state["ledger"])))
+    return {**state, "ledger": behind, "receipt_": None}

@@ -133,7 +133,7 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
             _check_sample_weight(sample_weight, features)
         mechanism, guarantee = self._mechanism(labels, weighted=sample_weight is not None)
         purpose = f"labels for {type(self._base()).__name__}"
-        charge_labels(self.ledger, labels, guarantee, dataset=self.dataset, purpose=purpose)
+        self.receipt_ = charge_labels(self.ledger, labels, guarantee, dataset=self.dataset, purpose=purpose)
         released = mechanism.randomize(_round_at_random(labels, mechanism.values, rng), rng=rng)
         lists = {name: getattr(mechanism, name).tolist() for name in ("values", "prior", "outputs")}
         return features, Release(

@@ -93,6 +93,7 @@ class LearnedTable:
             "accuracy_inside_guarantee": self.estimate is not None,
             "accuracy_standard_error": None if self.estimate is None else self.estimate.standard_error,
             "clean_accuracy": self.clean_accuracy,
+            "charge": self.model.receipt_ and self.model.receipt_.id,
             "consensus_fraction": self.consensus_fraction,
             "guarantee": self.guarantee.to_json(),
             "seeded": self.model.release_.seeded,
