@@ -104,6 +104,13 @@ def test_the_readme_shows_a_command_for_each_cell_and_none_that_is_refused(refer
     assert cells <= {" ".join(line[:3]) for line in shown}
 
 
+@pytest.mark.parametrize("group", ["", "labels", "bags", "features", "scores", "scores host", "models", "ledger"])
+def test_a_list_of_commands_cuts_no_sentence_short(group):
+    listed = CliRunner().invoke(app, [*group.split(), "--help"], env={"COLUMNS": "80"}).output.partition("Commands:")[2]
+    assert listed.count(".\n") > 2
+    assert "..." not in listed
+
+
 def test_a_seed_below_zero_is_refused_before_anything_is_read(reference):
     refused = []
     for words, command in reference.walk_commands():

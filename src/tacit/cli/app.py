@@ -14,6 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from typer.main import get_command
 
 from tacit import __version__
+from tacit.cli.listing import Listing
 
 __all__ = ["AREAS", "app", "load_area", "main"]
 
@@ -46,13 +47,14 @@ def load_area(name: str) -> TyperCommand | TyperGroup:
     """
     area: typer.Typer = import_module(f"tacit.cli.{name}").app
     area.rich_markup_mode = None  # help is plain text, so brackets and examples stand as they were written
+    area.info.cls = Listing
     command = cast(TyperCommand | TyperGroup, get_command(area))
     command.name = name
     command.params = [option for option in command.params if option.name not in _COMPLETION]
     return command
 
 
-class _Areas(TyperGroup):
+class _Areas(Listing):
     """Lists the areas without importing them, and imports the one that is called."""
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401

@@ -8,6 +8,7 @@ from typing import Any
 
 import typer
 
+from tacit.cli.listing import Listing
 from tacit.cli.scores.choices import choice_of
 from tacit.cli.scores.connection import AsJson, Competition, Token, Url, connect, find_slug, print_json
 from tacit.cli.scores.create_options import (
@@ -31,7 +32,9 @@ from tacit.cli.scores.create_options import (
 __all__ = ["host"]
 
 host = typer.Typer(
-    no_args_is_help=True, help="Run competitions on a scoring server: create them, invite teams, see what happens."
+    cls=Listing,
+    no_args_is_help=True,
+    help="Run competitions on a scoring server: create them, invite teams, see what happens.",
 )
 
 

@@ -19,6 +19,7 @@ from tacit.labels.protect.source import LABEL
 from tacit.labels.protect.unbiased import OptimalUnbiased
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.ledger import Receipt
 from tacit.privacy.noise import is_seeded
 from tacit.privacy.release import Release
 from tacit.privacy.rounding import check_count, check_epsilon
@@ -59,6 +60,8 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
     ----------
     release_, guarantee_
         What left, and what is promised about it.
+    receipt_
+        The ledger's; None where nothing was charged.
 
     References
     ----------
@@ -75,6 +78,7 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
 
     release_: Release
     guarantee_: Promise
+    receipt_: Receipt | None
 
     def __init__(
         self,
@@ -112,7 +116,7 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         if release is None:
             features, self.release_ = self._randomize(X, y, sample_weight)
         else:
-            features, self.release_ = validate_data(self, X), release
+            features, self.release_, self.receipt_ = validate_data(self, X), release, None
         released = _numbers(self.release_, rows=len(features))
         present = np.isfinite(released)
         self.guarantee_ = self.release_.guarantee

@@ -1,0 +1,36 @@
+"""How a group of commands is listed in its help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from typer.core import TyperGroup
+
+__all__ = ["Listing"]
+
+
+class Listing(TyperGroup):
+    """A group whose help has the whole first sentence of each command: typer cuts it at the end of the line.
+
+    Examples
+    --------
+    >>> import typer
+    >>> from typer.testing import CliRunner
+    >>> app = typer.Typer(cls=Listing, rich_markup_mode=None)
+    >>> @app.command()
+    ... def count() -> None:
+    ...     '''Count the rows of a table, one after the other, and say at the very end how many there were.'''
+    >>> @app.command()
+    ... def stop() -> None:
+    ...     '''Stop.'''
+    >>> "how many there" in CliRunner().invoke(app, ["--help"]).output
+    True
+    """
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+        """Write name and sentence of each command, over as many lines as it takes."""
+        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, command.get_short_help_str(1000)) for name, command in found if command and not command.hidden]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)
