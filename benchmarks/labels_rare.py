@@ -33,7 +33,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from benchmarks.__main__ import describe_machine
 from benchmarks.labels_accuracy.problems import SETS, Split
-from benchmarks.labels_accuracy.tables import replace_between
+from benchmarks.labels_accuracy.tables import write_table
 from tacit.data import adult, one_hot_matrix
 from tacit.labels import Consensus, LabelPrivateClassifier, RandomizedResponse, release_labels
 from tacit.privacy.files import write_atomically
@@ -53,7 +53,7 @@ WORDS = {"corrected": "forward correction alone", "consensus": "then consensus",
 def main(arguments: list[str] | None = None) -> None:
     options = _parse(arguments)
     if options.table:
-        write_table(PAGE, OUT)
+        write_table(PAGE, OUT, name="rare", make=table)
         return
     document = json.loads(options.out.read_text()) if options.out.exists() else {"quick": options.quick, "cells": {}}
     for key, features, share, epsilon, seed in _plan(1 if options.quick else SEEDS):
@@ -141,18 +141,9 @@ def _write(path: Path, document: dict[str, Any]) -> None:
         file.write((json.dumps(document, indent=1) + "\n").encode())
 
 
-def write_table(page: Path, results: Path) -> None:
-    """Replace what stands between the markers on the page."""
-    document = json.loads(results.read_text(encoding="utf-8"))
-    if document["quick"]:
-        raise SystemExit("a quick run's numbers do not belong on the page")
-    text = replace_between(page.read_text(encoding="utf-8"), "rare", table(document["cells"]))
-    with write_atomically(page, force=True) as file:
-        file.write(text.encode())
-
-
-def table(cells: Mapping[str, Mapping[str, Any]]) -> str:
+def table(document: Mapping[str, Any]) -> str:
     """One line for features, share and epsilon: AUC, its deviation over the seeds, log losses."""
+    cells = document["cells"]
     lines = [
         "| features | positive | epsilon | "
         + " | ".join(f"{words}: AUC (log loss)" for words in WORDS.values())

@@ -44,7 +44,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from benchmarks.__main__ import describe_machine
 from benchmarks.labels_accuracy.problems import SETS, Split
-from benchmarks.labels_accuracy.tables import replace_between
+from benchmarks.labels_accuracy.tables import write_table
 from tacit.labels import (
     AsGiven,
     LabelPrivateClassifier,
@@ -109,7 +109,7 @@ QUICK = Sizes(
 def main(arguments: list[str] | None = None) -> None:
     options = _parse(arguments)
     if options.table:
-        write_table(PAGE, OUT)
+        write_table(PAGE, OUT, name="recipe", make=tables)
         return
     warnings.simplefilter("ignore", ConvergenceWarning)  # a fixed number of passes is meant
     torch.set_num_threads(1)
@@ -279,16 +279,6 @@ def _commonest(name: str, rows: int) -> float:
     """How often the class that is commonest among the training rows is right: what knowing nothing gives."""
     split = _split(name, rows)
     return round(float(np.mean(split.truth == np.bincount(split.y).argmax())), 4)
-
-
-def write_table(page: Path, results: Path) -> None:
-    """Replace what stands between the markers on the page."""
-    document = json.loads(results.read_text(encoding="utf-8"))
-    if document["quick"]:
-        raise SystemExit("a quick run's numbers do not belong on the page")
-    text = replace_between(page.read_text(encoding="utf-8"), "recipe", tables(document))
-    with write_atomically(page, force=True) as file:
-        file.write(text.encode())
 
 
 def tables(document: Mapping[str, Any]) -> str:

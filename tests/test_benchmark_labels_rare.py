@@ -31,7 +31,7 @@ def test_a_run_goes_on_where_it_stopped_and_quick_numbers_stay_off_the_page(benc
     assert {key: second[key] for key in kept} == kept
     assert second["scaled/0.1/2/0"]["rows"] > 7
     with pytest.raises(SystemExit, match="quick"):
-        benchmark.write_table(PAGE, out)
+        benchmark.write_table(PAGE, out, name="rare", make=benchmark.table)
     with pytest.raises(SystemExit):
         benchmark.main(["--quick"])
 
@@ -47,11 +47,11 @@ def test_rows_of_the_rarer_class_are_left_out(benchmark):
 def test_the_page_says_what_the_measurements_say(benchmark, tmp_path):
     copy = tmp_path / "page.md"
     copy.write_bytes(PAGE.read_bytes())
-    benchmark.write_table(copy, RESULTS)
+    benchmark.write_table(copy, RESULTS, name="rare", make=benchmark.table)
     assert copy.read_bytes() == PAGE.read_bytes(), "run python -m benchmarks.labels_rare --table"
     document = json.loads(RESULTS.read_text())
     document["cells"]["as they are/0.03/1/0"]["default"]["auc"] = 0.01
     changed = tmp_path / "changed.json"
     changed.write_text(json.dumps(document))
-    benchmark.write_table(copy, changed)
+    benchmark.write_table(copy, changed, name="rare", make=benchmark.table)
     assert copy.read_bytes() != PAGE.read_bytes(), "control"

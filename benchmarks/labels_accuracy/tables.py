@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +34,16 @@ def write_tables(page: Path, results: Sequence[Path]) -> None:
     text = page.read_text(encoding="utf-8")
     for name, table in tables.items():
         text = replace_between(text, name, table)
+    with write_atomically(page, force=True) as file:
+        file.write(text.encode())
+
+
+def write_table(page: Path, results: Path, *, name: str, make: Callable[[Any], str]) -> None:
+    """Replace what stands between one pair of markers by what is made of a full run's results."""
+    document = json.loads(results.read_text(encoding="utf-8"))
+    if document["quick"]:
+        raise SystemExit("a quick run's numbers do not belong on the page")
+    text = replace_between(page.read_text(encoding="utf-8"), name, make(document))
     with write_atomically(page, force=True) as file:
         file.write(text.encode())
 

@@ -25,8 +25,8 @@ RECIPES = {
     "recipe": recipe.Recipe(),
     "given": recipe.Recipe(images=200_000, rate=0.05, first_side=224),
 }
-TRAININGS = {"cifar10": (672_000, 0.2), "cifar100": (450_000, 0.02)}  # images seen and largest rate
-BATCH = 128  # of the tables, as are the two above
+TRAININGS = {"cifar10": (672_000, 0.2), "cifar100": (450_000, 0.02)}  # of the tables: images seen, largest rate
+BATCH = 128  # of the tables
 AROUND = 40.0  # seconds that compiling, judging and saving a representation take
 
 

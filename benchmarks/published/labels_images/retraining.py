@@ -15,6 +15,7 @@ from benchmarks.published.labels_images.parts import (
     Full,
     PriorRandomizedResponse,
     RandomizedResponse,
+    soften,
 )
 from benchmarks.published.labels_images.training import Trainer, say
 from numpy.typing import NDArray
@@ -37,7 +38,7 @@ class Protocol:
     corrected: tuple[int, ...] = ()
     stages: int = 2
     validated: bool = True
-    sharpness: float = 1.0
+    temperature: float = 1.0
 
     def loss(self, stage: int) -> Any:
         """Return the loss of a stage's training on released labels."""
@@ -53,7 +54,7 @@ PROTOCOLS = {
     for protocol in (
         Protocol(name="published"),
         Protocol(name="no_validation", validated=False),
-        Protocol(name="flat", sharpness=0.5),
+        Protocol(name="flat", temperature=2.0),
         Protocol(name="one_stage", stages=1),
         Protocol(name="forward_first", corrected=(1,)),
     )
@@ -103,7 +104,7 @@ def release(
         prior = trainer.probabilities(rows[now])
         if number not in protocol.corrected:
             prior = undo_noise(prior, mechanism.transition())
-        later = PriorRandomizedResponse(epsilon=epsilon, prior=flatten(prior, sharpness=protocol.sharpness))
+        later = PriorRandomizedResponse(epsilon=epsilon, prior=soften(prior, temperature=protocol.temperature))
         given[now] = later.randomize(truth[now], rng=rng)
         likelihood[now] = later.likelihood(given[now])
     return Released(given=given, likelihood=likelihood, stage=stage)
@@ -113,12 +114,6 @@ def undo_noise(noisy: Array, transition: Array) -> Array:
     """Return P(true label) where a model gives P(released label): by the inverse of T, no temperature to be tuned."""
     true = np.maximum(noisy @ np.linalg.inv(transition), 0.0)
     return np.asarray(true / true.sum(axis=1, keepdims=True))
-
-
-def flatten(prior: Array, *, sharpness: float) -> Array:
-    """Return the prior to a power, scaled: below 1 a label is drawn from more classes, and tells more of the truth."""
-    powers = np.maximum(prior, 1e-12) ** sharpness
-    return np.asarray(powers / powers.sum(axis=1, keepdims=True))
 
 
 def measure(

@@ -67,10 +67,9 @@ def audit(
     )
     limits = _limits(planned, fail_over or [])
     result: AuditResult = _run(planned, seed=seed, cache=cache, fresh=fresh)
+    page = render_page(result, earlier=earlier)
     with write_atomically(out, force=True) as file:
-        file.write(
-            render_page(result, earlier=earlier).encode(errors="replace")
-        )  # a path may hold bytes that are no text
+        file.write(page.encode(errors="replace"))  # a path may hold bytes that are no text
     over = faults(result, limits)
     if as_json:
         pairs = [] if earlier is None else [pair.to_json() for pair in compare(earlier, result)]
