@@ -20,11 +20,14 @@ __all__ = [
     "ClassList",
     "DataSet",
     "DataSetOfTable",
+    "EngineName",
     "EstimatorName",
     "Force",
     "LedgerAt",
+    "PrivateColumn",
     "RowsPerPerson",
     "Seed",
+    "Table",
     "estimator_of",
     "open_ledger",
     "rng_of",
@@ -35,6 +38,19 @@ __all__ = [
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
+
+
+class EngineName(StrEnum):
+    """What reads the table."""
+
+    DUCKDB = "duckdb"
+    SPARK = "spark"
+
+
+Table = Annotated[
+    str, typer.Argument(metavar="IN", help="A CSV, TSV, Parquet or Arrow file; for Spark Parquet, or a table's name.")
+]
+PrivateColumn = Annotated[str, typer.Option(help="The private column.")]
 Seed = Annotated[
     int | None,
     typer.Option(

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from tacit.cli.options import EngineName
+
 __all__ = [
     "Bags",
     "By",
@@ -15,7 +17,6 @@ __all__ = [
     "Consistent",
     "Delta",
     "Edges",
-    "EngineName",
     "EngineOption",
     "Epsilon",
     "Joins",
@@ -24,13 +25,11 @@ __all__ = [
     "LossOption",
     "Memory",
     "MinSize",
-    "PrivateColumn",
     "RandomSize",
     "ReleaseOut",
     "ReplaceBags",
     "SmallName",
     "SmallOption",
-    "Table",
 ]
 
 
@@ -50,17 +49,6 @@ class SmallName(StrEnum):
     MERGE = "merge"
 
 
-class EngineName(StrEnum):
-    """What groups the rows."""
-
-    DUCKDB = "duckdb"
-    SPARK = "spark"
-
-
-Table = Annotated[
-    str, typer.Argument(metavar="IN", help="A CSV, TSV, Parquet or Arrow file; for Spark Parquet, or a table's name.")
-]
-PrivateColumn = Annotated[str, typer.Option(help="The private column.")]
 ReleaseOut = Annotated[Path, typer.Option(help="The folder of the release; made new, whole or not at all.")]
 By = Annotated[
     list[str] | None,

@@ -10,7 +10,6 @@ import typer
 
 from tacit.cli.labels.protect_options import (
     Again,
-    EngineName,
     EngineOption,
     Epsilon,
     Keep,
@@ -21,18 +20,19 @@ from tacit.cli.labels.protect_options import (
     MissingOption,
     Prior,
     PriorShare,
-    PrivateColumn,
     ReleaseOut,
-    Table,
 )
 from tacit.cli.options import (
     AsJson,
     ClassList,
     DataSet,
+    EngineName,
     Force,
     LedgerAt,
+    PrivateColumn,
     RowsPerPerson,
     Seed,
+    Table,
     open_ledger,
     rng_of,
     show_progress,

@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
+from tacit.cli.options import EngineName
+
 __all__ = [
     "Again",
-    "EngineName",
     "EngineOption",
     "Epsilon",
     "Keep",
@@ -21,9 +22,7 @@ __all__ = [
     "MissingOption",
     "Prior",
     "PriorShare",
-    "PrivateColumn",
     "ReleaseOut",
-    "Table",
 ]
 
 
@@ -36,13 +35,6 @@ class MechanismName(StrEnum):
     BINS = "bins"
 
 
-class EngineName(StrEnum):
-    """What reads the table."""
-
-    DUCKDB = "duckdb"
-    SPARK = "spark"
-
-
 class MissingName(StrEnum):
     """What to do with rows without a label."""
 
@@ -50,10 +42,6 @@ class MissingName(StrEnum):
     PUBLIC = "public"
 
 
-Table = Annotated[
-    str, typer.Argument(metavar="IN", help="A CSV, TSV, Parquet or Arrow file; for Spark Parquet, or a table's name.")
-]
-PrivateColumn = Annotated[str, typer.Option(help="The private column.")]
 Epsilon = Annotated[float, typer.Option(help="The promise for one label, read as the decimal you type.")]
 MechanismOption = Annotated[
     MechanismName,
