@@ -1,5 +1,6 @@
 """What a host, a team and anyone may do, on both databases."""
 
+import re
 import subprocess
 import sys
 import threading
@@ -30,7 +31,7 @@ from tacit.scores.protect import (
 from tacit.scores.server import Anyone, Engine, Host, Terms
 from tacit.scores.server.copies import clear_copies
 from tacit.scores.server.errors import BudgetSpent, Conflict, Forbidden, NotFound, Unavailable
-from tacit.scores.server.labels import Key
+from tacit.scores.server.labels import VARIABLE, Key
 from tacit.scores.server.schema import SUBMISSION, TEAM
 
 ROWS = 40
@@ -43,6 +44,10 @@ def guess(seed):
 
 def setting(policy, **parts):
     return Setting(metric=Accuracy(), policy=policy, **{"budget": Budget(per_team=5, per_day=None), **parts})
+
+
+def contents(folder):
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 class TestTokens:
@@ -314,8 +319,31 @@ class TestState:
 
     def test_another_key_is_refused(self, settings, tmp_path):
         Engine.open(settings).close()
+        Key.find(tmp_path / "other.key")
         with pytest.raises(TacitError, match="does not open with this key"):
             Engine.open(replace(settings, key_file=tmp_path / "other.key"))
+
+    def test_a_key_that_is_gone_is_not_made_anew(self, settings):
+        Engine.open(settings).close()
+        settings.key_location.unlink()
+        before = contents(settings.folder)
+        with pytest.raises(InvalidInput, match=re.escape(f"key file {settings.key_location} is missing")):
+            Engine.open(settings)
+        assert contents(settings.folder) == before
+
+    def test_a_wrong_folder_beside_a_database_in_use_is_not_made(self, settings, tmp_path):
+        Engine.open(settings).close()
+        wrong = replace(settings, folder=tmp_path / "wrong", database=settings.database_location)
+        with pytest.raises(InvalidInput, match=r"wrong/labels\.key is missing"):
+            Engine.open(wrong)
+        assert not wrong.folder.exists()
+
+    def test_a_key_that_moved_to_the_environment_is_no_longer_a_file(self, settings, monkeypatch):
+        Engine.open(settings).close()
+        monkeypatch.setenv(VARIABLE, settings.key_location.read_text().strip())
+        settings.key_location.unlink()
+        Engine.open(settings).close()
+        assert not settings.key_location.exists()
 
 
 class TestStandings:

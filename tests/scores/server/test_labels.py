@@ -16,6 +16,18 @@ def test_the_key_file_is_its_owners_alone(tmp_path):
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
+def test_of_two_processes_that_start_at_once_one_makes_the_key(tmp_path, monkeypatch):
+    file, new = tmp_path / "labels.key", Key.new
+
+    def late():
+        monkeypatch.setattr(Key, "new", new)
+        Key.find(file)  # the other process is quicker
+        return new()
+
+    monkeypatch.setattr(Key, "new", late)
+    assert Key.find(file) == Key.find(file)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
 def test_a_key_that_others_may_read_is_refused(tmp_path):
     file = tmp_path / "labels.key"

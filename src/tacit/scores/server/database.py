@@ -9,18 +9,21 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, select, text
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import QueuePool
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.server.errors import Unavailable
 from tacit.scores.server.migrate import HEAD, REVISIONS, current_revision, migrate
+from tacit.scores.server.schema import SERVER
 
 __all__ = ["Database"]
 
 APPLICATION_ID = 0x7AC18
 """What PRAGMA application_id says in a server's file: neither a ledger nor another program's file."""
+
+_APPLICATION = slice(68, 72)  # where a SQLite file's header has it
 
 PATIENCE = 60
 """Seconds to wait for another process that writes."""
@@ -69,6 +72,19 @@ class Database:
         )
         event.listen(engine, "begin", _begin_sqlite)
         return cls(str(url.database), file, engine)
+
+    def exists(self) -> bool:
+        """Tell whether a server was begun here, so that what it keeps is under a key; nothing is written.
+
+        Examples
+        --------
+        >>> Database.at("no such file").exists()
+        False
+        """
+        if self.file is not None:
+            return _application(self.file) == APPLICATION_ID
+        with self.reading() as connection:
+            return current_revision(connection) is not None and connection.execute(select(SERVER)).first() is not None
 
     def prepare(self) -> None:
         """Make the tables where there are none, and bring older ones up to date.
@@ -139,6 +155,16 @@ def _url_of(location: str | Path) -> URL:
     if url.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
         return url.set(drivername="postgresql+psycopg")
     raise refused
+
+
+def _application(file: Path) -> int:
+    """Return what the header of a SQLite file says; 0 where there is no such file."""
+    try:
+        with file.open("rb") as content:
+            header = content.read(_APPLICATION.stop)
+    except OSError:
+        return 0
+    return int.from_bytes(header[_APPLICATION], "big") if header.startswith(b"SQLite format 3\0") else 0
 
 
 def _make_file(file: Path) -> None:

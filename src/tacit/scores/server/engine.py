@@ -19,12 +19,13 @@ from tacit.scores.server import standings
 from tacit.scores.server.access import Access
 from tacit.scores.server.competition import COMPETITIONS, find, insert_competition
 from tacit.scores.server.copies import clear_copies, copy_folder
+from tacit.scores.server.database import Database
 from tacit.scores.server.errors import Conflict, Forbidden
 from tacit.scores.server.files import Features, Labels
 from tacit.scores.server.finals import release_final
 from tacit.scores.server.inspection import Inspector
 from tacit.scores.server.joining import find_invited, insert_team, reserve
-from tacit.scores.server.labels import Key
+from tacit.scores.server.labels import VARIABLE, Key
 from tacit.scores.server.limits import Rate
 from tacit.scores.server.records import Competition, FinalPlace, Registration, Score, Team
 from tacit.scores.server.reservation import labels_budget, scores_reserved
@@ -81,9 +82,10 @@ class Engine(Access):
         ()
         >>> engine.close()
         """
+        _check_key_is_kept(settings)
         settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         clear_copies(settings.folder)
-        return cls(settings, key=Key.find(settings.key_file or settings.folder / "labels.key"))
+        return cls(settings, key=Key.find(settings.key_location))
 
     def close(self) -> None:
         """Finish what is queued, and stop.
@@ -330,6 +332,21 @@ class Engine(Access):
         if known is not None:
             return self._accounts.open_again(known, budget=budget, again=terms.again), False
         return self._accounts.open(terms.slug, names, budget=budget, split=split), parted
+
+
+def _check_key_is_kept(settings: Settings) -> None:
+    """Raise where a server was begun and its key is gone: a new one would open nothing and hide that."""
+    if Key.exists(settings.key_location):
+        return
+    database = Database.at(settings.database_location)
+    try:
+        if database.exists():
+            raise InvalidInput(
+                f"key file {settings.key_location} is missing, and the labels in {database.where} open with that key "
+                f"alone; put it back, set {VARIABLE}, or begin anew with another folder and database"
+            )
+    finally:
+        database.close()
 
 
 def _check_setting(setting: Setting, *, public: int, private: int) -> None:

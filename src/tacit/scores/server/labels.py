@@ -60,6 +60,17 @@ class Key:
         """
         return cls(secrets.token_bytes(_BYTES))
 
+    @staticmethod
+    def exists(file: Path) -> bool:
+        """Tell whether :meth:`find` would find a key, and not make one.
+
+        Examples
+        --------
+        >>> Key.exists(Path("no such file"))
+        False
+        """
+        return VARIABLE in os.environ or os.path.lexists(file)
+
     @classmethod
     def find(cls, file: Path) -> Key:
         """Take the key from the environment, or from a file, which is made with mode 0600 where it is absent.
@@ -75,8 +86,7 @@ class Key:
         if told is not None:
             return cls(_decode(told, where=f"the environment variable {VARIABLE}"))
         if not file.exists():
-            with write_atomically(file, mode=0o600) as draft:
-                draft.write(base64.b64encode(cls.new().secret) + b"\n")
+            _make(file, cls.new())
         _check_mode(file)
         return cls(_decode(file.read_text(encoding="ascii", errors="replace"), where=str(file)))
 
@@ -118,6 +128,15 @@ class Key:
         32
         """
         return hmac.digest(self.secret, purpose.encode(), "sha256")
+
+
+def _make(file: Path, key: Key) -> None:
+    try:
+        with write_atomically(file, mode=0o600) as draft:
+            draft.write(base64.b64encode(key.secret) + b"\n")
+    except InvalidInput:
+        if not file.exists():  # else another process, starting at the same moment, made it: there is one key
+            raise
 
 
 def _decode(text: str, *, where: str) -> bytes:

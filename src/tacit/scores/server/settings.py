@@ -37,7 +37,8 @@ class Settings:
     ledger
         Where the privacy ledger is; default: ``ledger.db`` in the folder, or the same PostgreSQL database.
     key_file
-        The key that encrypts labels, made with mode 0600 where it is absent; default: ``labels.key`` in the folder.
+        The key that encrypts labels, made with mode 0600 at a server's first start; default: ``labels.key`` in the
+        folder.
         The environment variable TACIT_SERVER_KEY goes first; with it no key is on disk.
     own_metrics
         The operator's own metrics by name; a function never comes from outside.
@@ -69,6 +70,11 @@ class Settings:
     def database_location(self) -> str:
         """The database's file or URL."""
         return self.database or str(self.folder / "server.db")
+
+    @property
+    def key_location(self) -> Path:
+        """The key's file."""
+        return self.key_file or self.folder / "labels.key"
 
     @property
     def ledger_location(self) -> str:
