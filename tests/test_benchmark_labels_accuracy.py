@@ -42,6 +42,16 @@ def test_quick_numbers_stay_off_the_page(benchmark, tmp_path):
         run(benchmark, out)
 
 
+def test_what_is_called_the_default_is_what_the_learner_does_unasked():
+    methods = importlib.import_module("benchmarks.labels_accuracy.methods")
+    problems = importlib.import_module("benchmarks.labels_accuracy.problems").PROBLEMS
+    settings = {method.name: method.settings | method.network for method in methods.METHODS}
+    assert {problem.name: settings[methods.default_of(problem)] for problem in problems} == {
+        problem.name: {} for problem in problems
+    }
+    assert settings["consensus"], "control"
+
+
 def test_the_page_says_what_the_measurements_say(benchmark, tmp_path):
     """The tables on the page are those the committed JSON gives; a changed number is seen."""
     results = sorted((ROOT / "benchmarks" / "results").glob("labels_accuracy*.json"))

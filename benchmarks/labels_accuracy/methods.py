@@ -40,7 +40,7 @@ def _never(_problem: Problem, _epsilon: float) -> bool:
 
 
 def default_of(problem: Problem) -> str:
-    """Return the name of what ``LabelPrivateClassifier`` does unasked; spelled out here, and held to it by a test."""
+    """Return the name of what ``LabelPrivateClassifier`` does unasked: a method without settings."""
     return "forward_loss_consensus" if problem.learner in NETWORKS else "default"
 
 
@@ -68,13 +68,11 @@ METHODS = (
     Method(
         name="forward_loss_consensus",
         words="tacit's default (forward correction in the loss, then consensus)",
-        settings={"denoise": Likelihoods(), "retrain": Consensus()},
         applies=_on_network,
     ),
     Method(
         name="default",
         words="tacit's default (forward correction, then consensus)",
-        settings={"denoise": Forward(), "retrain": Consensus()},
         applies=_off_network,
     ),
     Method(
