@@ -1,5 +1,7 @@
 """The same values are the same data, whatever holds them."""
 
+from decimal import Decimal
+
 import ibis
 import numpy as np
 import pandas as pd
@@ -61,6 +63,7 @@ def test_a_reader_is_read_once():
         pd.Series(["a", None, "b"]),
         pd.Series(["a", None, "b"], dtype="category"),
         pl.Series(["a", None, "b"]),
+        pl.Series(["a", None, "b"], dtype=pl.Categorical),
         pa.array(["a", None, "b"]).dictionary_encode(),
     ],
 )
@@ -103,10 +106,72 @@ def test_a_file_is_the_frame_it_was_written_from(tmp_path, suffix):
 
 
 @pytest.mark.parametrize(
-    "data", [[0, 1, 1, 0, 1], [1, 0, 1], [0, 1], [0.0, 1.0, 1.0], [False, True, True], ["0", "1", "1"], [[0], [1], [1]]]
+    "data",
+    [
+        [0, 1, 1, 0, 1],
+        [1, 0, 1],
+        [0, 1],
+        [0.0, 1.0, 1.5],
+        ["no", "yes", "yes"],
+        ["0", "1", "1 "],
+        [[0], [1], [1]],
+        [0, 1, None],
+        np.array([0, 1, 1], dtype="datetime64[s]"),
+    ],
 )
 def test_other_data_have_other_fingerprints(data):
     assert one(data) != one([0, 1, 1])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        [0.0, 1.0, None],
+        np.array([-0.0, 1.0, np.nan], dtype=np.float16),
+        pd.Series([0, 1, None]),
+        [False, True, None],
+        pd.Series([False, True, None], dtype="boolean"),
+        [Decimal("0.00"), Decimal(1), None],
+        pa.array([Decimal(0), Decimal(1), None], pa.decimal128(38, 0)),
+        ["0", "1", None],
+        ["0.0", "1.0", None],
+        pl.Series(["0", "1", None], dtype=pl.Categorical),
+        pa.array(["0", "1", None], pa.string_view()),
+    ],
+)
+def test_equal_numbers_are_equal_whatever_their_type(data):
+    assert one(data) == one([0, 1, None])
+    assert one([0, 2, None]) != one(data)  # control
+
+
+@pytest.mark.parametrize(
+    "data", [[Decimal("0.30"), Decimal("-1.5")], ["0.3", "-1.5"], np.array([0.3, -1.5]), ["3e-1", "-1.50"]]
+)
+def test_so_are_fractions(data):
+    assert one(data) == one([0.3, -1.5])
+    assert one([0.30000000000000004, -1.5]) != one(data)  # control: the next float
+
+
+def test_integers_beyond_the_floats_are_told_apart():
+    assert one([2**53, 0]) == one([2.0**53, 0.0])
+    assert one([2**53 + 1, 0]) != one([2.0**53, 0.0])
+    assert one(np.array([2**64 - 1], dtype=np.uint64)) != one([-1])
+
+
+def test_columns_without_a_value_are_equal():
+    nothing = [pa.nulls(2), pa.nulls(2, pa.string()), pa.nulls(2, pa.float64()), pa.nulls(2, pa.int8())]
+    assert len({one(column) for column in nothing}) == 1
+    assert one(pa.nulls(3)) != one(pa.nulls(2))  # control
+
+
+@pytest.mark.parametrize("later", [[0.5], ["a"], ["0.5"], [Decimal("0.5")]])
+def test_a_later_row_may_change_the_type_of_the_column(later):
+    longer = pa.array([type(later[0])(value) for value in INTEGERS] + later)
+    at_once = fingerprints(longer, secret=KEY, at=[4])
+    one_by_one = fingerprints(pa.chunked_array([longer.slice(i, 1) for i in range(5)]), secret=KEY, at=[4])
+    assert at_once == one_by_one
+    assert at_once[4] == one(INTEGERS)
+    assert at_once[5] != one([*INTEGERS, 0])
 
 
 def test_the_key_matters():

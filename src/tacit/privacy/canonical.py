@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["ColumnDigest", "Hash"]
+__all__ = ["ColumnDigest", "Hash", "decode"]
 
 _ROWS_AT_ONCE = 1 << 18
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
@@ -147,7 +147,7 @@ class _Column:
         self.inner = [_Column(part, new) for part in inner]
 
     def update(self, array: pa.Array) -> None:
-        array = _plain(array)
+        array = decode(array)
         marks, values, inner = _ENCODERS[self.kind.partition(" ")[0]](array)
         self.marks.update(np.ascontiguousarray(marks, marks.dtype.newbyteorder("<")).tobytes())
         self.values.update(values)
@@ -214,11 +214,21 @@ _FLAT: dict[str, Callable[[pa.DataType], bool]] = {
 }
 
 
-def _plain(array: pa.Array) -> pa.Array:
+def decode(array: pa.Array) -> pa.Array:
+    """Return the values themselves: without dictionaries, runs and extension types.
+
+    Examples
+    --------
+    >>> decode(pa.array(["a", "a"]).dictionary_encode()).type
+    DataType(string)
+    """
     if isinstance(array, pa.ExtensionArray):
-        return _plain(array.storage)
+        return decode(array.storage)
     if pa.types.is_dictionary(array.type):
-        return array.dictionary_decode()
+        words = array.dictionary
+        if pa.types.is_string_view(words.type):  # as polars writes categories; Arrow cannot take from views
+            words = words.cast(pa.large_string())
+        return words.take(array.indices)
     return pc.run_end_decode(array) if pa.types.is_run_end_encoded(array.type) else array
 
 

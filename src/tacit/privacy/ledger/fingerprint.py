@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -11,18 +11,21 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.privacy.canonical import ColumnDigest
+from tacit.privacy.canonical import ColumnDigest, Hash, decode
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["fingerprints"]
+
+_ROWS_AT_ONCE = 1 << 14  # Arrow reads on to the end where a text is no number, and is slow to say so
 
 
 def fingerprints(data: object, *, secret: bytes, at: Iterable[int] = ()) -> dict[int, bytes]:
     """Return HMAC-SHA256 fingerprints of the first rows of ``data``, for each count in ``at``, and of all rows.
 
     Equal values in the same order have equal fingerprints, whatever holds them: a list, numpy, Arrow, pandas,
-    polars or an Ibis table. Columns count by position, not by name. A missing value is a missing value,
-    whether it is written NaN or null. Without the secret, nobody can guess few labels and compare.
+    polars or an Ibis table. Numbers are equal by value: 1, 1.0, True, and "1" among texts that are all numbers.
+    Columns count by position, not by name. A missing value is a missing value, whether it is written NaN or null.
+    Without the secret, nobody can guess few labels and compare.
 
     Parameters
     ----------
@@ -48,7 +51,7 @@ def fingerprints(data: object, *, secret: bytes, at: Iterable[int] = ()) -> dict
     >>> long[3] == short[3], sorted(long)
     (True, [3, 4])
     """
-    digest = ColumnDigest(lambda: hmac.new(secret, digestmod="sha256"))
+    digest = _Digest(lambda: hmac.new(secret, digestmod="sha256"))
     found: dict[int, bytes] = {}
     stops = sorted(set(at), reverse=True)
     for batch in _batches(data):
@@ -62,6 +65,84 @@ def fingerprints(data: object, *, secret: bytes, at: Iterable[int] = ()) -> dict
     if not digest.rows:
         raise InvalidInput("data must have at least one row and one column, got none")
     return found | {digest.rows: digest.digest()}
+
+
+class _Digest:
+    """A running digest of columns by position."""
+
+    def __init__(self, new: Callable[[], Hash]) -> None:
+        self._new = new
+        self._columns: list[_Column] = []
+        self.rows = 0
+
+    def update(self, batch: pa.RecordBatch) -> None:
+        self._columns = self._columns or [_Column(self._new) for _ in batch.columns]
+        for part in pa.Table.from_batches([batch]).to_batches(max_chunksize=_ROWS_AT_ONCE):
+            for column, values in zip(self._columns, part.columns, strict=True):
+                column.update(values)
+        self.rows += batch.num_rows
+
+    def digest(self) -> bytes:
+        total = self._new()
+        for column in self._columns:
+            total.update(column.digest())
+        return total.digest()
+
+
+class _Column:
+    """A column's digests as whole numbers, as real numbers and as it is; the first that fits all rows so far counts.
+
+    So the first rows have the fingerprint that they had alone, also where a later row makes integers floats or texts.
+    """
+
+    def __init__(self, new: Callable[[], Hash]) -> None:
+        self._new = new
+        self._digests: dict[_Reading, ColumnDigest] | None = None
+
+    def update(self, values: pa.Array) -> None:
+        values = decode(values)
+        if self._digests is None:
+            self._digests = {reading: ColumnDigest(self._new) for reading in _readings_of(values.type)}
+        for reading, digest in list(self._digests.items()):
+            try:
+                digest.update(pa.table({"": reading(values)}))
+            except pa.ArrowInvalid:
+                del self._digests[reading]
+
+    def digest(self) -> bytes:
+        return next(iter((self._digests or {}).values())).digest()
+
+
+_Reading = Callable[[pa.Array], pa.Array]
+
+
+def _readings_of(kind: pa.DataType) -> list[_Reading]:
+    """Return as what a column may be read, the last of which takes every value of its type."""
+    if pa.types.is_boolean(kind) or pa.types.is_null(kind):
+        return [_as_whole]
+    if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+        return [_as_whole, _as_real]
+    if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
+        return [_text_as_whole, _as_real, _as_it_is]
+    return [_as_it_is]
+
+
+def _as_it_is(values: pa.Array) -> pa.Array:
+    return values
+
+
+def _as_whole(values: pa.Array) -> pa.Array:
+    return values.cast(pa.int64())
+
+
+def _as_real(values: pa.Array) -> pa.Array:
+    if pa.types.is_decimal(values.type):
+        values = values.cast(pa.string())  # Arrow's own way is an ulp off: 0.3 becomes 0.30000000000000004
+    return _without_nan(values.cast(pa.float64()))
+
+
+def _text_as_whole(values: pa.Array) -> pa.Array:
+    return _as_whole(_as_real(values))
 
 
 def _batches(data: object) -> Iterator[pa.RecordBatch]:
