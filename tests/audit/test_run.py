@@ -8,6 +8,7 @@ from tacit.audit.compare import compare
 from tacit.audit.labels import LabelsRelease
 from tacit.audit.scores import ScoresRelease
 from tacit.audit.words import in_plain_words
+from tacit.leak import assert_leak_below
 from tacit.privacy import Guarantee, InvalidInput, MissingExtra, NoGuarantee, Unit
 
 
@@ -144,6 +145,13 @@ class TestVerdict:
         run = run_of(finding(NoGuarantee(reason="exact"), self.truth, self.truth))
         assert faults(run, Limits(leak=0.6)) == ()
         assert faults(run, Limits(leak=0.4)) == ("labels, a release: leak 50.0%, the limit is 40.0%",)
+
+    def test_a_limit_is_on_what_was_measured_and_the_interval_stands_beside_it(self, finding, run_of):
+        few = finding(Guarantee(unit=Unit.LABEL, epsilon=1.0), [0] * 40, self.truth[:40])
+        assert faults(run_of(few), Limits(leak=0.05)) == ()
+        with pytest.raises(AssertionError, match="too few trials to decide"):
+            assert_leak_below(few.leak, advantage=0.05)
+        assert "but so would a leak of +16.2 points among only 40 guesses" in judge(run_of(few)).told
 
     def test_a_leak_just_over_its_limit_does_not_read_as_equal(self, finding, run_of):
         run = run_of(finding(NoGuarantee(reason="exact"), self.truth, self.truth))

@@ -49,9 +49,11 @@ class Limits:
     Parameters
     ----------
     leak
-        The largest advantage of any planned release, as a share.
+        The largest advantage of any planned release, as a share: as it was measured, whatever its interval. An audit's
+        trials are the rows there are, and few rows cannot show a leak to be below a small limit; the interval stands
+        beside it on the page. :func:`tacit.leak.assert_leak_below` asks for that proof.
     epsilon
-        The largest total for one label, over all planned releases of one table.
+        The largest total for one label, over all planned releases of one table: as promised, not as attacked.
 
     Examples
     --------

@@ -32,7 +32,10 @@ def audit(
     ] = None,
     fail_over: Annotated[
         list[str] | None,
-        typer.Option(help="Exit with 1 above a limit: leak=0.05 (any release), epsilon=3 (the total). Repeatable."),
+        typer.Option(
+            help="Exit with 1 above a limit: leak=0.05 (the gain as measured of any release, not its interval), "
+            "epsilon=3 (the total that is promised). Repeatable."
+        ),
     ] = None,
     against: Annotated[
         Path | None, typer.Option(help="The JSON of an earlier run, to compare with side by side on the page.")
