@@ -16,6 +16,8 @@ from tacit.scores.server.errors import Unavailable
 from tacit.scores.server.migrate import HEAD, REVISIONS, current_revision
 from tacit.scores.server.schema import SERVER, TABLES
 
+ISOLATION = "transaction_isolation"
+
 
 @pytest.fixture
 def database(settings):
@@ -72,6 +74,18 @@ def test_readers_do_not_write(database):
         pytest.skip("SQLite's reading transactions are read-only by habit, not by rule")
     with pytest.raises(Unavailable), database.reading() as connection:
         connection.execute(text("DELETE FROM server"))
+
+
+def test_a_server_s_own_defaults_do_not_weaken_a_commit(new_postgresql_location):
+    weak = "%20-csynchronous_commit%3Doff%20-cdefault_transaction_isolation%3Dserializable"
+    opened = Database.at(new_postgresql_location() + weak)
+    opened.prepare()
+    with opened.writing() as connection:
+        told = [connection.execute(text(f"SHOW {name}")).scalar() for name in ("synchronous_commit", ISOLATION)]
+    with opened.reading() as connection:
+        read = connection.execute(text(f"SHOW {ISOLATION}")).scalar()
+    opened.close()
+    assert (told, read) == (["on", "read committed"], "repeatable read")
 
 
 def test_a_message_of_the_driver_is_not_passed_on(database):

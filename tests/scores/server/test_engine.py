@@ -4,6 +4,7 @@ import re
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -28,9 +29,12 @@ from tacit.scores.protect import (
     Split,
     Thresholdout,
 )
+from tacit.scores.protect.findings import Finding
 from tacit.scores.server import Anyone, Engine, Host, Terms
+from tacit.scores.server import engine as engine_module
 from tacit.scores.server.copies import clear_copies
 from tacit.scores.server.errors import BudgetSpent, Conflict, Forbidden, NotFound, Unavailable
+from tacit.scores.server.inspection import _store
 from tacit.scores.server.labels import VARIABLE, Key
 from tacit.scores.server.schema import SUBMISSION, TEAM
 
@@ -116,6 +120,28 @@ class TestJoining:
         make(engine)
         with pytest.raises(InvalidInput, match="team name"):
             engine.register(engine.invite("coins"), name=name)
+
+    def test_two_processes_do_not_give_the_last_place_twice(self, settings, make, monkeypatch):
+        first, second = Engine.open(settings), Engine.open(settings)
+        make(first, setting=setting(Exact()), most_teams=1)
+        entered, charge = threading.Event(), engine_module.reserve
+
+        def reserve_slowly(*args, **named):
+            entered.set()
+            time.sleep(0.5)  # the other process is at the competition's lock by then
+            return charge(*args, **named)
+
+        monkeypatch.setattr(engine_module, "reserve", reserve_slowly)
+        codes = [first.invite("coins"), first.invite("coins")]
+        slow = threading.Thread(target=first.register, args=(codes[0],), kwargs={"name": "First"})
+        slow.start()
+        entered.wait()
+        with pytest.raises(Forbidden, match="all 1 places are taken"):
+            second.register(codes[1], name="Second")
+        slow.join()
+        assert [team.name for team in first.teams("coins")] == ["First"]
+        first.close()
+        second.close()
 
     def test_the_whole_budget_is_charged_before_the_team_exists(self, engine, make, join):
         make(engine)
@@ -295,6 +321,23 @@ class TestDates:
 
 
 class TestState:
+    def test_processes_may_start_for_the_first_time_at_once(self, settings, monkeypatch):
+        seal, opened = Key.seal, []
+
+        def seal_slowly(key, plain, *, place):
+            time.sleep(0.2)  # the others have looked for the row by then
+            return seal(key, plain, place=place)
+
+        monkeypatch.setattr(Key, "seal", seal_slowly)
+        starts = [threading.Thread(target=lambda: opened.append(Engine.open(settings))) for _ in range(4)]
+        for start in starts:
+            start.start()
+        for start in starts:
+            start.join()
+        for engine in opened:
+            engine.close()
+        assert len(opened) == 4
+
     def test_the_ladder_remembers_over_a_restart(self, settings, make, join):
         engine = Engine.open(settings)
         make(engine, setting=setting(Ladder(step=0.01)))
@@ -571,6 +614,17 @@ class TestFlags:
             left = select(func.count()).where(SUBMISSION.c.inspected.is_(False))
             assert connection.execute(left).scalar() == 0
         engine.close()
+
+    def test_two_processes_that_look_at_one_submission_flag_it_once(self, engine, make, join):
+        make(engine, setting=Setting(metric=LogLoss(floor=0.01), policy=Exact()))
+        team = join(engine).team
+        engine.submit(team, np.full(ROWS, 0.5)).result()
+        engine.wait_for_inspection()
+        flags = engine.flags("coins")
+        again = Finding(check="constant", reason="as the other process found it", measured=1.0, limit=0.9)
+        with engine._database.writing() as connection:
+            _store(connection, {"team": team.id, "number": 1}, None, (again,))
+        assert engine.flags("coins") == flags
 
     def test_a_failing_check_is_itself_a_flag(self, sqlite_engine, make, join, monkeypatch):
         monkeypatch.setattr("tacit.scores.server.inspection.inspect_submission", lambda *_, **__: 1 / 0)

@@ -118,8 +118,8 @@ class Access(Reader):
 
     def _check_key(self) -> None:
         """Write a known text under the key at the first start, and refuse another key later."""
-        with self._writing() as connection:
-            row = connection.execute(select(SERVER).with_for_update()).mappings().first()
+        with self._database.founding() as connection:
+            row = connection.execute(select(SERVER)).mappings().first()
             if row is None:
                 sealed = self._key.seal(_KEY_CHECK, place="this server")
                 connection.execute(insert(SERVER).values(id=1, time=self._now(), key_check=sealed, admin=None))

@@ -100,9 +100,7 @@ class Database:
         """
         if self.file:
             _make_file(self.file)
-        with self.writing() as connection:
-            if self.file is None:  # one process at a time changes the schema, as with SQLite
-                connection.execute(text(f"SELECT pg_advisory_xact_lock({APPLICATION_ID})"))
+        with self.founding() as connection:
             revision = current_revision(connection)
             if revision is not None and revision not in REVISIONS:
                 raise InvalidInput(
@@ -121,6 +119,14 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """A transaction that may write; in SQLite it holds the file's only write lock from its first moment."""
         with self._transaction(writing=True) as connection:
+            yield connection
+
+    @contextmanager
+    def founding(self) -> Iterator[Connection]:
+        """A transaction that may write, for what is made once: one process at a time is in it, as with SQLite."""
+        with self.writing() as connection:
+            if self.file is None:
+                connection.execute(text(f"SELECT pg_advisory_xact_lock({APPLICATION_ID})"))
             yield connection
 
     def close(self) -> None:
@@ -209,7 +215,8 @@ def _begin_sqlite(connection: Connection) -> None:
 
 def _begin_postgresql(connection: Connection) -> None:
     if connection.get_execution_options().get("writing"):
-        # a server may have it off, and then forgets the last commits when its machine stops
-        connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
+        # a server may have other defaults: it forgets the last commits when its machine stops, or a transaction that
+        # waited for a lock does not see what the one before it wrote
+        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED; SET LOCAL synchronous_commit = on")
     else:
         connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")

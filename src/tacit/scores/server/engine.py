@@ -307,7 +307,7 @@ class Engine(Access):
 
     def _insert(self, terms: Terms, features: Features, labels: Labels, names: list[str]) -> None:
         """Store a competition; its labels are known to the ledger first."""
-        with self._writing() as connection:
+        with self._lock, self._database.founding() as connection:
             if connection.execute(COMPETITIONS.where(COMPETITION.c.slug == terms.slug)).first() is not None:
                 raise Conflict(f"there is a competition {terms.slug!r} already; choose another slug")
             data_set, parted = self._open_account(terms, names, split=not bool(labels.public_rows.all()))

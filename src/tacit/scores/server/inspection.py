@@ -136,7 +136,9 @@ _WAITING = (
 
 
 def _store(connection: Connection, row: Row, sketch: str | None, findings: tuple[Finding, ...]) -> None:
-    mine = (SUBMISSION.c.team == row["team"], SUBMISSION.c.number == row["number"])
+    mine = (SUBMISSION.c.team == row["team"], SUBMISSION.c.number == row["number"], SUBMISSION.c.inspected.is_(False))
+    if not connection.execute(update(SUBMISSION).where(*mine).values(inspected=True, sketch=sketch)).rowcount:
+        return  # another process of this server has looked at it meanwhile
     for finding in findings:
         connection.execute(
             insert(FLAG).values(
@@ -148,4 +150,3 @@ def _store(connection: Connection, row: Row, sketch: str | None, findings: tuple
                 boundary=float(np.nan_to_num(finding.limit)),
             )
         )
-    connection.execute(update(SUBMISSION).where(*mine).values(inspected=True, sketch=sketch))

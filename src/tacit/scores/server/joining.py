@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from sqlalchemy import Connection, RowMapping, insert, select
+from sqlalchemy import Connection, RowMapping, func, insert, select
 
 from tacit.privacy.guarantee import Guarantee
 from tacit.scores.protect import Setting
@@ -42,7 +42,8 @@ def find_invited(connection: Connection, code: bytes, *, name: str) -> tuple[Row
         raise Conflict("this invite was used already; ask the host for another one")
     if connection.execute(select(TEAM.c.id).where(mine, TEAM.c.name == name)).first() is not None:
         raise Conflict("another team has this name; choose another one")
-    if competition["teams"] >= competition["most_teams"]:
+    # counted by a statement of its own: PostgreSQL answers the one that waited for the lock as of before it waited
+    if connection.execute(select(func.count()).where(mine)).scalar_one() >= competition["most_teams"]:
         raise Forbidden(f"all {competition['most_teams']} places are taken; ask the host")
     return invite, competition
 
