@@ -8,6 +8,7 @@ import os
 import signal
 import sqlite3
 import time
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -241,6 +242,22 @@ class TestRaces:
         if not delta:
             assert len(ids) == 60  # 64 attempts, 30 fit each part
             assert [part.spent for part in statement.parts] == [3.0, 3.0]
+
+    @pytest.mark.parametrize("level", ["repeatable read", "serializable"])
+    def test_a_server_that_isolates_more_by_default_refuses_no_charge_that_fits(
+        self, new_postgresql_location, fork_all, level
+    ):
+        default = quote(f" -cdefault_transaction_isolation={level.replace(' ', chr(92) + ' ')}")
+        location = f"{new_postgresql_location()}{default}"
+        ledger = Ledger.create(location)
+        ledger.register([0, 1], name="adult", budget=Guarantee(unit=Unit.LABEL, epsilon=1.6))
+
+        def spend():
+            for _ in range(4):
+                Ledger.open(location).charge("adult", TENTH, purpose="a")
+
+        assert fork_all([spend] * 4) == [0] * 4
+        assert ledger.statement("adult").left == 0.0
 
     def test_control_looking_first_and_charging_later_overspends(self, ledger, location, fork_all):
         ledger.register([0, 1], name="adult", budget=PLENTY)

@@ -119,6 +119,8 @@ def _begin_sqlite(connection: Connection) -> None:
 
 def _begin_postgresql(connection: Connection) -> None:
     if connection.get_execution_options().get("writing"):
+        # whatever the server's defaults: who waited for a lock must see what the one before wrote
+        connection.exec_driver_sql("SET TRANSACTION ISOLATION LEVEL READ COMMITTED, READ WRITE")
         # a server may have it off, and then forgets the last commits when its machine stops
         connection.exec_driver_sql("SET LOCAL synchronous_commit = on")
     else:
