@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from tacit.scores.protect.metrics.base import Metric, Numbers, class_labels, fin
 
 __all__ = ["OwnMetric"]
 
+_log = logging.getLogger("tacit.scores")
+
 Function = Callable[[NDArray[Any], Numbers], float]
 
 
@@ -23,8 +26,9 @@ Function = Callable[[NDArray[Any], Numbers], float]
 class OwnMetric(Metric):
     """A score by a function of the host, capped to a public range.
 
-    The function must take the same time whatever the labels are, and must not write or raise anything that tells one:
-    an exception of it is reported without its text.
+    The function must take the same time whatever the labels are, and must not write anything that tells one. Where it
+    raises or returns no number, the worst score of the range counts, and a warning without the exception's text goes to
+    the log: a refusal would tell, for nothing, that these predictions and the labels make it fail.
 
     Parameters
     ----------
@@ -143,12 +147,13 @@ class OwnMetric(Metric):
         return {"metric": "own", "name": self.name}
 
     def _terms(self, labels: NDArray[Any], predictions: Numbers) -> Numbers:
+        worst = self.upper if self.lower_is_better else self.lower
         try:
             value = float(self.function(labels, predictions))
         except Exception as error:  # its text might quote a label
-            raise InvalidInput(
-                f"the metric {self.name} failed with {type(error).__name__} on these predictions"
-            ) from None
-        if not math.isfinite(value):
-            raise InvalidInput(f"the metric {self.name} gave no finite number on these predictions")
+            _log.warning("the metric %s failed with %s; the worst score counts", self.name, type(error).__name__)
+            value = worst
+        if math.isnan(value):
+            _log.warning("the metric %s gave no number; the worst score counts", self.name)
+            value = worst
         return np.array([min(max(value, self.lower), self.upper)])
