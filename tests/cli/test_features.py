@@ -153,6 +153,8 @@ def broken(tmp_path_factory):
         ("good", ("--bound", "0"), "--bound must be a finite number > 0, got 0.0"),
         ("good", ("--bound", "nan"), "--bound must be a finite number > 0, got nan"),
         *(("good", ("--delta", d), f"delta must be in (0, 1), got {float(d)!r}") for d in ("0", "1", "-1", "nan")),
+        ("good", ("--delta", "0.005"), "delta must be below 1/200, for 200 rows, got 0.005: with that chance a record"),
+        *(("good", ("--epsilon", e), f"epsilon must be at most 4096, got {float(e)!r}") for e in ("1e6", "1e300")),
         ("lonely", (), "class 'yes' has 1 row; each class needs at least two"),
         ("unlabelled", (), "label column 'ill' has missing labels; leave those rows out"),
         ("good", ("--features", "x0,x1,x0"), "features must name each column once, got 'x0' twice"),

@@ -198,6 +198,13 @@ def test_delta_outside_its_range_is_refused(delta):
         NoisedRows(epsilon=1.0, delta=delta)
 
 
+@pytest.mark.parametrize("release", [NoisedRows, ClassTotals])
+def test_an_epsilon_finer_than_the_grid_is_refused_by_its_name(release):
+    with pytest.raises(InvalidInput, match=r"epsilon must be at most 4096, got 4097"):
+        release(epsilon=4097.0, delta=1e-5)
+    assert NoisedRows(epsilon=4096.0, delta=1e-5).deviation(features=1) > 0, "control: the largest has its noise"
+
+
 def test_true_labels_never_leave_under_a_guarantee():
     with pytest.raises(InvalidInput, match="true labels leave under no guarantee"):
         _rows_plan(labels=None)

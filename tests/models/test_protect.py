@@ -301,6 +301,7 @@ WRONG = {
     "rate": ({"learning_rate": -1.0}, "learning_rate must be > 0"),
     "epsilon": ({"epsilon": -1.0}, "epsilon must be a finite number > 0"),
     "delta": ({"delta": 0.0}, "delta must be in"),
+    "large delta": ({"delta": 0.005}, "delta must be below 1/200, for 200 rows, got 0.005: with that chance a record"),
     "batch": ({"batch_size": 201}, "batch_size must be at most the 200 rows"),
     "optimizer": ({"make_optimizer": lambda _: torch.optim.SGD([], lr=1.0)}, "make_optimizer must take parameters"),
     "loss": ({"loss": lambda outputs, _: outputs.sum()}, "loss must return one number a row"),

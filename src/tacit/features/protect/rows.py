@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from tacit.features.protect.box import STEPS, Box
 from tacit.features.protect.moments import ClassMoments
+from tacit.features.theory.budget import check_promise
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.loss import ComposedLoss
 from tacit.privacy.noise import CoordinateNoise, gaussian_scale
-from tacit.privacy.rounding import check_delta, check_epsilon, exact
+from tacit.privacy.rounding import exact
 
 __all__ = ["ClassTotals", "NoisedRows", "NoisedTotals"]
 
@@ -51,8 +52,7 @@ class NoisedRows:
     delta: float
 
     def __post_init__(self) -> None:
-        check_epsilon(self.epsilon)
-        check_delta(self.delta, zero=False)
+        check_promise(self.epsilon, self.delta)
 
     def noise(self, *, features: int) -> CoordinateNoise:
         """Return the noise for this many features.
@@ -139,8 +139,7 @@ class ClassTotals:
     shares: tuple[float, float, float] = (0.1, 0.6, 0.3)
 
     def __post_init__(self) -> None:
-        check_epsilon(self.epsilon)
-        check_delta(self.delta, zero=False)
+        check_promise(self.epsilon, self.delta)
         if min(self.shares) <= 0 or sum(map(exact, self.shares)) != 1:
             raise InvalidInput(f"shares must be three numbers > 0 that sum to 1, got {self.shares!r}")
 
@@ -227,7 +226,10 @@ def _totals_noise(
         )
         if _together((counts, sums, squares)).epsilon_at(delta) <= epsilon:
             return counts, sums, squares
-    raise InvalidInput(f"epsilon {epsilon!r} with delta {delta!r} cannot be divided; take a larger delta")
+    raise InvalidInput(
+        f"epsilon {epsilon!r} with delta {delta!r} is outside of what class totals can be priced at; take a larger "
+        "delta, or an epsilon nearer to 1"
+    )
 
 
 def _together(noises: tuple[CoordinateNoise, ...]) -> ComposedLoss:

@@ -13,9 +13,10 @@ from tacit.features.theory.error import ReleasedMeans, independence_rule_error
 from tacit.features.theory.selection import share_found
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import gaussian_scale
+from tacit.privacy.noise.choice import MOST_EPSILON
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon, exact
 
-__all__ = ["BudgetSplit", "split_budget"]
+__all__ = ["BudgetSplit", "check_promise", "split_budget"]
 
 _GAP, _DEVIATION = 0.5, 1 / 3  # the reference: a kept feature differs by half the bound, and varies by a third of it
 _SHARES = tuple(Fraction(k, 20) for k in range(1, 15))
@@ -90,8 +91,8 @@ def split_budget(
     >>> split_budget(1.0, delta=1e-6, features=100, keep=5, rows=5000, released_rows=False).labels
     0.0
     """
-    whole = exact(check_epsilon(epsilon))
-    check_delta(delta, zero=False)
+    check_promise(epsilon, delta)
+    whole = exact(epsilon)
     m, p = check_count(keep, name="keep"), check_count(features, name="features")
     n = max(2, check_count(rows, name="rows") // check_count(classes, name="classes", least=2))
     fixed = None if label_epsilon is None else exact(check_epsilon(label_epsilon, name="label_epsilon"))
@@ -115,6 +116,23 @@ def split_budget(
     if not splits:
         raise InvalidInput(f"epsilon {epsilon!r} leaves nothing for the features after labels at {label_epsilon!r}")
     return min(splits, key=lambda split: split.error)
+
+
+def check_promise(epsilon: float, delta: float) -> None:
+    """Raise unless there is noise for such a promise: an epsilon above 4096 asks for less than the grid can hold.
+
+    Examples
+    --------
+    >>> check_promise(1e6, 1e-6)
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: epsilon must be at most 4096, got 1000000.0; release without a guarantee instead
+    """
+    check_delta(delta, zero=False)
+    if check_epsilon(epsilon) > MOST_EPSILON:
+        raise InvalidInput(
+            f"epsilon must be at most {MOST_EPSILON}, got {epsilon!r}; release without a guarantee instead"
+        )
 
 
 def _choices(whole: Fraction, m: int, p: int, n: int) -> list[tuple[Fraction, float]]:

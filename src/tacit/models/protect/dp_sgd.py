@@ -18,7 +18,7 @@ from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.ledger import Ledger, Receipt
 from tacit.privacy.noise import is_seeded
 from tacit.privacy.payment import Payment
-from tacit.privacy.rounding import check_count
+from tacit.privacy.rounding import check_count, check_delta
 
 if TYPE_CHECKING:
     import torch
@@ -109,7 +109,7 @@ def train_dp_sgd(
     X, y
         A row a record; class codes for several outputs, two values (positive or not) for one.
     epsilon, delta
-        The promise; delta well below 1/rows.
+        The promise; delta below 1/rows, and well below it for a promise that means something.
     clip
         The largest norm of a row's gradient.
     epochs
@@ -199,6 +199,11 @@ def _rows(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[Any]
 def _plan(rows: int, *, epsilon: float, delta: float, epochs: float, batch_size: int) -> SampledGaussian:
     if check_count(batch_size, name="batch_size") > rows:
         raise InvalidInput(f"batch_size must be at most the {rows} rows, got {batch_size}")
+    if check_delta(delta) * rows >= 1:
+        raise InvalidInput(
+            f"delta must be below 1/{rows}, for {rows:,} rows, got {delta!r}: with that chance a record may leave as "
+            "it is, and the promise holds"
+        )
     steps = max(1, round(epochs * rows / batch_size))
     return find_noise(epsilon=epsilon, delta=delta, rate=batch_size / rows, steps=steps)
 
