@@ -158,6 +158,19 @@ def test_missing_folder_is_one_sentence(tmp_path):
         pytest.fail("the block must not run")
 
 
+def test_a_file_system_that_is_read_only_is_one_sentence(tmp_path, monkeypatch):
+    def refuse(*_args, **_kwargs):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS), "a hidden name")
+
+    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(os, "unlink", refuse)
+    with (
+        pytest.raises(InvalidInput, match=r"a\.bin cannot be written: Read-only file system; choose another path"),
+        write_atomically(tmp_path / "a.bin"),
+    ):
+        pytest.fail("the block must not run")
+
+
 @posix
 @pytest.mark.parametrize(("mode", "wanted"), [(0o600, 0o600), (0o666, 0o640)])
 def test_mode_less_umask(tmp_path, mode, wanted):

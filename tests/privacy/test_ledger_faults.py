@@ -430,6 +430,19 @@ class TestDamage:
         with pytest.raises(LedgerError, match="could not be read or written"):
             ledger.charge("adult", TENTH, purpose="a")
 
+    @pytest.mark.parametrize("pages", [0, 1, 5])
+    def test_a_disk_that_is_full_leaves_no_ledger(self, tmp_path, monkeypatch, pages):
+        def connect(*arguments, **options):
+            connection = sqlite3.dbapi2.connect(*arguments, **options)
+            connection.execute(f"PRAGMA max_page_count={pages}") if pages else connection.close()
+            return connection
+
+        monkeypatch.setattr("sqlite3.connect", connect)
+        with pytest.raises(LedgerError, match=r"^the ledger .*could not be .*written: ") as caught:
+            Ledger.create(tmp_path / "ledger.db")
+        assert ".part" not in str(caught.value)
+        assert list(tmp_path.iterdir()) == []
+
     def test_only_the_owner_may_read_the_file(self, whole, tmp_path):
         assert (tmp_path / "ledger.db").stat().st_mode & 0o777 == 0o600
 

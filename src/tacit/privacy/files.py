@@ -74,7 +74,8 @@ def write_atomically(path: str | os.PathLike[str], *, force: bool = False, mode:
             raise _unwritable(target, error) from error
         raise
     finally:
-        unfinished.unlink(missing_ok=True)
+        with suppress(OSError):  # a folder that cannot be written holds nothing to remove, and says so otherwise
+            unfinished.unlink()
     _sync_folder(target.parent)
 
 

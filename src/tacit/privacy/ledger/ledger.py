@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -94,7 +94,7 @@ class Ledger:
             # a ledger is made aside and takes its name when it is whole
             with write_atomically(database.file, mode=0o600) as draft:
                 stamp(Path(draft.name))
-                fill(Database.at(Path(draft.name)), document)
+                fill(replace(Database.at(Path(draft.name)), where=database.where), document)
         return cls.open(location)
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 from tacit.privacy.errors import LedgerError
@@ -54,6 +55,8 @@ def stamp(path: Path) -> None:
     >>> stamp(target)
     >>> check_file(target)
     """
-    connection = sqlite3.connect(path)
-    connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-    connection.close()
+    try:
+        with closing(sqlite3.connect(path)) as connection:
+            connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+    except sqlite3.Error as error:
+        raise LedgerError(f"the ledger could not be written: {error}") from error
