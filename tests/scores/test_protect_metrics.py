@@ -149,6 +149,19 @@ def test_the_same_operations_whatever_the_labels_are(classes):
         assert traces[0] == traces[1] == traces[2], metric
 
 
+@pytest.mark.parametrize("metric", [LogLoss(), Brier(), Mae(), Rmse(), Mae(upper=1e6), Rmse(lower=-1e6, upper=1e6)])
+def test_no_submission_makes_some_labels_slow(metric):
+    """Floats below the normal ones take a processor many times longer, and so does a result that falls among them."""
+    tiny = np.array([5e-324, 1e-310, 1e-200, 1e-155, 1e-100, 1e-90, 1e-80, 0.0, 0.5])
+    for label in (0, 1):
+        with np.errstate(under="raise"):
+            terms = metric.measure(np.full(len(tiny), label), tiny).terms
+            low, high = metric.term_bounds
+            shares = (terms - low) / (high - low)
+        for numbers in (terms, shares):
+            assert np.abs(numbers[numbers != 0]).min() >= np.finfo(float).tiny
+
+
 def test_the_trace_sees_a_branch_on_labels():
     """The control: a metric that looks at the positives alone does not have the same operations."""
     own = OwnMetric(function=lambda y, p: p[y == 1].sum(), name="bad", lower=0, upper=1, lower_is_better=True)

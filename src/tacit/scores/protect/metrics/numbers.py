@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.privacy.errors import InvalidInput
 from tacit.scores import attack
 from tacit.scores.losses import Loss
-from tacit.scores.protect.metrics.base import Numbers, finite
+from tacit.scores.protect.metrics.base import Numbers, finite, without_tiny
 from tacit.scores.protect.metrics.rows import RowMetric
 
 __all__ = ["Mae", "Rmse"]
@@ -64,7 +64,8 @@ class Mae(RowMetric):
         >>> Mae().check([-3.0, 0.5], rows=2)
         array([0. , 0.5])
         """
-        return np.clip(finite(predictions, rows=rows), self.lower, self.upper) + 0.0
+        within = np.clip(finite(predictions, rows=rows), self.lower, self.upper)
+        return without_tiny(within, width=self.upper - self.lower) + 0.0
 
     def check_labels(self, labels: ArrayLike) -> NDArray[Any]:
         """Return labels, all of them within the range.

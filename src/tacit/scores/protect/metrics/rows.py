@@ -14,7 +14,15 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores import attack
 from tacit.scores.losses import CrossEntropy, Loss, ProbabilityFloor, SquaredError
-from tacit.scores.protect.metrics.base import Metric, Numbers, check_classes, class_labels, finite, one_column
+from tacit.scores.protect.metrics.base import (
+    Metric,
+    Numbers,
+    check_classes,
+    class_labels,
+    finite,
+    one_column,
+    without_tiny,
+)
 
 __all__ = ["Accuracy", "Brier", "LogLoss", "RowMetric"]
 
@@ -78,6 +86,7 @@ class _TableMetric(RowMetric):
             raise InvalidInput(
                 f"predictions must be probabilities in [0, 1], got {given[outside].flat[0]} at row {row}"
             )
+        given = without_tiny(given)
         return given if two else _normalised(given)
 
     def check_labels(self, labels: ArrayLike) -> NDArray[Any]:
