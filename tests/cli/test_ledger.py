@@ -157,6 +157,7 @@ def test_rows_of_one_person(run):
         ("charge nobody --unit label --epsilon 1 --purpose x", LedgerError, "knows no data set 'nobody'"),
         ("charge --void adult/1", InvalidInput, "--void must stand with --reason"),
         ("charge adult --void adult/1 --reason x", InvalidInput, "--void must stand with --reason"),
+        ("charge --void adult/1 --part test --reason x", InvalidInput, "--void must stand with --reason, and without"),
         ("charge --void adult/1 --reason x", LedgerError, "has no charge adult/1"),
         ("budget nobody", LedgerError, "knows no data set"),
         ("show nobody", LedgerError, "knows no data set"),

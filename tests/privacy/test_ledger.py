@@ -467,7 +467,14 @@ class TestDatabase:
 
     @pytest.mark.parametrize(
         "location",
-        ["mysql://me:pass@host/books", "sqlite://", "sqlite:///:memory:", "oracle://", "postgresql://host:pass/books"],
+        [
+            "mysql://me:pass@host/books",
+            "sqlite://",
+            "sqlite:///:memory:",
+            "oracle://",
+            "postgresql://host:pass/books",
+            "",
+        ],
     )
     def test_other_databases_are_refused(self, location):
         with pytest.raises(InvalidInput, match="ledger must be a file or a postgresql:// URL") as caught:

@@ -153,8 +153,11 @@ def charge(
     from tacit.privacy.errors import InvalidInput
 
     if void is not None:
-        if name is not None or epsilon is not None or reason is None:
-            raise InvalidInput("--void must stand with --reason, without a data set and without --epsilon")
+        charged = (name, unit, epsilon, part, purpose)  # a void takes back the whole charge, of all its parts
+        if reason is None or any(given is not None for given in charged):
+            raise InvalidInput(
+                "--void must stand with --reason, and without NAME, --unit, --epsilon, --part or --purpose"
+            )
         receipt = _open(ledger).void(void, reason=reason)
     else:
         if name is None or unit is None or epsilon is None or purpose is None or reason is not None:

@@ -85,6 +85,8 @@ class Database:
 
 def _url_of(location: str | Path) -> URL:
     if isinstance(location, Path) or "://" not in location:
+        if location == "":
+            raise InvalidInput("ledger must be a file or a postgresql:// URL, got ''")
         return URL.create("sqlite", database=os.fspath(location))
     scheme = location.partition("://")[0]  # the rest may hold a password
     refused = InvalidInput(f"ledger must be a file or a postgresql:// URL, got {scheme}://...")
