@@ -216,7 +216,8 @@ def summarise(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     ):
         values = [point["accuracy"] for point in found]
         row = {"epsilon": epsilon, "shape": shape, "parameters": parameters, "rate": rate, "seeds": len(found)}
-        rows.append({**row, "accuracy": float(np.mean(values)), "deviation": float(np.std(values))})
+        deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+        rows.append({**row, "accuracy": float(np.mean(values)), "deviation": deviation})
     return rows
 
 
@@ -312,6 +313,8 @@ def main(arguments: list[str] | None = None) -> None:
         export(options.export)
     elif options.plot:
         document = json.loads(out.read_text())
+        document["rows"] = summarise(document["points"])
+        _write(out, document)
         plot(document, out.with_suffix(".svg"))
         sys.stdout.write(show(document) + "\n")
         if not (options.out or options.quick):

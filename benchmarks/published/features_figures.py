@@ -7,7 +7,7 @@ no numbers in its text, so they can only be compared with its words.
 
     TACIT_DATA=folder python -m benchmarks.published.features_figures    # all points, 20 seeds; resumes
     python -m benchmarks.published.features_figures --quick              # a few points, to try the code
-    python -m benchmarks.published.features_figures --table              # writes the page's tables
+    python -m benchmarks.published.features_figures --table              # writes the page's tables, draws the figures
 
 The independence rule reads of noised rows only their class counts, sums and squares. Under Gaussian noise their law
 given the clean rows is known (:class:`Moments`), and so is that of the scores of noised test rows: they are drawn
@@ -358,7 +358,8 @@ def summarise(results: Results) -> list[dict[str, Any]]:
         data, arm, score, kept, epsilon = name.split("|")
         row = {"data": data, "arm": arm, "score": score, "kept": int(kept), "epsilon": float(epsilon)}
         for test, values in found.items():
-            row |= {test: float(np.mean(values)), f"{test}_deviation": float(np.std(values))}
+            deviation = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+            row |= {test: float(np.mean(values)), f"{test}_deviation": deviation}
         rows.append(row)
     return rows
 
@@ -450,7 +451,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.published.features_figures", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a few points of the synthetic set, to try the code")
     parser.add_argument("--only", choices=list(TITLES), help="one set")
-    parser.add_argument("--table", action="store_true", help="write the page's tables from what is there; run nothing")
+    parser.add_argument("--table", action="store_true", help="write tables and figures from what is there; run nothing")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the results")
     options = parser.parse_args(arguments)
     path = options.out / ("features_figures_quick.json" if options.quick else "features_figures.json")
@@ -459,6 +460,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     results: Results = document.get("points", {})
     if options.table:
         _put_tables(PAGE, tables(results))
+        _draw_all(results, path)
         return 0
     options.out.mkdir(parents=True, exist_ok=True)
     seconds = document.get("seconds", {})

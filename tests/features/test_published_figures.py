@@ -86,3 +86,8 @@ def test_the_page_quotes_the_committed_results(script):
     assert all(len(point["clean"]) == document["seeds"] == 20 for point in document["points"].values())
     assert document["date"] in page
     assert script.tables(document["points"]).strip() in page
+
+
+def test_deviations_divide_by_one_less_than_the_seeds(script):
+    [row] = script.summarise({"mnist|rows|t|5|6": {"clean": [0.1, 0.2, 0.3]}})
+    assert np.isclose(row["clean_deviation"], 0.1)
