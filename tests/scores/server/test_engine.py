@@ -229,6 +229,21 @@ class TestSubmitting:
         assert engine.remaining(team).now == 2
         engine.submit(team, guess(2)).result()
 
+    def test_a_clock_that_goes_back_does_not_begin_a_day_anew(self, engine, make, join, clock):
+        make(engine, setting=setting(Exact(), budget=Budget(per_team=10, per_day=2)))
+        team = join(engine).team
+        for day in range(2):
+            clock.turn(days=day)
+            for seed in range(2):
+                engine.submit(team, guess(10 * day + seed)).result()
+        for days in (-1, 1):
+            clock.turn(days=days)
+            assert engine.remaining(team).today == 0
+            with pytest.raises(BudgetSpent, match="today 2 of 2"):
+                engine.submit(team, guess(99)).result()
+        clock.turn(days=1)
+        assert engine.remaining(team).today == 2
+
     def test_many_at_once_never_exceed_the_budget(self, engine, make, join):
         make(engine, setting=setting(Laplace(epsilon=0.1), budget=Budget(per_team=7, per_day=None)))
         teams = [join(engine).team for _ in range(3)]

@@ -15,6 +15,7 @@ from tacit.scores.server.labels import Key
 from tacit.scores.server.records import Competition, FinalPlace, Flag, Place, Remaining, Score, Spend, Team
 from tacit.scores.server.schema import COMPETITION, SUBMISSION, TEAM
 from tacit.scores.server.settings import Settings
+from tacit.scores.server.submission import used_on
 
 __all__ = ["Reader"]
 
@@ -51,7 +52,7 @@ class Reader:
         budget = self.board(team.competition).setting.budget
         with self._database.reading() as connection:
             row = connection.execute(select(TEAM).where(TEAM.c.id == team.id)).mappings().one()
-        today = row["used_today"] if row["day"] == self.settings.clock().date().isoformat() else 0
+            today = used_on(connection, row, day=self.settings.clock().date().isoformat())
         total = max(0, budget.per_team - row["used"])
         left = None if budget.per_day is None else budget.left(used=row["used"], used_today=today)
         return Remaining(total=total, today=left)

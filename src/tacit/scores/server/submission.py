@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, bindparam, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from tacit.privacy.errors import BudgetExceeded
 from tacit.privacy.guarantee import Guarantee
@@ -28,7 +28,7 @@ from tacit.scores.server.records import Score
 from tacit.scores.server.schema import COMPETITION, PREDICTION, SUBMISSION, TEAM
 from tacit.scores.server.settings import Settings
 
-__all__ = ["Submission", "Writer", "score_of", "state_place"]
+__all__ = ["Submission", "Writer", "score_of", "state_place", "used_on"]
 
 _BATCH = 128
 _WAITING = 4096
@@ -158,7 +158,7 @@ class _Group:
             return score_of(known, team=team["name"])
         self._check_open(team)
         today = self._now.astimezone(UTC).date().isoformat()
-        used_today = team["used_today"] if team["day"] == today else 0
+        used_today = used_on(self._connection, team, day=today)
         refusal = submission.board.setting.budget.refusal(used=team["used"], used_today=used_today)
         if refusal is not None:
             raise BudgetSpent(f"{refusal}; nothing was scored")
@@ -286,6 +286,17 @@ _UPDATE = (
     .where(TEAM.c.id == bindparam("which"))
     .values({name: bindparam(f"new_{name}") for name in ("used", "day", "used_today", "drawn", "state")})
 )
+
+
+def used_on(connection: Connection, team: Mapping[Any, Any], *, day: str) -> int:
+    """Return how many submissions a team made on a day; its row knows the last day that was asked for.
+
+    A clock that goes back, or another process whose clock is behind, asks for a day that is over: it is not begun anew.
+    """
+    if team["day"] == day:
+        return int(team["used_today"])
+    made = select(func.count()).where(SUBMISSION.c.team == team["id"], SUBMISSION.c.time.startswith(day))
+    return int(connection.execute(made).scalar_one())
 
 
 def score_of(row: Mapping[Any, Any], *, team: str) -> Score:
