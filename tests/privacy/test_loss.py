@@ -37,6 +37,26 @@ def test_pure_epsilon_bounds_the_distribution(loss):
     assert at_tiny_delta <= loss.pure_epsilon + 2e-3
 
 
+@pytest.mark.parametrize(
+    "document",
+    [
+        {"kind": "pure", "epsilon": -1.0},
+        {"kind": "pure", "epsilon": math.nan},
+        {"kind": "approximate", "epsilon": -1.0, "delta": 1e-6},
+        {"kind": "approximate", "epsilon": 1.0, "delta": -1e-6},
+        {"kind": "discrete_laplace", "scale": "-2", "sensitivity": 1},
+        {"kind": "discrete_laplace", "scale": "2", "sensitivity": -1},
+        {"kind": "discrete_gaussian", "scale": "0", "sensitivity": 1},
+        {"kind": "gaussian", "scale": 1.0, "sensitivity": -1.0},
+        {"kind": "composed", "parts": [{"kind": "pure", "epsilon": 2.0}, {"kind": "pure", "epsilon": -1.0}]},
+    ],
+)
+def test_no_loss_is_below_nothing(document):
+    """The ledger adds them: a negative one would give a budget back."""
+    with pytest.raises(InvalidInput, match=r"(epsilon|delta|scale|sensitivity) must be"):
+        loss_from_json(document)
+
+
 def test_unknown_kind_is_refused():
     with pytest.raises(InvalidInput, match="kind must be one of pure"):
         loss_from_json({"kind": "magic"})

@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit.privacy.distribution import INTERVAL, LossDistribution
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.rounding import exact, round_up
+from tacit.privacy.rounding import check_count, check_delta, check_epsilon, exact, round_up
 
 __all__ = [
     "ApproximateLoss",
@@ -88,6 +88,9 @@ class PureLoss(_Priced):
     kind: ClassVar[str] = "pure"
     epsilon: float
 
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon, zero=True)
+
     @property
     def pure_epsilon(self) -> float:
         """Epsilon itself."""
@@ -118,6 +121,10 @@ class ApproximateLoss(_Priced):
     kind: ClassVar[str] = "approximate"
     epsilon: float
     delta: float
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon, zero=True)
+        check_delta(self.delta)
 
     @property
     def pure_epsilon(self) -> float:
@@ -150,6 +157,9 @@ class DiscreteLaplaceLoss(_Priced):
     kind: ClassVar[str] = "discrete_laplace"
     scale: Fraction
     sensitivity: int
+
+    def __post_init__(self) -> None:
+        _check_noise(self.scale, self.sensitivity)
 
     @property
     def pure_epsilon(self) -> float:
@@ -190,6 +200,9 @@ class DiscreteGaussianLoss(_Priced):
     kind: ClassVar[str] = "discrete_gaussian"
     scale: Fraction
     sensitivity: int
+
+    def __post_init__(self) -> None:
+        _check_noise(self.scale, self.sensitivity)
 
     @property
     def pure_epsilon(self) -> float:
@@ -242,6 +255,10 @@ class GaussianLoss(_Priced):
     kind: ClassVar[str] = "gaussian"
     scale: float
     sensitivity: float
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.scale, name="scale")
+        check_epsilon(self.sensitivity, name="sensitivity")
 
     @property
     def pure_epsilon(self) -> float:
@@ -308,6 +325,13 @@ def distribution_of(loss: PrivacyLoss) -> LossDistribution:
     True
     """
     return loss.distribution()
+
+
+def _check_noise(scale: Fraction, sensitivity: int) -> None:
+    """A loss below nothing would give a budget back."""
+    if not scale > 0:
+        raise InvalidInput(f"scale must be > 0, got {scale}")
+    check_count(sensitivity, name="sensitivity")
 
 
 def _block(loss_a_step: float) -> int:
