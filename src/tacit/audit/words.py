@@ -46,13 +46,15 @@ def percent(share: float) -> str:
 def points(difference: float) -> str:
     """Return a difference of two shares in points of percent, with its sign.
 
+    An interval above zero must not read as if it touched it: what would be rounded to zero has a digit more.
+
     Examples
     --------
-    >>> points(0.209), points(-0.004), points(0.0)
-    ('+20.9 points', '-0.4 points', '0.0 points')
+    >>> points(0.209), points(-0.004), points(0.0004), points(0.0)
+    ('+20.9 points', '-0.4 points', '+0.04 points', '0.0 points')
     """
-    shown = f"{100 * difference:+.1f}"
-    return f"{'0.0' if float(shown) == 0 else shown} points"
+    rounded = (f"{100 * difference:+.{digits}f}" for digits in (1, 2))
+    return f"{next((shown for shown in rounded if float(shown)), '0.0')} points"
 
 
 def proved(epsilon: float) -> str:
