@@ -94,6 +94,23 @@ def test_a_message_of_the_driver_is_not_passed_on(database):
     assert "zq-positive" not in str(refused.value)
 
 
+def test_the_operator_is_told_why_a_database_cannot_be_opened(postgresql):
+    database = Database.at(f"postgresql://tacit:secret@/no_such_place?host={postgresql}")
+    for attempt in (database.prepare, database.exists):
+        with pytest.raises(InvalidInput, match='database "no_such_place" does not exist') as refused:
+            attempt()
+        assert "secret" not in str(refused.value)
+    database.close()
+
+
+def test_what_stops_a_running_database_is_in_the_log_and_not_in_the_answer(sqlite_engine, caplog):
+    sqlite_engine._database.engine.dispose()
+    sqlite_engine._database.file.rename(sqlite_engine._database.file.with_name("gone"))
+    with pytest.raises(Unavailable, match=r"unable to open$"):
+        sqlite_engine.competitions()
+    assert "the database failed: unable to open database file" in caplog.text
+
+
 class TestFiles:
     @pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
     def test_all_files_are_their_owners_alone(self, sqlite_engine, sqlite_settings, make):
@@ -116,6 +133,10 @@ class TestFiles:
         with pytest.raises(InvalidInput, match="is not a scoring server's"):
             Database.at(file).prepare()
         assert file.read_bytes() == before
+
+    def test_a_folder_is_no_database(self, tmp_path):
+        with pytest.raises(InvalidInput, match="is not a scoring server's"):
+            Database.at(tmp_path).prepare()
 
     def test_a_folder_that_is_not_there(self, tmp_path):
         with pytest.raises(InvalidInput, match="cannot be made"):

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, select, text
-from sqlalchemy.exc import ArgumentError, DBAPIError
+from sqlalchemy.exc import ArgumentError, DBAPIError, OperationalError
 from sqlalchemy.pool import QueuePool
 
 from tacit.privacy.errors import InvalidInput
@@ -27,6 +28,8 @@ _APPLICATION = slice(68, 72)  # where a SQLite file's header has it
 
 PATIENCE = 60
 """Seconds to wait for another process that writes."""
+
+_log = logging.getLogger("tacit.scores.server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +86,7 @@ class Database:
         """
         if self.file is not None:
             return _application(self.file) == APPLICATION_ID
+        self._reach()
         with self.reading() as connection:
             return current_revision(connection) is not None and connection.execute(select(SERVER)).first() is not None
 
@@ -100,6 +104,7 @@ class Database:
         """
         if self.file:
             _make_file(self.file)
+        self._reach()
         with self.founding() as connection:
             revision = current_revision(connection)
             if revision is not None and revision not in REVISIONS:
@@ -133,18 +138,30 @@ class Database:
         """Close all connections."""
         self.engine.dispose()
 
+    def _reach(self) -> None:
+        """Connect once, or tell the operator why that cannot be done: nothing stored is in such a message."""
+        try:
+            self.engine.connect().close()
+        except DBAPIError as error:
+            raise InvalidInput(f"database {self.where} cannot be opened: {_reason(error)}") from None
+
     @contextmanager
     def _transaction(self, *, writing: bool) -> Iterator[Connection]:
         try:
             with self.engine.connect().execution_options(writing=writing) as connection, connection.begin():
                 yield connection
         except DBAPIError as error:
-            reason = str(error.orig).strip().partition("\n")[0]
-            raise Unavailable(f"the database could not be read or written: {_public(reason)}") from error
+            if isinstance(error, OperationalError):  # about the connection, the disk, a lock; others may quote values
+                _log.error("the database failed: %s", _reason(error))
+            raise Unavailable(f"the database could not be read or written: {_public(_reason(error))}") from error
+
+
+def _reason(error: DBAPIError) -> str:
+    return str(error.orig).strip().partition("\n")[0]
 
 
 def _public(reason: str) -> str:
-    """Keep what kind of trouble it is; a driver's message may quote values."""
+    """Keep what kind of trouble it is: where the database is, and what is in it, is not for everybody."""
     known = ("locked", "disk is full", "readonly", "malformed", "refused", "closed", "unable to open")
     return next((word for word in known if word in reason), "see the server's log")
 
@@ -182,16 +199,14 @@ def _make_file(file: Path) -> None:
         fresh = file.stat().st_size == 0  # made by a process that was killed before its first write
     except OSError as error:
         raise InvalidInput(f"database {file} cannot be made: {error.strerror}; choose another place") from None
-    connection = sqlite3.connect(file, timeout=PATIENCE)
     try:
-        if fresh:
-            connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
-        elif connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
-            raise InvalidInput(f"database {file} is not a scoring server's; it was left as it is")
+        with closing(sqlite3.connect(file, timeout=PATIENCE)) as connection:
+            if fresh:
+                connection.execute(f"PRAGMA application_id={APPLICATION_ID}")
+            elif connection.execute("PRAGMA application_id").fetchone()[0] != APPLICATION_ID:
+                raise InvalidInput(f"database {file} is not a scoring server's; it was left as it is")
     except sqlite3.DatabaseError:
         raise InvalidInput(f"database {file} is not a scoring server's, or is damaged; it was left as it is") from None
-    finally:
-        connection.close()
 
 
 def _connect_sqlite(file: Path) -> sqlite3.Connection:
