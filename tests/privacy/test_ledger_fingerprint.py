@@ -135,6 +135,8 @@ def test_other_data_have_other_fingerprints(data):
         pa.array([Decimal(0), Decimal(1), None], pa.decimal128(38, 0)),
         ["0", "1", None],
         ["0.0", "1.0", None],
+        ["false", "true", None],
+        pl.Series(["False", "True", None]),
         pl.Series(["0", "1", None], dtype=pl.Categorical),
         pa.array(["0", "1", None], pa.string_view()),
     ],

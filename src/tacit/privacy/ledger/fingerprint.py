@@ -123,7 +123,7 @@ def _readings_of(kind: pa.DataType) -> list[_Reading]:
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return [_as_whole, _as_real]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return [_text_as_whole, _as_real, _as_it_is]
+        return [_text_as_whole, _as_real, _text_as_truth, _as_it_is]
     return [_as_it_is]
 
 
@@ -143,6 +143,10 @@ def _as_real(values: pa.Array) -> pa.Array:
 
 def _text_as_whole(values: pa.Array) -> pa.Array:
     return _as_whole(_as_real(values))
+
+
+def _text_as_truth(values: pa.Array) -> pa.Array:
+    return _as_whole(values.cast(pa.string()).cast(pa.bool_()))  # "true" and "True" are; pandas reads them so
 
 
 def _batches(data: object) -> Iterator[pa.RecordBatch]:
