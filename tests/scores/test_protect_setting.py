@@ -147,3 +147,11 @@ def test_what_a_host_leaves_out_is_the_default():
 def test_rules_have_words_and_no_underscores(metric):
     for setting in (Setting(metric=metric, policy=Exact()), default_setting(metric)):
         assert "_" not in " ".join(setting.describe())
+
+
+def test_no_epsilon_is_shown_too_small():
+    small = Laplace(epsilon=0.5000001)
+    rules = Setting(metric=Accuracy(), policy=small, split=Split(public_fraction=0.5), final_policy=small).describe()
+    shown = [sentence.split("epsilon ")[1].rstrip(".") for sentence in rules if "epsilon " in sentence]
+    assert len(shown) == 2
+    assert all(float(number) >= small.epsilon for number in shown)

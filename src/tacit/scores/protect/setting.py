@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.rounding import check_count
+from tacit.privacy.rounding import check_count, format_up
 from tacit.scores.protect.metrics import Metric, OwnMetric, metric_from_json
 from tacit.scores.protect.policies import Answer, Laplace, Policy, State, policy_from_json
 
@@ -258,7 +258,7 @@ class Setting:
             "team's last submission.",
         )
         if isinstance(self.final_policy, Laplace):
-            return (*told, f"That final score carries noise with epsilon {self.final_policy.epsilon:g}.")
+            return (*told, f"That final score carries noise with epsilon {format_up(self.final_policy.epsilon)}.")
         return told if self.final_policy is None else (*told, f"For that final score: {self.final_policy.describe()}")
 
     def to_json(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.rounding import check_count
+from tacit.privacy.rounding import check_count, format_up
 from tacit.scores import attack
 from tacit.scores.attack import best_size, plan
 from tacit.scores.protect import Exact, Ladder, Laplace, Metric, Policy, Rounded, Setting, Thresholdout
@@ -201,8 +201,8 @@ def _thresholdout(setting: Setting) -> Forecast:
     policy = setting.policy
     assert isinstance(policy, Thresholdout)
     told = (
-        f"Not by this attack: a team gets {policy.refreshes} scores that change, with epsilon {policy.epsilon:g} "
-        "each, and no more scores afterwards."
+        f"Not by this attack: a team gets {policy.refreshes} scores that change, with epsilon "
+        f"{format_up(policy.epsilon)} each, and no more scores afterwards."
     )
     return _silent("changes alone", told)
 
