@@ -569,6 +569,7 @@ class TestCopies:
             copy.submit(joined.team, guess(0)).result()
             folder = copy.settings.folder
             assert not list(folder.glob("*.key"))
+            assert not copy.competition("coins").public
             assert (copy.board("coins").labels.public_rows == engine.board("coins").labels.public_rows).all()
             assert copy.spend("coins").spent == 2.5
         assert not folder.exists()

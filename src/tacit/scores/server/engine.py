@@ -293,6 +293,7 @@ class Engine(Access):
             name=f"{competition['name']} (copy)"[:_TEAM_NAME],
             setting=board.setting if budget is None else replace(board.setting, budget=budget),
             most_teams=max(1_000, competition["most_teams"]),
+            public=False,  # it is served on a port, and nobody's scores there are charged
             delta=competition["delta"],
         )
         limits = replace(self.settings.limits, token_rate=_FREE, address_rate=_FREE)
