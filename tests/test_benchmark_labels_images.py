@@ -259,7 +259,7 @@ def test_the_tables_are_trained_as_asked(package, tmp_path, monkeypatch):
     script.main([*start, "--out", str(tmp_path / "asked"), "--images", "64", "--batch", "8", "--rate", "0.5"])
     assert [(one.images, one.batch, one.rate) for one in seen] == [
         (672_000, 128, 0.2),
-        (450_000, 128, 0.02),
+        (672_000, 128, 0.02),
         (64, 8, 0.5),
     ]
 
@@ -350,6 +350,11 @@ def test_results_are_merged_and_quick_ones_refused(package, tmp_path):
         merged = points.merge(run, tmp_path / "labels_images.json", at_once=3)["points"]
         seconds = [merged[f"cifar10|recipe|{epsilon}|0"]["seconds"] for epsilon in (1, 2)]
         assert seconds == [40, 10], "a share of the time, taken once, and of new points alone"
+    settings = {"images": 336000, "batch": 128, "rate": 0.05}
+    other = {"cifar10|resnet18|published|1|0": {"consensus": 0.5, "seconds": 9, "settings": settings}}
+    (run / "labels_images.json").write_text(json.dumps({"quick": False, "points": other}))
+    tried = points.merge(run, tmp_path / "labels_images_tried.json", tried=True)["points"]
+    assert list(tried) == ["cifar10|resnet18|published|1|0|336000|128|0.05"], "beside the results, under its settings"
     (run / "labels_images.json").write_text(json.dumps({"quick": True, "points": {}}))
     with pytest.raises(SystemExit, match="quick"):
         points.merge(run, tmp_path / "labels_images.json")

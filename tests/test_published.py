@@ -88,11 +88,12 @@ def numbers(**changes):
 def with_points(package, monkeypatch):
     """Let the page see these points on images and no others."""
 
-    def put(points):
+    def put(points, *, tried=()):
         items, real = package("page.items"), package("page.items").read
+        seen = {"labels_images.json": {"points": points}, "labels_images_tried.json": {"points": dict(tried)}}
         for name in ("retraining_images", "retraining_goals"):
             module = package(f"page.{name}")
-            monkeypatch.setattr(module, "read", lambda file: {"points": points} if "images" in file else real(file))
+            monkeypatch.setattr(module, "read", lambda file: seen[file] if file in seen else real(file))
         monkeypatch.setattr(items, "date_of", lambda file: "2026-01-01")
         return {item.name: item for item in package("page.retraining").paper().items}
 
@@ -128,6 +129,7 @@ def test_commands_and_notes_say_how_each_point_was_trained(with_points):
     longer = numbers(settings={**SETTINGS, "images": 4000})
     points = {"cifar10|resnet18|published|1|0": numbers(), "cifar10|resnet18|no_validation|1|0": longer}
     item = with_points(points | {"cifar10|resnet18|clean|inf|0": numbers()})["Table 1"]
+    assert "labels_images_tried.json" not in item.files
     own, blind = item.commands
     assert own.endswith("--tables 1 --images 1000 --batch 50 --rate 0.25")
     assert blind.endswith("--tables 1 --protocol no_validation --images 4000 --batch 50 --rate 0.25")
@@ -136,6 +138,14 @@ def test_commands_and_notes_say_how_each_point_was_trained(with_points):
     clean = with_points({"cifar10|resnet18|clean|inf|0": numbers()})["Appendix G"]
     assert (clean.status, clean.because) == ("measured in part", "there is no run of CIFAR-100 with true labels.")
     assert clean.commands[0].endswith("--set cifar10 --tables G --images 1000 --batch 50 --rate 0.25")
+
+
+def test_settings_that_were_tried_stand_below_the_table_not_in_it(with_points):
+    tried = {f"cifar10|resnet18|published|1|{seed}|4000|50|0.5": numbers(baseline=0.3) for seed in (0, 1)}
+    item = with_points({"cifar10|resnet18|published|1|0": numbers()}, tried=tried)["Table 1"]
+    assert "| 1 | ours, as published | 10.00 | 20.00 | 60.00 | 1 |" in item.body
+    assert item.body[-1] == "| 1 | 4,000 | 50 | 0.5 | 30.00 ± 0.00 | 20.00 ± 0.00 | 60.00 ± 0.00 | 2 |"
+    assert item.files == ("labels_images.json", "labels_images_tried.json")
 
 
 def test_no_point_is_left_out(package):

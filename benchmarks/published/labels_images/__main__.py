@@ -16,16 +16,16 @@ from typing import Any
 import benchmarks.published.labels_images as package
 import torch
 from benchmarks.published.labels_images import parts, pictures, probe, recipe, representation, retraining
-from benchmarks.published.labels_images.points import NAME, Point, Results, merge, plan_recipe, plan_tables
+from benchmarks.published.labels_images.points import NAME, TRIED, Point, Results, merge, plan_recipe, plan_tables
 from benchmarks.published.labels_images.tables import TABLES, markdown, wants_confidence
 from benchmarks.published.labels_images.training import BEGUN, Settings, Trainer, say
 
-RESULTS = Path(__file__).parents[2] / "results" / NAME
+RESULTS = Path(__file__).parents[2] / "results"
 RECIPES = {
     "recipe": recipe.Recipe(),
     "given": recipe.Recipe(images=200_000, rate=0.05, first_side=224),
 }
-TRAININGS = {"cifar10": (672_000, 0.2), "cifar100": (450_000, 0.02)}  # of the tables: images seen, largest rate
+TRAININGS = {"cifar10": (672_000, 0.2), "cifar100": (672_000, 0.02)}  # of the tables: images seen, largest rate
 BATCH = 128  # of the tables
 AROUND = 40.0  # seconds that compiling, judging and saving a representation take
 
@@ -37,7 +37,9 @@ def main(arguments: list[str] | None = None) -> int:
             print(path, f"{path.stat().st_size / 2**20:.1f} MiB")
         return 0
     if options.merge is not None:
-        print(markdown(merge(options.merge, RESULTS, at_once=options.at_once)["points"]))
+        kept = RESULTS / (TRIED if options.tried else NAME)
+        points = merge(options.merge, kept, at_once=options.at_once, tried=options.tried)["points"]
+        print(f"{len(points)} points of settings tried" if options.tried else markdown(points))
         return 0
     torch.backends.cudnn.benchmark = True
     torch.set_float32_matmul_precision("high")
@@ -57,6 +59,7 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--pack", type=Path, help="write the set into parts here, and do nothing else")
     parser.add_argument("--merge", type=Path, help="add a run's points to the results, print the tables, nothing else")
     parser.add_argument("--at-once", type=int, default=1, help="with --merge: how many runs shared the GPU")
+    parser.add_argument("--tried", action="store_true", help="with --merge: keep as settings tried, not as results")
     parser.add_argument("--probe", action="store_true", help="say what is installed, time plain and compiled training")
     parser.add_argument("--data", type=Path, help="where the parts are")
     parser.add_argument("--set", default="cifar10", choices=("cifar10", "cifar100"))

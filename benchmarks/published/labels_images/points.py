@@ -18,6 +18,7 @@ from benchmarks.published.labels_images.parts import write_atomically
 from benchmarks.published.labels_images.tables import GOALS, NOT_PRIVATE, TABLES
 
 NAME = "labels_images.json"
+TRIED = "labels_images_tried.json"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,10 +129,11 @@ def machine() -> dict[str, Any]:
     }
 
 
-def merge(folder: Path, results: Path, *, at_once: int = 1) -> dict[str, Any]:
+def merge(folder: Path, results: Path, *, at_once: int = 1, tried: bool = False) -> dict[str, Any]:
     """Add the points of the runs' files to those kept; return all.
 
-    Runs that shared the GPU each took part of it: a new point's seconds are divided by how many there were.
+    Runs that shared the GPU each took part of it: a new point's seconds are divided by how many there were. Points of
+    settings that were ``tried`` are known by these too, so that they stand beside one another.
     """
     document: dict[str, Any] = {"quick": False, "points": {}}
     for path in (results, *sorted(folder.glob("labels_images*.json"))):
@@ -139,8 +141,12 @@ def merge(folder: Path, results: Path, *, at_once: int = 1) -> dict[str, Any]:
             found = json.loads(path.read_text(encoding="utf-8"))
             if found["quick"]:
                 raise SystemExit(f"{path} is of a quick run: its numbers do not belong in the results")
-            new = {} if path == results else {key: _shared(point, at_once) for key, point in found["points"].items()}
-            points = found["points"] | new | document["points"]
+            if path != results:
+                found["points"] = {
+                    key + (_settings(point) if tried else ""): _shared(point, at_once)
+                    for key, point in found["points"].items()
+                }
+            points = found["points"] | document["points"]
             document = found | {"points": points}
     write(results, document)
     return document
@@ -148,3 +154,7 @@ def merge(folder: Path, results: Path, *, at_once: int = 1) -> dict[str, Any]:
 
 def _shared(point: dict[str, Any], at_once: int) -> dict[str, Any]:
     return point if at_once == 1 else point | {"seconds": round(point["seconds"] / at_once, 1), "at_once": at_once}
+
+
+def _settings(point: dict[str, Any]) -> str:
+    return "|{images}|{batch}|{rate:g}".format(**point["settings"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from benchmarks.published.page.retraining_printed import IMAGES, LP_2ST, Printed
 __all__ = ["COMMAND", "FILE", "NAMES", "collect", "commands", "image_items", "make_item"]
 
 FILE = "labels_images.json"
+TRIED = "labels_images_tried.json"
 COMMAND = "python -m benchmarks.published.labels_images --data DIR --out DIR --set {set} --tables {number}"
 NAMES = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100", "ag_news": "AG News"}
 COLUMNS = {
@@ -64,7 +66,7 @@ def image_items() -> Iterator[Item]:
     """Yield the tables in the order of the paper."""
     for number, shows in SHOWS.items():
         tables = [(table, _runs_of(table)) for table in IMAGES if table.number == number]
-        yield make_item(
+        item = make_item(
             tables,
             shows=shows,
             note=" ".join((NOTE, *_shorter(tables))) if number == "1" else " ".join(_shorter(tables)),
@@ -72,6 +74,34 @@ def image_items() -> Iterator[Item]:
             commands=[command for table, runs in tables for command in _commands(table, runs)],
             file=FILE,
         )
+        yield _with_tried(item, tables[0][0]) if number in ("1", "2") else item
+
+
+def _with_tried(item: Item, table: Printed) -> Item:
+    """Return the item with what other lengths and rates of training gave, where any was tried."""
+    start = f"{table.set}|resnet{table.depth}|{table.protocols[0]}|"
+    found: dict[tuple[float, int, int, float], list[Mapping[str, Any]]] = {}
+    for key, point in read(TRIED).get("points", {}).items():
+        if key.startswith(start):
+            epsilon, _, images, batch, rate = key.removeprefix(start).split("|")
+            found.setdefault((float(epsilon), int(images), int(batch), float(rate)), []).append(point)
+    if not found:
+        return item
+    rows = [
+        [f"{epsilon:g}", f"{images:,}", str(batch), f"{rate:g}", *(_mean(points, column) for column in table.columns),
+         str(len(points))]
+        for (epsilon, images, batch, rate), points in sorted(found.items())
+    ]  # fmt: skip
+    head = ("epsilon", "images", "batch", "rate", *(COLUMNS[column] for column in table.columns), "seeds")
+    return replace(
+        item,
+        body=(*item.body, "", "Other lengths and rates of training that were tried:", "", *grid(head, rows)),
+        files=(*item.files, TRIED),
+    )
+
+
+def _mean(points: Sequence[Mapping[str, Any]], column: str) -> str:
+    return spread_of([100 * point[column] for point in points if column in point])
 
 
 def _shorter(tables: Sequence[tuple[Printed, Mapping[str, Runs]]]) -> Iterator[str]:
@@ -194,8 +224,8 @@ def ladder(table: Printed, runs: Mapping[str, Runs]) -> list[str]:
 
 
 def _ours(points: Sequence[Mapping[str, Any]], column: str, printed: tuple[float, float | None]) -> str:
+    text = _mean(points, column)
     values = [100 * point[column] for point in points if column in point]
-    text = spread_of(values)
     compared = column in ("baseline", "full", "consensus", "confidence")
     return f"**{text}**" if values and compared and float(np.mean(values)) >= printed[0] else text
 
