@@ -334,7 +334,7 @@ BAD = [
     ),
     (
         "labels protect visits.csv --label days --epsilon 1 --mechanism bins --classes 0:1e12:1",
-        "1 to 10,000 whole steps",
+        "1 to 2,000 whole steps",
     ),
     (f"{PROTECT} --classes no,yes --prior 0.5,0.5", "--prior must stand with --mechanism prior or bins, got rr"),
     (f"{PROTECT} --keep ill", "keep must not name the private column 'ill'"),

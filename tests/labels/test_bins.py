@@ -66,6 +66,40 @@ def test_dynamic_program_equals_brute_force(epsilon):
         assert ours == pytest.approx(brute_force(values, prior, epsilon), rel=1e-9)
 
 
+def every_number_of_bins(values, prior, epsilon):
+    """The dynamic program without an early end."""
+    n, E = len(values), math.exp(epsilon)
+    cost = np.full((n + 1, n + 1), np.inf)
+    for start, stop in itertools.combinations(range(n + 1), 2):
+        weights = prior * np.where((np.arange(n) >= start) & (np.arange(n) < stop), E, 1)
+        cost[start, stop] = weights @ (values - weights @ values / weights.sum()) ** 2
+    best, errors = np.where(np.arange(n + 1) == 0, 0.0, np.inf), []
+    for k in range(1, n + 1):
+        best = (best[:, None] + cost).min(axis=0)
+        errors.append(best[n] / (E + k - 1))
+    return min(errors)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 6.0, 12.0])
+def test_no_number_of_bins_beyond_where_the_search_ends_is_better(epsilon):
+    rng = np.random.default_rng(1)
+    for values, prior in [
+        (np.arange(40.0), np.full(40, 1 / 40)),
+        (np.sort(rng.exponential(size=40)), rng.dirichlet(np.full(40, 0.3))),
+    ]:
+        ours = RandomizedResponseOnBins(epsilon=epsilon, values=values, prior=prior).expected_error
+        assert ours == pytest.approx(every_number_of_bins(values, prior, epsilon), rel=1e-9)
+
+
+@pytest.mark.parametrize("little", [1e-18, 1e-20, 1e-25])
+def test_values_of_nearly_no_mass_do_not_count_against_the_error(little):
+    """Sums of such a prior lose it in one moment and not in another."""
+    prior = np.array([1.0, little, little, 0.0, 0.0])
+    rr = RandomizedResponseOnBins(epsilon=100.0, values=VALUES, prior=prior)
+    assert 0 <= rr.expected_error <= 1e-15
+    assert expected_error(rr) == pytest.approx(0, abs=1e-15)
+
+
 def test_no_private_randomizer_on_a_fine_grid_is_better():
     epsilon, grid = 1.0, np.linspace(0, 4, 81)
     n, m = len(VALUES), len(grid)

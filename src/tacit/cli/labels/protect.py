@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 __all__ = ["protect"]
 
-_MOST_STEPS = 10_000  # the best bins of n numbers take time n^3
+_MOST_STEPS = 2_000  # the best bins of n numbers take several tables of n^2 numbers
 
 
 def protect(

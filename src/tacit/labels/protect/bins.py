@@ -166,30 +166,39 @@ def _output(values: NDArray[np.float64], prior: NDArray[np.float64], epsilon: fl
 def _best_bins(
     values: NDArray[np.float64], prior: NDArray[np.float64], epsilon: float
 ) -> tuple[tuple[int, ...], float]:
-    """Dynamic programming over the number of bins and where the last one starts: O(n^2) a bin."""
+    """Dynamic programming over the number of bins and where the last one starts: O(n^2) a bin.
+
+    k bins cost at least k times the cheapest one, and k/(1 + (k - 1) e^-epsilon) grows with k: where that is above the
+    best error so far, so it is for all that are more.
+    """
     n = len(values)
     cost = _bin_costs(values, prior, epsilon)
-    best = np.full((n + 1, n + 1), np.inf)  # best[k, r]: k bins on values[:r]
-    last = np.zeros((n + 1, n + 1), dtype=np.int64)
-    best[0, 0] = 0.0
-    for k in range(1, n + 1):
-        total = best[k - 1][:, None] + cost
-        last[k], best[k] = total.argmin(axis=0), total.min(axis=0)
-    errors = best[1:, n] / (1 + np.arange(n) * np.exp(-epsilon))
-    k = int(np.argmin(errors)) + 1
-    starts: list[int] = []
-    stop = n
-    for bins in range(k, 0, -1):
-        stop = int(last[bins, stop])
-        starts.append(stop)
-    return tuple(reversed(starts)), float(errors[k - 1])
+    cheapest, error, k = cost.min(), np.inf, 0
+    best = np.where(np.arange(n + 1) == 0, 0.0, np.inf)  # best[r]: so many bins on values[:r]
+    last: list[NDArray[np.int64]] = []
+    for bins in range(1, n + 1):
+        scale = 1 + (bins - 1) * np.exp(-epsilon)
+        if bins * cheapest / scale >= error:
+            break
+        total = best + cost
+        last.append(total.argmin(axis=1))
+        best = total[np.arange(n + 1), last[-1]]
+        if best[n] / scale < error:
+            error, k = float(best[n] / scale), bins
+    starts = [n]
+    for places in reversed(last[:k]):
+        starts.append(int(places[starts[-1]]))
+    return tuple(reversed(starts[1:])), error
 
 
 def _bin_costs(values: NDArray[np.float64], prior: NDArray[np.float64], epsilon: float) -> NDArray[np.float64]:
-    """cost[l, r]: the squared error of the bin values[l:r], weighed as its output is; infinite unless l < r."""
+    """cost[r, l]: the squared error of the bin values[l:r], weighed as its output is; infinite unless l < r."""
     centred = values - prior @ values  # smaller numbers cancel less
     sums = [np.concatenate([[0.0], np.cumsum(prior * centred**power)]) for power in (0, 1, 2)]
     outside, gain = np.exp(-epsilon), -np.expm1(-epsilon)  # e^epsilon itself overflows from 710 on
-    w0, w1, w2 = (outside * total[-1] + gain * (total[None, :] - total[:, None]) for total in sums)
-    cost = w2 - w1 * w1 / np.where(w0 > 0, w0, 1)
-    return np.where(np.arange(len(values) + 1)[:, None] < np.arange(len(values) + 1)[None, :], cost, np.inf)
+    w0, w1, w2 = (outside * total[-1] + gain * (total[:, None] - total[None, :]) for total in sums)
+    # rounding can put the mean of a bin of nearly no mass anywhere, but it lies among the values
+    mean = np.clip(w1 / np.where(w0 > 0, w0, 1), centred[0], centred[-1])
+    cost = np.maximum(w2 - w1 * mean, 0)
+    places = np.arange(len(values) + 1)
+    return np.where(places[:, None] > places, cost, np.inf)
