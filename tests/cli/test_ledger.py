@@ -53,6 +53,13 @@ def test_create_charge_show(run):
         assert word in shown
 
 
+@pytest.mark.usefixtures("run")
+def test_a_new_ledger_is_told_of_though_its_first_data_set_is_refused():
+    result = CliRunner().invoke(app, f"{CREATE} --part a:0:9".split())
+    assert isinstance(result.exception, InvalidInput)
+    assert result.stdout == "The ledger ledger.db was created; it holds a secret.\n"
+
+
 def test_the_same_as_json(run_json):
     created = run_json(CREATE)
     assert (created["ledger"], created["created"], created["data_set"]["left"]) == ("ledger.db", True, 3.0)
@@ -140,6 +147,11 @@ def test_rows_of_one_person(run):
     ("arguments", "error", "sentence"),
     [
         ("create other --data adult.csv --column salary --unit label --epsilon 1", InvalidInput, "one of age, income"),
+        (
+            "create x --data adult.csv --column age --column age --unit label --epsilon 1",
+            InvalidInput,
+            "each column once",
+        ),
         ("create other --data nowhere.csv --unit label --epsilon 1", InvalidInput, "nowhere.csv does not exist"),
         ("create other --data adult.csv --unit row --epsilon 1", InvalidInput, "unit must be one of"),
         ("create other --data adult.csv --unit label --epsilon -1", InvalidInput, "epsilon must be"),

@@ -83,18 +83,15 @@ def create(
         raise InvalidInput("a data set must have NAME, --data, --unit and --epsilon; for an empty ledger give none")
     statement = None
     if name is None or data is None or unit is None or epsilon is None:
-        book, made = _open_or_create(ledger, restore=restore, must_create=True)
+        book, made = _open_or_create(ledger, restore=restore, must_create=True, quiet=as_json)
     else:
         budget, parts = _guarantee(unit, epsilon, delta, rows), [_part(text) for text in part or []]
         columns = _columns(data, column)
-        book, made = _open_or_create(ledger, restore=restore, must_create=False)
+        book, made = _open_or_create(ledger, restore=restore, must_create=False, quiet=as_json)
         statement = book.register(columns, name=name, budget=budget, parts=parts)
     if as_json:
         _print_json({"ledger": book.location, "created": made, "data_set": statement and _without_entries(statement)})
-        return
-    if made:
-        typer.echo(f"The ledger {book.location} was created{f' from {restore}' if restore else ''}; it holds a secret.")
-    if statement:
+    elif statement:
         typer.echo(f"{name} may spend {statement.budget}.")
 
 
@@ -243,6 +240,8 @@ def _columns(path: Path, names: list[str] | None) -> object:
     unknown = [name for name in names or [] if name not in table.columns]
     if unknown:
         raise InvalidInput(f"--column must be one of {', '.join(table.columns)}, got {', '.join(unknown)}")
+    if len(set(names or [])) < len(names or []):
+        raise InvalidInput(f"--column must name each column once, got {', '.join(names or [])}")
     return table.select(*names) if names else table
 
 
@@ -252,12 +251,16 @@ def _open(location: str) -> Ledger:
     return Ledger.open(location)
 
 
-def _open_or_create(location: str, *, restore: Path | None, must_create: bool) -> tuple[Ledger, bool]:
+def _open_or_create(location: str, *, restore: Path | None, must_create: bool, quiet: bool) -> tuple[Ledger, bool]:
+    """Return a ledger, and whether it was made; said at once, as the data set may still be refused."""
     from tacit.privacy.ledger import Ledger
 
-    if must_create or restore is not None or not Ledger.exists(location):
-        return Ledger.create(location, restore=restore), True
-    return Ledger.open(location), False
+    if not must_create and restore is None and Ledger.exists(location):
+        return Ledger.open(location), False
+    made = Ledger.create(location, restore=restore)
+    if not quiet:
+        typer.echo(f"The ledger {made.location} was created{f' from {restore}' if restore else ''}; it holds a secret.")
+    return made, True
 
 
 def _without_entries(statement: Statement) -> dict[str, Any]:
