@@ -276,6 +276,12 @@ def test_attack_reads_features_from_another_file(run, result):
     assert "with_features" in result("labels attack visits.release.parquet --features features.csv")
 
 
+def test_attack_wants_the_truth_of_the_released_rows(run):
+    run(f"{PROTECT} --keep age")
+    code, _, err = run("labels attack visits.release.parquet --truth checked.csv --label ill")
+    assert (code, err) == (2, "truth must have one label for each of 1200 rows, got 400\n")
+
+
 def test_attack_leaves_the_private_column_out_of_the_features(run, result):
     run("labels protect visits.csv --label ill --epsilon 1 --seed 0")
     found = result("labels attack visits.release.parquet --features visits.csv --truth visits.csv --label ill --seed 0")
@@ -370,7 +376,13 @@ BAD = [
     (f"{LEARN} --ledger ledger.db --epsilon 4", "so nothing was charged"),
     ("labels learn one.csv --label ill --epsilon 1", "has one value, 'no', in all rows"),
     ("labels learn visits.csv --label ill", "--label and --epsilon must stand together"),
-    ("labels learn visits.csv", "visits.csv is neither Parquet nor JSON"),
+    (
+        "labels learn visits.csv",
+        "visits.csv is neither Parquet nor JSON; where labels are private, name them by --label and --epsilon",
+    ),
+    ("labels learn visits.csv --label age --epsilon 1 --features city", "labels must be classes, got numbers with"),
+    (f"{LEARN} --test words.csv", "test must have labels among the classes ['no', 'yes'], got none, but 0"),
+    (f"{LEARN} --classes no,yes --test words.csv", "test must have labels among the classes ['no', 'yes']"),
     (f"{LEARN} --release taken.parquet", "--epsilon must not stand with --release"),
     ("labels attack absent.parquet", "absent.parquet does not exist"),
     ("labels attack taken.parquet", "taken.parquet is neither Parquet nor JSON"),
@@ -382,6 +394,7 @@ BAD = [
 def test_bad_input_is_one_sentence_and_leaves_nothing(run, ledger, tmp_path, command, message):
     (tmp_path / "one.csv").write_text("x,ill\n1,no\n2,no\n")
     (tmp_path / "other.csv").write_text("x,ill\n1,no\n2,yes\n")
+    (tmp_path / "words.csv").write_text("age,city,days,ill\n50,Oslo,1,0\n60,Rome,2,1\n")
     (tmp_path / "taken.parquet").write_text("mine")
     pa.csv.write_csv(visits(10).drop(["ill"]), "features.csv")
     before = {path: path.read_bytes() for path in tmp_path.iterdir() if path.is_file()}

@@ -107,6 +107,21 @@ def test_a_release_costs_nothing_more_and_is_split_like_labels():
         learn_table(load_table(table.slice(0, 10)), release, learner=learner())
 
 
+def test_a_release_says_which_column_of_a_test_table_holds_the_truth(tmp_path):
+    rows, out = people(), tmp_path / "out.parquet"
+    protect_table(rows, out, label="ill", mechanism=RandomizedResponse(epsilon=3.0), rng=np.random.default_rng(0))
+    learned = learn_table(load_table(rows), read_release(out), learner=learner(), test=load_table(rows))
+    assert learned.accuracy > 0.8
+
+
+def test_labels_all_of_one_declared_class_are_as_private_as_others():
+    rows = people().set_column(2, "ill", pa.array(["no"] * 3000))
+    learned = learn_table(load_table(rows), "ill", learner=learner(0.1, classes=["no", "yes"]))
+    assert learned.rows == 2400
+    with pytest.raises(InvalidInput, match="one value, 'no', in all rows"):
+        learn_table(load_table(rows), "ill", learner=learner())
+
+
 def test_rows_without_a_released_label_neither_train_nor_judge():
     table = people()
     labels = [None if i % 2 else label for i, label in enumerate(table["ill"].to_pylist())]

@@ -55,8 +55,8 @@ def attack(
     released = read_release(release)
     known = None if truth is None or label is None else _truth(truth, label)
     found = _guess(released, _features(released, features, private=label), estimator, seed)
+    results = {name: _result(guesses, known) for name, guesses in found.items()}  # checks the truth
     test = None if known is None else _acted(released, known)
-    results = {name: _result(guesses, known) for name, guesses in found.items()}
     if as_json:
         acted = test and {"acted": test.acted(), "p_value": test.p_value, "sentence": str(test)}
         typer.echo(json.dumps({"guarantee": released.guarantee.to_json(), **results, "acted": acted}, indent=1))

@@ -45,6 +45,7 @@ from tacit.cli.options import (
 if TYPE_CHECKING:
     from tacit.labels import LabelPrivateClassifier
     from tacit.labels.learn.table import LearnedTable
+    from tacit.privacy.release import Release
 
 __all__ = ["learn"]
 
@@ -117,9 +118,8 @@ def _learn(
     """Read the files and train."""
     from tacit.data import load_table
     from tacit.labels.learn.table import learn_table
-    from tacit.privacy.release import read_release
 
-    given = private or read_release(release or table)
+    given = private or _read_release(release, table)
     judge = None if test is None else load_table(test)
     with show_progress("fits") as report:
         return learn_table(
@@ -130,6 +130,18 @@ def _learn(
             progress=lambda begun, fits: report(begun - 1, fits),
             **asked,
         )
+
+
+def _read_release(release: Path | None, table: Path) -> Release:
+    from tacit.privacy.errors import InvalidInput, InvalidRelease
+    from tacit.privacy.release import read_release
+
+    try:
+        return read_release(release or table)
+    except InvalidRelease as error:
+        if release is not None:
+            raise
+        raise InvalidInput(f"{error}; where labels are private, name them by --label and --epsilon") from None
 
 
 def _private_column(label: str | None, epsilon: float | None, release: Path | None, test: Path | None) -> str | None:

@@ -202,7 +202,7 @@ def read_release(release: Release, *, rows: int) -> tuple[Classes, Randomized, N
     if release.surface != "labels" or "classes" not in release.mechanism:
         raise InvalidInput(
             f"y must be a release of labels with a class list, got one of {release.surface} by "
-            f"{release.mechanism['name']}"
+            f"{release.mechanism['name']}; numbers are for LabelPrivateRegressor"
         )
     evidence = read_evidence(release)
     if len(evidence.outputs) != rows:

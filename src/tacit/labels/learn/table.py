@@ -134,7 +134,7 @@ def learn_table(
     test
         A table with the same columns and true labels.
     test_label
-        The column with the true labels there; default: the private column's name.
+        The column with the true labels there; default: the private column's name, which a release says too.
     hold_out
         Share of rows to judge by where there is no test table; 0 judges nothing. Must be 0 with a release by another
         mechanism than randomized response.
@@ -157,22 +157,26 @@ def learn_table(
         raise InvalidInput(f"hold_out must be in [0, 1), got {hold_out!r}")
     if isinstance(labels, Release) and test is None and hold_out:
         _check_judges(labels)
-    private = None if isinstance(labels, Release) else labels
+    private = labels.mechanism.get("column", LABEL) if isinstance(labels, Release) else labels
     rows = read_rows(table)
     if isinstance(labels, Release) and len(labels.value) != rows.num_rows:
         raise InvalidInput(f"labels must be of the table's {rows.num_rows} rows, got a release of {len(labels.value)}")
-    given = labels if isinstance(labels, Release) else label_column(rows, labels)
+    least = 2 if learner.classes is None or compare else 1
+    given = labels if isinstance(labels, Release) else label_column(rows, labels, least_classes=least)
     whole = None if isinstance(labels, Release) else _Whole(learner.ledger, rows[labels])
     hidden = _private_columns(labels, test_label) if isinstance(labels, Release) else {labels}
     if features is None and isinstance(labels, Release) and "column" not in labels.mechanism:
         raise InvalidInput("features must be named: this release does not say which column of the table is private")
     encoder = FeatureEncoder.of(rows, columns=_features(rows, hidden, features))
-    judges = None if test is None else _Judges.read(test, encoder, label=test_label or private or LABEL)
+    judges = None if test is None else _Judges.read(test, encoder, label=test_label or private)
     X = encoder.encode(rows)
     del rows  # the matrix is as large
     rng = generator_from(learner.random_state).spawn(1)[0]  # not the stream that randomizes
     held, kept = _split(given, len(X), hold_out=0.0 if judges else hold_out, rng=rng)
     coding = None if isinstance(given, Release) else _coding(given, learner.classes)
+    if judges is not None:
+        said = labels.mechanism if isinstance(labels, Release) else {}
+        judges.check(said.get("classes") if coding is None else coding.values)
     _fit(learner, X if len(kept) == len(X) else X[kept], _take(given, kept), coding, whole, progress)
     return LearnedTable(
         model=learner,
@@ -222,6 +226,13 @@ class _Judges:
         rows = read_rows(test, columns=[*(column.name for column in encoder.columns), _in_test(test, label)])
         return cls(encoder.encode(rows), label_column(rows, label, least_classes=1))
 
+    def check(self, classes: Sequence[Any] | None) -> None:
+        """Raise if no true label is a class: words against numbers would make an accuracy of 0."""
+        if classes is not None and not set(classes) & set(self.y.tolist()):
+            raise InvalidInput(
+                f"test must have labels among the classes {list(classes)!r}, got none, but {self.y[0].item()!r}"
+            )
+
     def score(self, model: Any) -> float:  # noqa: ANN401
         return float(np.mean(model.predict(self.X) == self.y))
 
@@ -267,6 +278,11 @@ class _Whole:
 
 def _coding(labels: NDArray[Any], declared: Any) -> Classes:  # noqa: ANN401
     """The classes of all rows: a held-out label may be the only one of its class, or outside the declared ones."""
+    if labels.dtype.kind == "f" and (labels % 1).any():
+        raise InvalidInput(
+            f"labels must be classes, got numbers with fractions such as {labels[labels % 1 != 0][0]:g}; round them, "
+            "or release them on bins and fit a LabelPrivateRegressor"
+        )
     coding = declared if isinstance(declared, Classes) else Classes.of(labels, declared=declared)
     coding.encode(labels)
     return coding
