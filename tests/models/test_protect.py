@@ -299,6 +299,7 @@ WRONG = {
     "clip": ({"clip": 0.0}, "clip must be > 0"),
     "epochs": ({"epochs": float("nan")}, "epochs must be > 0"),
     "rate": ({"learning_rate": -1.0}, "learning_rate must be > 0"),
+    "large rate": ({"learning_rate": 1e300}, r"learning_rate must be > 0 and at most 1e\+30, got 1e\+300"),
     "epsilon": ({"epsilon": -1.0}, "epsilon must be a finite number > 0"),
     "delta": ({"delta": 0.0}, "delta must be in"),
     "large delta": ({"delta": 0.005}, "delta must be below 1/200, for 200 rows, got 0.005: with that chance a record"),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -34,6 +33,8 @@ ASSUMPTIONS = (
     "module and loss treat each row by itself and keep nothing of it: tried on two rows, not proved",
 )
 """What the guarantee of every model trained by :func:`train_dp_sgd` rests on."""
+
+_MOST = 1e30  # float32 holds its products with the noise
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -151,8 +152,8 @@ def train_dp_sgd(
 
     rows, targets = _rows(X, y)
     for name, value in (("clip", clip), ("epochs", epochs), ("learning_rate", learning_rate)):
-        if not (math.isfinite(value) and value > 0):
-            raise InvalidInput(f"{name} must be > 0, got {value!r}")
+        if not 0 < value <= _MOST:
+            raise InvalidInput(f"{name} must be > 0 and at most {_MOST:g}, got {value!r}")
     run = _plan(len(rows), epsilon=epsilon, delta=delta, epochs=epochs, batch_size=batch_size)
     private = make_private(module)
     training = NoisyTraining(
