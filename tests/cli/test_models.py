@@ -175,6 +175,9 @@ def test_the_scale_is_public_and_in_the_weights(folder):
 def test_a_seeded_model_warns(folder):
     said = _protect(folder, "seeded.pt", "--seed", "0")
     assert "never publish it" in said.stderr
+    assert said.stdout.startswith(
+        f"{folder / 'seeded.pt'}: model by dp_sgd: epsilon 3, delta 1e-5 for one record; seeded"
+    )
     assert read_model(folder / "seeded.pt").seeded
 
 

@@ -85,7 +85,7 @@ def learn(
         }
         typer.echo(json.dumps(document, indent=1))
         return
-    typer.echo(f"{made} in {out}.")
+    typer.echo(f"{out}: {made}.")
     typer.echo(f"{'Exact' if network is NetworkName.EXACT else 'Trained'}: {fitted.certificate}.")
     if fitted.polished is not None:
         typer.echo(f"Polished: {fitted.polished}.")

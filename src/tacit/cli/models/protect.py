@@ -134,7 +134,7 @@ def _words(made: PrivateModel, release: ModelRelease, out: Path) -> list[str]:
     assert isinstance(release.guarantee, Guarantee)
     steps, noise = made.mechanism["steps"], made.mechanism["noise"]
     return [
-        f"{release} in {out}.",
+        f"{out}: {release}.",
         f"{steps} steps, noise {noise:.4g} times the clipping norm.",
         f"Assumed: {'; '.join(release.guarantee.assumptions)}.",
         *([f"{made.receipt}."] if made.receipt else []),
