@@ -1,5 +1,7 @@
 """Linkage and membership of released rows: found where there is little noise, gone where there is much."""
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -86,3 +88,5 @@ def test_bad_input_is_refused():
     )
     with pytest.raises(InvalidRelease, match="class totals have none to link"):
         link_rows(totals, [[0.0]])
+    with pytest.raises(InvalidRelease, match="the release must be of features, got one of labels"):
+        link_rows(replace(totals, surface="labels"), [[0.0]])

@@ -35,7 +35,9 @@ class ReleasedRows:
     """
 
     def __init__(self, release: Release) -> None:
-        if release.surface != "features" or not isinstance(release.value, pa.Table):
+        if release.surface != "features":
+            raise InvalidRelease(f"the release must be of features, got one of {release.surface}")
+        if not isinstance(release.value, pa.Table):
             raise InvalidRelease("the release must hold feature rows; class totals have none to link")
         header = release.mechanism
         self.names = tuple(str(name) for name in header["features"])

@@ -134,11 +134,11 @@ class Full:
         Traceback (most recent call last):
         ...
         tacit.privacy.errors.InvalidInput: the full rule needs products of features, which class totals do not hold;
-        take Independence()
+        take the independence rule
         """
         if spread.ndim == 1:
             raise InvalidInput(
-                "the full rule needs products of features, which class totals do not hold; take Independence()"
+                "the full rule needs products of features, which class totals do not hold; take the independence rule"
             )
         values, vectors = np.linalg.eigh(spread - np.diag(noise))
         edge = error.mean() * np.sqrt(2 * len(values))
