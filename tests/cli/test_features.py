@@ -283,3 +283,10 @@ def test_a_declared_class_list_is_of_the_labels_own_type(tmp_path, values, decla
     assert json.loads(learned)["accuracy"] > 0
     said = _run("features", "protect", *where, "--classes", "a,b", "--out", tmp_path / "never", code=2).stderr
     assert "classes must be of the label column's type" in said
+
+
+def test_the_parts_of_epsilon_are_printed_rounded_up(folder):
+    said = _protect(folder, "--epsilon", "1.000001", "--totals", "--out", folder / "parts.json").stdout
+    printed = [float(part.split()[-1]) for part in said.partition("Epsilon: ")[2].split(".\n")[0].split(", ")]
+    assert len(printed) == 3
+    assert sum(printed) >= 1.000001

@@ -162,12 +162,14 @@ def load_features(path: Path, *, label: str, features: str, classes: str) -> Fea
 
 def describe(made: ProtectedFeatures, split: BudgetSplit) -> str:
     """Say what was released, how epsilon is divided, and what was charged."""
+    from tacit.privacy.rounding import format_up
+
     parts = {
         "class sizes": split.class_rows,
         "choice": split.selection,
         "features": split.release,
         "labels": split.labels,
     }
-    divided = ", ".join(f"{name} {part:.4g}" for name, part in parts.items() if part)
+    divided = ", ".join(f"{name} {format_up(part)}" for name, part in parts.items() if part)
     charged = [f"{made.receipt}."] if made.receipt else []
     return "\n".join([f"{made}.", f"Features: {', '.join(made.features)}.", f"Epsilon: {divided}.", *charged])
