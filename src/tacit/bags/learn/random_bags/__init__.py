@@ -1,6 +1,7 @@
 """Learn from the mean labels of random bags: risks without bias, objectives, and a model of rows."""
 
 from tacit.bags.learn.random_bags.model import RandomBagModel
+from tacit.bags.learn.random_bags.noise import center_labels, choose_penalty, is_drowned
 from tacit.bags.learn.random_bags.objectives import (
     BagMean,
     BagObjective,
@@ -30,7 +31,10 @@ __all__ = [
     "RandomBagModel",
     "Unbiased",
     "bag_residuals",
+    "center_labels",
+    "choose_penalty",
     "easy_labels",
+    "is_drowned",
     "label_variance",
     "printed_objective",
     "unbiased_risk",

@@ -15,11 +15,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.bags.learn.predictor import Predictor
 from tacit.bags.learn.random_bags.design import Design, design_of
+from tacit.bags.learn.random_bags.noise import L2, center_labels, choose_penalty, is_drowned, membership
 from tacit.bags.learn.random_bags.objectives import EasyLabels, Objective, Unbiased
 from tacit.bags.learn.random_bags.risk import BagMoments, bag_residuals, label_variance, unbiased_risk
 from tacit.bags.learn.rows import read_features
 from tacit.bags.learn.training import Training
-from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss
+from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss, SquaredLoss
 from tacit.bags.partition import BagRelease, RandomBags
 from tacit.data import load_table
 from tacit.privacy.errors import InvalidInput
@@ -35,13 +36,17 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     objective
-        :class:`Unbiased` (default), :class:`Printed`, :class:`EasyLabels`, :class:`ProportionLoss`, :class:`BagMean`.
+        :class:`Unbiased`, :class:`Printed`, :class:`EasyLabels`, :class:`ProportionLoss`, :class:`BagMean`. None takes
+        :class:`Unbiased`; in a linear model of labels with noise :class:`EasyLabels` where the noise drowns what
+        bags say (:func:`~tacit.bags.learn.random_bags.is_drowned`), unless ``l2`` is given.
     columns
         What the model sees; None takes all columns but the private one.
     hidden
         Widths of hidden layers; none makes the model linear, in the core, without torch.
     l2
-        Penalty, half of it times the squared weights (not the intercept); for networks the weight decay.
+        Penalty, half of it times the squared weights (not the intercept); for networks the weight decay. None takes
+        0.001, and in linear models adds what the noise asks for
+        (:func:`~tacit.bags.learn.random_bags.choose_penalty`); a number is taken as it is.
     steps
         Quasi-Newton steps at most, for linear models.
     training
@@ -53,6 +58,8 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
+    objective_, l2_
+        What was fitted, and under which penalty.
     risk_
         The unbiased estimate of the mean of |h - y|^2 over rows, on the bags that were fitted.
 
@@ -81,7 +88,7 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
         *,
         columns: Sequence[str] | None = None,
         hidden: Sequence[int] = (),
-        l2: float = 1e-3,
+        l2: float | None = None,
         steps: int = 500,
         training: Training | None = None,
         most_values: int = 1000,
@@ -108,6 +115,8 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
         """
         if release.random is None:
             raise InvalidInput("release must hold random bags, got partitions; use AdditiveModel")
+        if self.l2 is not None and not (np.isfinite(self.l2) and self.l2 >= 0):
+            raise InvalidInput(f"l2 must be a finite number >= 0, or None, got {self.l2!r}")
         rows = self._read(features, release.label)
         if release.rows is not None and release.rows != rows.num_rows:
             raise InvalidInput(
@@ -121,7 +130,8 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
 
     def _fit_matrix(self, X: sparse.csr_matrix, bags: RandomBags) -> RandomBagModel:
         moments = BagMoments(size=bags.size, rows=X.shape[0])
-        objective = self.objective or Unbiased()
+        centred = center_labels(bags, self.loss_)
+        self._choose(X, centred, moments)
         self.model_: Callable[[sparse.csr_matrix], Floats]
         if self.hidden:
             from tacit.bags.learn.random_bags.network import fit_bag_network  # torch is an extra
@@ -129,21 +139,38 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
             training = self.training or Training()
             self.model_ = fit_bag_network(
                 X,
-                bags,
-                objective,
+                centred,
+                self.objective_,
                 moments,
                 loss=self.loss_,
                 hidden=self.hidden,
-                l2=self.l2,
+                l2=self.l2_,
                 training=training,
                 seed=self.random_state,
             )
         else:
-            self.model_ = _fit_linear(X, bags, objective, moments, loss=self.loss_, l2=self.l2, steps=self.steps)
+            self.model_ = _fit_linear(
+                X, centred, self.objective_, moments, loss=self.loss_, l2=self.l2_, steps=self.steps
+            )
         excess = bags.targets * bags.variance + (label_variance(bags, moments) if bags.bernoulli else 0.0)
         residuals = bag_residuals(bags, self.loss_.mean(self.model_(X)))
         self.risk_ = unbiased_risk(residuals, moments, excess=excess) if len(bags) > 1 else float("nan")
         return self
+
+    def _choose(self, X: sparse.csr_matrix, bags: RandomBags, moments: BagMoments) -> None:
+        """Set the objective and the penalty: as given, else as the noise asks for."""
+        self.objective_: Objective = self.objective or Unbiased()
+        self.l2_ = L2 if self.l2 is None else self.l2
+        if self.hidden or self.l2 is not None:
+            return
+        # with the identity as link the unbiased risk is convex too
+        if (
+            self.objective is None
+            and not isinstance(self.loss_, SquaredLoss)
+            and is_drowned(X, bags, moments, self.loss_)
+        ):
+            self.objective_ = EasyLabels()
+        self.l2_ = choose_penalty(bags, self.objective_, moments, self.loss_)
 
     def _f(self, features: Any) -> Floats:  # noqa: ANN401
         check_is_fitted(self, "model_")
@@ -178,9 +205,7 @@ def _fit_linear(
 ) -> _LinearModel:
     labels = objective.labels(bags, moments)
     n, m = bags.rows.shape
-    members = sparse.csr_matrix(
-        (np.full(n * m, 1 / m), (np.repeat(np.arange(n), m), bags.rows.ravel())), (n, X.shape[0])
-    )
+    members = membership(bags, X.shape[0])
     # how often a row is in bags, and the sum of the soft labels it gets there: all that a loss of logits needs
     joins = np.asarray(members.sum(axis=0)).ravel() * m
     soft = (members.T @ labels) * m
