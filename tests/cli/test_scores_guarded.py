@@ -156,6 +156,19 @@ def test_the_release_file_says_what_the_screen_says(folder):
     _run("protect good.csv --labels truth.csv --epsilon 1 --out score.json --force")
 
 
+@pytest.mark.parametrize("source", ["truth.csv", "good.csv"])
+def test_what_is_read_is_not_written_over(folder, source):
+    before = (folder / source).read_text()
+    said = _run(f"protect good.csv --labels truth.csv --epsilon 1 --ledger ledger.db --out {source} --force", code=2)
+    assert f"{source} is the table that is read, which would be lost" in said.stderr
+    assert (folder / source).read_text() == before
+    assert _spent() == 0
+
+
+def test_a_file_is_named_once(folder):
+    assert _run("protect twice.csv --labels named.csv --epsilon 1", code=2).stderr.startswith("twice.csv must have")
+
+
 def test_the_ledger_pays_and_refuses(folder):
     said = _run("protect good.csv --labels truth.csv --epsilon 0.5 --ledger ledger.db")
     assert "entry visits/1: spent epsilon 0.5, left 1." in said.stdout
@@ -237,7 +250,7 @@ def test_bad_input_is_one_sentence_and_costs_nothing(folder, arguments, words):
     [
         ("good.csv --labels named.csv", "named.csv has a column id and good.csv has none"),
         ("twice.csv --labels named.csv", "twice.csv must have a different id in each row"),
-        ("others.csv --labels named.csv", "others.csv: a row with the id '0' of named.csv must be there"),
+        ("others.csv --labels named.csv", "others.csv must have a row with the id '0' of named.csv, got none"),
         ("good.csv --labels kinds.csv", "--label must name the private column: kinds.csv has the columns kind, x"),
         ("good.csv --labels same.csv", "--classes must list the classes where all labels are the same"),
         ("good.csv --labels numbers.csv --metric mae --classes a,b", "--classes must stand with a metric of classes"),

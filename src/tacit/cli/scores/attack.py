@@ -105,7 +105,8 @@ def attack(
         raise InvalidInput("rows must be given with --url, the number of rows that the host scores, and only with it")
     for path, replaced in ((out, force), (state, True)):
         if path is not None:
-            check_writable(path, force=replaced)  # submissions may be few: no file may fail after they are made
+            # submissions may be few: no file may fail after they are made
+            check_writable(path, force=replaced, source=labels)
     rng, scorer = np.random.default_rng(seed), find_scorer(metric)
     truth: NDArray[np.int64] | None = None
     if url is not None and rows is not None:

@@ -91,7 +91,8 @@ def protect(
 
     chosen = _policy(policy, epsilon, ledger)
     if out is not None:
-        check_writable(out, force=force)
+        for source in (labels, predictions):
+            check_writable(out, force=force, source=source)
     paying = open_ledger(ledger, dataset=dataset)
     truth = read_truth(labels, label=label, metric=choice_of(metric, kind="metric"), classes=words_of(classes))
     measured = truth.metric.measure(truth.labels, read_predictions(predictions, truth=truth))

@@ -116,8 +116,9 @@ def read_predictions(path: Path, *, truth: Truth) -> NDArray[np.float64]:
         raise InvalidInput(
             f"{path.name} must have one row for each of the {len(truth.labels)} labels, got {rows.num_rows}"
         )
+    ordered = _ordered(rows, path, truth)
     try:
-        return truth.metric.check(_values(_ordered(rows, path, truth), names, truth), rows=len(truth.labels))
+        return truth.metric.check(_values(ordered, names, truth), rows=len(truth.labels))
     except InvalidInput as error:
         raise InvalidInput(f"{path.name}: {error}") from None
 
@@ -213,5 +214,5 @@ def _ordered(rows: pa.Table, path: Path, truth: Truth) -> pa.Table:
     places = pc.index_in(truth.ids, value_set=_ids(rows, path))
     if places.null_count:
         missing = truth.ids.filter(places.is_null())[0].as_py()
-        raise InvalidInput(f"a row with the id {missing!r} of {truth.path.name} must be there, got none")
+        raise InvalidInput(f"{path.name} must have a row with the id {missing!r} of {truth.path.name}, got none")
     return rows.take(places)
