@@ -195,3 +195,17 @@ def test_the_unit_of_a_squared_loss_does_not_matter():
         assert model.l2_ > 2e-3
         predicted.append(model.predict(table) / unit)
     np.testing.assert_allclose(predicted[0], predicted[1], atol=0.01)
+
+
+def test_noise_before_a_bernoulli_draw_is_not_subtracted_again():
+    """A draw of 0 or 1 has the square that it is itself: subtracting the noise's variance made risks below 0."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=20_000)
+    y = (x + 0.3 * rng.normal(size=20_000) > 0).astype(int)
+    table = pa.table({"x": x, "y": y})
+    release = drawn(table, size=4, bags=5000, epsilon=2.0, loss=LogLoss(), labels=BernoulliDraw())
+    model = RandomBagModel().fit(release, table)
+    risk = np.mean((model.predict_proba(table)[:, 1] - y) ** 2)
+    assert model.risk_ == pytest.approx(risk, abs=0.04)
+    again = model.risk_ - BagMoments(size=4, rows=20_000).k * release.random.variance
+    assert abs(again - risk) > 0.04, "control"

@@ -61,7 +61,8 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
     objective_, l2_
         What was fitted, and under which penalty.
     risk_
-        The unbiased estimate of the mean of |h - y|^2 over rows, on the bags that were fitted.
+        The unbiased estimate of the mean of |h - y|^2 over rows, on the bags that were fitted. Bernoulli labels with
+        noise have chances clipped to [0, 1]: their estimate is biased.
 
     References
     ----------
@@ -152,7 +153,8 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
             self.model_ = _fit_linear(
                 X, centred, self.objective_, moments, loss=self.loss_, l2=self.l2_, steps=self.steps
             )
-        excess = bags.targets * bags.variance + (label_variance(bags, moments) if bags.bernoulli else 0.0)
+        # a draw of 0 or 1 varies by its own chance alone, whatever noise went into that chance
+        excess = label_variance(bags, moments) if bags.bernoulli else bags.targets * bags.variance
         residuals = bag_residuals(bags, self.loss_.mean(self.model_(X)))
         self.risk_ = unbiased_risk(residuals, moments, excess=excess) if len(bags) > 1 else float("nan")
         return self

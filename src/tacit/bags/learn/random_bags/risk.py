@@ -107,7 +107,8 @@ def unbiased_risk(residuals: Floats, moments: BagMoments, *, excess: float = 0.0
     moments
         Bag size and table size.
     excess
-        What noise adds to E|r|^2: the sum of its variances, and for Bernoulli labels :func:`label_variance`.
+        What noise adds to E|r|^2: the sum of its variances; for Bernoulli labels :func:`label_variance` and no more, as
+        noise in the chance of a 0/1 draw does not change the mean of its square.
 
     References
     ----------
