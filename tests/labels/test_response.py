@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from tacit.labels import RandomizedResponse
+from tacit.labels import RandomizedResponse, release_labels
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import Choice, max_log_ratio
 
@@ -73,3 +73,10 @@ def test_bad_classes_and_labels():
         RandomizedResponse(epsilon=1.0, classes=2).randomize(np.array([0, 2]), rng=np.random.default_rng(0))
     with pytest.raises(InvalidInput, match="classes must be 3"):
         RandomizedResponse(epsilon=1.0, classes=3).bind(4)
+
+
+def test_labels_that_can_be_read_once_are_all_released():
+    release = release_labels(
+        (str(i % 2) for i in range(9)), mechanism=RandomizedResponse(epsilon=1.0), rng=np.random.default_rng(0)
+    )
+    assert release.value.num_rows == 9

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.data.classes import MISSING, Classes
+from tacit.data.classes import MISSING, Classes, as_column
 from tacit.labels.protect.finite import FiniteMechanism
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee
@@ -74,8 +74,9 @@ def release_labels(
     >>> print(release.guarantee)
     epsilon 1 for one label
     """
-    coding = Classes.of(labels, declared=classes)
-    codes = coding.encode(labels)
+    column = as_column(labels)  # once: what gives its labels only once would be empty the second time
+    coding = Classes.of(column, declared=classes)
+    codes = coding.encode(column)
     bound = mechanism.bind(len(coding))
     randomized = randomize_codes(codes, mechanism=bound, missing=missing, rng=rng)
     return Release(
