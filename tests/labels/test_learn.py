@@ -6,7 +6,7 @@ from sklearn.base import clone
 from sklearn.datasets import make_blobs
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import roc_auc_score
+from sklearn.metrics import get_scorer, roc_auc_score
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.neighbors import KNeighborsClassifier
@@ -180,6 +180,15 @@ def test_declared_classes_that_do_not_occur(blobs):
     model = LabelPrivateClassifier(mechanism=rr(3.0), classes=[0, 1, 2, 3, 4], random_state=0).fit(X, y)
     assert model.predict_proba(X).shape == (1500, 5)
     assert not any("occur" in assumption for assumption in model.guarantee_.assumptions)
+
+
+def test_declared_classes_are_sorted_as_scorers_expect():
+    """A scorer of ranks takes the last of ``classes_`` for the larger label."""
+    X = np.random.default_rng(0).normal(size=(400, 2))
+    y = (X[:, 0] > 0).astype(int)
+    model = LabelPrivateClassifier(mechanism=RandomizedResponse(epsilon=4.0), classes=[1, 0], random_state=0).fit(X, y)
+    assert model.classes_.tolist() == [0, 1]
+    assert get_scorer("roc_auc")(model, X, y) > 0.9
 
 
 def test_weights_are_an_assumption_of_the_guarantee(blobs):

@@ -260,3 +260,18 @@ def test_rows_without_a_released_label_are_left_out(tmp_path):
     assert len(model._given) == 180
     assert model.score(X, Y) > 0.8
     assert model.retraining_report(Y).chosen_fraction <= 1
+
+
+@pytest.mark.parametrize("choice", ["full", GaussianNB, Forward])
+@pytest.mark.parametrize("name", ["estimator", "student", "denoise", "retrain"])
+def test_a_word_or_a_class_where_an_object_is_meant_is_refused_before_it_is_charged(ledger, name, choice):
+    for learner, y, data_set in LEARNERS:
+        if name in learner(ledger).get_params():
+            with pytest.raises(InvalidInput, match=f"{name} must be an object with a method"):
+                learner(ledger).set_params(**{name: choice}).fit(X, y)
+            assert ledger.statement(data_set).entries == ()
+
+
+def test_a_ledger_is_no_path():
+    with pytest.raises(InvalidInput, match=r"ledger must be an object with a method charge, got 'ledger\.db'"):
+        classifier("ledger.db").fit(X, Y)

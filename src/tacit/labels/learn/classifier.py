@@ -16,7 +16,15 @@ from tacit.data.classes import Classes
 from tacit.labels.learn.denoise import Denoise, Forward
 from tacit.labels.learn.model import Model, Weights, fit_hard, fit_soft, fresh_copy
 from tacit.labels.learn.network.likelihoods import Likelihoods
-from tacit.labels.learn.promise import CLASSES, REPRESENTATION, WEIGHTS, assuming, charge_labels, without_ledger
+from tacit.labels.learn.promise import (
+    CLASSES,
+    REPRESENTATION,
+    WEIGHTS,
+    assuming,
+    charge_labels,
+    check_choices,
+    without_ledger,
+)
 from tacit.labels.learn.released import release_of
 from tacit.labels.learn.retrain import Careful, Retrain, RetrainingReport
 from tacit.labels.learn.soften import find_temperature, soften
@@ -69,8 +77,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     warm
         Retrain from the last model's weights, where the estimator has ``warm_start``. Neither did better on MNIST.
     classes
-        The public class list, in scikit-learn's sorted order, or a :class:`Classes`; None declares the classes in y
-        public.
+        The public class list, which is put into scikit-learn's sorted order, or a :class:`Classes`, which keeps its
+        own; None declares the classes in y public.
     rows_per_person
         How many rows one person holds at most: the guarantee is then stated for all of them.
     ledger, dataset
@@ -167,6 +175,13 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
 
     def _check_settings(self) -> None:
         """Find what cannot be done before anything is charged."""
+        check_choices(
+            estimator=(self.estimator, "fit"),
+            student=(self.student, "fit"),
+            denoise=(self.denoise, "targets"),
+            retrain=(self.retrain, "choose"),
+            ledger=(self.ledger, "charge"),
+        )
         check_count(self.rounds, name="rounds", least=0)
         check_count(self.stages, name="stages")
         check_count(self.rows_per_person, name="rows_per_person")
@@ -355,7 +370,7 @@ _Training = tuple[NDArray[Any], NDArray[Any], Randomized, Weights]
 
 
 def _listed(classes: Any) -> list[Any] | None:  # noqa: ANN401
-    return None if classes is None else list(classes)
+    return None if classes is None else sorted(classes)
 
 
 def _weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> Weights:

@@ -5,12 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
-from tacit.privacy.errors import LedgerError
+from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Receipt
 from tacit.privacy.payment import recognise
 
-__all__ = ["CLASSES", "REPRESENTATION", "WEIGHTS", "LedgerLeftBehind", "assuming", "charge_labels", "without_ledger"]
+__all__ = [
+    "CLASSES",
+    "REPRESENTATION",
+    "WEIGHTS",
+    "LedgerLeftBehind",
+    "assuming",
+    "charge_labels",
+    "check_choices",
+    "without_ledger",
+]
 
 CLASSES = "which classes occur in the labels is public"
 """What a guarantee assumes where the class list was read off the labels."""
@@ -63,6 +72,21 @@ def charge_labels(
     name, version = recognise(ledger, labels, dataset=dataset)
     receipt: Receipt = ledger.charge(name, guarantee, purpose=purpose, version=version)
     return receipt
+
+
+def check_choices(**choices: tuple[object, str]) -> None:
+    """Raise if an object that was passed in, or None, cannot do what it is for: known before anything is charged.
+
+    Examples
+    --------
+    >>> check_choices(retrain=("full", "choose"))
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: retrain must be an object with a method choose, got 'full'
+    """
+    for name, (choice, method) in choices.items():
+        if choice is not None and (isinstance(choice, type) or not callable(getattr(choice, method, None))):
+            raise InvalidInput(f"{name} must be an object with a method {method}, got {choice!r}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from sklearn.linear_model import Ridge
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tacit.labels.learn.classifier import generator_from
-from tacit.labels.learn.promise import WEIGHTS, assuming, charge_labels, without_ledger
+from tacit.labels.learn.promise import WEIGHTS, assuming, charge_labels, check_choices, without_ledger
 from tacit.labels.learn.released import release_of
 from tacit.labels.protect.bins import RandomizedResponseOnBins
 from tacit.labels.protect.source import LABEL
@@ -112,6 +112,7 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         >>> LabelPrivateRegressor(random_state=0).fit(X, X[:, 0]).n_features_in_
         1
         """
+        check_choices(estimator=(self.estimator, "fit"), ledger=(self.ledger, "charge"))
         release = release_of(y)
         if release is None:
             features, self.release_ = self._randomize(X, y, sample_weight)
