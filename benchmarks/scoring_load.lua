@@ -1,5 +1,5 @@
 -- wrk's side of scoring_load.py: every request is a new submission with an id of its own.
--- Arguments: folder with body.csv and tokens.txt, submissions in all, number of threads.
+-- Arguments: folder with body.csv and tokens.txt, submissions in all, number of threads, number of the first thread.
 local counter = 0
 local threads = {}
 
@@ -11,6 +11,7 @@ end
 
 function init(args)
   folder = args[1]
+  number = number + tonumber(args[4])
   share = math.ceil(tonumber(args[2]) / tonumber(args[3]))
   local file = io.open(folder .. "/body.csv", "rb")
   body = file:read("*a")

@@ -1,6 +1,8 @@
 """The scoring server under load: wrk sends submissions over 64 connections, and every one of them is accounted for.
 
-Run ``python -m benchmarks.scoring_load``; it needs wrk. Results go to ``benchmarks/results/scoring_load.json``.
+Run ``python -m benchmarks.scoring_load``; it needs wrk. Results go to ``benchmarks/results/scoring_load.json``. With
+``--database postgresql://...`` SQLite, PostgreSQL, and PostgreSQL with two server processes take turns, each in fresh
+tables, and results go to ``benchmarks/results/scoring_load_postgresql.json``.
 """
 
 from __future__ import annotations
@@ -8,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -17,6 +20,8 @@ import tempfile
 import time
 import urllib.request
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -62,24 +67,51 @@ def prepare(folder: Path, *, submissions: int, database: str | None) -> None:
     (folder / "body.csv").write_text("\n".join(lines))
 
 
-def measure(*, submissions: int, database: str | None = None) -> dict[str, Any]:
+def measure(*, submissions: int, database: str | None = None, processes: int = 1) -> dict[str, Any]:
     """Run the load and check every submission against the database and the ledger."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         prepare(folder, submissions=submissions, database=database)
-        port = _free_port()
-        command = [sys.executable, "-m", "benchmarks.scoring_load", "--serve", name, "--port", str(port)]
+        ports = [_free_port() for _ in range(processes)]
+        command = [sys.executable, "-m", "benchmarks.scoring_load", "--serve", name]
         extra = ["--database", database] if database else []
         with (folder / "log.txt").open("w") as log:
-            server = subprocess.Popen([*command, *extra], stderr=log)
+            servers = [subprocess.Popen([*command, "--port", str(port), *extra], stderr=log) for port in ports]
         try:
-            _wait_for(port)
-            told = _wrk(folder, port, submissions=submissions)
+            for port in ports:
+                _wait_for(port)
+            told = _wrk(folder, ports, submissions=submissions)
         finally:
-            server.terminate()
-            used = os.wait4(server.pid, 0)[2]  # the server's own time, whatever else the machine does
-        cpu = (used.ru_utime + used.ru_stime) / told["acknowledged"]
+            for server in servers:
+                server.terminate()
+            used = [os.wait4(server.pid, 0)[2] for server in servers]  # their own time, whatever else the machine does
+        cpu = sum(one.ru_utime + one.ru_stime for one in used) / told["acknowledged"]
         return told | {"server_cpu_seconds": cpu} | _account(folder, database)
+
+
+def compare(database: str, *, submissions: int, repeats: int) -> list[dict[str, Any]]:
+    """Let the databases take turns, so that what else the machine does falls on all of them."""
+    cases = {("SQLite", 1): None, ("PostgreSQL", 1): database, ("PostgreSQL", 2): database}
+    found: dict[tuple[str, int], list[dict[str, Any]]] = {case: [] for case in cases}
+    for _ in range(repeats):
+        for case, url in cases.items():
+            with _fresh(url) as place:
+                found[case].append(measure(submissions=submissions, database=place, processes=case[1]))
+    rates = {
+        case: sum(run["acknowledged"] for run in runs) / sum(run["wall_seconds"] for run in runs)
+        for case, runs in found.items()
+    }
+    return [
+        {
+            "case": f"{name}, {processes} server process{'es' if processes > 1 else ''}",
+            "database": name,
+            "processes": processes,
+            "throughput": rates[name, processes],
+            "ratio_to_sqlite": rates[name, processes] / rates["SQLite", 1],
+            "runs": found[name, processes],
+        }
+        for name, processes in cases
+    ]
 
 
 def bare_scorer(*, repeats: int = 200) -> float:
@@ -92,20 +124,44 @@ def bare_scorer(*, repeats: int = 200) -> float:
     return (time.perf_counter() - began) / repeats
 
 
-def _wrk(folder: Path, port: int, *, submissions: int) -> dict[str, Any]:
-    url = f"http://127.0.0.1:{port}/api/v1/competitions/titanic/submissions"
-    threads = 2
-    command = ["wrk", "-t", str(threads), "-c", str(CONNECTIONS), "-d", f"{PATIENCE}s", "--timeout", "30s"]
-    script = ["-s", str(HERE / "scoring_load.lua"), url, "--", str(folder), str(submissions), str(threads)]
-    wrk = subprocess.Popen([*command, *script], stdout=subprocess.PIPE, text=True)
+def _wrk(folder: Path, ports: list[int], *, submissions: int) -> dict[str, Any]:
+    """Run one wrk a server; all of them send the submissions of all teams."""
+    threads = max(1, 2 // len(ports))
+    shared = ["wrk", "-t", str(threads), "-c", str(CONNECTIONS // len(ports)), "-d", f"{PATIENCE}s", "--timeout", "30s"]
+    running = []
+    for place, port in enumerate(ports):
+        url = f"http://127.0.0.1:{port}/api/v1/competitions/titanic/submissions"
+        told = [str(folder), str(submissions // len(ports)), str(threads), str(threads * place)]
+        command = [*shared, "-s", str(HERE / "scoring_load.lua"), url, "--", *told]
+        running.append(subprocess.Popen(command, stdout=subprocess.PIPE, text=True))
     # wrk knows a time, not a number: its threads stop at their number, and then it is asked to end
-    while wrk.poll() is None and len(list(folder.glob("finished-*.txt"))) < threads:
+    while all(wrk.poll() is None for wrk in running) and (
+        len(list(folder.glob("finished-*.txt"))) < threads * len(ports)
+    ):
         time.sleep(0.1)
-    wrk.send_signal(signal.SIGINT)
-    output = wrk.communicate()[0]
-    line = next(line for line in output.splitlines() if line.startswith("RESULT "))
-    found: dict[str, Any] = json.loads(line.removeprefix("RESULT "))
-    return found
+    for wrk in running:
+        wrk.send_signal(signal.SIGINT)
+    lines = [line for wrk in running for line in wrk.communicate()[0].splitlines() if line.startswith("RESULT ")]
+    found = [json.loads(line.removeprefix("RESULT ")) for line in lines]
+    added = {name: sum(one[name] for one in found) for name in ("acknowledged", "refused", "socket_errors")}
+    return added | {name: max(one[name] for one in found) for name in ("p50", "p99", "max")}
+
+
+@contextmanager
+def _fresh(database: str | None) -> Iterator[str | None]:
+    """A schema of its own inside a PostgreSQL database, gone afterwards; None stays None."""
+    if database is None:
+        yield None
+        return
+    import psycopg
+
+    schema = f"load_{secrets.token_hex(6)}"
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
+        try:
+            yield f"{database}{'&' if '?' in database else '?'}options=-csearch_path%3D{schema}"
+        finally:
+            connection.execute(f"DROP SCHEMA {schema} CASCADE")
 
 
 def _account(folder: Path, database: str | None) -> dict[str, Any]:
@@ -157,10 +213,11 @@ def _wait_for(port: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--submissions", type=int, default=10_000)
-    parser.add_argument("--database", default=None, help="a postgresql:// URL of an empty database")
+    parser.add_argument("--database", default=None, help="a postgresql:// URL: compare it with SQLite")
+    parser.add_argument("--repeats", type=int, default=3, help="turns of a comparison")
     parser.add_argument("--serve", type=Path, default=None, help=argparse.SUPPRESS)
     parser.add_argument("--port", type=int, default=0, help=argparse.SUPPRESS)
-    parser.add_argument("--out", type=Path, default=HERE / "results" / "scoring_load.json")
+    parser.add_argument("--out", type=Path, default=None)
     given = parser.parse_args()
     if given.serve:
         serve(settings_of(given.serve, given.database), port=given.port)
@@ -168,26 +225,38 @@ def main() -> None:
     if shutil.which("wrk") is None:
         raise SystemExit("this benchmark needs wrk on PATH")
     load = os.getloadavg()[0]
-    scorer = bare_scorer()
-    found = measure(submissions=given.submissions, database=given.database)
-    rate = found["acknowledged"] / found["wall_seconds"]
-    found.pop("seconds")  # wrk's own, which counts its waiting
-    rows = [
-        {
-            "case": f"{found['acknowledged']:,} submissions of {ROWS:,} rows over {CONNECTIONS} connections",
-            "seconds": 1 / rate,
-            "reference": "metric and policy alone",
-            "reference_seconds": scorer,
-            "ratio": 1 / rate / scorer,
-            "throughput": rate,
-            "load_before": load,
-            "database": "PostgreSQL" if given.database else "SQLite",
-            **found,
-        }
-    ]
-    document = {"area": "scoring_load", "date": time.strftime("%Y-%m-%d"), "machine": describe_machine(), "rows": rows}
-    given.out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
+    area = "scoring_load_postgresql" if given.database else "scoring_load"
+    if given.database:
+        rows = compare(given.database, submissions=given.submissions, repeats=given.repeats)
+    else:
+        rows = [_one(submissions=given.submissions)]
+    document = {
+        "area": area,
+        "date": time.strftime("%Y-%m-%d"),
+        "machine": describe_machine(),
+        "load_before": load,
+        "rows": rows,
+    }
+    out = given.out or HERE / "results" / f"{area}.json"
+    out.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
     sys.stdout.write(json.dumps(rows, indent=1) + "\n")
+
+
+def _one(*, submissions: int) -> dict[str, Any]:
+    load, scorer = os.getloadavg()[0], bare_scorer()
+    found = measure(submissions=submissions)
+    rate = found["acknowledged"] / found["wall_seconds"]
+    return {
+        "case": f"{found['acknowledged']:,} submissions of {ROWS:,} rows over {CONNECTIONS} connections",
+        "seconds": 1 / rate,
+        "reference": "metric and policy alone",
+        "reference_seconds": scorer,
+        "ratio": 1 / rate / scorer,
+        "throughput": rate,
+        "load_before": load,
+        "database": "SQLite",
+        **found,
+    }
 
 
 if __name__ == "__main__":
