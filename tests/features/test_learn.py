@@ -161,7 +161,7 @@ def test_totals_agree_with_rows_where_there_is_no_noise():
 
 
 def test_totals_cannot_give_the_full_rule_and_other_surfaces_are_refused():
-    with pytest.raises(InvalidInput, match="take Independence"):
+    with pytest.raises(InvalidInput, match="take the independence rule"):
         FisherClassifier(Full()).fit_totals(
             counts=[5, 5], sums=[[1], [2]], squares=[3], lower=[0], upper=[1], classes=[0, 1]
         )
