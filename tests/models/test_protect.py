@@ -259,8 +259,9 @@ def test_the_ledger_is_charged_before_the_first_step(ledger):
     assert made.receipt is not None
     assert steps[0][0] == 1
     assert steps[0][2] < 4.0, "spent when the first step was over"
+    too_much = {**SETTINGS, "epsilon": 6.0}
     with pytest.raises(BudgetExceeded):
-        train_dp_sgd(torch.nn.Linear(4, 2), X, y, rng=system_rng(), ledger=ledger, progress=progress, **SETTINGS)
+        train_dp_sgd(torch.nn.Linear(4, 2), X, y, rng=system_rng(), ledger=ledger, progress=progress, **too_much)
     assert len(steps) == 10, "the refused one took no step"
 
 
@@ -388,3 +389,26 @@ def test_rows_that_are_mixed_or_kept_are_refused_before_the_charge(module, loss,
         train_dp_sgd(module(), X, y, loss=loss, ledger=Unasked(), dataset="x", **settings)
     dropping = torch.nn.Sequential(torch.nn.Linear(3, 8), torch.nn.Dropout(0.5), torch.nn.Linear(8, 2))
     assert train_dp_sgd(dropping, X, y, **settings).mechanism["steps"] == 4, "control: dropout mixes nothing"
+
+
+def test_a_ledger_composes_runs_as_tightly_as_dp_accounting_and_never_below_it(tmp_path):
+    import dp_accounting
+    from dp_accounting.pld import PLDAccountant
+
+    X, y = _problem()
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    ledger.register(y, name="visits", budget=Guarantee(unit=Unit.RECORD, epsilon=20.0, delta=1e-4))
+    made = [
+        train_dp_sgd(torch.nn.Linear(4, 2), X, y, rng=system_rng(), ledger=ledger, **{**SETTINGS, "epochs": epochs})
+        for epochs in (1, 1, 2)
+    ]
+    accountant = PLDAccountant(dp_accounting.NeighboringRelation.REPLACE_ONE, value_discretization_interval=1e-4)
+    for one in made:
+        step = dp_accounting.GaussianDpEvent(one.mechanism["noise"])
+        sampled = dp_accounting.PoissonSampledDpEvent(one.mechanism["rate"], step)
+        accountant.compose(dp_accounting.SelfComposedDpEvent(sampled, one.mechanism["steps"]))
+    true, spent = accountant.get_epsilon(1e-4), ledger.statement("visits").spent
+    assert true <= spent <= 1.01 * true  # their number is rounded up too, on a finer grid
+    assert spent < 0.7 * 3 * SETTINGS["epsilon"], "control: the plain sum"
+    written = ledger.statement("visits").entries[-1].guarantee
+    assert written.loss == made[-1].guarantee.loss

@@ -13,6 +13,7 @@ from tacit.privacy import (
     GaussianLoss,
     InvalidInput,
     PureLoss,
+    SampledGaussianLoss,
 )
 from tacit.privacy.loss import distribution_of, loss_from_json, loss_to_json
 
@@ -22,6 +23,7 @@ LOSSES = [
     DiscreteLaplaceLoss(scale=Fraction(7, 3), sensitivity=2),
     DiscreteGaussianLoss(scale=Fraction(4), sensitivity=1),
     GaussianLoss(scale=2.0, sensitivity=1.0),
+    SampledGaussianLoss(noise=1.0, rate=0.1, steps=20),
     ComposedLoss(parts=(PureLoss(epsilon=0.1), PureLoss(epsilon=0.1), GaussianLoss(scale=4.0, sensitivity=1.0))),
 ]
 
@@ -48,12 +50,15 @@ def test_pure_epsilon_bounds_the_distribution(loss):
         {"kind": "discrete_laplace", "scale": "2", "sensitivity": -1},
         {"kind": "discrete_gaussian", "scale": "0", "sensitivity": 1},
         {"kind": "gaussian", "scale": 1.0, "sensitivity": -1.0},
+        {"kind": "sampled_gaussian", "noise": 1.0, "rate": 0.1, "steps": -1},
+        {"kind": "sampled_gaussian", "noise": 1.0, "rate": -0.1, "steps": 1},
+        {"kind": "sampled_gaussian", "noise": -1.0, "rate": 0.1, "steps": 1},
         {"kind": "composed", "parts": [{"kind": "pure", "epsilon": 2.0}, {"kind": "pure", "epsilon": -1.0}]},
     ],
 )
 def test_no_loss_is_below_nothing(document):
     """The ledger adds them: a negative one would give a budget back."""
-    with pytest.raises(InvalidInput, match=r"(epsilon|delta|scale|sensitivity) must be"):
+    with pytest.raises(InvalidInput, match=r"(epsilon|delta|scale|sensitivity|noise|rate|steps) must be"):
         loss_from_json(document)
 
 

@@ -124,11 +124,7 @@ class Source:
         ...
         tacit.privacy.errors.InvalidInput: delta must be below 1/150, for 150 rows, got 0.9: with that chance ...
         """
-        if check_delta(delta) * self.rows >= 1:
-            raise InvalidInput(
-                f"delta must be below 1/{self.rows}, for {self.rows:,} rows, got {delta!r}: with that chance a record "
-                "may leave as it is, and the promise holds"
-            )
+        check_delta(delta, rows=self.rows)
 
     def halves(self, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return two disjoint random halves of the rows, of each label too: to release and train on, and to test on."""

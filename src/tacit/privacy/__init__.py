@@ -22,6 +22,7 @@ from tacit.privacy.loss import (
     GaussianLoss,
     PrivacyLoss,
     PureLoss,
+    SampledGaussianLoss,
 )
 from tacit.privacy.release import Release, open_release_writer, read_release
 
@@ -48,6 +49,7 @@ __all__ = [
     "PureLoss",
     "Receipt",
     "Release",
+    "SampledGaussianLoss",
     "Statement",
     "TacitError",
     "Unit",

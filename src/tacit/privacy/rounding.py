@@ -83,8 +83,10 @@ def check_epsilon(epsilon: float, *, name: str = "epsilon", zero: bool = False) 
     return number
 
 
-def check_delta(delta: float, *, name: str = "delta", zero: bool = True) -> float:
-    """Return ``delta`` as a float, or raise if it is not in [0, 1) ((0, 1) without ``zero``).
+def check_delta(delta: float, *, name: str = "delta", zero: bool = True, rows: int | None = None) -> float:
+    """Return ``delta`` as a float, or raise if it is not in [0, 1) ((0, 1) without ``zero``), or not below 1/rows.
+
+    A delta of 1/rows allows a mechanism that shows one row as it is, drawn at random.
 
     Examples
     --------
@@ -100,6 +102,11 @@ def check_delta(delta: float, *, name: str = "delta", zero: bool = True) -> floa
         raise InvalidInput(f"{name} must be {rule}, got {delta!r}") from None
     if not 0 <= number < 1 or (number == 0 and not zero):
         raise InvalidInput(f"{name} must be {rule}, got {delta!r}")
+    if rows is not None and number * rows >= 1:
+        raise InvalidInput(
+            f"{name} must be below 1/{rows}, for {rows:,} rows, got {delta!r}: with that chance a record may leave as "
+            "it is, and the promise holds"
+        )
     return number
 
 

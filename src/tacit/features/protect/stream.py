@@ -25,6 +25,7 @@ from tacit.privacy.ledger import Ledger, Receipt
 from tacit.privacy.noise import is_seeded
 from tacit.privacy.payment import Payment
 from tacit.privacy.release import Release, open_release_writer
+from tacit.privacy.rounding import check_delta
 
 __all__ = ["LABEL", "ProtectedFeatures", "protect_features"]
 
@@ -143,7 +144,7 @@ def protect_features(
     _check_names(source, plan)
     promise = plan.guarantee(features=len(source.features), classes=len(source.classes))
     found = source.survey(box=plan.box, progress=progress and (lambda done, total: progress(done, 2 * total)))
-    _check_delta(plan.release.delta, rows=found.rows)
+    check_delta(plan.release.delta, rows=found.rows)
     receipt = None
     if ledger is not None:
         paying = Payment(ledger=ledger, dataset=dataset)
@@ -172,15 +173,6 @@ def _check_names(source: FeatureTable, plan: FeaturePlan) -> None:
         raise InvalidInput(
             f"label column {source.label!r} must hold text, numbers or truth values, got {source.classes.values[0]!r}; "
             "cast it to text"
-        )
-
-
-def _check_delta(delta: float, *, rows: int) -> None:
-    """Raise if delta is no small chance among so many rows, which are public."""
-    if delta * rows >= 1:
-        raise InvalidInput(
-            f"delta must be below 1/{rows}, for {rows:,} rows, got {delta!r}: with that chance a record may leave as "
-            "it is, and the promise holds"
         )
 
 

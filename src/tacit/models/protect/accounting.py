@@ -6,11 +6,10 @@ import math
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-import numpy as np
-
-from tacit.privacy.distribution import INTERVAL, LossDistribution
+from tacit.privacy.distribution import LossDistribution
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.rounding import check_count, check_delta, check_epsilon
+from tacit.privacy.loss import SampledGaussianLoss, distribution_of, sampled_step
+from tacit.privacy.rounding import check_delta, check_epsilon
 
 __all__ = ["SampledGaussian", "find_noise"]
 
@@ -57,11 +56,17 @@ class SampledGaussian:
     steps: int
 
     def __post_init__(self) -> None:
-        if not (math.isfinite(self.noise) and self.noise > 0):
-            raise InvalidInput(f"noise must be > 0 and finite, got {self.noise!r}")
-        if not 0 < self.rate <= 1:
-            raise InvalidInput(f"rate must be in (0, 1], got {self.rate!r}")
-        object.__setattr__(self, "steps", check_count(self.steps, name="steps"))
+        object.__setattr__(self, "steps", self.loss().steps)
+
+    def loss(self) -> SampledGaussianLoss:
+        """Return what a ledger composes.
+
+        Examples
+        --------
+        >>> SampledGaussian(noise=2.0, rate=1.0, steps=1).loss().kind
+        'sampled_gaussian'
+        """
+        return SampledGaussianLoss(noise=self.noise, rate=self.rate, steps=self.steps)
 
     def distribution(self) -> LossDistribution:
         """Return the privacy loss of all steps when one record is replaced.
@@ -71,7 +76,7 @@ class SampledGaussian:
         >>> SampledGaussian(noise=2.0, rate=1.0, steps=1).distribution().delta_at(1.0) < 0.13
         True
         """
-        return self._one_step("REPLACE_ONE")[0].power(self.steps)
+        return distribution_of(self.loss())
 
     def epsilon_at(self, delta: float) -> float:
         """Return the least epsilon at ``delta`` for one record replaced, rounded up.
@@ -91,22 +96,8 @@ class SampledGaussian:
         >>> round(SampledGaussian(noise=3.730632, rate=1.0, steps=1).epsilon_add_or_remove(1e-5), 2)
         1.0
         """
-        parts = self._one_step("ADD_OR_REMOVE_ONE")
-        return max(part.power(self.steps).epsilon_at(check_delta(delta)) for part in parts)
-
-    def _one_step(self, relation: str) -> list[LossDistribution]:
-        import dp_accounting  # a second of import that few commands need
-        from dp_accounting.pld import privacy_loss_distribution
-
-        built = privacy_loss_distribution.from_gaussian_mechanism(
-            self.noise,
-            sampling_prob=self.rate,
-            value_discretization_interval=INTERVAL,
-            neighboring_relation=dp_accounting.NeighboringRelation[relation],
-        )
-        directions = [built._pmf_remove] if built._symmetric else [built._pmf_remove, built._pmf_add]
-        dense = [one.to_dense_pmf() for one in directions]  # no public accessor in 0.6
-        return [LossDistribution(d._lower_loss, np.asarray(d._probs, float), d._infinity_mass) for d in dense]
+        steps = sampled_step(self.noise, rate=self.rate, relation="ADD_OR_REMOVE_ONE")
+        return max(step.power(self.steps).epsilon_at(check_delta(delta)) for step in steps)
 
 
 def find_noise(*, epsilon: float, delta: float, rate: float, steps: int) -> SampledGaussian:

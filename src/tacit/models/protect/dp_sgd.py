@@ -168,7 +168,7 @@ def train_dp_sgd(
     codes = torch.tensor(targets, device=kind.device)
     _check(training, private, features, codes)
     _check_alone(training, private, features, codes)
-    guarantee = Guarantee(unit=Unit.RECORD, epsilon=epsilon, delta=delta, assumptions=ASSUMPTIONS)
+    guarantee = Guarantee(unit=Unit.RECORD, epsilon=epsilon, delta=delta, loss=run.loss(), assumptions=ASSUMPTIONS)
     receipt = None
     if ledger is not None:
         paying = Payment(ledger=ledger, dataset=dataset)
@@ -200,11 +200,7 @@ def _rows(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[Any]
 def _plan(rows: int, *, epsilon: float, delta: float, epochs: float, batch_size: int) -> SampledGaussian:
     if check_count(batch_size, name="batch_size") > rows:
         raise InvalidInput(f"batch_size must be at most the {rows} rows, got {batch_size}")
-    if check_delta(delta) * rows >= 1:
-        raise InvalidInput(
-            f"delta must be below 1/{rows}, for {rows:,} rows, got {delta!r}: with that chance a record may leave as "
-            "it is, and the promise holds"
-        )
+    check_delta(delta, rows=rows)
     steps = max(1, round(epochs * rows / batch_size))
     return find_noise(epsilon=epsilon, delta=delta, rate=batch_size / rows, steps=steps)
 

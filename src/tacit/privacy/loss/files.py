@@ -1,0 +1,65 @@
+"""Losses as they stand in files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from fractions import Fraction
+from typing import Any
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.loss.base import PrivacyLoss
+from tacit.privacy.loss.composed import ComposedLoss
+from tacit.privacy.loss.discrete import DiscreteGaussianLoss, DiscreteLaplaceLoss
+from tacit.privacy.loss.real import GaussianLoss, SampledGaussianLoss
+from tacit.privacy.loss.worst import ApproximateLoss, PureLoss
+
+__all__ = ["loss_from_json", "loss_to_json"]
+
+
+_KINDS: dict[str, type[Any]] = {
+    cls.kind: cls
+    for cls in (
+        PureLoss,
+        ApproximateLoss,
+        DiscreteLaplaceLoss,
+        DiscreteGaussianLoss,
+        GaussianLoss,
+        SampledGaussianLoss,
+    )
+}
+
+
+def loss_to_json(loss: PrivacyLoss) -> dict[str, Any]:
+    """Return a loss as plain JSON; fractions become strings.
+
+    Examples
+    --------
+    >>> loss_to_json(PureLoss(epsilon=1.0))
+    {'kind': 'pure', 'epsilon': 1.0}
+    """
+    if isinstance(loss, ComposedLoss):
+        return {"kind": loss.kind, "parts": [loss_to_json(part) for part in loss.parts]}
+    fields = asdict(loss)  # type: ignore[call-overload]
+    plain = {name: str(v) if isinstance(v, Fraction) else v for name, v in fields.items()}
+    return {"kind": loss.kind, **plain}
+
+
+def loss_from_json(document: Mapping[str, Any]) -> PrivacyLoss:
+    """Read back what :func:`loss_to_json` wrote.
+
+    Examples
+    --------
+    >>> loss_from_json({"kind": "discrete_laplace", "scale": "3/2", "sensitivity": 1})
+    DiscreteLaplaceLoss(scale=Fraction(3, 2), sensitivity=1)
+    """
+    fields = {name: value for name, value in document.items() if name != "kind"}
+    kind = document.get("kind")
+    if kind == ComposedLoss.kind:
+        return ComposedLoss(parts=tuple(loss_from_json(part) for part in fields["parts"]))
+    if kind not in _KINDS:
+        raise InvalidInput(f"privacy loss kind must be one of {', '.join(_KINDS)}, got {kind!r}")
+    if isinstance(fields.get("scale"), str):
+        fields["scale"] = Fraction(fields["scale"])
+    loss: PrivacyLoss = _KINDS[kind](**fields)
+    return loss

@@ -1,0 +1,82 @@
+"""The worst that a promise allows, where no more is known of a mechanism."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tacit.privacy.distribution import LossDistribution
+from tacit.privacy.loss.base import Priced
+from tacit.privacy.rounding import check_delta, check_epsilon
+
+__all__ = ["ApproximateLoss", "PureLoss"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PureLoss(Priced):
+    """The worst that an epsilon-DP mechanism can do: two outcomes with losses +epsilon and -epsilon.
+
+    Examples
+    --------
+    >>> PureLoss(epsilon=1.0).pure_epsilon
+    1.0
+    """
+
+    kind: ClassVar[str] = "pure"
+    epsilon: float
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon, zero=True)
+
+    @property
+    def pure_epsilon(self) -> float:
+        """Epsilon itself."""
+        return self.epsilon
+
+    def distribution(self) -> LossDistribution:
+        """Randomized response on one bit: it dominates every epsilon-DP mechanism.
+
+        Examples
+        --------
+        >>> PureLoss(epsilon=1.0).distribution().delta_at(1.0)
+        0.0
+        """
+        keep = 1 / (1 + math.exp(-self.epsilon))
+        return LossDistribution.from_atoms([self.epsilon, -self.epsilon], [keep, 1 - keep])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApproximateLoss(Priced):
+    """The worst that an (epsilon, delta)-DP mechanism can do: with probability delta it tells all.
+
+    Examples
+    --------
+    >>> ApproximateLoss(epsilon=1.0, delta=1e-5).pure_epsilon
+    inf
+    """
+
+    kind: ClassVar[str] = "approximate"
+    epsilon: float
+    delta: float
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon, zero=True)
+        check_delta(self.delta)
+
+    @property
+    def pure_epsilon(self) -> float:
+        """Epsilon where delta is 0, else infinite."""
+        return self.epsilon if self.delta == 0 else math.inf
+
+    def distribution(self) -> LossDistribution:
+        """Kairouz, Oh and Viswanath (2017): the dominating pair of (epsilon, delta).
+
+        Examples
+        --------
+        >>> ApproximateLoss(epsilon=1.0, delta=1e-5).distribution().infinity
+        1e-05
+        """
+        keep = (1 - self.delta) / (1 + math.exp(-self.epsilon))
+        other = (1 - self.delta) / (1 + math.exp(self.epsilon))
+        return LossDistribution.from_atoms([self.epsilon, -self.epsilon], [keep, other], infinity=self.delta)
