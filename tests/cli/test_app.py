@@ -145,3 +145,12 @@ root.main(["--help"])
     assert "typer" in loaded, "control: the list of modules was read"
     assert loaded & HEAVY == set()
     assert all(name in out for name in root.AREAS)
+
+
+def test_words_of_a_list_may_hold_commas_and_begin_with_blanks():
+    from tacit.audit.words import words_with_commas
+    from tacit.cli.options import words_of
+
+    assert words_of(r"no, yes,\ a,b\,c,") == ["no", "yes", " a", "b,c"]
+    for words in (["no", "b,c"], ["  a", "b  ", "c d", " ", "e, f"]):
+        assert words_of(words_with_commas(words)) == words

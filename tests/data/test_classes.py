@@ -61,6 +61,8 @@ def test_seed_is_said():
         ([1, "a"], None, "labels must be of one type"),
         ([1, 2], ["a", "b"], "labels must be of the classes' type"),
         (["a", "b"], ["a", "a"], "classes must be different"),
+        (["a", "b"], ["a", "b", None], "classes must not be missing"),
+        ([1, 2**63], None, "whole numbers below 2\\^63"),
     ],
 )
 def test_bad_labels(labels, classes, message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable
 
 from tacit.leak import Interval
@@ -24,6 +25,8 @@ __all__ = [
 _VAST = 1e6
 WEAK = 10.0
 """A promise with a larger epsilon is none to speak of: the odds may change twenty thousand-fold and more."""
+
+_BLANK_AT_AN_END = re.compile(r"(?<![^ ]) | (?![^ ])")
 
 
 def percent(share: float) -> str:
@@ -117,14 +120,16 @@ def listed(words: list[str]) -> str:
 
 
 def words_with_commas(words: Iterable[str]) -> str:
-    r"""Return words as an option of the command line takes them, where a comma inside one has a backslash.
+    r"""Return words as an option of the command line takes them, where a comma in one has a backslash before it.
+
+    So has a blank at either end: the option strips those that have none.
 
     Examples
     --------
-    >>> print(words_with_commas(["no", "yes, sir"]))
-    no,yes\, sir
+    >>> print(words_with_commas(["no", "yes, sir", " perhaps"]))
+    no,yes\, sir,\ perhaps
     """
-    return ",".join(word.replace(",", r"\,") for word in words)
+    return ",".join(_BLANK_AT_AN_END.sub(r"\\ ", word.replace(",", r"\,")) for word in words)
 
 
 def within_chance(then: str, *, epsilon: float) -> str:

@@ -55,10 +55,8 @@ def init(
     table = read_rows(load_table(data))
     label = label or _ask("Which column is private", suggest_label(table), flag="--label")
     _check_label(table, label, data)
-    usual = suggest_features(table, label=label)
-    suggested = words_with_commas(usual)
-    answer = features or _ask("Which columns may a rival know", suggested)
-    known = usual if answer == suggested else tuple(words_of(answer))  # a name may begin or end with a blank
+    usual = words_with_commas(suggest_features(table, label=label))
+    known = tuple(words_of(features or _ask("Which columns may a rival know", usual)))
     chosen = words_of(surfaces or _ask("On which surfaces does something leave", ",".join(SURFACES)))
     strength = _ask("Which epsilon for each release", 1.0) if epsilon is None else epsilon
     source = _source(data, label, known)

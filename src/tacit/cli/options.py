@@ -76,7 +76,8 @@ ClassList = Annotated[
     str,
     typer.Option(
         metavar="A,B,...",
-        help="The public class list. Default: the classes that occur; the guarantee then says that these are public.",
+        help="The public class list; a comma or a blank that belongs to a name has a backslash before it. Default: the "
+        "classes that occur; the guarantee then says that these are public.",
     ),
 ]
 
@@ -101,9 +102,9 @@ def estimator_of(name: EstimatorName) -> Any:  # noqa: ANN401
 
 
 def words_of(text: str) -> list[str]:
-    """Split a list with commas; a comma inside a word is written as a backslash and a comma."""
-    held = text.replace("\\,", "\0")
-    return [word.strip().replace("\0", ",") for word in held.split(",") if word.strip()]
+    """Split a list with commas; a comma in a word, or a blank at its end, is written with a backslash before it."""
+    held = text.replace("\\,", "\0").replace("\\ ", "\1")
+    return [word.strip().replace("\0", ",").replace("\1", " ") for word in held.split(",") if word.strip()]
 
 
 def rng_of(seed: int | None) -> np.random.Generator:

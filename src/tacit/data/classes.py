@@ -48,6 +48,8 @@ class Classes:
             raise InvalidInput(f"classes must be different, got {list(self.values)!r}")
         if len(self.values) < 2:
             raise InvalidInput(f"classes must be at least two, got {list(self.values)!r}; one class hides nothing")
+        if as_column(self.values).null_count:
+            raise InvalidInput(f"classes must not be missing, got {list(self.values)!r}")
 
     @classmethod
     def of(cls, labels: object, *, declared: Sequence[Any] | None = None) -> Classes:
@@ -123,6 +125,8 @@ def as_column(labels: object) -> pa.Array:
             column = pa.array(labels, from_pandas=True)
         except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
             raise InvalidInput(f"labels must be of one type, got a mixture ({error})") from None
+        except OverflowError:
+            raise InvalidInput("labels must be whole numbers below 2^63, got larger ones; take them as text") from None
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     if pa.types.is_nested(column.type):

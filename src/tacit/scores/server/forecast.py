@@ -97,19 +97,20 @@ def forecast(
         return _ladder(setting)
     if isinstance(setting.policy, Thresholdout):
         return _thresholdout(setting)
+    doubt = np.full(rows, 0.5) if doubt is None else doubt
+    known = float(1 - doubt.mean()) if known is None else known
     whole = setting.split.public_fraction == 1
     if isinstance(setting.policy, Exact | Rounded) and whole:
-        planned = _planned(setting, rows)
+        planned = _planned(setting, rows, known=known)
         if planned is not None:
             return planned
     noise = _noise(setting.metric, setting.policy, rows=_share(rows, setting.split.public_fraction))
     if noise is None:
         return _unknown(setting)
-    doubt = np.full(rows, 0.5) if doubt is None else doubt
-    return _together(setting, rows, doubt, noise, known=float(1 - doubt.mean()) if known is None else known)
+    return _together(setting, rows, doubt, noise, known=known)
 
 
-def _planned(setting: Setting, rows: int) -> Forecast | None:
+def _planned(setting: Setting, rows: int, *, known: float) -> Forecast | None:
     metric = setting.metric.attacked_as()
     if metric is None:
         return None
@@ -120,7 +121,7 @@ def _planned(setting: Setting, rows: int) -> Forecast | None:
         queries = found.queries
     except InvalidInput:  # rounding hides single rows
         return None
-    share = min(1.0, setting.budget.per_team / queries)
+    share = min(1.0, setting.budget.per_team / queries)  # of the labels that the features do not tell
     about = "About " if found.design.expected else ""
     sentence = f"{about}{queries:,} submissions tell all {rows:,} labels, {found.labels_per_query:.1f} a submission"
     return Forecast(
@@ -128,7 +129,7 @@ def _planned(setting: Setting, rows: int) -> Forecast | None:
         labels_per_query=found.labels_per_query,
         submissions=queries,
         days=found.days,
-        share_within_budget=share,
+        share_within_budget=known + (1 - known) * share,
         sentence=sentence + _when(setting, queries),
     )
 
