@@ -81,7 +81,7 @@ def figure_1() -> Item:
 
 
 def _percent(document: Mapping[str, Any], *at: str | float | None) -> str:
-    """Return the accuracy over the seeds; the rows of the file divide by n, this page by n - 1."""
+    """Return the accuracy over the seeds."""
     points = document["points"]
     return spread_of([100 * one["accuracy"] for one in points if (one["shape"], one["epsilon"], one["rate"]) == at])
 
