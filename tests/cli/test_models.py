@@ -201,7 +201,7 @@ def test_the_ledger_pays_and_refuses(folder, ledger):
     assert "Assumed: " in said.stdout, "float noise is said wherever the promise is shown"
     assert "floating-point" in said.stdout
     assert _left(ledger) < 4
-    said = _protect(folder, "refused.pt", "--ledger", ledger, code=2)
+    said = _protect(folder, "refused.pt", "--ledger", ledger, "--epsilon", "6", code=2)
     assert "visits has spent" in said.stderr
     assert not (folder / "refused.pt").exists()
 
