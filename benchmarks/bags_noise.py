@@ -16,12 +16,9 @@ test of the rule: see docs/bags_learn.md for what was chosen after looking.
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -32,14 +29,12 @@ import pyarrow as pa
 from rich.console import Console
 from rich.progress import track
 
-from benchmarks.__main__ import describe_machine
-from benchmarks.labels_accuracy.tables import write_table
+from benchmarks.cells import parse_options, read_cells, write_cells, write_table
 from tacit.bags.learn import RandomBagModel
 from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss
 from tacit.bags.partition import BagRelease
 from tacit.bags.protect import LaplaceNoise, draw
 from tacit.data import adult, criteo, satellite
-from tacit.privacy.files import write_atomically
 
 OUT = Path(__file__).parent / "results" / "bags_noise.json"
 PAGE = Path(__file__).parents[1] / "docs" / "bags_learn.md"
@@ -156,19 +151,17 @@ def without_noise(release: BagRelease) -> BagRelease:
 
 def main(arguments: list[str] | None = None) -> None:
     """Measure what is missing, or write the table."""
-    options = _parse(arguments)
+    options = parse_options(arguments, name="bags_noise", about=__doc__, out=OUT)
     if options.table:
         write_table(PAGE, OUT, name="bags_noise", make=table)
         return
-    document = json.loads(options.out.read_text()) if options.out.exists() else {"quick": options.quick, "cells": {}}
+    document = read_cells(options.out, quick=options.quick)
     plan = list(_plan(quick=options.quick))
     for key, name, cell in track(plan, description="cells", console=Console(file=sys.stderr)):
         if key not in document["cells"]:
             problem = generated(600, 4, 3) if options.quick else SETS[name]()
             document["cells"][key] = {"set": name, **cell, **measure(problem, **cell)}
-            document |= {"date": datetime.now(UTC).date().isoformat(), "machine": describe_machine()}
-            with write_atomically(options.out, force=True) as file:
-                file.write(json.dumps(document, indent=1).encode() + b"\n")
+            write_cells(options.out, document)
 
 
 def _plan(*, quick: bool) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -179,21 +172,6 @@ def _plan(*, quick: bool) -> Iterator[tuple[str, str, dict[str, Any]]]:
                 for epsilon in EPSILONS:
                     cell = {"bags": bags, "size": size, "epsilon": epsilon, "seed": seed}
                     yield f"{name}/{bags}/{size}/{epsilon:g}/{seed}", name, cell
-
-
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.bags_noise",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--out", type=Path, default=OUT, help="JSON; cells it holds already are not run again")
-    parser.add_argument("--quick", action="store_true", help="few made-up rows, one seed: shows that it runs")
-    parser.add_argument("--table", action="store_true", help="measure nothing; write the page's table from the JSON")
-    options = parser.parse_args(arguments)
-    if options.quick and options.out == OUT:
-        parser.error("--quick needs --out: its numbers must not stand beside the full ones")
-    return options
 
 
 def table(document: dict[str, Any]) -> str:

@@ -18,11 +18,8 @@ is trained again is too sure, and softened by the release; its log loss without 
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -31,12 +28,10 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
-from benchmarks.__main__ import describe_machine
+from benchmarks.cells import parse_options, read_cells, write_cells, write_table
 from benchmarks.labels_accuracy.problems import SETS, Split
-from benchmarks.labels_accuracy.tables import write_table
 from tacit.data import adult, one_hot_matrix
 from tacit.labels import Consensus, LabelPrivateClassifier, RandomizedResponse, release_labels
-from tacit.privacy.files import write_atomically
 
 OUT = Path(__file__).parent / "results" / "labels_rare.json"
 PAGE = Path(__file__).parents[1] / "docs" / "labels_accuracy.md"
@@ -51,18 +46,18 @@ WORDS = {"corrected": "forward correction alone", "consensus": "then consensus",
 
 
 def main(arguments: list[str] | None = None) -> None:
-    options = _parse(arguments)
+    options = parse_options(arguments, name="labels_rare", about=__doc__, out=OUT)
     if options.table:
         write_table(PAGE, OUT, name="rare", make=table)
         return
-    document = json.loads(options.out.read_text()) if options.out.exists() else {"quick": options.quick, "cells": {}}
+    document = read_cells(options.out, quick=options.quick)
     for key, features, share, epsilon, seed in _plan(1 if options.quick else SEEDS):
         if key not in document["cells"]:
             whole = _made_up() if options.quick else _adult(features)
             split = thin(whole, share=share, rng=np.random.default_rng(seed)).first(ROWS[features])
             document["cells"][key] = measure(split, epsilon=epsilon, seed=seed)
             print(key, document["cells"][key], file=sys.stderr)
-            _write(options.out, document)
+            write_cells(options.out, document)
 
 
 def _plan(seeds: int) -> Iterator[tuple[str, str, float, float, int]]:
@@ -82,21 +77,6 @@ def _adult(features: str) -> Split:
     data = adult()
     X = one_hot_matrix(data.table, columns=data.features).values
     return Split(X=X[: len(scaled.y)], y=scaled.y, judge_by=X[len(scaled.y) :], truth=scaled.truth)
-
-
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(
-        prog="python -m benchmarks.labels_rare",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument("--out", type=Path, default=OUT, help="JSON; cells it holds already are not run again")
-    parser.add_argument("--quick", action="store_true", help="made-up rows, one seed: shows that it runs")
-    parser.add_argument("--table", action="store_true", help="measure nothing; write the page's table from the JSON")
-    options = parser.parse_args(arguments)
-    if options.quick and options.out == OUT:
-        parser.error("--quick needs --out: its numbers must not stand beside the full ones")
-    return options
 
 
 def thin(split: Split, *, share: float, rng: np.random.Generator) -> Split:
@@ -133,12 +113,6 @@ def _made_up() -> Split:
     X = rng.normal(size=(2000, 3))
     y = (X[:, 0] + rng.normal(size=2000) > 0.5).astype(np.int64)
     return Split(X=X[:1500], y=y[:1500], judge_by=X[1500:], truth=y[1500:])
-
-
-def _write(path: Path, document: dict[str, Any]) -> None:
-    document |= {"date": datetime.now(UTC).date().isoformat(), "machine": describe_machine()}
-    with write_atomically(path, force=True) as file:
-        file.write((json.dumps(document, indent=1) + "\n").encode())
 
 
 def table(document: Mapping[str, Any]) -> str:

@@ -22,13 +22,10 @@ The network on MNIST is that of Twins with a linear head, for rr, corrected and 
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from functools import cache, partial
 from pathlib import Path
 from time import process_time
@@ -42,9 +39,8 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
 
-from benchmarks.__main__ import describe_machine
+from benchmarks.cells import parse_options, read_cells, write_cells, write_table
 from benchmarks.labels_accuracy.problems import SETS, Split
-from benchmarks.labels_accuracy.tables import write_table
 from tacit.labels import (
     AsGiven,
     LabelPrivateClassifier,
@@ -57,7 +53,6 @@ from tacit.labels import (
 )
 from tacit.labels.learn.network import Adam
 from tacit.labels.learn.network.twins import default_body
-from tacit.privacy.files import write_atomically
 
 OUT = Path(__file__).parent / "results" / "labels_recipe.json"
 PAGE = Path(__file__).parents[1] / "docs" / "labels_recipe.md"
@@ -107,30 +102,19 @@ QUICK = Sizes(
 
 
 def main(arguments: list[str] | None = None) -> None:
-    options = _parse(arguments)
+    options = parse_options(arguments, name="labels_recipe", about=__doc__, out=OUT)
     if options.table:
         write_table(PAGE, OUT, name="recipe", make=tables)
         return
     warnings.simplefilter("ignore", ConvergenceWarning)  # a fixed number of passes is meant
     torch.set_num_threads(1)
     sizes = QUICK if options.quick else FULL
-    document = json.loads(options.out.read_text()) if options.out.exists() else {"quick": options.quick, "cells": {}}
+    document = read_cells(options.out, quick=options.quick)
     for key, cell in plan(sizes):
         if key not in document["cells"]:
             document["cells"][key] = cell()
             print(key, document["cells"][key], file=sys.stderr)
             _write(options.out, document, sizes)
-
-
-def _parse(arguments: list[str] | None) -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.labels_recipe", description=__doc__)
-    parser.add_argument("--out", type=Path, default=OUT, help="JSON; cells it holds already are not run again")
-    parser.add_argument("--quick", action="store_true", help="300 digits, one epsilon: shows that it runs")
-    parser.add_argument("--table", action="store_true", help="measure nothing; write the page's table from the JSON")
-    options = parser.parse_args(arguments)
-    if options.quick and options.out == OUT:
-        parser.error("--quick needs --out: its numbers must not stand beside the full ones")
-    return options
 
 
 def plan(sizes: Sizes) -> list[tuple[str, Callable[[], dict[str, float]]]]:
@@ -267,12 +251,11 @@ def _twins(work: Work) -> Twins:
 
 
 def _write(path: Path, document: dict[str, Any], sizes: Sizes) -> None:
-    document |= {"date": datetime.now(UTC).date().isoformat(), "machine": describe_machine(), "rows": dict(sizes.rows)}
+    document["rows"] = dict(sizes.rows)
     document["commonest"] = {name: _commonest(name, rows) for name, rows in sizes.rows.items()}
     taken = {name: round(seconds, 1) for name, (_, seconds) in _FITTED.items()}
     document["representation_cpu_seconds"] = document.get("representation_cpu_seconds", {}) | taken
-    with write_atomically(path, force=True) as file:
-        file.write((json.dumps(document, indent=1) + "\n").encode())
+    write_cells(path, document)
 
 
 def _commonest(name: str, rows: int) -> float:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from benchmarks.cells import replace_between
 from benchmarks.labels_accuracy.methods import CLEAN, METHODS, default_of
 from benchmarks.labels_accuracy.problems import PROBLEMS, Problem
 from tacit.privacy.files import write_atomically
@@ -36,25 +36,6 @@ def write_tables(page: Path, results: Sequence[Path]) -> None:
         text = replace_between(text, name, table)
     with write_atomically(page, force=True) as file:
         file.write(text.encode())
-
-
-def write_table(page: Path, results: Path, *, name: str, make: Callable[[Any], str]) -> None:
-    """Replace what stands between one pair of markers by what is made of a full run's results."""
-    document = json.loads(results.read_text(encoding="utf-8"))
-    if document["quick"]:
-        raise SystemExit("a quick run's numbers do not belong on the page")
-    text = replace_between(page.read_text(encoding="utf-8"), name, make(document))
-    with write_atomically(page, force=True) as file:
-        file.write(text.encode())
-
-
-def replace_between(text: str, name: str, table: str) -> str:
-    """Put a table between its markers, which must be there once."""
-    pattern = rf"(<!-- {name} -->\n).*?(<!-- end {name} -->)"
-    changed, count = re.subn(pattern, lambda found: f"{found[1]}{table}\n{found[2]}", text, flags=re.DOTALL)
-    if count != 1:
-        raise SystemExit(f"the page must have the markers of {name} once, it has them {count} times")
-    return changed
 
 
 def accuracies(cells: Cells) -> str:

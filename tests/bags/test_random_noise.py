@@ -209,3 +209,9 @@ def test_noise_before_a_bernoulli_draw_is_not_subtracted_again():
     assert model.risk_ == pytest.approx(risk, abs=0.04)
     again = model.risk_ - BagMoments(size=4, rows=20_000).k * release.random.variance
     assert abs(again - risk) > 0.04, "control"
+
+
+@pytest.mark.parametrize("mean", [-1e6, 1e6])
+def test_a_mean_far_outside_is_moved_no_further_than_the_range(mean):
+    bags = RandomBags(rows=np.array([[0], [1]]), labels=np.full((2, 1), mean), variance=1e-3)
+    assert 0 <= center_labels(bags, LogLoss()).labels.mean() <= 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
 from typing import ClassVar, Protocol, runtime_checkable
 
@@ -40,6 +41,11 @@ class Priced:
     """The price of a loss that has no closed form of its own: its pure epsilon or its distribution's, the lesser."""
 
     __slots__ = ()
+
+    @property
+    def pure_epsilon(self) -> float:
+        """Infinite, unless a loss says otherwise: at delta 0 it has no epsilon."""
+        return math.inf
 
     def epsilon_at(self: PrivacyLoss, delta: float) -> float:
         """Return the least epsilon at ``delta``, rounded up; infinite where there is none.

@@ -79,11 +79,6 @@ class DiscreteGaussianLoss(Priced):
     def __post_init__(self) -> None:
         _check_noise(self.scale, self.sensitivity)
 
-    @property
-    def pure_epsilon(self) -> float:
-        """Infinite: the tails tell everything, with tiny probability."""
-        return math.inf
-
     def epsilon_at(self, delta: float) -> float:
         """The least epsilon of one use, exactly from the curve: the distribution's grid would add a little.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -35,11 +34,6 @@ class GaussianLoss(Priced):
     def __post_init__(self) -> None:
         check_epsilon(self.scale, name="scale")
         check_epsilon(self.sensitivity, name="sensitivity")
-
-    @property
-    def pure_epsilon(self) -> float:
-        """Infinite."""
-        return math.inf
 
     def distribution(self) -> LossDistribution:
         """dp-accounting's, by connecting the dots.
@@ -83,11 +77,6 @@ class SampledGaussianLoss(Priced):
         if not 0 < self.rate <= 1:
             raise InvalidInput(f"rate must be in (0, 1], got {self.rate!r}")
         object.__setattr__(self, "steps", check_count(self.steps, name="steps"))
-
-    @property
-    def pure_epsilon(self) -> float:
-        """Infinite."""
-        return math.inf
 
     def distribution(self) -> LossDistribution:
         """The steps', by repeated squaring.

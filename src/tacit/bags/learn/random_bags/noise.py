@@ -46,6 +46,7 @@ def center_labels(bags: RandomBags, loss: SemilinearLoss) -> RandomBags:
     lower, upper = loss.bounds
     with np.errstate(invalid="ignore"):  # of moments that are not asked for
         expected = truncnorm.mean((lower - peak) / deviation, (upper - peak) / deviation, loc=peak, scale=deviation)
+    expected = np.clip(expected, lower, upper)  # far outside, SciPy's own leaves them
     return replace(bags, labels=bags.labels - mean + (expected / expected.sum() if among else expected))
 
 

@@ -1,0 +1,61 @@
+"""Benchmarks of many cells: their options, the JSON that a run goes on from, and the table made of it on a page."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from benchmarks.__main__ import describe_machine
+from tacit.privacy.files import write_atomically
+
+
+def parse_options(arguments: list[str] | None, *, name: str, about: str | None, out: Path) -> argparse.Namespace:
+    """Return where the cells are kept, whether the run is quick, and whether the table is all that is wanted."""
+    parser = argparse.ArgumentParser(
+        prog=f"python -m benchmarks.{name}",
+        description=about,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("--out", type=Path, default=out, help="JSON; cells it holds already are not run again")
+    parser.add_argument("--quick", action="store_true", help="few rows, one seed: shows that it runs")
+    parser.add_argument("--table", action="store_true", help="measure nothing; write the page's table from the JSON")
+    options = parser.parse_args(arguments)
+    if options.quick and options.out == out:
+        parser.error("--quick needs --out: its numbers must not stand beside the full ones")
+    return options
+
+
+def read_cells(path: Path, *, quick: bool) -> dict[str, Any]:
+    """Return what an earlier run measured, or an empty document."""
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"quick": quick, "cells": {}}
+
+
+def write_cells(path: Path, document: dict[str, Any]) -> None:
+    """Keep what is measured so far, with date and machine."""
+    document |= {"date": datetime.now(UTC).date().isoformat(), "machine": describe_machine()}
+    with write_atomically(path, force=True) as file:
+        file.write((json.dumps(document, indent=1) + "\n").encode())
+
+
+def write_table(page: Path, results: Path, *, name: str, make: Callable[[Any], str]) -> None:
+    """Replace what stands between one pair of markers by what is made of a full run's results."""
+    document = json.loads(results.read_text(encoding="utf-8"))
+    if document["quick"]:
+        raise SystemExit("a quick run's numbers do not belong on the page")
+    text = replace_between(page.read_text(encoding="utf-8"), name, make(document))
+    with write_atomically(page, force=True) as file:
+        file.write(text.encode())
+
+
+def replace_between(text: str, name: str, table: str) -> str:
+    """Put a table between its markers, which must be there once."""
+    pattern = rf"(<!-- {name} -->\n).*?(<!-- end {name} -->)"
+    changed, count = re.subn(pattern, lambda found: f"{found[1]}{table}\n{found[2]}", text, flags=re.DOTALL)
+    if count != 1:
+        raise SystemExit(f"the page must have the markers of {name} once, it has them {count} times")
+    return changed
