@@ -138,6 +138,12 @@ def test_commands_and_notes_say_how_each_point_was_trained(with_points):
     assert blind.endswith("--tables 1 --protocol no_validation --images 4000 --batch 50 --rate 0.25")
     seen = "90,000 images in batches of 50 at rate 0.25 (as published); 4,000 images in batches of 50 at rate 0.25 (no"
     assert seen in item.body[-1]
+    points = {"cifar10|resnet18|published|1|0": longer, "cifar10|resnet18|published|2|0": numbers()}
+    item = with_points(points)["Table 1"]
+    first, second = item.commands
+    assert first.endswith("--tables 1 --epsilons 1 --images 4000 --batch 50 --rate 0.25")
+    assert second.endswith("--tables 1 --epsilons 2 --images 90000 --batch 50 --rate 0.25")
+    assert "at rate 0.25 at epsilon 1, 90,000 images in batches of 50 at rate 0.25 at epsilon 2; the" in item.body[-1]
     clean = with_points({"cifar10|resnet18|clean|inf|0": numbers()})["Appendix G"]
     assert (clean.status, clean.because) == ("measured in part", "there is no run of CIFAR-100 with true labels.")
     assert clean.commands[0].endswith("--set cifar10 --tables G --images 90000 --batch 50 --rate 0.25")

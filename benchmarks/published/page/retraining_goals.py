@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 from benchmarks.published.page.items import MEASURED, MISSING, PART, Item, count, grid, read, spread, spread_of, verdict
-from benchmarks.published.page.retraining_images import COMMAND, FILE, NAMES, commands
+from benchmarks.published.page.retraining_images import COMMAND, FILE, NAMES, command, way_of
 from benchmarks.published.page.retraining_printed import AG_NEWS, CLEAN, ELSEWHERE, GOALS, IMAGES, LP_2ST
 from benchmarks.published.page.retraining_texts import FILE as TEXTS
 
@@ -61,7 +61,8 @@ def clean_item() -> Item:
 def _clean_commands() -> Iterator[str]:
     """Yield what ran the points of the images."""
     for name in ("cifar10", "cifar100"):
-        yield from commands(COMMAND.format(set=name, number="G"), _points(f"{name}|resnet18|clean|"))
+        for how in dict.fromkeys(map(way_of, _points(f"{name}|resnet18|clean|"))):
+            yield command(COMMAND.format(set=name, number="G"), how)
 
 
 def _clean(name: str) -> list[tuple[str, list[float]]]:
