@@ -12,9 +12,10 @@ Made for one GPU without a network. Data travel in parts that fit a small transf
 As in the paper, the tables train on 45,000 rows, whose labels epsilon is for, and stop a training by the true labels of
 5,000 others, which are not protected; the protocol ``no_validation`` does not look at them. Unlike there, batches have
 128 images, not 32; a training sees 672,000, as there on CIFAR-10 (896,000 on CIFAR-100); the rate is 0.2 on CIFAR-10
-(0.1) and 0.02 on CIFAR-100 (0.005); cutout is in place of brightness and contrast. Table 10 is printed for 100 epochs:
-``--images 4500000``. Other settings can be named; each point keeps its own. ``--merge DIR --tried`` keeps points of
-settings that are not the table's beside the results, not among them.
+(0.1) and 0.02 on CIFAR-100 (0.005); cutout is in place of brightness and contrast. At epsilon 1 twice as many images
+are seen: ``--epsilons 1 --images 1344000``. Table 10 is printed for 100 epochs: ``--images 4500000``. Other settings
+can be named; each point keeps its own. ``--merge DIR --tried`` keeps points of settings that are not the table's beside
+the results, not among them.
 
 Mechanisms, losses and retraining choices are tacit's own modules (``parts.py`` says how they are imported where not all
 of tacit's dependencies are installed).
