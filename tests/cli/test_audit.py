@@ -84,6 +84,7 @@ def test_limits(run, capsys):
         (("--fail-over", "leak=2"), "leak must be a share"),
         (("--against", "none.json"), "none.json cannot be read"),
         (("--out", "none/report.html"), "none"),
+        (("--out", "report.json"), "report.json ends as JSON does, and HTML is written; call it report.html"),
     ],
 )
 def test_wrong_input_is_refused_before_anything_runs(run, capsys, arguments, said):

@@ -110,10 +110,10 @@ def test_parts_of_epsilon_can_be_set_by_hand(folder):
     ],
 )
 def test_bad_input_is_one_sentence_and_writes_nothing(folder, words, said):
-    result = _protect(folder, *words, "--out", folder / "never.parquet", code=2)
+    result = _protect(folder, *words, "--out", folder / "never", code=2)
     assert said in result.stderr
     assert len(result.stderr.strip().splitlines()) == 1
-    assert not (folder / "never.parquet").exists()
+    assert not (folder / "never").exists()
 
 
 @pytest.fixture(scope="module")
@@ -246,6 +246,20 @@ def test_the_table_that_is_read_is_not_written_over(folder):
     said = _protect(folder, "--epsilon", "1", "--out", folder / "visits.csv", "--force", code=2).stderr
     assert "visits.csv is the table that is read, which would be lost" in said
     assert (folder / "visits.csv").read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("words", "name", "said"),
+    [
+        ((), "rows.csv", "ends as CSV does, and Parquet is written; call it rows.parquet"),
+        ((), "rows.JSON", "ends as JSON does, and Parquet is written; call it rows.parquet"),
+        (("--totals",), "totals.csv.gz", "ends as CSV does, and JSON is written; call it totals.json"),
+        (("--totals",), "totals.parquet", "ends as Parquet does, and JSON is written; call it totals.json"),
+    ],
+)
+def test_a_name_of_another_format_is_refused(folder, words, name, said):
+    assert said in _protect(folder, "--epsilon", "1", *words, "--out", folder / name, code=2).stderr
+    assert not (folder / name).exists()
 
 
 def test_a_feature_is_not_the_label_of_a_test_table(folder):

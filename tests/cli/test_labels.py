@@ -348,6 +348,8 @@ BAD = [
     (f"{PROTECT} --rows-per-person 0", "rows_per_person must be a whole number >= 1"),
     (f"{PROTECT} --out taken.parquet", "taken.parquet exists already"),
     (f"{PROTECT} --out nowhere/out.parquet", "cannot be written"),
+    (f"{PROTECT} --out labels.csv", "labels.csv ends as CSV does, and Parquet is written; call it labels.parquet"),
+    (f"{LEARN} --out model.json", "model.json ends as JSON does, and joblib is written; choose another name"),
     (f"{PROTECT} --out ./visits.csv --force", "visits.csv is the table that is read, which would be lost"),
     (f"{LEARN} --out ./visits.csv --force", "visits.csv is the table that is read, which would be lost"),
     ("labels protect visits.csv --label sick --epsilon 1", "--label names no column 'sick'"),

@@ -85,6 +85,8 @@ def test_labels_are_written_and_never_over_another_file(run, tmp_path):
     with pytest.raises(TacitError, match="exists already"):
         run("attack --labels numbers.csv --out labels.csv")
     run("attack --labels numbers.csv --out labels.csv --force")
+    with pytest.raises(TacitError, match="ends as Parquet does, and CSV is written"):
+        run("attack --labels numbers.csv --out labels.parquet")
     for option in ("--out", "--state"):
         with pytest.raises(TacitError, match="is the table that is read, which would be lost"):
             run(f"attack --labels numbers.csv {option} numbers.csv --force")

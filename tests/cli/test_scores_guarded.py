@@ -230,6 +230,7 @@ def test_persons_of_several_rows_pay_for_all_of_them(folder, data):
         ("protect good.csv --epsilon 1 --classes no,maybe", "among the declared classes"),
         ("protect good.csv --epsilon 1 --rows-per-person 0", "--rows-per-person must be a whole number"),
         ("protect good.csv --epsilon 1 --out nowhere/score.json", "nowhere"),
+        ("protect good.csv --epsilon 1 --out score.csv", "score.csv ends as CSV does, and JSON is written"),
         ("learn good.csv --epsilon 1", "two files or more"),
         ("learn good.csv poor.csv --epsilon 0", "--epsilon must be a finite number > 0"),
         ("learn good.csv poor.csv --epsilon 1 --within -1", "--within must be a finite number >= 0"),

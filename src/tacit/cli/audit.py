@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from tacit.cli.options import check_out
+
 if TYPE_CHECKING:
     from tacit.audit import AuditResult, Limits, Plan
 
@@ -60,10 +62,10 @@ def audit(
     """
     from tacit.audit import bundled_plan, faults, judge, read_plan
     from tacit.audit.compare import compare
-    from tacit.privacy.files import check_writable, write_atomically
+    from tacit.privacy.files import write_atomically
     from tacit.report import render_page
 
-    check_writable(out, force=True)
+    check_out(out, written="HTML", force=True)
     earlier = None if against is None else _read_result(against)
     planned = (bundled_plan() if plan is None else read_plan(plan)).only(
         [name.strip() for name in only.split(",") if name.strip()]

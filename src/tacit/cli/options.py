@@ -28,6 +28,7 @@ __all__ = [
     "RowsPerPerson",
     "Seed",
     "Table",
+    "check_out",
     "estimator_of",
     "open_ledger",
     "rng_of",
@@ -114,6 +115,16 @@ def rng_of(seed: int | None) -> np.random.Generator:
     from tacit.privacy.noise import system_rng
 
     return system_rng() if seed is None else np.random.default_rng(seed)
+
+
+def check_out(out: Path, *sources: object, written: str, force: bool) -> None:
+    """Raise if a file of this format cannot be written there, is read, or has a name that says another format."""
+    from tacit.data.endings import check_ending
+    from tacit.privacy.files import check_writable
+
+    for source in sources or (None,):
+        check_writable(out, force=force, source=source)
+    check_ending(out, written=written)
 
 
 def open_ledger(location: str | None, *, dataset: str | None, memo: Path | None = None) -> Ledger | None:

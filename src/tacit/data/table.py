@@ -16,13 +16,13 @@ import pyarrow.parquet
 
 from tacit.data.connection import connection, register
 from tacit.data.csv_file import ACCEPTED, fault, read_csv_file
+from tacit.data.endings import ENDINGS
 from tacit.data.names import check_names
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["load_table"]
 
 _PARQUET, _ARROW_FILE, _ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
-_PARQUET_SUFFIXES, _ARROW_SUFFIXES = {".parquet", ".pq"}, {".arrow", ".feather", ".ipc", ".arrows"}
 
 
 def load_table(source: object) -> ibis.Table:
@@ -75,9 +75,9 @@ def _read_file(path: Path) -> ibis.Table:
     start = _read_start(path)
     if not start:
         raise InvalidInput(f"{path} is empty; a table needs columns and at least one row")
-    if start.startswith(_PARQUET) or path.suffix.lower() in _PARQUET_SUFFIXES:
+    if start.startswith(_PARQUET) or path.suffix.lower() in ENDINGS["Parquet"]:
         return _read_parquet(path)
-    if start.startswith((_ARROW_FILE, _ARROW_STREAM)) or path.suffix.lower() in _ARROW_SUFFIXES:
+    if start.startswith((_ARROW_FILE, _ARROW_STREAM)) or path.suffix.lower() in ENDINGS["Arrow"]:
         return _read_arrow(path, stream=start.startswith(_ARROW_STREAM))
     return read_csv_file(path, connection=connection())
 

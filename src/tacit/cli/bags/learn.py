@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli.bags.coding import read_labels
-from tacit.cli.options import AsJson, show_progress, warn_if_seeded
+from tacit.cli.options import AsJson, check_out, show_progress, warn_if_seeded
 
 if TYPE_CHECKING:
     from tacit.bags import BagRelease
@@ -53,13 +53,12 @@ def learn(
     """
     from tacit.bags import read_bags
     from tacit.privacy.errors import InvalidInput
-    from tacit.privacy.files import check_writable
 
     if label is not None and test is None:
         raise InvalidInput("--label must stand with --test, whose true labels it names")
     released = read_bags(release)
     if out is not None:
-        check_writable(out, force=force, source=features)
+        check_out(out, features, written="joblib", force=force)
     with show_progress("training") as report:
         fitted = _fit(released, features, model, report)
     tested = None if test is None else fitted.evaluate(_rows(test), read_labels(released, test, label=label))

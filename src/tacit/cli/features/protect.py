@@ -32,6 +32,7 @@ from tacit.cli.options import (
     Force,
     LedgerAt,
     Seed,
+    check_out,
     open_ledger,
     rng_of,
     warn_if_seeded,
@@ -73,7 +74,6 @@ def protect(
     Example: tacit features protect visits.csv --label ill --keep 5 --bound 3 --epsilon 1 --delta 1e-6 --totals
     """
     from tacit.cli.features.protect_plan import Wanted, box_of, class_sizes, describe, load_features
-    from tacit.privacy.files import check_writable
 
     wanted = Wanted(
         keep=keep,
@@ -87,7 +87,7 @@ def protect(
     )
     paying, box = open_ledger(ledger, dataset=dataset), box_of(bound, lower, upper)
     path = out or Path(f"{table.stem}.features.{'json' if totals else 'parquet'}")
-    check_writable(path, force=force, source=table)
+    check_out(path, table, written="JSON" if totals else "Parquet", force=force)
     source = load_features(table, label=label, features=features, classes=classes)
     split = wanted.split(source)
     made = wanted.release(

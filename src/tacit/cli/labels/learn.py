@@ -36,6 +36,7 @@ from tacit.cli.options import (
     LedgerAt,
     RowsPerPerson,
     Seed,
+    check_out,
     open_ledger,
     show_progress,
     warn_if_seeded,
@@ -96,7 +97,8 @@ def learn(
     if private:
         _declare(learner, classes, table, private)
         learner.set_params(ledger=open_ledger(ledger, dataset=dataset), dataset=dataset)
-    _check_out(out, table, force=force)
+    if out is not None:
+        check_out(out, table, written="joblib", force=force)
     asked = {"features": words_of(features) or None, "test_label": label, "hold_out": hold_out, "compare": compare}
     learned = _learn(learner, table, private, release, test, asked)
     _write_model(learned, out, force=force)
@@ -166,13 +168,6 @@ def _declare(learner: LabelPrivateClassifier, classes: str, table: Path, label: 
     if classes:
         found = declare_classes(words_of(classes), source=TableSource(table=rows), label=label)
         learner.set_params(classes=sorted(found.values))
-
-
-def _check_out(out: Path | None, table: Path, *, force: bool) -> None:
-    from tacit.privacy.files import check_writable
-
-    if out is not None:
-        check_writable(out, force=force, source=table)
 
 
 def _write_model(learned: LearnedTable, out: Path | None, *, force: bool) -> None:

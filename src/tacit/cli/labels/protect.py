@@ -33,6 +33,7 @@ from tacit.cli.options import (
     RowsPerPerson,
     Seed,
     Table,
+    check_out,
     open_ledger,
     rng_of,
     show_progress,
@@ -88,12 +89,11 @@ def protect(
     """
     from tacit.labels.protect.release import MissingLabels
     from tacit.labels.protect.stream import protect_table
-    from tacit.privacy.files import check_writable
     from tacit.privacy.rounding import check_epsilon
 
     check_epsilon(epsilon)
     path = out or Path(f"{Path(table).stem}.release.parquet")
-    check_writable(path, force=force, source=table)
+    check_out(path, table, written="Parquet", force=force)
     payment = _payment(ledger, dataset, memo, again=again)
     source = _source(table, engine)
     coding = _coding(classes, mechanism, source, label)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.options import AsJson
+from tacit.cli.options import AsJson, check_out
 from tacit.cli.scores.attack_options import (
     Attacked,
     Body,
@@ -96,17 +96,16 @@ def attack(
     import numpy as np
 
     from tacit.privacy.errors import InvalidInput
-    from tacit.privacy.files import check_writable
     from tacit.scores.attack import find_scorer, hidden
 
     if (labels is None) == (url is None):
         raise InvalidInput("give either --labels (a table to attack here) or --url (an endpoint that you own)")
     if (rows is None) != (url is None):
         raise InvalidInput("rows must be given with --url, the number of rows that the host scores, and only with it")
-    for path, replaced in ((out, force), (state, True)):
+    for path, written, replaced in ((out, "CSV", force), (state, "JSON", True)):
         if path is not None:
             # submissions may be few: no file may fail after they are made
-            check_writable(path, force=replaced, source=labels)
+            check_out(path, labels, written=written, force=replaced)
     rng, scorer = np.random.default_rng(seed), find_scorer(metric)
     truth: NDArray[np.int64] | None = None
     if url is not None and rows is not None:

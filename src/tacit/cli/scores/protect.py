@@ -16,6 +16,7 @@ from tacit.cli.options import (
     LedgerAt,
     RowsPerPerson,
     Seed,
+    check_out,
     open_ledger,
     rng_of,
     warn_if_seeded,
@@ -84,15 +85,13 @@ def protect(
 
     Example: tacit scores protect p.csv --labels y.csv --metric auc:class_floor=500 --epsilon 0.5 --ledger ledger.db
     """
-    from tacit.privacy.files import check_writable
     from tacit.privacy.guarantee import Guarantee
     from tacit.privacy.noise import is_seeded
     from tacit.privacy.release import Release
 
     chosen = _policy(policy, epsilon, ledger)
     if out is not None:
-        for source in (labels, predictions):
-            check_writable(out, force=force, source=source)
+        check_out(out, labels, predictions, written="JSON", force=force)
     paying = open_ledger(ledger, dataset=dataset)
     truth = read_truth(labels, label=label, metric=choice_of(metric, kind="metric"), classes=words_of(classes))
     measured = truth.metric.measure(truth.labels, read_predictions(predictions, truth=truth))

@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.data import load_table
+from tacit.data.endings import check_ending
 from tacit.features.protect.box import Box
 from tacit.features.protect.moments import ClassMoments
 from tacit.features.protect.plan import FeaturePlan
@@ -139,6 +140,7 @@ def protect_features(
     """
     path = Path(out)
     check_writable(path, force=force, source=table)
+    check_ending(path, written="JSON" if isinstance(plan.release, ClassTotals) else "Parquet")
     source = FeatureTable.of(load_table(table), label=label, features=features, classes=classes)
     plan.check(features=len(source.features), classes=len(source.classes))
     _check_names(source, plan)

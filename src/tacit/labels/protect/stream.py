@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tacit.data import load_table
+from tacit.data.endings import check_ending
 from tacit.data.names import check_present
 from tacit.labels.protect.column import Coding, Mechanism, check_missing
 from tacit.labels.protect.estimate import EstimatedPrior
@@ -129,7 +130,7 @@ def protect_table(
     table
         What ``load_table`` takes (a path, a frame, an Ibis table), or a :class:`SparkSource`.
     out
-        The file to write; it appears whole, after everything else succeeded.
+        The Parquet file to write; it appears whole, after everything else succeeded.
     label
         The private column.
     mechanism
@@ -180,6 +181,7 @@ def protect_table(
     check_missing(survey.missing, missing)
     guarantee = survey.promise.for_group(rows=check_count(rows_per_person, name="rows_per_person"))
     check_writable(Path(out), force=force, source=table)
+    check_ending(out, written="Parquet")
     order = None if payment is None else payment.order(source, label=label, request=survey.request(rng))
     earlier = None if order is None else order.find(rows=survey.rows)
     receipt = None
