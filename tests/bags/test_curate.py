@@ -311,6 +311,7 @@ def bad_inputs():
             {**good, "noise": LaplaceNoise(epsilon=0.5, shares=(1, 2)), "rng": np.random.default_rng(0)},
             "shares must be one for each of 1 partitions",
         ),
+        "delta": ({**good, **noise, "noise": GaussianNoise(epsilon=0.5, delta=0.01)}, "delta must be below 1/"),
         "exact_and_paid": (good, "payment must come with noise"),
     }
 

@@ -115,11 +115,12 @@ def test_a_release_is_paid_for(frame, tmp_path):
         ({"joins": 1, "bags": 13}, "joins must be at least 2 for 13 bags of 5 rows out of 60, got 1"),
         ({"joins": 0}, "joins must be a whole number >= 1"),
         ({"noise": LaplaceNoise(epsilon=1.0), "joins": None}, "joins must be given with noise"),
+        ({"noise": GaussianNoise(epsilon=1.0, delta=1 / 60)}, "delta must be below 1/60, for 60 rows"),
         ({"label": "kind"}, "out of range for the loss"),
         ({"label": "z"}, "label names no column 'z'"),
         ({"label": "r", "loss": SquaredLoss(), "labels": BernoulliDraw()}, "a Bernoulli draw needs T"),
     ],
-    ids=["size", "no_size", "bags", "joins", "no_joins", "uncapped", "range", "column", "bernoulli"],
+    ids=["size", "no_size", "bags", "joins", "no_joins", "uncapped", "delta", "range", "column", "bernoulli"],
 )
 def test_bad_input_is_one_sentence_and_nothing_is_charged(frame, tmp_path, change, message):
     ledger = Ledger.create(tmp_path / "ledger.db")

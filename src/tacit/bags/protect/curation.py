@@ -20,6 +20,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import NoGuarantee, Unit
 from tacit.privacy.noise import Grid, is_seeded
 from tacit.privacy.payment import Payment
+from tacit.privacy.rounding import check_delta
 
 __all__ = ["curate"]
 
@@ -123,8 +124,9 @@ def curate(
     with (engine or DuckDBEngine()).open(table) as rows:
         _check_columns(rows, sets, label)
         count = check_labels(rows, label=label, measure=curation.measure)
-        if noise is not None:
+        if calibrated is not None:
             curation.measure.check_rows(count)
+            check_delta(calibrated.guarantee.delta, rows=count)  # how many rows there are is public
         grouped = []
         for done, features in enumerate(sets):
             grouped.append(group_rows(rows, features=features, label=label, measure=curation.measure))

@@ -19,7 +19,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import NoGuarantee, Unit
 from tacit.privacy.noise import Grid, is_seeded
 from tacit.privacy.payment import Payment
-from tacit.privacy.rounding import check_count
+from tacit.privacy.rounding import check_count, check_delta
 
 __all__ = ["BagLabels", "BernoulliDraw", "Proportions", "draw", "joined_queries"]
 
@@ -169,8 +169,9 @@ def draw(
                 "table must have an order of rows, which random bags are told by; give a file or a frame"
             )
         count = check_labels(rows, label=label, measure=measure)
-        if noise is not None:
+        if calibrated is not None:
             measure.check_rows(size)
+            check_delta(calibrated.guarantee.delta, rows=count)  # how many rows there are is public
         column = read_rows(rows, columns=[label])[label]
         chosen = assign_rows(count, size=size, bags=bags, joins=joins, rng=rng)
         promise: Any = _EXACT

@@ -148,7 +148,7 @@ class GaussianNoise:
     Parameters
     ----------
     epsilon, delta
-        For the whole release.
+        For the whole release; a delta of 1/rows or more is refused where the rows are known.
     shares
         Which part of the squared precision each partition gets; None for equal parts.
 
