@@ -57,6 +57,11 @@ def test_expected_queries_are_what_random_labels_take():
     assert abs(np.mean(taken) - expected) <= 1.5
 
 
+def test_rows_beyond_a_block_take_as_many_matrices_as_they_need():
+    planned = plan(sklearn_log_loss(), rows=1_000_000, answers=Rounded(decimals=7), design=CrowdedDesign)
+    assert planned.labels_per_query < planned.ceilings.counting, "no attack beats it, whatever the labels"
+
+
 def test_distinct_weights_need_no_questions_and_crowded_ones_few():
     assert expected_asks(12, limit=1164) == 0
     assert 0 < expected_asks(13, limit=1633) < 0.5 < expected_asks(14, limit=1633) < 1.2

@@ -17,7 +17,7 @@ from tacit.scores.attack.scale import WeighingScale, weighing_scale
 from tacit.scores.attack.steps import Labels, Query, Steps
 from tacit.scores.attack.weighing import DetectingMatrix, detecting_matrix
 
-__all__ = ["JointDesign", "cheapest_radices", "weigh"]
+__all__ = ["JointDesign", "cheapest_radices", "matrices_for", "weigh"]
 
 _MOST_RADIX = 8
 
@@ -40,7 +40,11 @@ class JointDesign(Design):
     @property
     def queries(self) -> int:
         """Queries to every label."""
-        return sum(matrix.queries for scale, radix in self._passes() for matrix in _matrices(scale, radix))
+        return sum(
+            matrix.queries
+            for scale, radix in self._passes()
+            for matrix in matrices_for(self.channel.rows, scale, radix=radix)
+        )
 
     def steps(self, *, order: Labels | None = None) -> Steps:
         """Return the queries; labels are known when a matrix is complete.
@@ -59,7 +63,7 @@ class JointDesign(Design):
         stride = 1
         for scale, radix in self._passes():
             start = 0
-            for matrix in _matrices(scale, radix):
+            for matrix in matrices_for(self.channel.rows, scale, radix=radix):
                 block = rows[start : start + matrix.labels]
                 digits = yield from weigh(scale, matrix, block, known)
                 found[block] += stride * digits
@@ -97,7 +101,7 @@ def _cost(channel: Channel, radices: tuple[int, ...]) -> float:
         if len(set(radices)) == 1 and radices[0] == 2:
             raise  # binary questions are the easiest: if they fail, everything does
         return math.inf
-    return sum(matrix.queries for scale, radix in passes for matrix in _matrices(scale, radix))
+    return sum(matrix.queries for scale, radix in passes for matrix in matrices_for(channel.rows, scale, radix=radix))
 
 
 def _covers(classes: int, least: int = 2) -> Iterator[tuple[int, ...]]:
@@ -121,8 +125,19 @@ def _scales(channel: Channel, radices: tuple[int, ...]) -> Iterator[tuple[Weighi
         stride *= radix
 
 
-def _matrices(scale: WeighingScale, radix: int) -> Iterator[DetectingMatrix]:
-    left = scale.channel.rows
+def matrices_for(labels: int, scale: WeighingScale, *, radix: int = 2) -> Iterator[DetectingMatrix]:
+    """Yield the matrices that tell ``labels`` labels one after the other: one alone holds only so many.
+
+    Examples
+    --------
+    >>> from tacit.scores.attack import Rounded
+    >>> from tacit.scores.losses import sklearn_log_loss
+    >>> channel = Channel(loss=sklearn_log_loss(), rows=2201, answers=Rounded(decimals=5))
+    >>> scale = weighing_scale(channel, digits=(0, 1))
+    >>> sum(matrix.labels for matrix in matrices_for(2201, scale))
+    2201
+    """
+    left = labels
     while left > 0:
         matrix = detecting_matrix(left, low=scale.low, high=scale.high, radix=radix)
         yield matrix
