@@ -307,6 +307,7 @@ def bad_inputs():
         "no_range": ({**good, **noise, "label": "real", "loss": SquaredLoss()}, "needs declared labels"),
         "too_large": ({**good, **noise, "sizes": DropSmall(least=1000)}, "no bag would have 1000 rows or more"),
         "person": ({**good, **noise, "rows_per_person": 0}, "rows_per_person must be a whole number >= 1"),
+        "person_exact": ({**good, "rows_per_person": 0}, "rows_per_person must be a whole number >= 1"),
         "shares": (
             {**good, "noise": LaplaceNoise(epsilon=0.5, shares=(1, 2)), "rng": np.random.default_rng(0)},
             "shares must be one for each of 1 partitions",

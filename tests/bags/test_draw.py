@@ -116,11 +116,12 @@ def test_a_release_is_paid_for(frame, tmp_path):
         ({"joins": 0}, "joins must be a whole number >= 1"),
         ({"noise": LaplaceNoise(epsilon=1.0), "joins": None}, "joins must be given with noise"),
         ({"noise": GaussianNoise(epsilon=1.0, delta=1 / 60)}, "delta must be below 1/60, for 60 rows"),
+        ({"rows_per_person": 0}, "rows_per_person must be a whole number >= 1"),
         ({"label": "kind"}, "out of range for the loss"),
         ({"label": "z"}, "label names no column 'z'"),
         ({"label": "r", "loss": SquaredLoss(), "labels": BernoulliDraw()}, "a Bernoulli draw needs T"),
     ],
-    ids=["size", "no_size", "bags", "joins", "no_joins", "uncapped", "delta", "range", "column", "bernoulli"],
+    ids=["size", "no_size", "bags", "joins", "no_joins", "uncapped", "delta", "person", "range", "column", "bernoulli"],
 )
 def test_bad_input_is_one_sentence_and_nothing_is_charged(frame, tmp_path, change, message):
     ledger = Ledger.create(tmp_path / "ledger.db")

@@ -102,7 +102,7 @@ def test_parts_of_epsilon_can_be_set_by_hand(folder):
     [
         (("--epsilon", "0"), "epsilon must be"),
         (("--epsilon", "1", "--lower", "0"), "give --bound, or --lower and --upper"),
-        (("--epsilon", "1", "--label-epsilon", "2"), "label_epsilon must be less than epsilon"),
+        (("--epsilon", "1", "--label-epsilon", "2"), "--label-epsilon must be less than epsilon"),
         (("--epsilon", "1", "--totals", "--label-epsilon", "0.5"), "--label-epsilon must not stand with --totals"),
         (("--epsilon", "1", "--selection-epsilon", "3"), "--selection-epsilon must leave something"),
         (("--epsilon", "1", "--dataset", "visits"), "--dataset and --memo must stand with --ledger"),
@@ -159,10 +159,10 @@ def broken(tmp_path_factory):
         ("unlabelled", (), "label column 'ill' has missing labels; leave those rows out"),
         ("good", ("--features", "x0,x1,x0"), "features must name each column once, got 'x0' twice"),
         ("good", ("--class-rows", "a,b"), "--class-rows must be whole numbers, one a class, got 'a,b'"),
-        ("good", ("--class-rows", "5"), "class_rows must be one number for each of 2 classes"),
+        ("good", ("--class-rows", "5"), "--class-rows must be one number for each of 2 classes"),
         ("good", ("--class-rows", "9,9", "--keep", "3"), "must not stand with --keep 3: all features leave"),
         ("good", ("--selection-epsilon", "1", "--keep", "3"), "must not stand with --keep 3: all features leave"),
-        ("good", ("--label-epsilon", "-1"), "label_epsilon must be a finite number > 0, got -1.0"),
+        ("good", ("--label-epsilon", "-1"), "--label-epsilon must be a finite number > 0, got -1.0"),
         ("good", ("--classes", "yes,no,perhaps"), "class 'perhaps' has 0 rows; each class needs at least two"),
     ],
 )

@@ -208,7 +208,7 @@ def test_learn_from_a_release_by_another_mechanism(run, result, mechanism):
     run(f"{PROTECT} --keep age,city --mechanism {mechanism} --epsilon 3")
     code, _, err = run("labels learn visits.release.parquet")
     assert (code, err.count("\n")) == (2, 1)
-    assert "hold_out must be 0 for a release by" in err
+    assert "--hold-out must be 0 for a release by" in err
     document = result("labels learn visits.release.parquet --test checked.csv --label ill")
     assert document["accuracy"] > 0.7
 
@@ -331,7 +331,7 @@ BAD = [
     ),
     (f"{PROTECT} --mechanism prior --classes no,yes --prior 0.5,x", "--prior must be numbers with commas between"),
     (f"{PROTECT} --mechanism prior --prior 0.5,0.5", "--prior must stand with --classes"),
-    (f"{PROTECT} --mechanism prior --prior-share 2", "share must be in (0, 1), got 2.0"),
+    (f"{PROTECT} --mechanism prior --prior-share 2", "--prior-share must be in (0, 1), got 2.0"),
     (f"{PROTECT} --mechanism bins", "labels must be numbers for this mechanism"),
     ("labels protect visits.csv --label days --epsilon 1 --mechanism bins --classes 0:3:1", "declare wider ones"),
     (
@@ -345,7 +345,7 @@ BAD = [
     (f"{PROTECT} --classes no,yes --prior 0.5,0.5", "--prior must stand with --mechanism prior or bins, got rr"),
     (f"{PROTECT} --keep ill", "keep must not name the private column 'ill'"),
     (f"{PROTECT} --keep height", "keep names no column 'height'"),
-    (f"{PROTECT} --rows-per-person 0", "rows_per_person must be a whole number >= 1"),
+    (f"{PROTECT} --rows-per-person 0", "--rows-per-person must be a whole number >= 1"),
     (f"{PROTECT} --out taken.parquet", "taken.parquet exists already"),
     (f"{PROTECT} --out nowhere/out.parquet", "cannot be written"),
     (f"{PROTECT} --out labels.csv", "labels.csv ends as CSV does, and Parquet is written; call it labels.parquet"),
@@ -356,7 +356,12 @@ BAD = [
     ("labels protect absent.csv --label ill --epsilon 1", "absent.csv does not exist"),
     (f"{PROTECT} --ledger ledger.db --epsilon 4", "would bring it to 4, so nothing was charged"),
     (f"{PROTECT} --ledger ledger.db --dataset others", "dataset must be 'visits'"),
-    (f"{PROTECT} --ledger ledger.db --rows-per-person 2", "is kept for persons of 1 rows"),
+    (
+        f"{PROTECT} --ledger ledger.db --rows-per-person 2",
+        "is kept for persons of 1 rows, but the guarantee is for 2; restate the guarantee for one row with "
+        "--rows-per-person 1",
+    ),
+    (f"{PROTECT} --engine spark --seed 1", "--seed must not stand with --engine spark"),
     (f"{PROTECT} --ledger absent.db", "there is no ledger at absent.db"),
     ("labels protect visits.csv --label days --epsilon 1 --ledger ledger.db", "does not know these 1200 rows"),
     (f"{PROTECT} --dataset visits", "--dataset and --memo must stand with --ledger"),
@@ -365,13 +370,16 @@ BAD = [
     (f"{LEARN} --epsilon nan", "epsilon must be a finite number > 0, got nan"),
     (f"{LEARN} --classes no,maybe", "labels must be among the declared classes"),
     (f"{LEARN} --stages 0", "stages must be a whole number >= 1"),
-    (f"{LEARN} --denoise backward --stages 2", "needs a channel with an inverse, so stages=1, got 2"),
-    (f"{LEARN} --rows-per-person 0", "rows_per_person must be a whole number >= 1"),
+    (
+        f"{LEARN} --denoise backward --stages 2",
+        "--denoise backward needs a channel with an inverse, so --stages 1, got 2; use --denoise forward",
+    ),
+    (f"{LEARN} --rows-per-person 0", "--rows-per-person must be a whole number >= 1"),
     (f"{LEARN} --rows-per-person 2", "is kept for persons of 1 rows"),
     (f"{LEARN} --rounds -1", "rounds must be a whole number >= 0"),
     (f"{LEARN} --test other.csv", "test must have the feature column 'age', its columns are x, ill"),
     (f"{LEARN} --test features.csv", "test's label names no column 'ill'"),
-    (f"{LEARN} --hold-out 1", "hold_out must be in [0, 1)"),
+    (f"{LEARN} --hold-out 1", "--hold-out must be in [0, 1)"),
     (f"{LEARN} --compare", "compare needs the true labels"),
     (f"{LEARN} --features ill", "features must not name the private column"),
     (f"{LEARN} --out taken.parquet", "taken.parquet exists already"),

@@ -215,7 +215,7 @@ def test_the_ledger_pays_and_refuses(folder, ledger):
         (("--features", "nothing"), "nothing"),
         (("--label", "x0"), "two values"),
         (("--classes", "0,1,2"), "two values"),
-        (("--batch-size", "9999"), "batch_size must be at most"),
+        (("--batch-size", "9999"), "--batch-size must be at most"),
         (("--out", "model.pkl"), "must end in .pt"),
         (("--out", "nowhere/model.pt"), "cannot be written"),
     ],

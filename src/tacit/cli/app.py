@@ -61,6 +61,10 @@ class _Areas(Listing):
         super().__init__(**settings)
         self.commands = {name: TyperCommand(name, help=sentence) for name, sentence in AREAS.items()}
 
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:  # noqa: ANN401
+        found = super().get_command(ctx, cmd_name)
+        return found and load_area(cmd_name) if ctx.invoked_subcommand else found
+
     def resolve_command(self, ctx: Any, args: list[str]) -> tuple[str | None, Any, list[str]]:  # noqa: ANN401
         name, found, rest = super().resolve_command(ctx, args)
         return name, found and load_area(str(name)), rest

@@ -1,10 +1,12 @@
-"""How a group of commands is listed in its help."""
+"""How a group of commands is listed in its help, and in whose words its commands refuse."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from typer.core import TyperGroup
+
+from tacit.cli.wording import in_options
 
 __all__ = ["Listing"]
 
@@ -26,6 +28,16 @@ class Listing(TyperGroup):
     >>> "how many there" in CliRunner().invoke(app, ["--help"]).output
     True
     """
+
+    def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
+        """Run the command that was named; what the library refuses is said in the command's own options."""
+        try:
+            return super().invoke(ctx)
+        except ValueError as error:  # of tacit's errors those about what was given
+            command = self.get_command(ctx, ctx.invoked_subcommand or "")
+            if command is not None and error.args and isinstance(error.args[0], str):
+                error.args = (in_options(error.args[0], command), *error.args[1:])
+            raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
         """Write name and sentence of each command, over as many lines as it takes."""

@@ -20,7 +20,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import NoGuarantee, Unit
 from tacit.privacy.noise import Grid, is_seeded
 from tacit.privacy.payment import Payment
-from tacit.privacy.rounding import check_delta
+from tacit.privacy.rounding import check_count, check_delta
 
 __all__ = ["curate"]
 
@@ -119,6 +119,7 @@ def curate(
         measure=Measure(loss=loss, grid=step), noise=noise, unit=unit, sizes=sizes or KeepAll(), partitions=len(sets)
     )
     _check_noise(noise, rng, payment)
+    check_count(rows_per_person, name="rows_per_person")
     calibrated = curation.calibrate()
     promise = None if calibrated is None else curation.promise(calibrated, rows_per_person)
     with (engine or DuckDBEngine()).open(table) as rows:

@@ -160,6 +160,7 @@ def draw(
     kind = labels or Proportions()
     measure = Measure(loss=loss, grid=public_grid(loss) if grid is None and noise is not None else grid)
     _check(kind, loss, joins, noise, payment)
+    check_count(rows_per_person, name="rows_per_person")
     calibrated = (
         None if noise is None or joins is None else noise.calibrate(joined_queries(measure, joins), unit=Unit.LABEL)
     )
@@ -177,7 +178,7 @@ def draw(
         promise: Any = _EXACT
         if calibrated is not None:
             assumed = replace(calibrated.guarantee, assumptions=(_PUBLIC,))
-            promise = assumed.for_group(rows=check_count(rows_per_person, name="rows_per_person"))
+            promise = assumed.for_group(rows=rows_per_person)
         if payment is not None:
             payment.charge(promise, rows.select(label), purpose=f"random bags by {noise.name if noise else 'none'}")
     values = measure.of_column(column)

@@ -100,7 +100,7 @@ def protect(
 
     _check_kind(by, edges, engine, random=random, bags=bags, joins=joins)
     check_folder(out, force=force)
-    chosen, names, noise = _loss(loss, classes, label_range), words_of(classes), _noise(epsilon, delta)
+    chosen, names, noise = _loss(loss, classes, label_range), words_of(classes), _noise(epsilon, delta, ledger)
     with show_progress("bags") as report, _engine(engine, memory).open(table) as rows:
         coded = recode(rows, label=label, classes=names)
         given: dict[str, Any] = {
@@ -179,13 +179,15 @@ def _range(text: str) -> tuple[float | None, float | None]:
     return ends[0], ends[1]
 
 
-def _noise(epsilon: float | None, delta: float | None) -> TotalsNoise | None:
+def _noise(epsilon: float | None, delta: float | None, ledger: str | None) -> TotalsNoise | None:
     from tacit.bags import GaussianNoise, LaplaceNoise
     from tacit.privacy.errors import InvalidInput
 
     if epsilon is None:
         if delta is not None:
             raise InvalidInput("--delta must stand with --epsilon")
+        if ledger is not None:
+            raise InvalidInput("--ledger must stand with --epsilon: exact totals have no guarantee to charge for")
         return None
     return LaplaceNoise(epsilon=epsilon) if delta is None else GaussianNoise(epsilon=epsilon, delta=delta)
 

@@ -77,7 +77,8 @@ Epsilon = Annotated[
     float | None, typer.Option(help="The promise for one label, over all partitions. Without it: exact totals.")
 ]
 Delta = Annotated[
-    float | None, typer.Option(help="With it noise is Gaussian, less of it for many partitions; below 1/rows. Else Laplace.")
+    float | None,
+    typer.Option(help="With it noise is Gaussian, less of it for many partitions; below 1/rows. Else Laplace."),
 ]
 Consistent = Annotated[
     bool, typer.Option(help="After noise, make partitions agree on what they share; it costs no epsilon.")

@@ -89,9 +89,12 @@ def protect(
     """
     from tacit.labels.protect.release import MissingLabels
     from tacit.labels.protect.stream import protect_table
+    from tacit.privacy.errors import InvalidInput
     from tacit.privacy.rounding import check_epsilon
 
     check_epsilon(epsilon)
+    if engine is EngineName.SPARK and seed is not None:
+        raise InvalidInput("--seed must not stand with --engine spark: each worker draws its own entropy")
     path = out or Path(f"{Path(table).stem}.release.parquet")
     check_out(path, table, written="Parquet", force=force)
     payment = _payment(ledger, dataset, memo, again=again)
