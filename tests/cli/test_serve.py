@@ -157,7 +157,7 @@ def test_an_audit_passes_where_noise_hides_them(run, server):
     ("arguments", "words"),
     [
         ("audit --competition nowhere", "there is no competition 'nowhere'"),
-        ("audit --competition leaky --max-recovered 2", "--max-recovered must be a share from 0 to 1"),
+        ("audit --competition leaky --max-recovered 2", "max.recovered must be a share from 0 to 1"),
         ("audit --competition leaky --submissions 0", "submissions"),
         ("audit --token x --competition leaky", "only the host may do this"),
         ("audit --url http://127.0.0.1:9", "cannot be reached"),
