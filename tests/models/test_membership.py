@@ -3,14 +3,18 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.special import ndtr
 from scipy.stats import norm
-from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.compose import ColumnTransformer
 from sklearn.datasets import make_classification
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from tacit.leak import HeldOut, leak_from_scores
@@ -431,6 +435,29 @@ def test_a_module_whose_outputs_are_broken_is_refused():
     refuses(lambda: measure_confidence(module, np.zeros((4, 2)), [0, 1, 2, 0]), "logits must be finite")
 
 
+def test_a_module_that_returns_probabilities_is_not_read_as_logits():
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    X, y = np.random.default_rng(0).normal(size=(50, 2)), np.arange(50) % 2
+    one, two = torch.nn.Linear(2, 1), torch.nn.Linear(2, 2)
+    for logits, last in ((one, torch.nn.Sigmoid()), (two, torch.nn.Softmax(dim=1))):
+        assert np.isfinite(measure_confidence(logits, X, y)).all()
+        model = torch.nn.Sequential(logits, last)
+        refuses(lambda model=model: measure_confidence(model, X, y), "model must return logits, got numbers in [0, 1]")
+    log = torch.nn.Sequential(two, torch.nn.LogSoftmax(dim=1))  # logits up to a constant a row
+    np.testing.assert_allclose(measure_confidence(log, X, y), measure_confidence(two, X, y), atol=1e-5)
+
+
+def test_a_module_that_returns_no_tensor_is_refused():
+    torch = pytest.importorskip("torch")
+
+    class Wrapped(torch.nn.Linear):
+        def forward(self, rows):
+            return {"logits": super().forward(rows)}
+
+    refuses(lambda: measure_confidence(Wrapped(2, 2), np.zeros((4, 2)), [0, 1, 1, 0]), "a tensor of logits, got dict")
+
+
 def test_labels_that_the_model_does_not_know_are_refused():
     model = KNeighborsClassifier(1).fit([[0.0], [1.0]], ["cat", "dog"])
     refuses(lambda: measure_confidence(model, [[0.0]], ["cow"]), "classes of the model (cat, dog), got 'cow'")
@@ -441,11 +468,38 @@ def test_labels_that_the_model_does_not_know_are_refused():
 
 def test_members_and_nonmembers_must_fit_each_other():
     a, b = ([[0.0, 1.0], [2.0, 3.0]], [0, 1]), ([[4.0, 5.0]], [0])
-    refuses(lambda: gather_targets(a, ([[1.0, 2.0, 3.0]], [0])), "the same columns, got rows of shape (2,) and (3,)")
+    refuses(lambda: gather_targets(a, ([[1.0, 2.0, 3.0]], [0])), "the same columns, got (2,) and (3,)")
     refuses(lambda: gather_targets(a, ([[0.0, 1.0], [-0.0, 1.0]], [0, 0])), "must not share rows, got 1 in both")
     refuses(lambda: gather_targets(a, ([[4.0, 5.0]], [0, 1])), "nonmembers must have a label for each of 1 rows")
     refuses(lambda: gather_targets(([["a"]], [0]), b), "members must hold rows of numbers")
+    refuses(lambda: gather_targets((np.zeros((0, 2)), []), b), "members must hold one row or more")
     assert gather_targets(a, ([[0.0, 1.0]], [1])).member.sum() == 2, "another label is another row"
+
+
+def test_tables_stay_tables():
+    a = pd.DataFrame({"city": ["Bern", None], "age": [1.0, math.nan]})
+    b = pd.DataFrame({"city": ["Wien"], "age": [1.0]})
+    targets = gather_targets((a, [0, 1]), (b, [0]))
+    assert targets.X.equals(pd.concat([a, b], ignore_index=True))
+    refuses(lambda: gather_targets((a, [0, 1]), (a[1:], [1])), "must not share rows, got 1 in both")
+    refuses(lambda: gather_targets((a, [0, 1]), (b[["age", "city"]], [0])), "got ['city', 'age'] and ['age', 'city']")
+    refuses(lambda: gather_targets((a, [0, 1]), ([[1.0, 2.0]], [0])), "must have the same columns")
+
+
+def test_a_pipeline_of_named_columns_is_attacked_as_it_is():
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame({"city": rng.choice(["Bern", "Wien", "Köln"], 600), "age": rng.normal(size=600)})
+    y, coin = rng.integers(0, 2, 600), rng.random(600) < 0.5
+    encode = ColumnTransformer([("city", OneHotEncoder(), ["city"])], remainder="passthrough")
+    pipeline = make_pipeline(encode, DecisionTreeClassifier(max_depth=12))
+    targets = gather_targets((table[coin], y[coin]), (table[~coin], y[~coin]))
+    model = clone(pipeline).fit(table[coin], y[coin])
+    assert attack_model(model, targets, rng=rng, fair_coins=True).epsilon_lower_bound > 0.3
+    shadows = train_shadows(pipeline, targets.X, targets.y, models=8, rng=rng)
+    told = attack_model(model, targets, attack=OnlineLira(shadows=shadows, spread=Pooled()), rng=rng)
+    other = clone(pipeline).fit(table, rng.integers(0, 2, 600))
+    assert told.roc.auc > 0.7
+    assert attack_model(other, targets, rng=rng, fair_coins=True).epsilon_lower_bound == 0
 
 
 def test_too_few_shadow_models_are_refused():

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
@@ -130,7 +131,13 @@ def confidence_from_losses(losses: ArrayLike) -> Array:
     return np.asarray(-np.log(np.expm1(loss)))
 
 
-def measure_confidence(model: Any, X: ArrayLike, y: ArrayLike, *, floor: float = FLOOR) -> Array:  # noqa: ANN401
+def measure_confidence(
+    model: Any,  # noqa: ANN401
+    X: ArrayLike | pd.DataFrame,
+    y: ArrayLike,
+    *,
+    floor: float = FLOOR,
+) -> Array:
     """Ask a model how sure it is of each row's own label.
 
     Parameters
@@ -158,13 +165,14 @@ def measure_confidence(model: Any, X: ArrayLike, y: ArrayLike, *, floor: float =
         return confidence_from_probabilities(given, y, classes=classes, floor=floor)
     torch = sys.modules.get("torch")  # who passes a module has imported it
     if torch is not None and isinstance(model, torch.nn.Module):
-        return confidence_from_logits(_run_module(torch, model, X), y)
+        return confidence_from_logits(_check_logits(_run_module(torch, model, X)), y)
     raise InvalidInput(
-        f"model must have predict_proba, or be a torch module that returns logits, got {type(model).__name__}"
+        f"model must have predict_proba, or be a torch module that returns logits, got {type(model).__name__}: of any "
+        "other model, give its losses to attack_losses"
     )
 
 
-def _run_module(torch: Any, module: Any, X: ArrayLike) -> Array:  # noqa: ANN401
+def _run_module(torch: Any, module: Any, X: ArrayLike | pd.DataFrame) -> Array:  # noqa: ANN401
     """Return a module's outputs in evaluation mode, and leave the module as it was."""
     first = next(module.parameters(), torch.zeros(0))
     modes = [(part, part.training) for part in module.modules()]
@@ -173,11 +181,29 @@ def _run_module(torch: Any, module: Any, X: ArrayLike) -> Array:  # noqa: ANN401
     try:
         with torch.no_grad():
             parts = (torch.as_tensor(rows[i : i + _BATCH]) for i in range(0, len(rows), _BATCH))
-            outputs = [module(part.to(device=first.device, dtype=first.dtype)).double().cpu() for part in parts]
+            outputs = [_tensor(torch, module(part.to(device=first.device, dtype=first.dtype))) for part in parts]
     finally:
         for part, mode in modes:
             part.training = mode
     return np.asarray(torch.cat(outputs).numpy())
+
+
+def _tensor(torch: Any, output: Any) -> Any:  # noqa: ANN401
+    if not isinstance(output, torch.Tensor):
+        kind = type(output).__name__
+        raise InvalidInput(f"model must return a tensor of logits, got {kind}: wrap it in a module that does")
+    return output.double().cpu()
+
+
+def _check_logits(outputs: Array) -> Array:
+    """Raise where a module's outputs are probabilities: read as logits they order the rows of two classes wrongly."""
+    sums = outputs.sum(axis=1) if outputs.ndim == 2 and outputs.shape[1] > 1 else np.ones(len(outputs))
+    if len(outputs) > 1 and (outputs >= 0).all() and (outputs <= 1).all() and np.allclose(sums, 1, atol=1e-3):
+        raise InvalidInput(
+            "model must return logits, got numbers in [0, 1] alone, as softmax or sigmoid make them: leave that out, "
+            "or give them to confidence_from_probabilities; if they are logits, to confidence_from_logits"
+        )
+    return outputs
 
 
 def _numbers(values: ArrayLike, name: str) -> Array:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import joblib
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
@@ -25,6 +26,7 @@ _OWNER_ONLY = 0o600  # a mask of members is what an attack is after
 
 Mask = NDArray[np.bool_]
 Confidence = NDArray[np.float64]
+Rows = NDArray[Any] | pd.DataFrame
 
 
 class _Kept(NamedTuple):
@@ -36,7 +38,7 @@ class _Kept(NamedTuple):
 
 def train_shadows(
     estimator: Any,  # noqa: ANN401
-    X: ArrayLike,
+    X: ArrayLike | pd.DataFrame,
     y: ArrayLike,
     *,
     rng: np.random.Generator,
@@ -126,7 +128,7 @@ def _complete(coins: NDArray[np.bool_], kept: dict[int, _Kept]) -> list[Mask]:
 
 def _train(
     estimator: Any,  # noqa: ANN401
-    X: NDArray[Any],
+    X: Rows,
     y: NDArray[Any],
     todo: Iterable[int],
     masks: list[Mask],
@@ -144,7 +146,7 @@ def _train(
 def _fit_one(
     index: int,
     estimator: Any,  # noqa: ANN401
-    X: NDArray[Any],
+    X: Rows,
     y: NDArray[Any],
     member: Mask,
     floor: float,
@@ -164,13 +166,17 @@ def _seeded(estimator: Any, seed: int) -> Any:  # noqa: ANN401
     return copy.set_params(**dict.fromkeys(names, seed))
 
 
-def _check_rows(estimator: Any, X: ArrayLike, y: ArrayLike) -> tuple[NDArray[Any], NDArray[Any]]:  # noqa: ANN401
+def _check_rows(
+    estimator: Any,  # noqa: ANN401
+    X: ArrayLike | pd.DataFrame,
+    y: ArrayLike,
+) -> tuple[Rows, NDArray[Any]]:
     if not (hasattr(estimator, "get_params") and hasattr(estimator, "predict_proba")):
         raise InvalidInput(
             f"estimator must be a scikit-learn classifier with predict_proba, got {type(estimator).__name__}: for "
             "other models make Shadows(confidence=..., member=...) yourself"
         )
-    rows, labels = np.asarray(X), np.asarray(y)
+    rows, labels = X if isinstance(X, pd.DataFrame) else np.asarray(X), np.asarray(y)
     if rows.ndim < 2 or labels.shape != (len(rows),) or not len(rows):
         raise InvalidInput(f"X must have rows and y a label for each, got shapes {rows.shape} and {labels.shape}")
     return rows, labels
@@ -187,7 +193,7 @@ class _Folder(NamedTuple):
         cls,
         directory: Path,
         estimator: Any,  # noqa: ANN401
-        X: NDArray[Any],
+        X: Rows,
         y: NDArray[Any],
         floor: float,
     ) -> _Folder:

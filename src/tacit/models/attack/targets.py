@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.leak import Leak
@@ -37,7 +38,7 @@ class Targets:
     Parameters
     ----------
     X, y
-        All rows and their labels: what shadow models are trained on halves of.
+        All rows and their labels: what shadow models are trained on halves of. ``X`` is a pandas table where both were.
     member
         True for rows of the target's training data.
 
@@ -47,16 +48,24 @@ class Targets:
     array([ True, False])
     """
 
-    X: NDArray[Any]
+    X: NDArray[Any] | pd.DataFrame
     y: NDArray[Any]
     member: NDArray[np.bool_]
 
 
-def gather_targets(members: tuple[ArrayLike, ArrayLike], nonmembers: tuple[ArrayLike, ArrayLike]) -> Targets:
+def gather_targets(
+    members: tuple[ArrayLike | pd.DataFrame, ArrayLike], nonmembers: tuple[ArrayLike | pd.DataFrame, ArrayLike]
+) -> Targets:
     """Put members and non-members, each (X, y), into one set of rows, or say why they do not fit.
+
+    Two pandas tables stay one, text and missing values included: for pipelines that choose columns by name.
 
     Examples
     --------
+    >>> gather_targets((pd.DataFrame({"city": ["Bern"]}), [1]), (pd.DataFrame({"city": ["Wien"]}), [1])).X
+       city
+    0  Bern
+    1  Wien
     >>> gather_targets(([[0.0, 1.0]], [1]), ([[0.0, 1.0]], [1]))
     Traceback (most recent call last):
     ...
@@ -65,10 +74,9 @@ def gather_targets(members: tuple[ArrayLike, ArrayLike], nonmembers: tuple[Array
     """
     inside, inside_labels = _table(*members, name="members")
     outside, outside_labels = _table(*nonmembers, name="nonmembers")
-    if inside.shape[1:] != outside.shape[1:]:
+    if _columns(inside) != _columns(outside):
         raise InvalidInput(
-            f"members and nonmembers must have the same columns, got rows of shape {inside.shape[1:]} and "
-            f"{outside.shape[1:]}"
+            f"members and nonmembers must have the same columns, got {_columns(inside)} and {_columns(outside)}"
         )
     shared = len(_rows(inside, inside_labels) & _rows(outside, outside_labels))
     if shared:
@@ -78,7 +86,9 @@ def gather_targets(members: tuple[ArrayLike, ArrayLike], nonmembers: tuple[Array
         )
     member = np.repeat([True, False], [len(inside), len(outside)])
     labels = np.concatenate([inside_labels, outside_labels])
-    return Targets(X=np.concatenate([inside, outside]), y=labels, member=member)
+    if isinstance(inside, pd.DataFrame) and isinstance(outside, pd.DataFrame):
+        return Targets(X=pd.concat([inside, outside], ignore_index=True), y=labels, member=member)
+    return Targets(X=np.concatenate([np.asarray(inside), np.asarray(outside)]), y=labels, member=member)
 
 
 def attack_model(
@@ -159,15 +169,26 @@ def attack_confidence(
     return measure_membership(scores[chosen], scores[~chosen], rng=rng, fair_coins=fair_coins, level=level, delta=delta)
 
 
-def _table(X: ArrayLike, y: ArrayLike, *, name: str) -> tuple[NDArray[Any], NDArray[Any]]:
-    rows, labels = np.asarray(X), np.asarray(y)
-    if rows.ndim < 2 or not len(rows) or rows.dtype.kind not in "biuf":
-        raise InvalidInput(f"{name} must hold rows of numbers, one or more, got {rows.dtype} of shape {rows.shape}")
+def _table(X: ArrayLike | pd.DataFrame, y: ArrayLike, *, name: str) -> tuple[NDArray[Any] | pd.DataFrame, NDArray[Any]]:
+    rows, labels = X if isinstance(X, pd.DataFrame) else np.asarray(X), np.asarray(y)
+    if isinstance(rows, np.ndarray) and (rows.ndim < 2 or rows.dtype.kind not in "biuf"):
+        raise InvalidInput(
+            f"{name} must hold rows of numbers, or be a pandas table, got {rows.dtype} of shape {rows.shape}"
+        )
+    if not rows.size:
+        raise InvalidInput(f"{name} must hold one row or more, got shape {rows.shape}")
     if labels.shape != (len(rows),):
         raise InvalidInput(f"{name} must have a label for each of {len(rows)} rows, got shape {labels.shape}")
     return rows, labels
 
 
-def _rows(X: NDArray[Any], y: NDArray[Any]) -> set[tuple[bytes, Any]]:
+def _columns(X: NDArray[Any] | pd.DataFrame) -> list[Any] | tuple[int, ...]:
+    return list(X.columns) if isinstance(X, pd.DataFrame) else X.shape[1:]
+
+
+def _rows(X: NDArray[Any] | pd.DataFrame, y: NDArray[Any]) -> set[tuple[Any, Any]]:
+    if isinstance(X, pd.DataFrame):
+        plain = X.astype(object).where(X.notna(), None)  # a missing value equals a missing value
+        return set(zip(plain.itertuples(index=False, name=None), y.tolist(), strict=True))
     flat = np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float64) + 0.0  # -0.0 is 0.0
     return {(row.tobytes(), label) for row, label in zip(flat, y.tolist(), strict=True)}
