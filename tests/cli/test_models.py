@@ -3,6 +3,7 @@
 import json
 import os
 import pickle
+import re
 from collections import namedtuple
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
@@ -13,8 +14,9 @@ import pyarrow.csv
 import pytest
 
 from tacit.cli.app import main
-from tacit.models.files import read_model
-from tacit.privacy import Guarantee, Unit
+from tacit.models.files import ModelRelease, read_model
+from tacit.models.network import TwoLayerReLU
+from tacit.privacy import Guarantee, NoGuarantee, Unit
 from tacit.privacy.ledger import Ledger
 
 torch = pytest.importorskip("torch")
@@ -83,7 +85,7 @@ def test_from_rows_to_a_network_to_its_members(folder, suffix):
 def test_the_same_in_words(folder):
     text = _attack(folder, "model.pt", "--seed", "0").stdout
     assert "no guarantee: trained to the margin" in text
-    assert "theory: expected" in text or "theory: proved" in text
+    assert re.search(r"Theory: (expected|proved) at an exact KKT point; .* lie at 1 margin, here at 1 to 1\.0", text)
     assert "choose one feature" in _learn(folder, "exact.pt", "--network", "exact", code=2).stderr
     assert "Stopped short" in _learn(folder, "short.pt", "--steps", "300").stdout
 
@@ -166,6 +168,23 @@ def test_private_training_promises_and_is_attacked(folder):
     assert found["losses"]["auc"] < 0.6
 
 
+def test_theory_is_not_said_of_a_network_that_is_not_at_the_margin(folder):
+    network = read_model(folder / "model.pt").network
+    rng = np.random.default_rng(0)
+    other = TwoLayerReLU(
+        weights=rng.normal(size=network.weights.shape), biases=network.biases, outputs=rng.normal(size=network.width)
+    )
+    promise = NoGuarantee(reason="drawn")
+    made = ModelRelease.of_network(other, guarantee=promise, mechanism={"name": "drawn", "label": "ill"}, seeded=True)
+    made.write(folder / "drawn.pt")
+    found = json.loads(_attack(folder, "drawn.pt", "--json").stdout)
+    at_margin = json.loads(_attack(folder, "model.pt", "--json").stdout)
+    assert found["covered"] == at_margin["covered"] != "not covered", "the rows are the same"
+    assert at_margin["largest_margin"] < 1.05
+    assert found["largest_margin"] > 5
+    assert f"lie at 1 margin, here at 1 to {found['largest_margin']:.6g}." in _attack(folder, "drawn.pt").stdout
+
+
 def test_the_scale_is_public_and_in_the_weights(folder):
     one = json.loads(_protect(folder, "scaled.onnx", "--scale", "10", "--classes", "0,1", "--json").stdout)
     assert one["mechanism"]["scale"] == 10
@@ -232,7 +251,8 @@ def test_bad_input_of_protect_costs_nothing(folder, ledger, words, sentence):
 def test_missing_values_cost_nothing(folder, ledger):
     (folder / "holes.csv").write_text("x0,ill\n1,0\n,1\n3,0\n", encoding="utf-8")
     words = ("--dataset", "visits", "--ledger", ledger, "--batch-size", "1")
-    assert "X and y must be finite" in _protect(folder, "holes.pt", *words, table="holes.csv", code=2).stderr
+    said = _protect(folder, "holes.pt", *words, table="holes.csv", code=2)
+    assert "column 'x0' must have a finite number in every row, 1 have none" in said.stderr
     assert _left(ledger) == 4.0
     assert not (folder / "holes.pt").exists()
 
@@ -278,7 +298,9 @@ def test_files_of_another_kind_or_with_code(folder):
     (folder / "code.pt").write_bytes(pickle.dumps(bad))
     assert "holds code or objects besides numbers" in _attack(folder, "code.pt", code=2).stderr
     assert not bad.where.exists()
-    assert "must end in" in _attack(folder, "rows.csv", code=2).stderr
+    said = _attack(folder, "rows.csv", code=2)
+    assert "must end in" in said.stderr
+    assert "its losses on rows can be attacked" in said.stderr
     assert "does not exist" in _attack(folder, "missing.pt", code=2).stderr
     (folder / "text.safetensors").write_text("no model", encoding="utf-8")
     assert "is no safetensors file" in _attack(folder, "text.safetensors", code=2).stderr

@@ -267,7 +267,7 @@ class TestFit:
             ([[0.0], [1.0]], [0], {}, "y must hold one label for each of 2 rows"),
             ([0.0, 1.0], [0, 1], {}, "X must have a row a point"),
             ([["a"], ["b"]], [0, 1], {}, "X must be a table of numbers"),
-            ([[0.0], [-0.0]], [0, 1], {}, "X holds 1 points under both labels"),
+            ([[0.0], [-0.0]], [0, 1], {}, r"no point under both labels, .*, got 1, such as X\[0\] and X\[1\]"),
         ],
     )
     def test_bad_input_is_refused_in_one_sentence(self, X, y, changes, message):

@@ -181,7 +181,10 @@ def read_model(path: str | Path) -> ModelRelease:
     if not source.is_file():
         raise InvalidRelease(f"{source} does not exist")
     if source.suffix not in SUFFIXES:
-        raise InvalidRelease(f"{source} must end in {', '.join(SUFFIXES)}: no other kind of model file is read")
+        raise InvalidRelease(
+            f"{source} must end in {', '.join(SUFFIXES)}: no other kind of model file is read; of any model its losses "
+            "on rows can be attacked"
+        )
     state, text, architecture = decode_model(source)
     if not state or not all(value.dtype.kind in "biuf" for value in state.values()):
         raise InvalidRelease(f"{source} holds no parameters; save the model's state dict")

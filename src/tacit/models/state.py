@@ -47,7 +47,8 @@ def network_from_state(state: Mapping[str, NDArray[Any]]) -> TwoLayerReLU:
     shapes = [str(np.shape(value)) for value in state.values()]
     raise InvalidInput(
         "the network is not a homogeneous two-layer ReLU network (hidden weights, hidden biases, one output without "
-        f"bias): it has parameters of shapes {', '.join(shapes[:6])}{', ...' if len(shapes) > 6 else ''}"
+        f"bias): it has parameters of shapes {', '.join(shapes[:6])}{', ...' if len(shapes) > 6 else ''}; "
+        "of another network its losses on rows can be attacked"
     )
 
 

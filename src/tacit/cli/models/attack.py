@@ -54,9 +54,10 @@ def attack(
     """Measure what a model tells about the rows it was trained on.
 
     Membership: rows at the margin of a homogeneous two-layer ReLU network were trained on; "covered" says whether that
-    is proved for these rows, expected, or neither. The span of the weights is tried beside it, and where both tables
-    have labels a threshold on the loss. Losses: a low loss says "trained on"; further columns of the two tables are
-    losses of models that did not see the row (LiRA, offline).
+    is proved for these rows at an exact KKT point, expected, or neither. There all members lie at 1 margin; where they
+    lie here stands beside it. The span of the weights is tried too, and where both tables have labels a threshold on
+    the loss. Losses, of a model of any kind: a low loss says "trained on", the score is minus the loss; further columns
+    of the two tables are losses of models that did not see the row (LiRA, offline).
     Reconstruction: training points from the weights alone.
 
     Example: tacit models attack model.pt --members visits.csv --nonmembers later.csv
@@ -146,6 +147,8 @@ def _attack_rows(
     black_box: bool,
     seed: int | None,
 ) -> tuple[dict[str, Any], str]:
+    import numpy as np
+
     from tacit.cli.models.points import read_features
     from tacit.models.attack import KnownMargin, attack_losses, attack_margin, attack_weights
     from tacit.models.files import read_model
@@ -162,9 +165,11 @@ def _attack_rows(
     # what is proved is about networks of one kind: a black box of another kind may well look like it
     covered = str(told.coverage) if network is not None or found.architecture == NETWORK else "not covered"
     measures = _measures(told.leak)
+    largest = float(np.abs(ask(inside)).max()) / told.margin
     document = {
         **measures,
         "margin": told.margin,
+        "largest_margin": largest,
         "covered": covered,
         "members": len(inside),
         "nonmembers": len(outside),
@@ -174,7 +179,9 @@ def _attack_rows(
     lines = [
         f"{found}.",
         f"Margin {told.margin:.6g}: {told.leak}",
-        f"AUC {measures['auc']:.4f}, {told.leak.roc and told.leak.roc.at_0_1_percent}; theory: {covered}.",
+        f"AUC {measures['auc']:.4f}, {told.leak.roc and told.leak.roc.at_0_1_percent}.",
+        f"Theory: {covered}{'' if covered == 'not covered' else ' at an exact KKT point'}; "
+        f"there all members lie at 1 margin, here at 1 to {largest:.6g}.",
     ]
     if labels is not None and other_labels is not None and min(len(inside), len(outside)) > 1:
         classes = found.mechanism.get("classes")

@@ -55,9 +55,17 @@ def read_points(path: Path, *, label: str, features: Sequence[str], classes: Seq
     if coding is None or len(coding) != 2:
         found = 1 if coding is None else len(coding)
         raise InvalidInput(f"--label must name a column of two values, {label!r} has {found}; a margin has two sides")
+    matrix = numeric_matrix(rows, columns=names)
+    broken = (~np.isfinite(matrix)).sum(axis=0)
+    if broken.any():
+        worst = int(broken.argmax())
+        raise InvalidInput(
+            f"column {names[worst]!r} must have a finite number in every row, {broken[worst]} have none: fill them in, "
+            "drop those rows, or leave the column out of --features"
+        )
     return LabelledPoints(
         table=table,
-        rows=numeric_matrix(rows, columns=names),
+        rows=matrix,
         signs=np.where(coding.encode(labels) == 1, 1.0, -1.0),
         features=tuple(names),
         classes=tuple(coding.values),

@@ -261,8 +261,13 @@ def _check_problem(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDA
     signs = signs_of(y, rows=len(rows))
     if len(np.unique(signs)) < 2:
         raise InvalidInput("y must hold two values, got 1: a margin is between two classes")
-    positive = {row.tobytes() for row in rows[signs > 0] + 0.0}  # + 0.0 makes -0.0 equal 0.0
-    clashes = sum(row.tobytes() in positive for row in rows[signs < 0] + 0.0)
+    keys = [row.tobytes() for row in rows + 0.0]  # + 0.0 makes -0.0 equal 0.0
+    positive = {key: place for place, key in enumerate(keys) if signs[place] > 0}
+    clashes = [(place, positive[key]) for place, key in enumerate(keys) if signs[place] < 0 and key in positive]
     if clashes:
-        raise NotSeparated(f"X holds {clashes} points under both labels, which no network separates: drop them")
+        one, other = sorted(clashes[0])
+        raise NotSeparated(
+            f"X must hold no point under both labels, which no network separates, got {len(clashes)}, such as X[{one}] "
+            f"and X[{other}]: drop one of the two"
+        )
     return rows, signs
