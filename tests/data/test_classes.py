@@ -1,10 +1,15 @@
+import datetime
 import math
+from decimal import Decimal
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
+from tacit.data.classes import as_column
 from tacit.labels import Classes, MissingLabels, RandomizedResponse, release_labels
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import system_rng
@@ -22,8 +27,24 @@ RR = RandomizedResponse(epsilon=30.0)  # keeps every label in any test's lifetim
         np.array(["a", "b", "a"]),
         pd.Series(["x", "y", "x"], dtype="category"),
         pa.chunked_array([["a"], ["b", "a"]]),
+        np.array([3, 1, 3], dtype=">i4"),
+        np.array([0.5, 1, 0.5], dtype=np.float16),
+        [Decimal("0.50"), Decimal("2"), Decimal("0.50")],
+        pa.array(["a", "b", "a"], pa.string_view()),
     ],
-    ids=["text", "boolean", "integer", "uint8", "numpy text", "category", "arrow"],
+    ids=[
+        "text",
+        "boolean",
+        "integer",
+        "uint8",
+        "numpy text",
+        "category",
+        "arrow",
+        "swapped",
+        "half",
+        "decimal",
+        "view",
+    ],
 )
 def test_any_type_comes_back_as_it_was(labels):
     release = release_labels(labels, mechanism=RR, rng=np.random.default_rng(0))
@@ -68,6 +89,43 @@ def test_seed_is_said():
 def test_bad_labels(labels, classes, message):
     with pytest.raises(InvalidInput, match=message):
         release_labels(labels, mechanism=RR, classes=classes, rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pd.DataFrame({"y": [1, 0]}),
+        pl.DataFrame({"y": [1, 0]}),
+        pa.table({"y": [1, 0]}),
+        pa.record_batch({"y": [1, 0]}),
+        np.array([[1], [0]]),
+    ],
+    ids=["pandas", "polars", "table", "batch", "array"],
+)
+def test_a_table_of_one_column_is_that_column(table):
+    assert as_column(table).to_pylist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (pd.DataFrame({"y": [0], "z": [1]}), "labels must be one column, got a table of 2: take one of them"),
+        (np.array([[0, 1]]), r"labels must be one value a row, got shape \(1, 2\)"),
+        ("abc", "labels must be a column, such as a list or a series, got str"),
+        (None, "such as a list or a series, got NoneType"),
+        ({"a", "b"}, "such as a list or a series, got set"),
+        ([Fraction(1, 2)], "labels must be numbers, text or truth values, got others"),
+        (np.array([1j]), "labels must be numbers, text or truth values, got complex128"),
+        ([datetime.date(2020, 1, 1)], r"got date32\[day\]; take them as text"),
+        ([b"a"], "got binary; take them as text"),
+        ([1.0, math.inf], "labels must be finite"),
+        ([Decimal("0.1"), Decimal("0.10000000000000000001")], "labels must be different as numbers of 64 bits"),
+    ],
+)
+def test_what_is_no_column_of_labels_is_refused_in_one_sentence(labels, message):
+    with pytest.raises(InvalidInput, match=message) as caught:
+        as_column(labels)
+    assert "\n" not in str(caught.value)
 
 
 def test_codes_follow_the_declared_order():

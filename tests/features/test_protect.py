@@ -177,7 +177,7 @@ def _broken(**columns):
         (
             pa.table({"x": [0.1, 0.2] * 2, "ill": [datetime.date(2020, 1, day) for day in (1, 1, 2, 2)]}),
             _rows_plan(selection=None, class_rows=None),
-            "label column 'ill' must hold text, numbers or truth values",
+            "labels must be numbers, text or truth values, got",
         ),
     ],
 )

@@ -275,8 +275,8 @@ def test_bad_input_writes_nothing(out, options, message):
     ("column", "message"),
     [
         (["no"] * 5, "has one value, 'no', in all rows"),
-        ([None, None], "must hold numbers, text or truth values|at least two"),
-        (pa.array([1, 2], pa.date32()), "must hold numbers, text or truth values, got date32"),
+        ([None, None], "classes must be at least two"),
+        (pa.array([1, 2], pa.date32()), "labels must be numbers, text or truth values, got date32"),
         ([float(i) for i in range(1001)], "has more than 1000 different values"),
     ],
 )

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tacit.data.column import as_column
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["MISSING", "Classes", "as_column"]
@@ -101,41 +102,6 @@ class Classes:
 
     def __len__(self) -> int:
         return len(self.values)
-
-
-def as_column(labels: object) -> pa.Array:
-    """Return a column of labels as one plain Arrow array; NaN and None are missing.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> as_column(pd.Series(["a", None], dtype="category")).to_pylist()
-    ['a', None]
-    >>> as_column([1, "a"])
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: labels must be of one type, got a mixture (...)
-    """
-    if isinstance(labels, pa.ChunkedArray):
-        column = labels.combine_chunks()
-    elif isinstance(labels, pa.Array):
-        column = labels
-    else:
-        try:
-            column = pa.array(labels, from_pandas=True)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-            raise InvalidInput(f"labels must be of one type, got a mixture ({error})") from None
-        except OverflowError:
-            raise InvalidInput("labels must be whole numbers below 2^63, got larger ones; take them as text") from None
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-    if pa.types.is_nested(column.type):
-        raise InvalidInput(f"labels must be one value a row, got {column.type}")
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_floating(column.type):
-        column = pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
-    return column
 
 
 def _plain(value: object) -> object:

@@ -168,14 +168,9 @@ def protect_features(
 
 
 def _check_names(source: FeatureTable, plan: FeaturePlan) -> None:
-    """Raise if a file could not hold the names, before anything is charged for it."""
+    """Raise if a file could not hold the names."""
     if isinstance(plan.release, NoisedRows) and LABEL in source.features:
         raise InvalidInput(f"features must not name a column {LABEL!r}, as the released labels are called; rename it")
-    if not all(isinstance(value, str | int | float) for value in source.classes.values):
-        raise InvalidInput(
-            f"label column {source.label!r} must hold text, numbers or truth values, got {source.classes.values[0]!r}; "
-            "cast it to text"
-        )
 
 
 def _select(plan: FeaturePlan, moments: ClassMoments, *, rng: np.random.Generator) -> NDArray[np.int64]:

@@ -1,0 +1,108 @@
+"""A column of labels, from whatever holds one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["as_column"]
+
+_LABELS = "labels must be numbers, text or truth values"
+
+
+def as_column(labels: object) -> pa.Array:
+    """Return a column of labels as one plain Arrow array; NaN and None are missing.
+
+    A table of one column is that column, and so is an array of one column. Decimals become float64 where they stay
+    different. Dates, bytes and other values that no release can name are refused.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> as_column(pd.Series(["a", None], dtype="category")).to_pylist()
+    ['a', None]
+    >>> as_column(pd.DataFrame({"y": [0, 1]})).to_pylist()
+    [0, 1]
+    >>> as_column([1, "a"])
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: labels must be of one type, got a mixture (...)
+    """
+    column = _to_arrow(_single(labels))
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+    return _plain(column)
+
+
+def _single(labels: Any) -> Any:  # noqa: ANN401
+    """Return the one column of a table or an array, in this machine's byte order."""
+    if isinstance(labels, str | bytes | Mapping | Set) or not (hasattr(labels, "__iter__") or _is_frame(labels)):
+        raise InvalidInput(f"labels must be a column, such as a list or a series, got {type(labels).__name__}")
+    if _is_frame(labels):
+        names = list(getattr(labels, "column_names", labels.columns))
+        if len(names) != 1:
+            raise InvalidInput(f"labels must be one column, got a table of {len(names)}: take one of them")
+        return labels[names[0]]
+    if isinstance(labels, np.ndarray):
+        if labels.ndim != 1 and labels.shape[1:] != (1,):
+            raise InvalidInput(f"labels must be one value a row, got shape {labels.shape}")
+        flat = labels.reshape(-1)
+        return flat if flat.dtype.isnative else flat.astype(flat.dtype.newbyteorder("="))
+    return labels
+
+
+def _is_frame(labels: object) -> bool:
+    return isinstance(labels, pa.Table | pa.RecordBatch) or (hasattr(labels, "shape") and hasattr(labels, "columns"))
+
+
+def _to_arrow(labels: Any) -> pa.Array | pa.ChunkedArray:  # noqa: ANN401
+    if isinstance(labels, pa.Array | pa.ChunkedArray):
+        return labels
+    try:
+        return pa.array(labels, from_pandas=True)
+    except pa.ArrowNotImplementedError:
+        raise InvalidInput(f"{_LABELS}, got {getattr(labels, 'dtype', type(labels).__name__)}") from None
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        fault = str(error).partition("\n")[0]
+        if "did not recognize" in fault:
+            raise InvalidInput(f"{_LABELS}, got others ({fault})") from None
+        raise InvalidInput(f"labels must be of one type, got a mixture ({fault})") from None
+    except OverflowError:
+        raise InvalidInput("labels must be whole numbers below 2^63, got larger ones; take them as text") from None
+
+
+def _plain(column: pa.Array) -> pa.Array:
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if pa.types.is_nested(kind):
+        raise InvalidInput(f"labels must be one value a row, got {kind}")
+    if pa.types.is_decimal(kind):
+        return _as_float(column)
+    if pa.types.is_string_view(kind) or pa.types.is_large_string(kind):
+        return column.cast(pa.string())
+    if pa.types.is_floating(kind):
+        return _finite(column.cast(pa.float32()) if pa.types.is_float16(kind) else column)
+    known = (pa.types.is_boolean, pa.types.is_integer, pa.types.is_string, pa.types.is_null)
+    if not any(is_kind(kind) for is_kind in known):
+        raise InvalidInput(f"{_LABELS}, got {kind}; take them as text")
+    return column
+
+
+def _finite(column: pa.Array) -> pa.Array:
+    if pc.any(pc.is_inf(column)).as_py():
+        raise InvalidInput("labels must be finite, got an infinite one; remove or recode those rows")
+    return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
+
+
+def _as_float(column: pa.Array) -> pa.Array:
+    numbers = column.cast(pa.float64())
+    if pc.count_distinct(numbers).as_py() < pc.count_distinct(column).as_py():
+        raise InvalidInput(f"labels must be different as numbers of 64 bits, got {column.type}; take them as text")
+    return numbers
