@@ -154,3 +154,12 @@ def test_words_of_a_list_may_hold_commas_and_begin_with_blanks():
     assert words_of(r"no, yes,\ a,b\,c,") == ["no", "yes", " a", "b,c"]
     for words in (["no", "b,c"], ["  a", "b  ", "c d", " ", "e, f"]):
         assert words_of(words_with_commas(words)) == words
+
+
+@pytest.mark.parametrize("area", ["bags", "features", "labels", "models", "scores"])
+def test_the_seed_of_an_attack_speaks_of_no_release(area):
+    """An attack publishes nothing: its seed says what it draws, and marks nothing as seeded."""
+    seed = next(param for param in root.load_area(area).commands["attack"].params if param.name == "seed")
+    assert "release" not in seed.help
+    protect = next(param for param in root.load_area(area).commands["protect"].params if param.name == "seed")
+    assert "release" in protect.help, "control: a release that is seeded says so"

@@ -306,6 +306,16 @@ def test_files_of_another_kind_or_with_code(folder):
     assert "is no safetensors file" in _attack(folder, "text.safetensors", code=2).stderr
 
 
+def test_rows_outside_that_equal_a_member_are_left_out(folder):
+    rows = pyarrow.csv.read_csv(folder / "rows.csv").drop_columns("ill")
+    mixed = pa.concat_tables([pyarrow.csv.read_csv(folder / "fresh.csv"), rows[:3]])
+    pyarrow.csv.write_csv(mixed, folder / "mixed.csv")
+    found = json.loads(_attack(folder, "model.pt", "--json", nonmembers="mixed.csv").stdout)
+    assert (found["nonmembers"], found["shared"], found["auc"] > 0.99) == (500, 3, True)
+    text = _attack(folder, "model.pt", nonmembers="mixed.csv").stdout
+    assert "3 of 503 rows of mixed.csv equal a member and were left out." in text
+
+
 def test_members_and_nonmembers_must_fit(folder):
     said = _attack(folder, nonmembers="rows.csv", code=2)
     assert "members and nonmembers must not share rows, got 20 in both" in said.stderr

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsJson",
+    "AttackSeed",
     "ClassList",
     "DataSet",
     "DataSetOfTable",
@@ -56,6 +57,12 @@ Seed = Annotated[
     int | None,
     typer.Option(
         min=0, help="Repeat a run exactly. The release is then marked as seeded: for experiments, never to publish."
+    ),
+]
+AttackSeed = Annotated[
+    int | None,
+    typer.Option(
+        min=0, help="Repeat an attack exactly: the seed splits the rows, some to learn from and the others to attack."
     ),
 ]
 LedgerAt = Annotated[

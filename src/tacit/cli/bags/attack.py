@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tacit.cli.bags.coding import read_labels
-from tacit.cli.options import AsJson, Seed, rng_of, show_progress
+from tacit.cli.options import AsJson, AttackSeed, rng_of, show_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,7 +36,7 @@ def attack(
     whole: Annotated[
         bool, typer.Option("--whole", help="For squared totals: labels are known to be whole numbers in the range.")
     ] = False,
-    seed: Seed = None,
+    seed: AttackSeed = None,
     as_json: AsJson = False,
 ) -> None:
     """Find the labels that the totals fix, and guess the others as well as can be.

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.options import AsJson, Seed, rng_of, show_progress
+from tacit.cli.options import AsJson, AttackSeed, rng_of, show_progress
 
 __all__ = ["attack"]
 
@@ -21,7 +21,7 @@ def attack(
     outsiders: Annotated[
         Path | None, typer.Option(help="Rows like them that are not in the release, to measure membership.")
     ] = None,
-    seed: Seed = None,
+    seed: AttackSeed = None,
     as_json: AsJson = False,
 ) -> None:
     """Link released rows to raw ones by their features alone, and tell members from outsiders.

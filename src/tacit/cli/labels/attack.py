@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.options import AsJson, EstimatorName, Seed, estimator_of, rng_of, show_progress
+from tacit.cli.options import AsJson, AttackSeed, EstimatorName, estimator_of, rng_of, show_progress
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,7 +37,7 @@ def attack(
     truth: TruthFile = None,
     label: TruthColumn = None,
     estimator: EstimatorOption = EstimatorName.LOGISTIC,
-    seed: Seed = None,
+    seed: AttackSeed = None,
     as_json: AsJson = False,
 ) -> None:
     """Guess every label from a release, alone and with the features, as well as can be.

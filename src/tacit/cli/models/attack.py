@@ -27,7 +27,10 @@ def attack(
         Path | None, typer.Argument(metavar="MODEL", help="A model file: .pt, .safetensors or .onnx.")
     ] = None,
     members: Annotated[Path | None, typer.Option(help="A table of rows that the model was trained on.")] = None,
-    nonmembers: Annotated[Path | None, typer.Option(help="A table of rows like them that it was not.")] = None,
+    nonmembers: Annotated[
+        Path | None,
+        typer.Option(help="A table of rows like them that it was not; those equal to a member are left out."),
+    ] = None,
     label: Annotated[
         str | None, typer.Option(help="The label column of these tables, if any. Default: the one the model names.")
     ] = None,
@@ -149,7 +152,7 @@ def _attack_rows(
 ) -> tuple[dict[str, Any], str]:
     import numpy as np
 
-    from tacit.cli.models.points import read_features
+    from tacit.cli.models.points import not_shared, read_features
     from tacit.models.attack import KnownMargin, attack_losses, attack_margin, attack_weights
     from tacit.models.files import read_model
     from tacit.models.formats import NETWORK
@@ -160,6 +163,8 @@ def _attack_rows(
     features = found.mechanism.get("features")
     inside, labels = read_features(members, features=features, label=label)
     outside, other_labels = read_features(nonmembers, features=features, label=label)
+    kept = not_shared(inside, outside)
+    outside, other_labels = outside[kept], None if other_labels is None else other_labels[kept]
     rule = None if margin is None else KnownMargin(margin=margin)
     told = attack_margin(ask, inside, outside, rule=rule, labels=labels)
     # what is proved is about networks of one kind: a black box of another kind may well look like it
@@ -173,6 +178,7 @@ def _attack_rows(
         "covered": covered,
         "members": len(inside),
         "nonmembers": len(outside),
+        "shared": int((~kept).sum()),
         "guarantee": found.guarantee.to_json(),
         "leak": told.leak.to_json(),
     }
@@ -183,6 +189,8 @@ def _attack_rows(
         f"Theory: {covered}{'' if covered == 'not covered' else ' at an exact KKT point'}; "
         f"there all members lie at 1 margin, here at 1 to {largest:.6g}.",
     ]
+    if not kept.all():
+        lines.insert(1, f"{(~kept).sum()} of {len(kept)} rows of {nonmembers.name} equal a member and were left out.")
     if labels is not None and other_labels is not None and min(len(inside), len(outside)) > 1:
         classes = found.mechanism.get("classes")
         inside_losses = _losses(ask(inside), labels, classes)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-__all__ = ["LabelledPoints", "read_features", "read_points"]
+__all__ = ["LabelledPoints", "not_shared", "read_features", "read_points"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -90,6 +90,15 @@ def read_features(
     rows = read_rows(table, columns=[*names, *extra])
     labels = label_column(rows, extra[0], least_classes=1) if extra else None
     return numeric_matrix(rows, columns=names), labels
+
+
+def not_shared(inside: NDArray[np.float64], outside: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Return which rows outside have no equal inside; all of them where none is left, for the attack to refuse."""
+    import numpy as np
+
+    known = {row.tobytes() for row in inside + 0.0}  # + 0.0 makes -0.0 equal 0.0
+    kept = np.array([row.tobytes() not in known for row in outside + 0.0], dtype=bool)
+    return kept if kept.any() else ~kept
 
 
 def _features(columns: Sequence[str], chosen: Sequence[str], label: str) -> list[str]:
