@@ -85,7 +85,7 @@ def test_from_rows_to_a_network_to_its_members(folder, suffix):
 def test_the_same_in_words(folder):
     text = _attack(folder, "model.pt", "--seed", "0").stdout
     assert "no guarantee: trained to the margin" in text
-    assert re.search(r"Theory: (expected|proved) at an exact KKT point; .* lie at 1 margin, here at 1 to 1\.0", text)
+    assert re.search(r"Theory: (expected|proved) at an exact KKT point, .* here they lie at 1 to 1\.0", text)
     assert "choose one feature" in _learn(folder, "exact.pt", "--network", "exact", code=2).stderr
     assert "Stopped short" in _learn(folder, "short.pt", "--steps", "300").stdout
 
@@ -182,7 +182,9 @@ def test_theory_is_not_said_of_a_network_that_is_not_at_the_margin(folder):
     assert found["covered"] == at_margin["covered"] != "not covered", "the rows are the same"
     assert at_margin["largest_margin"] < 1.05
     assert found["largest_margin"] > 5
-    assert f"lie at 1 margin, here at 1 to {found['largest_margin']:.6g}." in _attack(folder, "drawn.pt").stdout
+    assert (
+        f"lie at 1 margin; here they lie at 1 to {found['largest_margin']:.6g}." in _attack(folder, "drawn.pt").stdout
+    )
 
 
 def test_the_scale_is_public_and_in_the_weights(folder):

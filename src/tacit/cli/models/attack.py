@@ -182,12 +182,12 @@ def _attack_rows(
         "guarantee": found.guarantee.to_json(),
         "leak": told.leak.to_json(),
     }
+    there = f" at an exact KKT point, where all members lie at 1 margin; here they lie at 1 to {largest:.6g}"
     lines = [
         f"{found}.",
         f"Margin {told.margin:.6g}: {told.leak}",
         f"AUC {measures['auc']:.4f}, {told.leak.roc and told.leak.roc.at_0_1_percent}.",
-        f"Theory: {covered}{'' if covered == 'not covered' else ' at an exact KKT point'}; "
-        f"there all members lie at 1 margin, here at 1 to {largest:.6g}.",
+        f"Theory: {covered}{'' if covered == 'not covered' else there}.",
     ]
     if not kept.all():
         lines.insert(1, f"{(~kept).sum()} of {len(kept)} rows of {nonmembers.name} equal a member and were left out.")
