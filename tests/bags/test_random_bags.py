@@ -278,9 +278,11 @@ def test_the_estimator_follows_scikit_learns_conventions():
 
 
 def test_bad_input_is_refused():
-    with pytest.raises(InvalidInput, match="smaller than the table"):
+    with pytest.raises(
+        InvalidInput, match="smaller than the table they are drawn from, got 5 of 5 rows: release bags of fewer rows"
+    ):
         BagMoments(size=5, rows=5)
-    with pytest.raises(InvalidInput, match="at least 2 bags"):
+    with pytest.raises(InvalidInput, match="at least 2 bags, got 1: release more of them"):
         unbiased_risk(np.zeros((1, 1)), BagMoments(size=2, rows=5))
     bags = RandomBags(rows=np.array([[0, 1]]), labels=np.array([[1.0]]))
     with pytest.raises(InvalidInput, match=r"shape \(rows, 1\)"):

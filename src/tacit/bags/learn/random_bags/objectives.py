@@ -133,7 +133,7 @@ class Unbiased(_Plain):
         r = means - labels
         n = len(r)
         if n < 2:
-            raise InvalidInput(f"an unbiased risk needs at least 2 bags, got {n}")
+            raise InvalidInput(f"an unbiased risk needs at least 2 bags, got {n}: release more of them")
         mean = r.mean(axis=0)
         square = np.mean(np.sum(r**2, axis=1))
         U = (n * mean @ mean - square) / (n - 1)

@@ -38,7 +38,8 @@ class BagMoments:
     def __post_init__(self) -> None:
         if not 1 <= self.size < self.rows:
             raise InvalidInput(
-                f"bags must be smaller than the table they are drawn from, got {self.size} of {self.rows} rows"
+                f"bags must be smaller than the table they are drawn from, got {self.size} of {self.rows} rows: release "
+                "bags of fewer rows"
             )
 
     @property
@@ -121,7 +122,7 @@ def unbiased_risk(residuals: Floats, moments: BagMoments, *, excess: float = 0.0
     """
     n = len(residuals)
     if n < 2:
-        raise InvalidInput(f"an unbiased risk needs at least 2 bags, got {n}")
+        raise InvalidInput(f"an unbiased risk needs at least 2 bags, got {n}: release more of them")
     mean = residuals.mean(axis=0)
     square = float(np.mean(np.sum(residuals**2, axis=1)))
     U = (n * float(mean @ mean) - square) / (n - 1)
@@ -145,7 +146,7 @@ def label_variance(bags: RandomBags, moments: BagMoments) -> float:
     """
     n = len(bags)
     if n < 2:
-        raise InvalidInput(f"the variance of labels needs at least 2 bags, got {n}")
+        raise InvalidInput(f"the variance of labels needs at least 2 bags, got {n}: release more of them")
     mean = bags.labels.mean(axis=0)
     # labels are 0 or 1, so y^2 = y: the variance of rows is p - p^2, and p^2 has the U-statistic of the labels
     square = (n * mean**2 - np.mean(bags.labels**2, axis=0)) / (n - 1)
