@@ -38,8 +38,8 @@ class BagMoments:
     def __post_init__(self) -> None:
         if not 1 <= self.size < self.rows:
             raise InvalidInput(
-                f"bags must be smaller than the table they are drawn from, got {self.size} of {self.rows} rows: release "
-                "bags of fewer rows"
+                f"bags must be smaller than the table they are drawn from, got {self.size} of {self.rows} rows: "
+                "release bags of fewer rows"
             )
 
     @property
