@@ -16,6 +16,7 @@ from tacit.scores.attack import (
     Accuracy,
     AttackStopped,
     Bounded,
+    Channel,
     DigitDesign,
     Exact,
     JointDesign,
@@ -185,6 +186,40 @@ def test_rows_not_asked_are_neutral():
     m = planned.design.lengths[0]
     assert np.all(first[m + 1 :] == 1 / 3)
     assert np.all(np.abs(first[:m] - 1 / 3).max(axis=1) > 0)
+
+
+@pytest.mark.parametrize("answers", [Exact(), Exact(growth=8.0), Rounded(decimals=5), Bounded(tau=1e-4)])
+@pytest.mark.parametrize("settle", [True, False])
+@pytest.mark.parametrize(("name", "classes"), [("log_loss", 2), ("log_loss", 5), ("softmax", 7), ("brier", 10)])
+def test_lengths_worked_out_in_runs_are_those_of_the_queries_one_by_one(name, classes, settle, answers):
+    loss = find_scorer(name).metric(classes)
+    for rows in (1, 5, 51, 141):
+        design = DigitDesign(channel=Channel(loss=loss, rows=rows, answers=answers), settle=settle)
+        taken = tuple(lengths_one_by_one(design))
+        assert design.lengths == taken
+        assert design.queries == len(taken)
+
+
+def lengths_one_by_one(design):
+    """Ask every query of labels that are all 0, and yield how many rows are known more after each."""
+    truth, steps = np.zeros(design.channel.rows, dtype=np.int64), design.steps()
+    query = next(steps)
+    while True:
+        try:
+            following = steps.send(design.channel.score(query.predictions, truth))
+        except StopIteration:
+            yield (query.recovered < 0).sum()
+            return
+        yield (query.recovered < 0).sum() - (following.recovered < 0).sum()
+        query = following
+
+
+@pytest.mark.parametrize(
+    "metric", [sklearn_log_loss(), sklearn_log_loss(classes=5), Accuracy(), RootMeanSquaredError()]
+)
+def test_a_thousand_million_rows_are_planned_for_without_going_through_them(metric):
+    few, many = plan(metric, rows=10_000_000), plan(metric, rows=1_000_000_000)
+    assert 99 < many.queries / few.queries < 150
 
 
 def test_days_and_ceilings():

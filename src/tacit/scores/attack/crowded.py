@@ -21,9 +21,10 @@ from tacit.privacy.errors import InvalidInput
 from tacit.scores.attack.channel import Channel
 from tacit.scores.attack.design import Design, all_rows
 from tacit.scores.attack.errors import InconsistentAnswer
-from tacit.scores.attack.joint import matrices_for, weigh
+from tacit.scores.attack.joint import weigh
 from tacit.scores.attack.scale import WeighingScale, weighing_scale
 from tacit.scores.attack.steps import Labels, Query, Steps
+from tacit.scores.attack.weighing import detecting_matrices
 from tacit.scores.attack.weights import TABLE_WEIGHTS, conway_guy_weights, digits_of, most_weights, subset_of
 
 __all__ = ["CrowdedDesign", "crowded_weights", "expected_asks"]
@@ -105,7 +106,7 @@ class CrowdedDesign(Design):
 
     def _weigh_all(self, rows: Labels, known: Labels) -> Steps:
         found, start = np.zeros(len(rows), dtype=np.int64), 0
-        for matrix in matrices_for(len(rows), self._scale):
+        for matrix in detecting_matrices(len(rows), low=self._scale.low, high=self._scale.high):
             part = slice(start, start + matrix.labels)
             found[part] = yield from weigh(self._scale, matrix, rows[part], known)
             start += matrix.labels
@@ -291,7 +292,7 @@ def _shapes(rows: int, scale: WeighingScale) -> Iterator[tuple[int, int]]:
 
 
 def _queries(labels: int, scale: WeighingScale) -> int:
-    return sum(matrix.queries for matrix in matrices_for(labels, scale))
+    return sum(matrix.queries for matrix in detecting_matrices(labels, low=scale.low, high=scale.high))
 
 
 def _ask(scale: WeighingScale, block: _Block, rows: Labels, known: Labels) -> Generator[Query, float, Labels]:

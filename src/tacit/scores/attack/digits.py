@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -46,12 +48,12 @@ class DigitDesign(Design):
     @property
     def queries(self) -> int:
         """Queries to every label."""
-        return len(self.lengths)
+        return sum(len(cycle) * repeats for cycle, repeats in _runs(self.channel, self.settle))
 
     @property
     def lengths(self) -> tuple[int, ...]:
         """The number of labels that each query completes."""
-        return _lengths(self.channel, self.settle)
+        return tuple(chain.from_iterable(cycle * repeats for cycle, repeats in _runs(self.channel, self.settle)))
 
     def steps(self, *, order: Labels | None = None) -> Steps:
         """Return the queries; labels are known after each.
@@ -86,7 +88,7 @@ class DigitDesign(Design):
 class _Left:
     """The rows still to be asked; the first may be known to be one of some classes only."""
 
-    def __init__(self, rows: list[int], classes: int) -> None:
+    def __init__(self, rows: Sequence[int], classes: int) -> None:
         self.rows = rows
         self.done = 0
         self.classes = classes
@@ -120,13 +122,65 @@ class _Left:
 
 
 @lru_cache(maxsize=64)
-def _lengths(channel: Channel, settle: bool) -> tuple[int, ...]:
-    left = _Left(list(range(channel.rows)), channel.loss.classes)
-    lengths = []
-    while left:
+def _runs(channel: Channel, settle: bool) -> tuple[tuple[tuple[int, ...], int], ...]:
+    """Return the queries' lengths as cycles with their numbers of repeats, so that millions of rows take no longer.
+
+    A query hangs on the rows that are left by its unit, which is monotone in them, and on how its first row stands: a
+    cycle that is the same at both ends of a stretch is the same all through it.
+    """
+    runs: list[tuple[tuple[int, ...], int]] = []
+    rows = _Rows(left=channel.rows, first=tuple(range(channel.loss.classes)), size=channel.loss.classes)
+    while rows.left:
+        asked: list[_Rows] = []
+        while rows.left and rows.stand not in {earlier.stand for earlier in asked}:
+            asked.append(rows)
+            rows = rows.after_query(channel, settle=settle)
+        lengths = tuple(now.left - later.left for now, later in pairwise([*asked, rows]))
+        runs.append((lengths, 1))
+        if rows.left:
+            start = next(place for place, earlier in enumerate(asked) if earlier.stand == rows.stand)
+            cycle = lengths[start:]
+            repeats = _repeats(rows, cycle, channel, settle=settle)
+            runs.append((cycle, repeats))
+            rows = replace(rows, left=rows.left - repeats * sum(cycle))
+    return tuple(runs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """How many rows are left, and which classes the first of them may have, out of so many that are planned with."""
+
+    left: int
+    first: tuple[int, ...]
+    size: int
+
+    @property
+    def stand(self) -> tuple[tuple[int, ...], int]:
+        return self.first, self.size
+
+    def after_query(self, channel: Channel, *, settle: bool) -> _Rows:
+        left = _Left(range(self.left), channel.loss.classes)
+        left.first, left.first_size = self.stand
         query = _next_query(left, channel, settle=settle)
-        lengths.append(sum(1 for _ in left.tell(query, [0] * len(query.items))))
-    return tuple(lengths)
+        done = sum(1 for _ in left.tell(query, [0] * len(query.items)))
+        return _Rows(self.left - done, left.first, left.first_size)
+
+
+def _repeats(rows: _Rows, cycle: tuple[int, ...], channel: Channel, *, settle: bool) -> int:
+    """Return how often a cycle comes before the first that differs from it."""
+
+    def is_the_same(repeats: int) -> bool:
+        now = replace(rows, left=rows.left - repeats * sum(cycle))
+        for length in cycle:
+            if now.left <= length:  # the rows' end made it so short, and not the unit
+                return False
+            later = now.after_query(channel, settle=settle)
+            if now.left - later.left != length:
+                return False
+            now = later
+        return now.stand == rows.stand
+
+    return bisect_left(range(rows.left // sum(cycle) + 1), True, key=lambda repeats: not is_the_same(repeats))
 
 
 def _next_query(left: _Left, channel: Channel, *, settle: bool) -> PackedQuery:

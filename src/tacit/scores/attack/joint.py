@@ -15,9 +15,9 @@ from tacit.scores.attack.design import Design, all_rows
 from tacit.scores.attack.errors import InconsistentAnswer
 from tacit.scores.attack.scale import WeighingScale, weighing_scale
 from tacit.scores.attack.steps import Labels, Query, Steps
-from tacit.scores.attack.weighing import DetectingMatrix, detecting_matrix
+from tacit.scores.attack.weighing import DetectingMatrix, detecting_matrices
 
-__all__ = ["JointDesign", "cheapest_radices", "matrices_for", "weigh"]
+__all__ = ["JointDesign", "cheapest_radices", "weigh"]
 
 _MOST_RADIX = 8
 
@@ -40,11 +40,7 @@ class JointDesign(Design):
     @property
     def queries(self) -> int:
         """Queries to every label."""
-        return sum(
-            matrix.queries
-            for scale, radix in self._passes()
-            for matrix in matrices_for(self.channel.rows, scale, radix=radix)
-        )
+        return sum(matrix.queries for scale, radix in self._passes() for matrix in _matrices(scale, radix))
 
     def steps(self, *, order: Labels | None = None) -> Steps:
         """Return the queries; labels are known when a matrix is complete.
@@ -63,7 +59,7 @@ class JointDesign(Design):
         stride = 1
         for scale, radix in self._passes():
             start = 0
-            for matrix in matrices_for(self.channel.rows, scale, radix=radix):
+            for matrix in _matrices(scale, radix):
                 block = rows[start : start + matrix.labels]
                 digits = yield from weigh(scale, matrix, block, known)
                 found[block] += stride * digits
@@ -101,7 +97,7 @@ def _cost(channel: Channel, radices: tuple[int, ...]) -> float:
         if len(set(radices)) == 1 and radices[0] == 2:
             raise  # binary questions are the easiest: if they fail, everything does
         return math.inf
-    return sum(matrix.queries for scale, radix in passes for matrix in matrices_for(channel.rows, scale, radix=radix))
+    return sum(matrix.queries for scale, radix in passes for matrix in _matrices(scale, radix))
 
 
 def _covers(classes: int, least: int = 2) -> Iterator[tuple[int, ...]]:
@@ -125,23 +121,8 @@ def _scales(channel: Channel, radices: tuple[int, ...]) -> Iterator[tuple[Weighi
         stride *= radix
 
 
-def matrices_for(labels: int, scale: WeighingScale, *, radix: int = 2) -> Iterator[DetectingMatrix]:
-    """Yield the matrices that tell ``labels`` labels one after the other: one alone holds only so many.
-
-    Examples
-    --------
-    >>> from tacit.scores.attack import Rounded
-    >>> from tacit.scores.losses import sklearn_log_loss
-    >>> channel = Channel(loss=sklearn_log_loss(), rows=2201, answers=Rounded(decimals=5))
-    >>> scale = weighing_scale(channel, digits=(0, 1))
-    >>> sum(matrix.labels for matrix in matrices_for(2201, scale))
-    2201
-    """
-    left = labels
-    while left > 0:
-        matrix = detecting_matrix(left, low=scale.low, high=scale.high, radix=radix)
-        yield matrix
-        left -= matrix.labels
+def _matrices(scale: WeighingScale, radix: int) -> Iterator[DetectingMatrix]:
+    return detecting_matrices(scale.channel.rows, low=scale.low, high=scale.high, radix=radix)
 
 
 def weigh(scale: WeighingScale, matrix: DetectingMatrix, rows: Labels, known: Labels) -> Steps:
@@ -150,6 +131,7 @@ def weigh(scale: WeighingScale, matrix: DetectingMatrix, rows: Labels, known: La
     Examples
     --------
     >>> from tacit.scores.attack import Rounded
+    >>> from tacit.scores.attack.weighing import detecting_matrix
     >>> from tacit.scores.losses import SquaredError
     >>> channel = Channel(loss=SquaredError(), rows=3, answers=Rounded(decimals=3))
     >>> scale, matrix = weighing_scale(channel, digits=(0, 1)), detecting_matrix(3, low=1, high=1)

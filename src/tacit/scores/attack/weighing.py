@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import repeat
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -22,7 +23,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.attack.weights import TABLE_WEIGHTS, digits_of, most_weights, power_weights, subset_of
 
-__all__ = ["MOST_QUERIES", "DetectingMatrix", "detecting_matrix"]
+__all__ = ["MOST_QUERIES", "DetectingMatrix", "detecting_matrices", "detecting_matrix"]
 
 MOST_QUERIES = 4096
 """Queries of one matrix; more labels are split into several."""
@@ -179,6 +180,21 @@ def detecting_matrix(labels: int, *, low: float, high: float, radix: int = 2) ->
             return DetectingMatrix(queries=subset + 1, labels=labels, low=int(low), high=int(high), radix=radix)
     most = _capacity(MOST_QUERIES, entries)
     return DetectingMatrix(queries=MOST_QUERIES, labels=most, low=int(low), high=int(high), radix=radix)
+
+
+def detecting_matrices(labels: int, *, low: float, high: float, radix: int = 2) -> Iterator[DetectingMatrix]:
+    """Yield designs that tell ``labels`` labels one after the other: one alone holds only so many.
+
+    Examples
+    --------
+    >>> [matrix.queries for matrix in detecting_matrices(60_000, low=0, high=1)]
+    [4096, 4096, 1998]
+    """
+    left = labels
+    while left > 0:
+        matrix = detecting_matrix(left, low=low, high=high, radix=radix)
+        yield from repeat(matrix, left // matrix.labels)
+        left %= matrix.labels
 
 
 def _largest(size: int, entries: tuple[int, int, int]) -> int:

@@ -17,7 +17,7 @@ from tacit.scores.attack.design import Design, all_rows
 from tacit.scores.attack.errors import InconsistentAnswer
 from tacit.scores.attack.metrics.base import Metric, two_classes
 from tacit.scores.attack.steps import Labels, Query, Steps
-from tacit.scores.attack.weighing import DetectingMatrix, detecting_matrix
+from tacit.scores.attack.weighing import DetectingMatrix, detecting_matrices
 from tacit.scores.losses.precision import Numbers
 
 __all__ = ["F1", "Accuracy", "CountDesign"]
@@ -48,7 +48,9 @@ class CountDesign(Design):
         classes = self.metric.classes
         later = [(self.rows * (classes - label) // classes, 2) for label in range(2, classes - 1)]
         passes = [(self.rows, min(3, classes)), *later]
-        return 1 + sum(matrix.queries for rows, radix in passes for matrix in _matrices(rows, radix))
+        return 1 + sum(
+            matrix.queries for rows, radix in passes for matrix in detecting_matrices(rows, low=0, high=1, radix=radix)
+        )
 
     @property
     def expected(self) -> bool:
@@ -291,15 +293,8 @@ def _decode(matrix: DetectingMatrix, totals: list[int]) -> Labels:
         raise InconsistentAnswer from None
 
 
-def _matrices(rows: int, radix: int) -> Iterator[DetectingMatrix]:
-    while rows > 0:
-        matrix = detecting_matrix(rows, low=0, high=1, radix=radix)
-        yield matrix
-        rows -= matrix.labels
-
-
 def _blocks(rows: Labels, radix: int) -> Iterator[tuple[DetectingMatrix, Labels]]:
     start = 0
-    for matrix in _matrices(len(rows), radix):
+    for matrix in detecting_matrices(len(rows), low=0, high=1, radix=radix):
         yield matrix, rows[start : start + matrix.labels]
         start += matrix.labels
