@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacit.labels import LaplaceOneHot, MissingLabels, RandomizedResponse
+from tacit.labels import LaplaceOneHot, MissingLabels, PriorRandomizedResponse, RandomizedResponse
 from tacit.labels.protect.estimate import EstimatedPrior
 from tacit.labels.protect.memo import Memo, memo_key
 from tacit.labels.protect.payment import Payment, recognise
@@ -82,13 +82,32 @@ def test_other_public_columns_need_no_second_release(protect, ledger, tmp_path):
         ({}, True),
         ({"rows_per_person": 1}, True),
         ({"classes": None}, True),
+        ({"classes": [1, 0]}, True),
+        ({"classes": [0.0, 1.0]}, True),
+        ({"classes": ["1", "0"]}, True),
+        ({"classes": [False, True], "table": TABLE.set_column(2, "ill", pa.array(LABELS == 1))}, True),
+        ({"mechanism": RandomizedResponse(epsilon=1)}, True),
         ({"mechanism": RandomizedResponse(epsilon=0.5)}, False),
         ({"mechanism": LaplaceOneHot(epsilon=1.0)}, False),
         ({"mechanism": EstimatedPrior(epsilon=1.0)}, False),
         ({"classes": [0, 1, 2]}, False),
         ({"rng": np.random.default_rng(0)}, False),
     ],
-    ids=["nothing", "rows", "found classes", "epsilon", "mechanism", "prior", "classes", "seed"],
+    ids=[
+        "nothing",
+        "rows",
+        "found classes",
+        "order",
+        "floats",
+        "words",
+        "truth",
+        "whole",
+        "epsilon",
+        "mechanism",
+        "prior",
+        "classes",
+        "seed",
+    ],
 )
 def test_what_makes_a_release_another_one(protect, changed, repeated):
     protect("one.parquet")
@@ -212,6 +231,33 @@ def test_the_data_set_that_is_named_must_be_the_one_that_is_known(protect, ledge
     with pytest.raises(LedgerError, match="knows no data set 'nobody'"):
         protect("one.parquet", table=pa.table({"ill": [1, 1, 0]}), dataset="nobody")
     assert recognise(ledger, [5, 6], dataset="others") == ("others", None)
+
+
+def test_a_prior_stays_with_its_class(protect):
+    def prior(*shares):
+        return PriorRandomizedResponse(epsilon=1.0, prior=shares)
+
+    protect("one.parquet", mechanism=prior(0.7, 0.3))
+    assert protect("two.parquet", mechanism=prior(0.3, 0.7), classes=[1, 0])[0].repeated
+    assert not protect("three.parquet", mechanism=prior(0.3, 0.7))[0].repeated, "control: another prior"
+
+
+def test_one_hot_rows_asked_for_in_another_order_say_their_own(protect, ledger):
+    noise = LaplaceOneHot(epsilon=1.0)
+    first, rows = protect("one.parquet", mechanism=noise)
+    second, same = protect("two.parquet", mechanism=noise, classes=[1, 0])
+    assert second.repeated
+    assert (second.mechanism["classes"], same) == (first.mechanism["classes"], rows)
+    assert spent(ledger) == 1.0
+
+
+@pytest.mark.parametrize(
+    "classes", [["1", "01"], ["1", "inf"], ["1", "a"], [str(2**53), str(2**53 + 1)], ["True", "true"]]
+)
+def test_classes_that_are_no_different_numbers_are_texts(classes):
+    others = [*classes[:-1], f"{classes[-1]}x"]
+    assert memo_key(b"a", {"classes": classes}) != memo_key(b"a", {"classes": others})
+    assert memo_key(b"a", {"classes": classes}) == memo_key(b"a", {"classes": classes[::-1]})
 
 
 def test_the_key_hides_and_separates():

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,16 +26,45 @@ def memo_key(fingerprint: bytes, request: Mapping[str, Any]) -> str:
     """Return the name under which a release is remembered: a hash of the keyed fingerprint and what was asked.
 
     Two releases have the same name if the same mechanism with the same parameters was asked for the same labels in
-    the same order. Without the ledger's secret nobody can work it out from a guess of the labels.
+    the same order. In which order classes are listed, and whether numbers are written 1, 1.0 or "1", makes no other
+    release: nobody's label is drawn a second time for it. Without the ledger's secret nobody can work the name out from
+    a guess of the labels.
 
     Examples
     --------
-    >>> one = memo_key(b"labels", {"name": "randomized_response", "epsilon": 1.0})
-    >>> one == memo_key(b"labels", {"epsilon": 1.0, "name": "randomized_response"}), one == memo_key(b"others", {})
-    (True, False)
+    >>> one = memo_key(b"labels", {"name": "randomized_response", "epsilon": 1.0, "classes": [0, 1]})
+    >>> one == memo_key(b"labels", {"epsilon": 1, "classes": [1.0, 0.0], "name": "randomized_response"})
+    True
+    >>> one == memo_key(b"others", {"name": "randomized_response", "epsilon": 1.0, "classes": [0, 1]})
+    False
     """
-    asked = json.dumps(request, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    asked = json.dumps(_plain(request), sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(len(fingerprint).to_bytes(8, "big") + fingerprint + asked.encode()).hexdigest()
+
+
+def _plain(request: Mapping[str, Any]) -> dict[str, Any]:
+    """What was asked, classes in one order and numbers in one spelling."""
+    plain: dict[str, Any] = {name: float(value) if type(value) is int else value for name, value in request.items()}
+    if "classes" in plain:
+        classes = _by_value(plain["classes"])
+        order = sorted(range(len(classes)), key=classes.__getitem__)
+        for name in {"classes", "prior"} & plain.keys():
+            listed = classes if name == "classes" else plain[name]
+            plain[name] = [listed[place] for place in order]
+    return plain
+
+
+def _by_value(classes: Sequence[Any]) -> list[Any]:
+    """Classes as the ledger's fingerprint reads labels: as numbers where all are, or as truth values, else as texts."""
+    words = [str(value) for value in classes]
+    for reading in (float, lambda word: {"true": 1.0, "false": 0.0}[word.lower()]):
+        try:
+            numbers = [reading(word) for word in words]
+        except (ValueError, KeyError):
+            continue
+        if all(map(math.isfinite, numbers)) and len(set(numbers)) == len(numbers):
+            return [int(number) if number.is_integer() else number for number in numbers]
+    return words
 
 
 @dataclass(frozen=True, slots=True)
