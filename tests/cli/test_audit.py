@@ -73,6 +73,7 @@ def test_limits(run, capsys):
     assert capsys.readouterr().err == "", "no bar, nor an empty line for one, where there is no terminal"
     assert run("--only", "labels", "--fail-over", "epsilon=0.5") == 1
     assert "Over: Iris, 150 rows: all releases cost epsilon 1" in capsys.readouterr().err
+    assert "Over: Iris, 150 rows: all releases cost epsilon 1" in run.page.read_text()
 
 
 @pytest.mark.parametrize(

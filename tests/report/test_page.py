@@ -108,6 +108,28 @@ def test_a_column_named_like_markup_or_mathematics_is_shown_as_it_is(labels):
     assert "totals by &lt;b&gt; and $x_1$" in page
 
 
+def test_a_limit_that_was_passed_is_on_the_page(labels):
+    over = faults(labels, Limits(epsilon=0.5))
+    said = text_of(render_page(labels, faults=over))
+    assert f"Over: {over[0]}." in said
+    assert said.index("Over: ") < said.index("leak: randomized response")
+    assert "Over: " not in text_of(render_page(labels))
+
+
+def test_sentences_have_a_blank_between_them(labels):
+    for result in (labels, replace(labels, seed=None)):
+        words = re.sub(r"<pre.*?</pre>|<code.*?</code>|<style.*?</style>", "", render_page(result), flags=re.S)
+        assert re.findall(r"[a-z]\.[A-Z]\w+", re.sub(r"<[^>]+>", " ", words)) == []
+
+
+def test_the_words_of_a_level_lie_over_its_curve(page):
+    drawings = re.findall(r"<svg.*?</svg>", page, flags=re.S)
+    assert len(drawings) == 2
+    for drawing in drawings:
+        for words in re.findall(r">(no gain|private data|no data)<", drawing):
+            assert drawing.index(f">{words}<") > drawing.index("<circle")
+
+
 def test_the_total_says_what_it_assumes(labels):
     promise = Guarantee(unit=Unit.LABEL, epsilon=1.0, assumptions=("one team",))
     page = render_page(replace(labels, totals=(Total(data="a table", promise=promise, releases=1),)))
@@ -196,7 +218,7 @@ class TestTheTop:
         total = Total(data="x", promise=quiet.promise, releases=1)
         said = self.top(self.run_of(quiet, totals=(total,)))
         assert "The planned release does not leak as far as was measured." in said
-        assert "What to do: If it is made once, the total is epsilon 1 for one label." in said
+        assert "What to do: Make it once at most: that costs epsilon 1 for one label." in said
 
     def test_nothing_leaks_and_nothing_is_promised(self, labels):
         said = self.top(self.run_of(*[self.made(labels, [0] * 1000)] * 2))

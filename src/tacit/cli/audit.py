@@ -72,10 +72,10 @@ def audit(
     )
     limits = _limits(planned, fail_over or [])
     result: AuditResult = _run(planned, seed=seed, cache=cache, fresh=fresh)
-    page = render_page(result, earlier=earlier)
+    over = faults(result, limits)
+    page = render_page(result, earlier=earlier, faults=over)
     with write_atomically(out, force=True) as file:
         file.write(page.encode(errors="replace"))  # a path may hold bytes that are no text
-    over = faults(result, limits)
     if as_json:
         pairs = [] if earlier is None else [pair.to_json() for pair in compare(earlier, result)]
         extra = {"verdict": judge(result).to_json(), "compared": pairs, "faults": list(over)}

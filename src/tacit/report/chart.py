@@ -93,7 +93,7 @@ def _draw(series: _Series, label: str) -> Markup:
         return _TOP + (high - value) / (high - low) * (_HEIGHT - _TOP - _BOTTOM)
 
     drawn = [_tick(y(at), at, series.kind) for at in ticks]
-    drawn += [_line(y(at), name) for at, name in series.lines]
+    drawn += [_line(y(at)) for at, _ in series.lines]
     drawn += [_text(at, _HEIGHT - 22, f"{e:g}", "middle") for at, e in zip(x, series.epsilons, strict=True)]
     drawn.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 5, "epsilon", "middle"))
     if x:
@@ -102,6 +102,8 @@ def _draw(series: _Series, label: str) -> Markup:
         drawn.append(f'<polygon class="band {series.kind}" points="{_points(around)}"/>')
         drawn.append(f'<polyline class="path {series.kind}" points="{_points(along)}"/>')
         drawn += [f'<circle class="dot {series.kind}" cx="{a:.1f}" cy="{b:.1f}" r="3.5"/>' for a, b in along]
+    # last, with the paper's colour around their letters: under the curve they would be struck through
+    drawn += [_text(_WIDTH - _RIGHT, y(at) - 4, name, "end") for at, name in series.lines]
     body = "".join(drawn)
     head = f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(label)}">'
     return Markup(f"{head}{body}</svg>")
@@ -127,9 +129,8 @@ def _tick(y: float, at: float, kind: str) -> str:
     return grid + _text(_LEFT - 6, y + 4, shown, "end")
 
 
-def _line(y: float, name: str) -> str:
-    mark = f'<line class="level" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
-    return mark + _text(_WIDTH - _RIGHT, y - 4, name, "end")
+def _line(y: float) -> str:
+    return f'<line class="level" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
 
 
 def _text(x: float, y: float, words: str, anchor: str) -> str:

@@ -31,7 +31,7 @@ class _Heat:
     rows: tuple[tuple[str, tuple[Finding | None, ...]], ...]
 
 
-def render_page(result: AuditResult, *, earlier: AuditResult | None = None) -> str:
+def render_page(result: AuditResult, *, earlier: AuditResult | None = None, faults: Sequence[str] = ()) -> str:
     """Return the report as HTML that needs no network.
 
     Parameters
@@ -40,6 +40,8 @@ def render_page(result: AuditResult, *, earlier: AuditResult | None = None) -> s
         What was found.
     earlier
         Another run, shown beside it.
+    faults
+        Why the run fails, as :func:`tacit.audit.faults` says it.
 
     Examples
     --------
@@ -57,6 +59,7 @@ def render_page(result: AuditResult, *, earlier: AuditResult | None = None) -> s
             result=result,
             verdict=judge(result),
             earlier=earlier,
+            faults=faults,
             pairs=() if earlier is None else compare(earlier, result),
             surfaces=surfaces,
             about=_ABOUT,
