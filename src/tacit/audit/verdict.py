@@ -170,8 +170,9 @@ def _spent(result: AuditResult) -> str:
     whole = [total for total in result.totals if isinstance(total.promise, Guarantee)]
     if len(whole) != 1 or len(result.totals) != 1:
         return ""
-    all_made = "If it is made once" if whole[0].releases == 1 else f"If all {whole[0].releases} are made"
-    return f"{all_made}, the total is {whole[0].promise}."
+    if whole[0].releases == 1:
+        return f"Make it once at most: that costs {whole[0].promise}."
+    return f"Make each once at most: all {whole[0].releases} together cost {whole[0].promise}."
 
 
 def _caution(result: AuditResult) -> str:
