@@ -106,6 +106,10 @@ def test_a_table_of_one_column_is_that_column(table):
     assert as_column(table).to_pylist() == [1, 0]
 
 
+def test_a_decimal_is_the_nearest_number():
+    assert as_column([Decimal("0.3"), None, Decimal("12345678.9")]).to_pylist() == [0.3, None, 12345678.9]
+
+
 @pytest.mark.parametrize(
     ("labels", "message"),
     [

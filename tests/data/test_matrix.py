@@ -4,7 +4,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacit.data import numeric_matrix, one_hot_matrix
+from tacit.data import label_column, numeric_matrix, one_hot_matrix
 from tacit.privacy.errors import InvalidInput
 
 ROWS = pa.table(
@@ -32,6 +32,12 @@ def test_lists_and_structs_are_no_features(column):
 
 def test_matrix_of_no_columns_has_the_rows():
     assert numeric_matrix(ROWS, columns=[]).shape == (3, 0)
+
+
+def test_decimals_are_the_nearest_numbers():
+    rows = pa.table({"d": [decimal.Decimal("0.3"), decimal.Decimal("0.7")]})
+    assert numeric_matrix(rows, columns=["d"]).ravel().tolist() == [0.3, 0.7]
+    assert label_column(rows, "d").tolist() == [0.3, 0.7]
 
 
 def test_text_is_refused():

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["as_column"]
+__all__ = ["as_column", "as_floats"]
 
 _LABELS = "labels must be numbers, text or truth values"
 
@@ -38,6 +38,20 @@ def as_column(labels: object) -> pa.Array:
     if isinstance(column, pa.ChunkedArray):
         column = column.combine_chunks()
     return _plain(column)
+
+
+def as_floats(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+    """Return a column of numbers as float64, each the nearest to what it was.
+
+    Examples
+    --------
+    >>> from decimal import Decimal
+    >>> as_floats(pa.array([Decimal("0.3")])).to_pylist()
+    [0.3]
+    """
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.string())  # Arrow's own way is an ulp off: 0.3 becomes 0.30000000000000004
+    return column.cast(pa.float64(), safe=False)
 
 
 def _single(labels: Any) -> Any:  # noqa: ANN401
@@ -102,7 +116,7 @@ def _finite(column: pa.Array) -> pa.Array:
 
 
 def _as_float(column: pa.Array) -> pa.Array:
-    numbers = column.cast(pa.float64())
+    numbers = as_floats(column)
     if pc.count_distinct(numbers).as_py() < pc.count_distinct(column).as_py():
         raise InvalidInput(f"labels must be different as numbers of 64 bits, got {column.type}; take them as text")
     return numbers

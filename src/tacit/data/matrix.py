@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tacit.data.column import as_floats
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
 
@@ -92,7 +93,7 @@ def _is_numeric(kind: pa.DataType) -> bool:
 def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
-    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+    return np.asarray(as_floats(column).to_numpy(), dtype=np.float64)
 
 
 def _indicators(column: pa.ChunkedArray, name: str, most: int) -> tuple[list[str], NDArray[np.float64]]:

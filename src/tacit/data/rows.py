@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tacit.data.column import as_floats
 from tacit.data.csv_file import MISSING_WORDS, fault
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
@@ -122,9 +123,9 @@ def _to_numpy(column: pa.Array, name: str, *, as_text: bool) -> NDArray[Any]:
         return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         raise InvalidInput(f"label column {name!r} must hold numbers, text or truth values, got {kind}")
-    wanted = pa.int64() if pa.types.is_integer(kind) else pa.float64()
     try:
-        return np.asarray(column.cast(wanted).to_numpy(zero_copy_only=False))
+        numbers = column.cast(pa.int64()) if pa.types.is_integer(kind) else as_floats(column)
+        return np.asarray(numbers.to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid:
         raise InvalidInput(f"label column {name!r} has numbers beyond 64 bits; take them as text") from None
 
