@@ -27,7 +27,7 @@ def test_awkward_scales_lose_little(scale):
     assert 0 <= representable_scale(scale) / scale - 1 < Fraction(1, 2**45)
 
 
-@pytest.mark.parametrize("scale", [LIMIT + 1, float("nan"), 0, -1])
+@pytest.mark.parametrize("scale", [LIMIT + 1, Fraction(10**400), float("nan"), float("inf"), 0, -1])
 def test_impossible_scales_are_refused(scale):
     with pytest.raises(InvalidInput, match="scale must be"):
         representable_scale(scale)

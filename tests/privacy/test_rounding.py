@@ -66,3 +66,18 @@ def test_whole_numbers_lose_no_digits():
 def test_what_is_no_count_is_one_sentence(value):
     with pytest.raises(InvalidInput, match="keep must be a whole number >= 1, got"):
         check_count(value, name="keep")
+
+
+def test_what_no_float_holds_is_infinite():
+    assert round_up(Fraction(10**400)) == math.inf
+    assert round_up(Fraction(2 * 10**308)) == math.inf
+    assert round_up(Fraction(10**308)) == 1e308
+
+
+@pytest.mark.parametrize("power", range(1, 16))
+def test_a_delta_is_below_one_in_the_rows_exactly(power):
+    """In floats 1e-11 times 10^11 is less than 1."""
+    delta = float(f"1e-{power}")
+    assert check_delta(delta, rows=10**power - 1) == delta
+    with pytest.raises(InvalidInput, match=f"below 1/{10**power},"):
+        check_delta(delta, rows=10**power)

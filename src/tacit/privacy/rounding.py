@@ -29,7 +29,7 @@ def exact(value: float | int | Fraction) -> Fraction:
 
 
 def round_up(value: Fraction | float) -> float:
-    """Return the least float whose decimal reading is not below ``value``.
+    """Return the least float whose decimal reading is not below ``value``; infinity above the largest.
 
     Examples
     --------
@@ -40,8 +40,11 @@ def round_up(value: Fraction | float) -> float:
     """
     if isinstance(value, float) and not math.isfinite(value):
         return value
-    result = float(value)
-    while exact(result) < value:
+    try:
+        result = float(value)
+    except OverflowError:
+        return math.inf
+    while math.isfinite(result) and exact(result) < value:
         result = math.nextafter(result, math.inf)
     return result
 
@@ -102,7 +105,7 @@ def check_delta(delta: float, *, name: str = "delta", zero: bool = True, rows: i
         raise InvalidInput(f"{name} must be {rule}, got {delta!r}") from None
     if not 0 <= number < 1 or (number == 0 and not zero):
         raise InvalidInput(f"{name} must be {rule}, got {delta!r}")
-    if rows is not None and number * rows >= 1:
+    if rows is not None and exact(number) * rows >= 1:
         raise InvalidInput(
             f"{name} must be below 1/{rows}, for {rows:,} rows, got {delta!r}: with that chance a record may leave as "
             "it is, and the promise holds"

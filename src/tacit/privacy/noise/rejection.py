@@ -90,6 +90,6 @@ def exact_positive(value: Fraction | float, *, name: str) -> Fraction:
     >>> exact_positive(0.1, name="scale")
     Fraction(1, 10)
     """
-    if not math.isfinite(value) or value <= 0:
+    if value <= 0 or not (isinstance(value, Fraction) or math.isfinite(value)):  # a float may not hold a fraction
         raise InvalidInput(f"{name} must be a finite number > 0, got {value!r}")
     return exact(value)
