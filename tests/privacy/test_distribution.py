@@ -88,6 +88,20 @@ def test_infinite_mass_is_kept():
     assert leaky.compose(leaky).infinity == pytest.approx(1 - 0.99**2)
 
 
+def test_small_infinite_masses_are_kept():
+    """As 1 - (1 - a)(1 - b) a million deltas of 5e-17 would add up to nothing."""
+    tiny = LossDistribution.from_atoms([0.0], [1.0], infinity=5e-17)
+    assert tiny.compose(tiny).infinity == pytest.approx(1e-16)
+    assert tiny.power(10**6).infinity == pytest.approx(5e-11)
+    assert 1 - (1 - 5e-17) * (1 - 5e-17) == 0.0  # control: what was lost
+
+
+def test_what_lies_wholly_beyond_the_largest_loss_is_infinite():
+    certain = PureLoss(epsilon=100.0).distribution().power(8)
+    assert certain.infinity == pytest.approx(1.0)
+    assert certain.epsilon_at(0.1) == math.inf
+
+
 def test_losses_beyond_reach_count_as_infinite():
     far = LossDistribution.from_atoms([1000.0, -1000.0], [0.5, 0.5])
     assert far.infinity == 0.5

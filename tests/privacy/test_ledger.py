@@ -123,6 +123,27 @@ class TestCharge:
         assert ledger.statement("adult").spent == 3.0
         assert ledger.rebuild("adult").spent == 3.0
 
+    def test_a_stated_delta_may_be_the_whole_of_the_budgets(self, ledger):
+        register(ledger, epsilon=2.3, delta=1e-6)
+        ledger.charge("adult", label(1.3, 4e-7), purpose="totals")
+        assert ledger.charge("adult", label(1.0, 6e-7), purpose="totals").spent == 2.3
+        assert ledger.statement("adult").spent == ledger.rebuild("adult").spent == 2.3
+        with pytest.raises(BudgetExceeded), Untouched(ledger):
+            ledger.charge("adult", label(0.0, 1e-12), purpose="one too many")
+
+    def test_small_deltas_add_up(self, ledger):
+        register(ledger, epsilon=1.0, delta=1e-15)
+        for _ in range(20):
+            ledger.charge("adult", label(0.0, 5e-17), purpose="totals")
+        with pytest.raises(BudgetExceeded), Untouched(ledger):
+            ledger.charge("adult", label(0.0, 5e-17), purpose="one too many")
+
+    def test_a_charge_beyond_all_floats_is_refused(self, ledger):
+        register(ledger, epsilon=1.7e308)
+        ledger.charge("adult", label(1e308), purpose="totals")
+        with pytest.raises(BudgetExceeded, match="would bring it to inf"), Untouched(ledger):
+            ledger.charge("adult", label(1e308), purpose="totals")
+
     def test_a_delta_lets_many_small_charges_cost_less_than_their_sum(self, ledger):
         register(ledger, epsilon=6.0, delta=1e-6)
         spent = [ledger.charge("adult", label(0.2), purpose="totals").spent for _ in range(30)][-1]

@@ -17,17 +17,17 @@ def test_sums_are_exact():
     account = Account.of([], delta=0.0)
     for _ in range(1000):
         account = account.add(label(0.001))
-    assert account.pure == 1
+    assert account.stated == (1, 0)
     assert account.spent(delta=0.0) == 1.0
     assert sum([0.001] * 1000) != 1.0  # control: floats would have been refused, or overspent
 
 
-def test_one_charge_without_a_pure_epsilon_leaves_only_the_distribution():
+def test_a_charge_that_is_a_curve_leaves_only_the_distribution():
     loss = DiscreteGaussianLoss(scale=Fraction(10), sensitivity=1)
     account = Account.of([label(0.1)], delta=1e-6).add(Guarantee.from_loss(loss, unit=Unit.LABEL, delta=1e-6))
-    assert account.pure is None
+    assert account.stated is None
     assert 0.1 < account.spent(delta=1e-6) < math.inf
-    assert Account(pure=None, distribution=None).spent(delta=0.0) == math.inf
+    assert Account(stated=None, distribution=None).spent(delta=0.0) == math.inf
 
 
 @pytest.mark.parametrize("delta", [0.0, 1e-6])

@@ -1,3 +1,4 @@
+import json
 import math
 from fractions import Fraction
 
@@ -15,7 +16,9 @@ from tacit.privacy import (
     PureLoss,
     SampledGaussianLoss,
 )
-from tacit.privacy.loss import distribution_of, loss_from_json, loss_to_json
+from tacit.privacy.distribution import INTERVAL, LARGEST
+from tacit.privacy.loss import distribution_of, loss_from_json, loss_to_json, real
+from tacit.privacy.noise.curve import discrete_gaussian_delta
 
 LOSSES = [
     PureLoss(epsilon=0.7),
@@ -49,6 +52,8 @@ def test_pure_epsilon_bounds_the_distribution(loss):
         {"kind": "discrete_laplace", "scale": "-2", "sensitivity": 1},
         {"kind": "discrete_laplace", "scale": "2", "sensitivity": -1},
         {"kind": "discrete_gaussian", "scale": "0", "sensitivity": 1},
+        {"kind": "discrete_gaussian", "scale": "1e300", "sensitivity": 1},
+        {"kind": "discrete_laplace", "scale": "1", "sensitivity": 10**400},
         {"kind": "gaussian", "scale": 1.0, "sensitivity": -1.0},
         {"kind": "sampled_gaussian", "noise": 1.0, "rate": 0.1, "steps": -1},
         {"kind": "sampled_gaussian", "noise": 1.0, "rate": -0.1, "steps": 1},
@@ -123,6 +128,75 @@ def test_large_discrete_gaussians_cost_as_the_continuous_one(scale, sensitivity)
     assert exactly <= ours.distribution().epsilon_at(1e-6) <= exactly + 1e-4
     continuous = GaussianLoss(scale=scale / sensitivity, sensitivity=1.0).distribution().power(50)
     assert ours.distribution().power(50).epsilon_at(1e-6) == pytest.approx(continuous.epsilon_at(1e-6), rel=1e-4)
+
+
+@pytest.mark.parametrize("scale", [10**4, 3 * 10**5, 10**7, 10**8, 10**12])
+def test_discrete_gaussians_of_a_tiny_shift_are_priced_above_and_near_the_curve(scale):
+    """Blocks as wide as their losses allow would span whole scales here, and have the mass of their middle: none."""
+    loss = DiscreteGaussianLoss(scale=Fraction(scale), sensitivity=1).distribution()
+    shift = 1 / scale
+    for epsilon in [0.0, shift, 3 * shift, 5 * shift]:
+        true = discrete_gaussian_delta(Fraction(scale), epsilon=epsilon, sensitivity=1)
+        grid = loss.delta_at(0.0) * (1 - epsilon / INTERVAL)  # losses are all below the grid's first step
+        assert true * (1 - 1e-12) <= loss.delta_at(epsilon)
+        assert loss.delta_at(epsilon) == pytest.approx(grid, rel=1e-2)
+    assert loss.delta_at(0.0) == pytest.approx(
+        discrete_gaussian_delta(Fraction(scale), epsilon=0.0, sensitivity=1), rel=1e-3
+    )
+
+
+@pytest.mark.parametrize(
+    "loss",
+    [
+        DiscreteLaplaceLoss(scale=Fraction(10**6), sensitivity=10**8),
+        DiscreteLaplaceLoss(scale=Fraction(1), sensitivity=10**12),
+        DiscreteGaussianLoss(scale=Fraction(10**7), sensitivity=10**8),
+        DiscreteGaussianLoss(scale=Fraction(1), sensitivity=10**12),
+    ],
+)
+def test_large_losses_take_megabytes(loss, monkeypatch):
+    sizes = []
+    monkeypatch.setattr(np, "arange", lambda *a, f=np.arange, **k: sizes.append(len(f(*a, **k))) or f(*a, **k))
+    assert loss.distribution().epsilon_at(1e-6) >= min(loss.epsilon_at(1e-6), LARGEST)
+    assert all(size <= 4 * 10**6 for size in sizes)
+
+
+def test_large_epsilons_are_priced():
+    for loss in (ApproximateLoss(epsilon=800.0, delta=1e-6), ComposedLoss(parts=(PureLoss(epsilon=1e308),) * 2)):
+        assert loss.distribution().epsilon_at(1e-3) == math.inf
+    assert ApproximateLoss(epsilon=800.0, delta=1e-6).epsilon_at(1e-6) == 800.0
+    assert ComposedLoss(parts=(PureLoss(epsilon=1e308),) * 2).pure_epsilon == math.inf
+
+
+def test_stated_epsilons_and_deltas_add_exactly():
+    """At delta 1e-6 a promise of (1, 1e-6) costs 1, and not infinity for the last digit of its delta."""
+    one = ApproximateLoss(epsilon=0.1, delta=1e-7)
+    assert ApproximateLoss(epsilon=1.0, delta=1e-6).epsilon_at(1e-6) == 1.0
+    assert ComposedLoss(parts=(one,) * 10).stated == (1, Fraction(1, 10**6))
+    assert ComposedLoss(parts=(one,) * 10).epsilon_at(1e-6) == 1.0
+    assert ComposedLoss(parts=(one,) * 10).epsilon_at(0.9e-6) == math.inf  # control
+    assert ComposedLoss(parts=(one, GaussianLoss(scale=4.0, sensitivity=1.0))).stated is None
+
+
+def test_numbers_of_numpy_go_into_files():
+    loss = DiscreteGaussianLoss(scale=np.float32(4), sensitivity=np.int64(1))
+    assert loss_from_json(json.loads(json.dumps(loss_to_json(loss)))) == loss
+
+
+@pytest.mark.parametrize("noise", [0.02, 1e-200])
+def test_noise_that_hides_nothing_hides_nothing(noise):
+    """Losses of a thousand overflowed: a step with noise 0.02 on 1% of the rows was priced at epsilon 0.01."""
+    sampled = SampledGaussianLoss(noise=noise, rate=0.01, steps=1)
+    assert sampled.epsilon_at(1e-5) == math.inf
+    assert sampled.epsilon_at(0.011) == 0.0
+    assert GaussianLoss(scale=noise, sensitivity=1.0).epsilon_at(0.5) == math.inf
+
+
+def test_the_losses_of_dp_accounting_are_cut_where_e_to_the_loss_is_no_float(monkeypatch):
+    monkeypatch.setattr(real, "_HIDES_NOTHING", 0.0)
+    far = GaussianLoss(scale=0.028, sensitivity=1.0).distribution()  # losses of 638 +- 36, and more
+    assert far.infinity > 0.5
+    assert far.epsilon_at(0.1) == math.inf
 
 
 def test_large_discrete_laplace_is_still_pure():

@@ -15,8 +15,8 @@ __all__ = ["compose", "compose_parallel"]
 def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None) -> Guarantee:
     """Return the guarantee of all releases made from the same data.
 
-    Pure epsilons add, exactly. With ``delta`` the privacy loss distributions are convolved and the epsilon at
-    that delta is taken, where it is less than the sum.
+    Epsilons add, exactly, and so do deltas. With ``delta`` the privacy loss distributions are convolved and the epsilon
+    at that delta is taken, where it is less than the sum, or where the deltas add up to more.
 
     Parameters
     ----------

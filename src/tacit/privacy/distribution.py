@@ -12,12 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["INTERVAL", "LossDistribution"]
+__all__ = ["INTERVAL", "LARGEST", "LossDistribution"]
 
 INTERVAL = 1e-3
 """Losses are held on multiples of this."""
 
-_REACH = 600.0  # losses beyond +-this count as infinite (above) or as this (below): e^loss stays a float
+LARGEST = 600.0
+"""Losses beyond this count as infinite, those below its negative as that: e^loss stays a float."""
+
 _UPPER_TAIL = 1e-18  # mass a composition may move to infinity
 _LOWER_TAIL = 1e-15  # mass a composition may lift to the lowest loss kept
 _SLACK = 1e-6  # relative: far above the rounding of 10^4 convolutions, far below what a delta is chosen to
@@ -58,9 +60,9 @@ class LossDistribution:
         """
         loss = np.atleast_1d(np.asarray(losses, dtype=np.float64))
         mass = np.atleast_1d(np.asarray(masses, dtype=np.float64))
-        beyond = loss > _REACH
+        beyond = loss > LARGEST
         infinity = float(infinity + mass[beyond].sum())
-        loss, mass = np.maximum(loss[~beyond], -_REACH), mass[~beyond]
+        loss, mass = np.maximum(loss[~beyond], -LARGEST), mass[~beyond]
         below = np.floor(loss / INTERVAL).astype(np.int64)
         share = np.expm1(-np.clip(loss - below * INTERVAL, 0, INTERVAL)) / math.expm1(-INTERVAL)
         lower = int(below.min(initial=0)) if len(below) else 0
@@ -68,7 +70,7 @@ class LossDistribution:
         grid = np.zeros(size)
         grid += np.bincount(below - lower, weights=mass * (1 - share), minlength=size)
         grid += np.bincount(below - lower + 1, weights=mass * share, minlength=size)
-        return cls(lower, grid, infinity)._trim()
+        return cls(lower, grid, infinity).trimmed()
 
     def compose(self, other: LossDistribution) -> LossDistribution:
         """Return the distribution of both mechanisms run on the same data, the second chosen after the first.
@@ -80,8 +82,9 @@ class LossDistribution:
         0.0
         """
         masses, error = _convolve(self.masses, other.masses)
-        finite = 1 - (1 - self.infinity) * (1 - other.infinity)
-        return LossDistribution(self.lower + other.lower, masses, finite + error)._trim()
+        # not 1 - (1 - a)(1 - b), in which a mass below 1e-16 would be lost
+        infinity = self.infinity + other.infinity * (1 - self.infinity)
+        return LossDistribution(self.lower + other.lower, masses, infinity + error).trimmed()
 
     def power(self, count: int) -> LossDistribution:
         """Return the distribution of ``count`` runs of the same mechanism.
@@ -162,22 +165,26 @@ class LossDistribution:
     def _losses(self) -> NDArray[np.float64]:
         return np.asarray((self.lower + np.arange(len(self.masses))) * INTERVAL, dtype=np.float64)
 
-    def _trim(self) -> LossDistribution:
-        """Cut the tails: what is cut above becomes infinite, what is cut below is lifted."""
+    def trimmed(self) -> LossDistribution:
+        """Return it with its tails cut: what is cut above becomes infinite, what is cut below is lifted.
+
+        Examples
+        --------
+        >>> LossDistribution(999_999, np.array([0.5, 0.5]), 0.0).trimmed().infinity  # e^1000 is no float
+        1.0
+        """
         top = np.cumsum(self.masses[::-1])
-        cut_above = int(np.searchsorted(top, _UPPER_TAIL, side="right"))
-        reach = self.lower + len(self.masses) - 1 - int(_REACH / INTERVAL)
-        cut_above = max(cut_above, reach)
-        cut_above = min(cut_above, len(self.masses) - 1)
-        keep = len(self.masses) - cut_above
-        moved_up = float(top[cut_above - 1]) if cut_above else 0.0
-        masses = self.masses[:keep]
+        beyond = self.lower + len(self.masses) - 1 - round(LARGEST / INTERVAL)
+        cut_above = min(max(int(np.searchsorted(top, _UPPER_TAIL, side="right")), beyond), len(self.masses))
+        infinity = self.infinity + (float(top[cut_above - 1]) if cut_above else 0.0)
+        masses = self.masses[: len(self.masses) - cut_above].copy()
+        if not len(masses):
+            return LossDistribution(0, np.zeros(1), infinity)
         bottom = np.cumsum(masses)
-        cut_below = min(int(np.searchsorted(bottom, _LOWER_TAIL, side="right")), keep - 1)
-        masses = masses[cut_below:].copy()
+        cut_below = min(int(np.searchsorted(bottom, _LOWER_TAIL, side="right")), len(masses) - 1)
         if cut_below:
-            masses[0] += bottom[cut_below - 1]
-        return LossDistribution(self.lower + cut_below, masses, self.infinity + moved_up)
+            masses[cut_below] += bottom[cut_below - 1]
+        return LossDistribution(self.lower + cut_below, masses[cut_below:], infinity)
 
 
 def _convolve(a: NDArray[np.float64], b: NDArray[np.float64]) -> tuple[NDArray[np.float64], float]:

@@ -1,8 +1,7 @@
-"""What a part has spent: an exact sum of pure epsilons and, where the budget has a delta, a loss distribution."""
+"""What a part has spent: exact sums of what was stated and, where the budget has a delta, a loss distribution."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,7 +12,7 @@ import numpy as np
 from tacit.privacy.distribution import LossDistribution
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.loss import distribution_of
-from tacit.privacy.rounding import exact, round_up
+from tacit.privacy.loss.base import Stated, add_stated, sure_epsilon
 
 __all__ = ["Account"]
 
@@ -26,8 +25,8 @@ class Account:
 
     Parameters
     ----------
-    pure
-        The exact sum of the charges' pure epsilons; None once a charge has none.
+    stated
+        The exact sums of the charges' epsilons and deltas; None once a charge is a whole curve.
     distribution
         The composed privacy loss; None where the budget's delta is 0 and it would never be asked.
 
@@ -41,33 +40,29 @@ class Account:
     True
     """
 
-    pure: Fraction | None
+    stated: Stated
     distribution: LossDistribution | None
 
     @classmethod
     def of(cls, guarantees: Iterable[Guarantee], *, delta: float) -> Account:
         """Work out the account from all its charges; equal ones by repeated squaring."""
         counts = Counter(guarantee.privacy_loss for guarantee in guarantees)
-        pure: Fraction | None = Fraction(0)
+        stated: Stated = (Fraction(0), Fraction(0))
         distribution = _NOTHING if delta else None
         for loss, count in counts.items():
-            pure = _sum(pure, loss.pure_epsilon, times=count)
+            stated = add_stated(stated, loss.stated, times=count)
             if distribution is not None:
                 distribution = distribution.compose(distribution_of(loss).power(count))
-        return cls(pure=pure, distribution=distribution)
+        return cls(stated=stated, distribution=distribution)
 
     def add(self, guarantee: Guarantee) -> Account:
         """Return the account after one more charge."""
         loss = guarantee.privacy_loss
         kept = self.distribution
         composed = None if kept is None else kept.compose(distribution_of(loss))
-        return Account(pure=_sum(self.pure, loss.pure_epsilon), distribution=composed)
+        return Account(stated=add_stated(self.stated, loss.stated), distribution=composed)
 
     def spent(self, *, delta: float) -> float:
         """Return the epsilon spent at ``delta``, rounded up: the lesser of the sum and the distribution's."""
-        pure = math.inf if self.pure is None else round_up(self.pure)
-        return pure if self.distribution is None else min(pure, self.distribution.epsilon_at(delta))
-
-
-def _sum(total: Fraction | None, epsilon: float, *, times: int = 1) -> Fraction | None:
-    return None if total is None or math.isinf(epsilon) else total + times * exact(epsilon)
+        total = sure_epsilon(self.stated, delta=delta)
+        return total if self.distribution is None else min(total, self.distribution.epsilon_at(delta))

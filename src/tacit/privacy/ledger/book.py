@@ -15,6 +15,7 @@ from tacit.privacy.guarantee import Guarantee, Unit, promise_from_json
 from tacit.privacy.ledger.account import Account
 from tacit.privacy.ledger.rows import Row, Rows
 from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, ENTRY, PART, VERSION
+from tacit.privacy.loss.base import Stated
 from tacit.privacy.rounding import exact, round_up
 
 __all__ = ["Book", "account_row", "guarantee_of", "now"]
@@ -87,7 +88,7 @@ class Book:
         row = found[0]
         kept = row["masses"] is not None
         return Account(
-            pure=None if row["pure"] is None else Fraction(row["pure"]),
+            stated=_read_stated(row["pure"]),
             distribution=LossDistribution.from_bytes(row["lower"], row["masses"], row["infinity"]) if kept else None,
         )
 
@@ -163,11 +164,26 @@ def account_row(data_set: int, part: int, account: Account) -> dict[str, object]
     return {
         "data_set": data_set,
         "part": part,
-        "pure": None if account.pure is None else str(account.pure),
+        "pure": _write_stated(account.stated),
         "lower": None if kept is None else int(kept.lower),
         "masses": None if kept is None else kept.to_bytes(),
         "infinity": None if kept is None else float(kept.infinity),
     }
+
+
+def _write_stated(stated: Stated) -> str | None:
+    """An epsilon, and a delta after it where there is one."""
+    if stated is None:
+        return None
+    epsilon, delta = stated
+    return f"{epsilon} {delta}" if delta else str(epsilon)
+
+
+def _read_stated(text: str | None) -> Stated:
+    if text is None:
+        return None
+    epsilon, _, delta = text.partition(" ")
+    return Fraction(epsilon), Fraction(delta or 0)
 
 
 @lru_cache(maxsize=1024)

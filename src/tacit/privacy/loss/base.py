@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, Protocol, runtime_checkable
 
 from tacit.privacy.distribution import LossDistribution
+from tacit.privacy.rounding import exact, round_up
 
-__all__ = ["Priced", "PrivacyLoss", "distribution_of"]
+__all__ = ["Priced", "PrivacyLoss", "Stated", "add_stated", "distribution_of", "sure_epsilon"]
+
+Stated = tuple[Fraction, Fraction] | None
+"""An epsilon and a delta that were promised, exactly; None where there is only a curve."""
 
 
 @runtime_checkable
@@ -30,6 +35,10 @@ class PrivacyLoss(Protocol):
     def pure_epsilon(self) -> float:
         """The least epsilon at delta 0, or infinity."""
 
+    @property
+    def stated(self) -> Stated:
+        """An epsilon and a delta, exactly, that add up over releases; None where the loss is a whole curve."""
+
     def distribution(self) -> LossDistribution:
         """A distribution that dominates the mechanism's privacy loss."""
 
@@ -38,7 +47,7 @@ class PrivacyLoss(Protocol):
 
 
 class Priced:
-    """The price of a loss that has no closed form of its own: its pure epsilon or its distribution's, the lesser."""
+    """The price of a loss that has no closed form of its own: its stated epsilon or its distribution's, the lesser."""
 
     __slots__ = ()
 
@@ -46,6 +55,12 @@ class Priced:
     def pure_epsilon(self) -> float:
         """Infinite, unless a loss says otherwise: at delta 0 it has no epsilon."""
         return math.inf
+
+    @property
+    def stated(self) -> Stated:
+        """The pure epsilon and a delta of 0; None where there is no pure epsilon, unless a loss says otherwise."""
+        pure = self.pure_epsilon
+        return None if math.isinf(pure) else (exact(pure), Fraction(0))
 
     def epsilon_at(self: PrivacyLoss, delta: float) -> float:
         """Return the least epsilon at ``delta``, rounded up; infinite where there is none.
@@ -56,8 +71,30 @@ class Priced:
         >>> PureLoss(epsilon=1.0).epsilon_at(0.0)
         1.0
         """
-        pure = self.pure_epsilon
-        return pure if delta == 0 else min(pure, distribution_of(self).epsilon_at(delta))
+        sure = sure_epsilon(self.stated, delta=delta)
+        return sure if delta == 0 else min(sure, distribution_of(self).epsilon_at(delta))
+
+
+def sure_epsilon(stated: Stated, *, delta: float) -> float:
+    """Return the stated epsilon, rounded up, where the stated delta is at most ``delta``; else infinity.
+
+    Examples
+    --------
+    >>> sure_epsilon((Fraction(1), Fraction(1, 10)), delta=0.1), sure_epsilon((Fraction(1), Fraction(1, 10)), delta=0.0)
+    (1.0, inf)
+    """
+    return round_up(stated[0]) if stated is not None and stated[1] <= exact(delta) else math.inf
+
+
+def add_stated(one: Stated, other: Stated, *, times: int = 1) -> Stated:
+    """Return what two losses, the other ``times`` over, state together: the sums, exactly (Dwork et al. 2006).
+
+    Examples
+    --------
+    >>> add_stated((Fraction(1), Fraction(0)), (Fraction(1, 2), Fraction(1, 10)), times=2)
+    (Fraction(2, 1), Fraction(1, 5))
+    """
+    return None if one is None or other is None else (one[0] + times * other[0], one[1] + times * other[1])
 
 
 @lru_cache(maxsize=256)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,8 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from tacit.privacy.distribution import LossDistribution
-from tacit.privacy.loss.base import Priced, PrivacyLoss, distribution_of
-from tacit.privacy.rounding import exact, round_up
+from tacit.privacy.loss.base import Priced, PrivacyLoss, Stated, add_stated, distribution_of, sure_epsilon
 
 __all__ = ["ComposedLoss"]
 
@@ -34,8 +32,15 @@ class ComposedLoss(Priced):
     @property
     def pure_epsilon(self) -> float:
         """The exact sum, rounded up."""
-        epsilons = [part.pure_epsilon for part in self.parts]
-        return math.inf if math.inf in epsilons else round_up(sum(map(exact, epsilons), Fraction(0)))
+        return sure_epsilon(self.stated, delta=0.0)
+
+    @property
+    def stated(self) -> Stated:
+        """The exact sums of the parts' epsilons and deltas."""
+        total: Stated = (Fraction(0), Fraction(0))
+        for part, count in Counter(self.parts).items():
+            total = add_stated(total, part.stated, times=count)
+        return total
 
     def distribution(self) -> LossDistribution:
         """Convolution of the parts; equal parts by repeated squaring.

@@ -9,14 +9,17 @@ from typing import ClassVar
 
 import numpy as np
 
-from tacit.privacy.distribution import LossDistribution
+from tacit.privacy.distribution import LARGEST, LossDistribution
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.loss.base import Priced
-from tacit.privacy.rounding import check_count, round_up
+from tacit.privacy.loss.worst import PureLoss
+from tacit.privacy.rounding import check_count, exact, round_up
 
 __all__ = ["DiscreteGaussianLoss", "DiscreteLaplaceLoss"]
 
 _FINE = 1e-6  # losses closer than this are not told apart
+_HUGE = Fraction(10**100)
+_MOST = 1_000_000  # outcomes, or about so many: an array of them takes megabytes, not gigabytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +37,7 @@ class DiscreteLaplaceLoss(Priced):
     sensitivity: int
 
     def __post_init__(self) -> None:
-        _check_noise(self.scale, self.sensitivity)
+        _check_noise(self)
 
     @property
     def pure_epsilon(self) -> float:
@@ -49,9 +52,12 @@ class DiscreteLaplaceLoss(Priced):
         >>> round(DiscreteLaplaceLoss(scale=Fraction(2), sensitivity=1).distribution().delta_at(0.0), 6)
         0.244919
         """
+        if self.pure_epsilon > LARGEST:  # counts as infinite
+            return PureLoss(epsilon=self.pure_epsilon).distribution()
         D, scale = self.sensitivity, float(self.scale)
         alpha = math.exp(-1 / scale)
-        ends = np.append(np.arange(1, D, _block(2 / scale), dtype=np.float64), D)
+        block = max(1, math.floor(_FINE * scale / 2), D // _MOST)  # all of it as if at its first, of the largest loss
+        ends = np.append(np.arange(1, D, block, dtype=np.float64), D)
         inner = (np.exp(-ends[:-1] / scale) - np.exp(-ends[1:] / scale)) / (1 + alpha)
         losses = np.concatenate([[D], D - 2 * ends[:-1], [-D]]) / scale
         masses = np.concatenate([[1 / (1 + alpha)], inner, [math.exp(-D / scale) / (1 + alpha)]])
@@ -77,7 +83,7 @@ class DiscreteGaussianLoss(Priced):
     sensitivity: int
 
     def __post_init__(self) -> None:
-        _check_noise(self.scale, self.sensitivity)
+        _check_noise(self)
 
     def epsilon_at(self, delta: float) -> float:
         """The least epsilon of one use, exactly from the curve: the distribution's grid would add a little.
@@ -101,9 +107,14 @@ class DiscreteGaussianLoss(Priced):
         >>> round(DiscreteGaussianLoss(scale=Fraction(4), sensitivity=1).distribution().delta_at(1.0), 9)
         3.055e-06
         """
+        shift = self.sensitivity / self.scale
+        if shift > LARGEST / 10:  # every loss is beyond the largest
+            return LossDistribution(0, np.zeros(1), 1.0)
         D, scale = self.sensitivity, float(self.scale)
         reach = math.ceil(9.6 * scale) + 1  # P(|X| > 9.6 scale) < 1e-20
-        block = _block(D / (scale * scale))
+        # in scales: so that a block's losses differ by _FINE, within what an array holds and a sum by its middle allows
+        width = min(max(_FINE / float(shift), 20 / _MOST), 1e-4)
+        block = max(1, math.floor(width * scale))
         k = np.arange(-reach, reach + 1, block, dtype=np.float64)
         # a block is taken as if all of it were at its first outcome, which has the largest loss; within it
         # the sum over outcomes is block times the value in the middle, to a few parts in 10^8
@@ -112,13 +123,11 @@ class DiscreteGaussianLoss(Priced):
         return LossDistribution.from_atoms((D * D - 2 * k * D) / (2 * scale * scale), mass, infinity=1e-19)
 
 
-def _check_noise(scale: Fraction, sensitivity: int) -> None:
-    """A loss below nothing would give a budget back."""
-    if not scale > 0:
-        raise InvalidInput(f"scale must be > 0, got {scale}")
-    check_count(sensitivity, name="sensitivity")
-
-
-def _block(loss_a_step: float) -> int:
-    """How many neighbouring outcomes to take together: their losses differ by at most _FINE."""
-    return max(1, math.floor(_FINE / loss_a_step))
+def _check_noise(loss: DiscreteLaplaceLoss | DiscreteGaussianLoss) -> None:
+    """A loss below nothing would give a budget back; and files take Python's own numbers alone."""
+    if not 1 / _HUGE <= loss.scale <= _HUGE:  # beyond, floats overflow
+        raise InvalidInput(f"scale must be > 0 and from 1e-100 to 1e100, got {loss.scale}")
+    object.__setattr__(loss, "scale", exact(loss.scale))
+    object.__setattr__(loss, "sensitivity", check_count(loss.sensitivity, name="sensitivity"))
+    if loss.sensitivity > _HUGE:
+        raise InvalidInput(f"sensitivity must be at most 1e100, got {loss.sensitivity}")

@@ -16,6 +16,8 @@ __all__ = ["GaussianLoss", "SampledGaussianLoss", "sampled_step"]
 
 Relation = Literal["ADD_OR_REMOVE_ONE", "REPLACE_ONE"]
 
+_HIDES_NOTHING = 1 / 32  # the usual loss is then above 500, and arrays of all losses would take minutes and gigabytes
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianLoss(Priced):
@@ -36,13 +38,15 @@ class GaussianLoss(Priced):
         check_epsilon(self.sensitivity, name="sensitivity")
 
     def distribution(self) -> LossDistribution:
-        """dp-accounting's, by connecting the dots.
+        """dp-accounting's, by connecting the dots; where the noise hides nothing, all is told.
 
         Examples
         --------
         >>> round(GaussianLoss(scale=4.0, sensitivity=1.0).distribution().delta_at(1.0), 9)
         2.924e-06
         """
+        if self.scale / self.sensitivity < _HIDES_NOTHING:
+            return _told(1.0)
         from dp_accounting.pld import privacy_loss_distribution  # a second of import that few commands need
 
         built = privacy_loss_distribution.from_gaussian_mechanism(
@@ -93,6 +97,8 @@ class SampledGaussianLoss(Priced):
 def sampled_step(noise: float, *, rate: float, relation: Relation) -> list[LossDistribution]:
     """Return dp-accounting's loss of one step, by connecting the dots: one, or both directions where they differ.
 
+    Where the noise hides nothing, a row that is drawn is told.
+
     Examples
     --------
     >>> len(sampled_step(1.0, rate=0.1, relation="REPLACE_ONE"))
@@ -100,6 +106,8 @@ def sampled_step(noise: float, *, rate: float, relation: Relation) -> list[LossD
     >>> len(sampled_step(1.0, rate=0.1, relation="ADD_OR_REMOVE_ONE"))
     2
     """
+    if noise < _HIDES_NOTHING:
+        return [_told(rate)] * (1 if relation == "REPLACE_ONE" else 2)
     import dp_accounting  # a second of import that few commands need
     from dp_accounting.pld import privacy_loss_distribution
 
@@ -116,4 +124,9 @@ def _directions(built: Any) -> list[LossDistribution]:  # noqa: ANN401
     """The arrays of dp-accounting's distribution, which has no public accessor in 0.6."""
     parts = [built._pmf_remove] if built._symmetric else [built._pmf_remove, built._pmf_add]
     dense = [part.to_dense_pmf() for part in parts]
-    return [LossDistribution(d._lower_loss, np.asarray(d._probs, float), d._infinity_mass) for d in dense]
+    return [LossDistribution(d._lower_loss, np.asarray(d._probs, float), d._infinity_mass).trimmed() for d in dense]
+
+
+def _told(chance: float) -> LossDistribution:
+    """With this chance everything is told, else nothing: more than any mechanism tells that looks with this chance."""
+    return LossDistribution(0, np.array([1 - chance]), chance)

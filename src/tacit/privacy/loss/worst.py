@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tacit.privacy.distribution import LossDistribution
-from tacit.privacy.loss.base import Priced
-from tacit.privacy.rounding import check_delta, check_epsilon
+from tacit.privacy.loss.base import Priced, Stated
+from tacit.privacy.rounding import check_delta, check_epsilon, exact
 
 __all__ = ["ApproximateLoss", "PureLoss"]
 
@@ -69,6 +69,11 @@ class ApproximateLoss(Priced):
         """Epsilon where delta is 0, else infinite."""
         return self.epsilon if self.delta == 0 else math.inf
 
+    @property
+    def stated(self) -> Stated:
+        """Epsilon and delta themselves."""
+        return exact(self.epsilon), exact(self.delta)
+
     def distribution(self) -> LossDistribution:
         """Kairouz, Oh and Viswanath (2017): the dominating pair of (epsilon, delta).
 
@@ -77,6 +82,7 @@ class ApproximateLoss(Priced):
         >>> ApproximateLoss(epsilon=1.0, delta=1e-5).distribution().infinity
         1e-05
         """
-        keep = (1 - self.delta) / (1 + math.exp(-self.epsilon))
-        other = (1 - self.delta) / (1 + math.exp(self.epsilon))
+        small = math.exp(-self.epsilon)  # e^epsilon may be no float
+        keep = (1 - self.delta) / (1 + small)
+        other = small * keep
         return LossDistribution.from_atoms([self.epsilon, -self.epsilon], [keep, other], infinity=self.delta)
