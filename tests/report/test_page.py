@@ -12,6 +12,7 @@ from tacit.audit.utility import share_utility
 from tacit.leak import leak_from_guesses
 from tacit.privacy import Guarantee, NoGuarantee, Unit
 from tacit.report import render_page
+from tacit.report.chart import draw_use
 
 
 @pytest.fixture(scope="module")
@@ -122,12 +123,23 @@ def test_sentences_have_a_blank_between_them(labels):
         assert re.findall(r"[a-z]\.[A-Z]\w+", re.sub(r"<[^>]+>", " ", words)) == []
 
 
-def test_the_words_of_a_level_lie_over_its_curve(page):
-    drawings = re.findall(r"<svg.*?</svg>", page, flags=re.S)
-    assert len(drawings) == 2
-    for drawing in drawings:
-        for words in re.findall(r">(no gain|private data|no data)<", drawing):
-            assert drawing.index(f">{words}<") > drawing.index("<circle")
+@pytest.mark.parametrize("ends", [(0.5, 0.5), (0.5, 0.82), (0.82, 0.5), (0.78, 0.78), (0.8, 0.8), (0.85, 0.85)])
+def test_no_curve_runs_through_the_words_of_a_level(labels, ends):
+    """The private data are at 80%; the curve is far from it, ends or begins at it, or runs along it."""
+    uses = [replace(labels.findings[0].utility, protected=share, unprotected=0.8, blind=0.6) for share in ends]
+    curve = [
+        replace(point, promise=Guarantee(unit=Unit.LABEL, epsilon=epsilon), utility=use)
+        for point, epsilon, use in zip(labels.findings * 2, (0.1, 10.0), uses, strict=True)
+    ]
+    drawing = draw_use(curve)
+    path = re.search(r'<polyline[^>]*points="(.*?)"', drawing)[1]
+    (x0, y0), (x1, y1) = (map(float, pair.split(",")) for pair in path.split())
+    named = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" text-anchor="end">(private data|no data)<', drawing)
+    assert len(named) == 2
+    for right, base, words in named:
+        for x in range(int(float(right) - 6 * len(words)), int(float(right))):
+            curved = y0 + (y1 - y0) * (min(max(x, x0), x1) - x0) / (x1 - x0)
+            assert not float(base) - 9 < curved < float(base) + 1, words
 
 
 def test_the_total_says_what_it_assumes(labels):

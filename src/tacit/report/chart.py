@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
 from markupsafe import Markup, escape
 
 from tacit.audit import Finding
@@ -15,6 +16,7 @@ __all__ = ["draw_leak", "draw_use"]
 
 _WIDTH, _HEIGHT = 340, 210  # of the drawing's own units: at phone width one of them is about a pixel
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 14, 14, 40
+_LETTER, _CLEAR = 6.5, 12.0  # the width of a letter, and how far a curve stays from words it does not touch
 _LEAST = 0.1  # less than ten points of percent would draw chance as a cliff
 
 
@@ -96,14 +98,13 @@ def _draw(series: _Series, label: str) -> Markup:
     drawn += [_line(y(at)) for at, _ in series.lines]
     drawn += [_text(at, _HEIGHT - 22, f"{e:g}", "middle") for at, e in zip(x, series.epsilons, strict=True)]
     drawn.append(_text((_LEFT + _WIDTH - _RIGHT) / 2, _HEIGHT - 5, "epsilon", "middle"))
+    along = [*zip(x, map(y, series.middle), strict=True)]
     if x:
         around = [*zip(x, map(y, series.high), strict=True), *reversed([*zip(x, map(y, series.low), strict=True)])]
-        along = [*zip(x, map(y, series.middle), strict=True)]
         drawn.append(f'<polygon class="band {series.kind}" points="{_points(around)}"/>')
         drawn.append(f'<polyline class="path {series.kind}" points="{_points(along)}"/>')
         drawn += [f'<circle class="dot {series.kind}" cx="{a:.1f}" cy="{b:.1f}" r="3.5"/>' for a, b in along]
-    # last, with the paper's colour around their letters: under the curve they would be struck through
-    drawn += [_text(_WIDTH - _RIGHT, y(at) - 4, name, "end") for at, name in series.lines]
+    drawn += [_name(y(at), name, along) for at, name in series.lines]
     body = "".join(drawn)
     head = f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="{escape(label)}">'
     return Markup(f"{head}{body}</svg>")
@@ -131,6 +132,22 @@ def _tick(y: float, at: float, kind: str) -> str:
 
 def _line(y: float) -> str:
     return f'<line class="level" x1="{_LEFT}" x2="{_WIDTH - _RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+
+
+def _name(level: float, words: str, along: Sequence[tuple[float, float]]) -> str:
+    """Write what a level is above or below either end of it: at the right end, unless the curve runs through there."""
+    reach, curve = _LETTER * len(words), np.array(along)
+    spots = [(left, down) for down in (-4.0, 13.0) for left in (_WIDTH - _RIGHT - reach, _LEFT + 2.0)]
+
+    def room(spot: tuple[float, float]) -> float:
+        left, down = spot
+        if not along or level + down > _HEIGHT - _BOTTOM:
+            return 0.0
+        middle, at = level + down - 4, np.linspace(left, left + reach, 20)
+        return min(float(np.abs(np.interp(at, curve[:, 0], curve[:, 1]) - middle).min()), _CLEAR)
+
+    left, down = max(spots, key=room)  # of equals the first
+    return _text(left + reach, level + down, words, "end")
 
 
 def _text(x: float, y: float, words: str, anchor: str) -> str:
