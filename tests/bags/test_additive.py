@@ -259,6 +259,22 @@ def test_noised_totals_are_learned_with_care(naive):
     assert predicted == pytest.approx(overall_total(noised.partitions, [3000], 3000)[0], rel=1e-3)
 
 
+def test_noised_numbers_are_learned_in_units_of_about_their_deviation():
+    """A limit of the default penalty that its docstring states: it is not free of the label's scale."""
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 20, 4000)
+    y = np.clip(rng.normal(size=20)[a] + rng.normal(size=4000), -4, 4)
+
+    def explained(scale):
+        frame = pa.table({"a": a, "y": y * scale})
+        loss = SquaredLoss(lower=-4.0 * scale, upper=4.0 * scale)
+        made = curate(frame, by=["a"], label="y", loss=loss, noise=LaplaceNoise(epsilon=1.0), rng=rng)
+        return AdditiveModel().fit(made, frame).evaluate(frame, y * scale).score
+
+    assert explained(1.0) > 0.3
+    assert explained(1000.0) < 0.05
+
+
 def test_noise_that_no_prediction_reaches_is_not_run_after(naive, loss):
     """Noised totals of classes do not add up to the rows; the intercept, without a penalty, ran off to 1e10."""
     frame = naive.rows(3000)

@@ -86,7 +86,9 @@ class NoiseRidge:
     spread
         How large the weights are thought to be (standard deviation, in logits for the log loss). None estimates it
         for each part from the release itself, which costs no privacy: a cell's total differs from its rows' share
-        of the overall total by about a w, with variance a + v, so squared differences less a + v tell spread^2.
+        of the overall total by about a w, with variance a + v, so squared differences less a + v tell spread^2,
+        between 0.05 and 2. For the squared loss that is in units of the label, and a label's variance among the rows
+        of a cell is taken for 1: where labels are noised, release them in units of about their deviation.
 
     Examples
     --------
