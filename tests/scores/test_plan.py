@@ -219,7 +219,7 @@ def lengths_one_by_one(design):
 )
 def test_a_thousand_million_rows_are_planned_for_without_going_through_them(metric):
     few, many = plan(metric, rows=10_000_000), plan(metric, rows=1_000_000_000)
-    assert 99 < many.queries / few.queries < 150
+    assert 85 < many.queries / few.queries < 150
 
 
 def test_days_and_ceilings():

@@ -125,8 +125,11 @@ class RankDesign(Design):
             count = known + 1
         gap = _gap(self.rows * self.rows / 4, self.answers)
         while known < self.rows:
-            known += _length(self.rows, known, gap)
-            count += 1
+            length = _length(self.rows, known, gap)
+            spacers = _spacers(length + 1, gap)  # as many queries of this length as leave too few known rows for more
+            alike = -(-((spacers if known < spacers < self.rows else self.rows) - known) // length)
+            known += alike * length
+            count += alike
         return count
 
     @property
