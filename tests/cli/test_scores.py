@@ -41,6 +41,9 @@ def test_plan_in_words(run):
     assert "entropy: (1/2) log2" in text
     assert run("plan --rows 2201 --decimals 5 --design digits").startswith("201 submissions")
     assert run("plan --rows 2201 --decimals 5 --metric auc").startswith("About ")
+    assert run("plan --rows 1 --limit-per-day 9").startswith(
+        "1 submission tells the 1 label, 1 day at 9 a day: 1.0 a query."
+    )
 
 
 def test_plan_as_json(run):

@@ -281,11 +281,16 @@ def _print(metric: str, chosen: Plan, outcome: Outcome, truth: NDArray[np.int64]
 
 def _describe(chosen: Plan) -> str:
     about = "About " if chosen.design.expected else ""
-    days = "" if chosen.days is None else f", {chosen.days:,} days at {chosen.limit_per_day:,} a day"
+    labels = "the 1 label" if chosen.rows == 1 else f"all {chosen.rows:,} labels"
+    days = "" if chosen.days is None else f", {_counted(chosen.days, 'day')} at {chosen.limit_per_day:,} a day"
     return (
-        f"{about}{chosen.queries:,} submissions tell all {chosen.rows:,} labels{days}: "
+        f"{about}{_counted(chosen.queries, 'submission')} {'tells' if chosen.queries == 1 else 'tell'} {labels}{days}: "
         f"{chosen.labels_per_query:.1f} a query.\n{_ceiling(chosen)}"
     )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def _ceiling(chosen: Plan) -> str:
