@@ -56,6 +56,15 @@ def test_every_surface_can_be_planned(run):
     assert plan.steps[0].source.features == ("site", "age"), "a name for every row tells nothing of others"
 
 
+def test_row_numbers_are_no_suggestion(run, tmp_path):
+    data, rng = tmp_path / "rows.parquet", np.random.default_rng(0)
+    amounts = rng.permutation(200) * 7  # whole numbers, each once, that count nothing
+    table = {"id": rng.permutation(200) + 1000, "amount": amounts, "weight": np.arange(200.0), "y": [0, 1] * 100}
+    pq.write_table(pa.table(table), data)
+    assert run("--label", "y", data=data) == 0
+    assert read_plan(run.out).steps[0].source.features == ("amount", "weight")
+
+
 def test_a_plan_elsewhere_finds_the_data(run, tmp_path):
     (tmp_path / "plans").mkdir()
     assert run("--label", "clicked", "--surfaces", "labels", out=tmp_path / "plans" / "t.toml") == 0
@@ -87,7 +96,7 @@ def test_a_comma_in_a_name_is_written_with_a_backslash(run, tmp_path):
 def test_moments_and_lists_are_no_suggestion(run, tmp_path, capsys):
     data = tmp_path / "odd.parquet"
     when = [datetime(2026, 1, 1) + timedelta(hours=k) for k in range(1200)]
-    table = {"when": when, "vector": [[1.0, 2.0]] * 1200, "a": range(1200), "y": [0, 1] * 600}
+    table = {"when": when, "vector": [[1.0, 2.0]] * 1200, "a": [k % 97 for k in range(1200)], "y": [0, 1] * 600}
     pq.write_table(pa.table(table), data)
     assert run("--label", "y", "--surfaces", "labels", data=data) == 0
     assert read_plan(run.out).steps[0].source.features == ("a",)

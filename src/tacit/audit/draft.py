@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from tacit.audit.bags import few_valued
 from tacit.audit.features import FeaturesRelease
@@ -34,14 +35,15 @@ def suggest_label(table: pa.Table) -> str:
 
 
 def suggest_features(table: pa.Table, *, label: str) -> tuple[str, ...]:
-    """Return the columns a rival may know: all but the label, constants, lists, and text with more than 50 values.
+    """Return the columns a rival may know: all but the label, constants, lists, text of many values, row numbers.
 
-    Text with a value for nearly every row is a name or a number of a row, and says nothing of another row's label; so
-    is a date.
+    Text with more than 50 values, one for nearly every row, is a name, and says nothing of another row's label; so is
+    a date, and so are whole numbers that count more than 50 rows, each once.
 
     Examples
     --------
-    >>> table = pa.table({"id": [f"u{k}" for k in range(60)], "age": range(60), "clicked": [0, 1] * 30})
+    >>> table = pa.table({"id": range(60), "name": [f"u{k}" for k in range(60)], "age": [31, 64] * 30,
+    ...                   "clicked": [0, 1] * 30})
     >>> suggest_features(table, label="clicked")
     ('age',)
     """
@@ -168,7 +170,16 @@ def _bound(source: Source) -> str:
 def _tells(column: pa.ChunkedArray) -> bool:
     count = _values(column)
     kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal, pa.types.is_boolean)
-    return count > 1 and (count <= _MANY or any(test(column.type) for test in kinds))
+    if count > _MANY:
+        return any(test(column.type) for test in kinds) and not _counts_rows(column, values=count)
+    return count > 1
+
+
+def _counts_rows(column: pa.ChunkedArray, *, values: int) -> bool:
+    if not pa.types.is_integer(column.type) or values < len(column):
+        return False
+    ends = pc.min_max(column).as_py()
+    return bool(ends["max"] - ends["min"] == values - 1)
 
 
 def _values(column: pa.ChunkedArray) -> int:
