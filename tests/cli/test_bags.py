@@ -208,7 +208,7 @@ def test_the_ledger_pays_once(run, result, tmp_path):
         (f"{PROTECT} {BY} --range 0,1", "--range must stand with --loss squared or poisson"),
         (f"{PROTECT} {BY} --dataset visits", "must stand with --ledger"),
         (f"{PROTECT} --by age --edges age=20 --edges age=50", "--edges must cut each column once, got age, age"),
-        (f"{PROTECT} --by city --min-size 9999", "the least size of bags must be smaller: no bag would have 9999"),
+        (f"{PROTECT} --by city --min-size 9999", "--min-size must be smaller: no bag would have 9999"),
         (f"{PROTECT} {BY} --memory lots", "memory must be a size such as 2GB"),
         (f"{PROTECT} {BY} --engine spark --memory 1GB", "--memory must stand with --engine duckdb"),
         ("bags protect visits.csv --label ill --by city --out ill.bags", "--classes must list the labels of 'ill'"),
@@ -216,7 +216,7 @@ def test_the_ledger_pays_once(run, result, tmp_path):
         ("bags protect visits.csv --label ill --classes a,b,c --by city --out ill.bags", "use --loss classes"),
         ("bags protect visits.csv --label days --by city --out ill.bags", "out of range for the loss"),
         ("bags protect visits.csv --label days --loss classes --by city --out ill.bags", "two classes or more"),
-        ("bags protect visits.csv --label days --loss squared --epsilon 1 --by city --out ill.bags", "lower"),
+        ("bags protect visits.csv --label days --loss squared --epsilon 1 --by city --out ill.bags", "--range must"),
         ("bags protect visits.csv --label days --loss squared --range 3 --by city --out ill.bags", "LOW,HIGH"),
         ("bags protect visits.csv --label days --loss poisson --range 1,3 --by city --out ill.bags", "0 to a whole"),
         (
@@ -237,6 +237,19 @@ def test_bad_input_is_one_sentence_and_leaves_nothing(run, tmp_path, command, se
     assert sentence in err
     assert err.count("\n") == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    "command", ["learn ill.bags --features visits.csv --test", "attack ill.bags --features visits.csv --truth"]
+)
+def test_true_labels_of_another_kind_are_told_by_the_options_that_there_are(run, command):
+    assert run(f"{PROTECT} {BY}")[0] == 0
+    code, _, err = run(f"bags {command} later.csv --label ward")
+    said = "--label must name a column of the release's classes no, yes, got 'ward', which holds others"
+    assert (code, err.strip()) == (2, said)
+    assert run("bags protect visits.csv --label code --by city --out code.bags")[0] == 0
+    code, _, err = run(f"bags {command.replace('ill.bags', 'code.bags')} later.csv --label ill")
+    assert "--label must name a column of numbers, as the release was made from, got 'ill'" in err
 
 
 def test_what_exists_is_not_replaced_without_force(run, tmp_path):

@@ -200,8 +200,8 @@ def check_sizes(plan: Regrouping, counts: NDArray[np.generic], sizes: Sizes) -> 
     >>> check_sizes(DropSmall(least=9).regroup(np.array([3])), np.array([3]), DropSmall(least=9))
     Traceback (most recent call last):
     ...
-    tacit.privacy.errors.InvalidInput: the least size of bags must be smaller: no bag would have 9 rows or more
+    tacit.privacy.errors.InvalidInput: least must be smaller: no bag would have 9 rows or more
     """
     least = sizes.describe().get("least")
     if least is not None and plan.add(counts).max(initial=0.0) < least:
-        raise InvalidInput(f"the least size of bags must be smaller: no bag would have {least} rows or more")
+        raise InvalidInput(f"least must be smaller: no bag would have {least} rows or more")

@@ -62,9 +62,16 @@ def read_labels(release: BagRelease, path: object, *, label: str | None) -> NDAr
     import numpy as np
 
     from tacit.data import load_table, read_rows
+    from tacit.privacy.errors import InvalidInput
 
-    name = label or release.label
-    rows = recode(load_table(path), label=name, classes=classes_of(release.mechanism))
+    name, classes = label or release.label, classes_of(release.mechanism)
+    try:
+        rows = recode(load_table(path), label=name, classes=classes)
+    except InvalidInput as error:  # recode knows protect's options
+        if not str(error).startswith("--classes"):
+            raise
+        wanted = f"the release's classes {', '.join(classes)}" if classes else "numbers, as the release was made from"
+        raise InvalidInput(f"--label must name a column of {wanted}, got {name!r}, which holds others") from None
     column = read_rows(rows, columns=[name])[name].to_numpy(zero_copy_only=False)
     checked = release.loss.statistic(column)  # raises where a label is missing or out of range
     return np.asarray(column, dtype=np.float64) if len(checked) else np.zeros(0)

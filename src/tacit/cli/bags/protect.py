@@ -101,6 +101,7 @@ def protect(
     _check_kind(by, edges, engine, random=random, bags=bags, joins=joins)
     check_folder(out, force=force)
     chosen, names, noise = _loss(loss, classes, label_range), words_of(classes), _noise(epsilon, delta, ledger)
+    _check_range(loss, label_range, noise)
     with show_progress("bags") as report, _engine(engine, memory).open(table) as rows:
         coded = recode(rows, label=label, classes=names)
         given: dict[str, Any] = {
@@ -166,6 +167,14 @@ def _loss(name: LossName, classes: str, label_range: str) -> SemilinearLoss:
     if low not in (None, 0.0) or (high is not None and high != int(high)):
         raise InvalidInput(f"--range must be 0 to a whole number for --loss poisson, got {label_range!r}")
     return PoissonLoss(most=None if high is None else int(high))
+
+
+def _check_range(loss: LossName, label_range: str, noise: TotalsNoise | None) -> None:
+    """Raise if noise would have no range of labels to be scaled to."""
+    from tacit.privacy.errors import InvalidInput
+
+    if noise is not None and loss in (LossName.SQUARED, LossName.POISSON) and not label_range:
+        raise InvalidInput(f"--range must stand with --epsilon for --loss {loss}: a public range of the labels")
 
 
 def _range(text: str) -> tuple[float | None, float | None]:
