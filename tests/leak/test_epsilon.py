@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from tacit.leak import epsilon_from_rates
+from tacit.leak.intervals import upper_limit
 from tacit.privacy import InvalidInput
 
 RUNS = 2000
@@ -23,6 +24,26 @@ def test_pinned():
     assert epsilon_from_rates(90, 100, 10, 100) == pytest.approx(1.542152, abs=5e-7)
     assert epsilon_from_rates(90, 100, 10, 100, delta=1e-5) == pytest.approx(1.542140, abs=5e-7)
     assert epsilon_from_rates(500, 1000, 0, 1000) == pytest.approx(4.846162, abs=5e-7)
+
+
+@pytest.mark.parametrize("trials", [10, 1000, 10**5, 10**7, 10**8])
+@pytest.mark.parametrize("alpha", [0.4, 0.025, 1e-6, 1e-10, 1e-14])
+def test_never_above_the_limits_in_40_digits(trials, alpha):
+    """One of one member found, none or one of many non-members accused: limits that are roots of a short equation."""
+    level = 1 - 2 * alpha
+    with mpmath.workdps(40):
+        error = (1 - mpmath.mpf(level)) / 2
+        none = -mpmath.expm1(mpmath.log(error) / trials)
+
+        def beyond(p):
+            return trials * mpmath.log1p(-p) + mpmath.log1p(trials * p / (1 - p)) - mpmath.log(error)
+
+        one = mpmath.findroot(beyond, (none, min(6 * none, mpmath.mpf("0.999999999"))), solver="anderson")
+        for accused, alarm in enumerate((none, one)):
+            exactly = max(mpmath.log(error / alarm), mpmath.log((1 - alarm) / (1 - error)), 0)
+            bound = epsilon_from_rates(1, 1, accused, trials, level=level)
+            assert exactly - (2e-12 + 2e-16 * trials) * (1 + exactly) <= bound <= exactly
+            assert abs(upper_limit(accused, trials, alpha=float(error)) / alarm - 1) < 1e-14 + 1e-16 * trials
 
 
 def test_both_directions_count():
@@ -46,7 +67,7 @@ def test_never_above_the_exact_value(counts):
 
         hit, clear = quantile(tp, pos - tp + 1), quantile(neg - fp, fp + 1)
         exact = max(mpmath.log(hit / (1 - clear)), mpmath.log(clear / (1 - hit)))
-        assert 0 < exact - epsilon_from_rates(tp, pos, fp, neg) < 1e-10
+        assert 0 < exact - epsilon_from_rates(tp, pos, fp, neg) < 2e-9
 
 
 @pytest.mark.parametrize("epsilon", [0.0, 0.5, 2.0])

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv
+from scipy.special import betainccinv, betaincinv
 
 from tacit.privacy.errors import InvalidInput
 
@@ -168,7 +168,7 @@ def upper_limit(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> NDA
     """
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     inside = np.minimum(k, n - 1)
-    return np.where(k == n, 1.0, betaincinv(inside + 1, n - inside, 1 - alpha))
+    return np.where(k == n, 1.0, betainccinv(inside + 1, n - inside, alpha))
 
 
 def check_level(level: float) -> float:

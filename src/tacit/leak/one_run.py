@@ -216,14 +216,14 @@ def epsilon_one_run(
         odds = np.log(lower_limit(v, r, alpha=alpha) / upper_limit(r - v, r, alpha=alpha))
     pure = odds - logit(prior)
     if delta == 0:
-        return round_down(pure)
+        return round_down(pure, trials=r)
     pure = np.maximum(pure, 0.0) + np.zeros(np.broadcast_shapes(v.shape, r.shape, m.shape))
 
     def refuted(epsilon: Array) -> NDArray[np.bool_]:
         p_value = tail.p_value(v, r, m, epsilon=epsilon, delta=delta, prior=prior)
         return p_value * (1 + _SLACK) <= alpha
 
-    return round_down(_bisect(refuted, pure))
+    return round_down(_bisect(refuted, pure), trials=r)
 
 
 def _bisect(refuted: Callable[[Array], NDArray[np.bool_]], high: Array) -> Array:
