@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from tacit.privacy import (
@@ -9,6 +10,7 @@ from tacit.privacy import (
     compose,
     compose_parallel,
 )
+from tacit.privacy.noise import DiscreteLaplace
 
 
 def label(epsilon, **more):
@@ -75,3 +77,21 @@ def test_disjoint_parts_cost_the_worst_part():
         compose_parallel({})
     with pytest.raises(UnitMismatch):
         compose_parallel({"a": [label(1.0)], "b": [Guarantee(unit=Unit.RECORD, epsilon=1.0)]})
+
+
+def test_parts_by_what_is_protected_cost_the_sum():
+    """One row; noised counts of the part it lies in and of the other, by enumeration of the outcomes."""
+    noise = DiscreteLaplace.for_epsilon(1.0)
+    outcomes = np.arange(-20, 21)
+
+    def losses(before, after):
+        one, other = (
+            np.log(noise.pmf(outcomes - a) / noise.pmf(outcomes - b)) for a, b in zip(before, after, strict=True)
+        )
+        return np.add.outer(one, other)
+
+    promise = label(1.0)
+    worst = compose_parallel({"zeros": [promise], "ones": [promise]})
+    assert losses((1, 0), (0, 0)).max() == pytest.approx(worst.epsilon)  # its own part's count changes, and no other
+    assert losses((1, 0), (0, 1)).max() == pytest.approx(2 * worst.epsilon)  # its label decides the part
+    assert "no row's part depends on what is protected" in worst.assumptions[-1]

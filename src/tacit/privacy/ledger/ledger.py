@@ -158,8 +158,9 @@ class Ledger:
             What everything that is ever released from these data may cost together, for which unit, and how
             many units one person holds at most (``rows``).
         parts
-            Parts that share no row and, with more than one row a person, no person; default: all is one part.
-            A charge that names its parts costs the others nothing.
+            Parts that share no row and, with more than one row a person, no person; in which part a row lies must not
+            depend on what the budget protects. Default: all is one part. A charge that names its parts costs the others
+            nothing.
 
         Examples
         --------

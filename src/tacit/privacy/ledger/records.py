@@ -17,7 +17,7 @@ ALL = "all"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Part:
-    """A part of a data set that shares no row, and no person, with the other parts.
+    """A part of a data set that shares no row, and no person, with the other parts, whatever the protected values are.
 
     Parameters
     ----------
