@@ -466,6 +466,24 @@ class TestFinal:
         engine.finish("coins")
         assert len(Ledger.open(settings.ledger_location).statement("coins").entries) == 2
 
+    def test_a_team_that_came_after_a_kill_pays_for_its_own_score_alone(
+        self, engine, make, join, settings, monkeypatch
+    ):
+        """The killed try's scores were seen by nobody: charged again, they could use up what the last team needs."""
+        rules = setting(Laplace(epsilon=0.01), split=Split(public_fraction=0.5), final_policy=Laplace(epsilon=5.0))
+        make(engine, setting=rules, most_teams=3)
+        for seed in range(3):
+            engine.submit(join(engine).team, guess(seed)).result()
+            if seed < 2:
+                with monkeypatch.context() as patched:
+                    patched.setattr("tacit.scores.server.finals._final_answer", lambda *_: 1 / 0)
+                    with pytest.raises(ZeroDivisionError):
+                        engine.finish("coins")
+        assert len(engine.finish("coins")) == 3
+        told = Ledger.open(settings.ledger_location).statement("coins")
+        assert {part.name: part.spent for part in told.parts}["private"] == 15.0
+        assert [entry.purpose.partition("scores ")[2] for entry in told.entries][1::2] == ["1 to 1", "2 to 2", "3 to 3"]
+
     def test_another_server_of_the_ledger_pays_for_its_own(self, sqlite_settings, make, join, clock, tmp_path):
         """The same labels under the same short name: the first ranking's charge is not the second's."""
         second = replace(sqlite_settings, folder=tmp_path / "second", ledger=sqlite_settings.ledger_location)

@@ -77,6 +77,11 @@ class Accounts:
                 return entry.id
         return self._ledger.charge(data_set, promise, purpose=purpose, parts=None if part is None else [part]).id
 
+    def purposes(self, data_set: str) -> list[str]:
+        """Return what the standing charges are for."""
+        entries = self.statement(data_set).entries
+        return [entry.purpose for entry in entries if entry.voids is None and entry.voided_by is None]
+
     def statement(self, data_set: str) -> Statement:
         """Return all that the ledger says about labels."""
         return self._ledger.statement(data_set)

@@ -25,7 +25,7 @@ def release_final(
     """Store the final ranking inside the caller's transaction, which holds the competition's lock.
 
     The ledger is charged before the first of the scores exists. A kill after the charge leaves no ranking; the next try
-    finds the standing charge and draws the noise anew, which nobody saw.
+    finds the standing charge, adds what teams that came meanwhile cost, and draws the noise anew, which nobody saw.
     """
     lower = board.setting.metric.lower_is_better
     best = best_submissions(connection, competition["id"], lower=lower)
@@ -55,13 +55,29 @@ def release_final(
 
 
 def _charge(board: Board, competition: Mapping[Any, Any], *, teams: int, accounts: Accounts) -> None:
-    promise = final_promise(board.setting, teams=teams, delta=competition["delta"])
-    if teams and competition["data_set"] is not None and isinstance(promise, Guarantee):
-        # a short name may come again in another server of the same ledger: the moment tells the two apart
-        made = f"{competition['slug']}, made {competition['time']}"
-        purpose = f"{made}: the final ranking of {teams} teams"
+    """Charge one score a team; what tries that were killed have charged stands for as many of them."""
+    data_set = competition["data_set"]
+    if data_set is None:
+        return
+    # a short name may come again in another server of the same ledger: the moment tells the two apart
+    made = f"{competition['slug']}, made {competition['time']}: the final ranking, scores"
+    charged = _scores_charged(accounts, data_set, made)
+    promise = (
+        final_promise(board.setting, teams=teams - charged, delta=competition["delta"]) if charged < teams else None
+    )
+    if isinstance(promise, Guarantee):
         part = PRIVATE if competition["parted"] else None
-        accounts.charge(competition["data_set"], promise, purpose=purpose, part=part)
+        accounts.charge(data_set, promise, purpose=f"{made} {charged + 1} to {teams}", part=part)
+
+
+def _scores_charged(accounts: Accounts, data_set: str, made: str) -> int:
+    """Return for how many scores charges stand without a gap."""
+    standing = accounts.purposes(data_set)
+    spans = [purpose.removeprefix(made).split(" to ") for purpose in standing if purpose.startswith(made)]
+    charged = 0
+    for first, last in sorted((int(first), int(last)) for first, last in spans):
+        charged = last if first == charged + 1 else charged
+    return charged
 
 
 def _final_answer(connection: Connection, board: Board, team: int, number: int) -> Answer:
