@@ -1,5 +1,7 @@
 """The fixture in a project of its own, as a user has it: registered by entry point, light until used."""
 
+from pathlib import Path
+
 pytest_plugins = ["pytester"]
 
 LEAKS = """
@@ -99,3 +101,16 @@ def test_it_is_listed_and_can_be_turned_off(pytester):
     off = pytester.runpytest_inprocess("-p", "no:tacit")
     off.assert_outcomes(errors=1)
     off.stdout.fnmatch_lines(["*fixture 'assert_leak_below' not found*"])
+
+
+def test_the_test_of_the_documentation_runs_and_fails_where_more_is_released(pytester):
+    page = (Path(__file__).parents[1] / "docs/integrations.md").read_text(encoding="utf-8")
+    source = page[page.index("## pytest") :].split("```")[1]
+    pytester.makepyfile(source)
+    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=1)
+    pytester.makepyfile(test_leaky=source.replace("epsilon=0.1", "epsilon=1.0"))
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "test_leaky.py")
+    result.assert_outcomes(failed=1)
+    result.stdout.fnmatch_lines(
+        ["E*AssertionError: advantage must be below 0.05, measured 0.2*the release leaks more*"]
+    )
