@@ -70,7 +70,8 @@ def test_protect_writes_a_release(run, tmp_path):
     code, out, err = run(f"{PROTECT} --classes no,yes --keep age,city")
     assert (code, out) == (
         0,
-        "1,200 labels by randomized_response in visits.release.parquet: epsilon 1 for one label.\n",
+        "1,200 labels by randomized_response in visits.release.parquet: epsilon 1 for one label.\n"
+        "Assumed: features and the class list are public.\n",
     )
     assert "error" not in err
     release = read_release(tmp_path / "visits.release.parquet")
@@ -85,6 +86,18 @@ def test_protect_keeps_nothing_that_was_not_asked_for(run, tmp_path):
     assert read_release(tmp_path / "visits.release.parquet").value.column_names == ["label"]
     run(f"{PROTECT} --keep all --force")
     assert read_release(tmp_path / "visits.release.parquet").value.column_names == ["age", "city", "days", "label"]
+
+
+def test_what_a_promise_rests_on_is_printed_with_it(run):
+    assert "which classes occur in the labels is public." in run(PROTECT)[1]
+    assert "Assumed: features and the class list are public; " in run(LEARN)[1]
+
+
+def test_a_release_without_features_teaches_beside_its_table(run):
+    run(PROTECT)
+    code, _, err = run("labels learn visits.release.parquet")
+    said = "IN must hold features beside the labels, got none in visits.release.parquet: give it by --release"
+    assert (code, err.strip()) == (2, said)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +132,10 @@ def test_protect_numbers_as_classes_keep_their_type(result):
 
 def test_protect_states_the_promise_for_the_person(run, result):
     code, out, _ = run(f"{PROTECT} --rows-per-person 3")
-    assert (code, out.partition(": ")[2]) == (0, "epsilon 1 for one label, epsilon 3 for 3 labels of one person.\n")
+    assert (code, out.splitlines()[0].partition(": ")[2]) == (
+        0,
+        "epsilon 1 for one label, epsilon 3 for 3 labels of one person.",
+    )
     document = result(f"{PROTECT} --rows-per-person 3 --force")
     assert (document["per_label"]["epsilon"], document["guarantee"]["epsilon"], document["guarantee"]["rows"]) == (
         1,
@@ -279,7 +295,7 @@ def test_attack_reads_features_from_another_file(run, result):
 def test_attack_wants_the_truth_of_the_released_rows(run):
     run(f"{PROTECT} --keep age")
     code, _, err = run("labels attack visits.release.parquet --truth checked.csv --label ill")
-    assert (code, err) == (2, "truth must have one label for each of 1200 rows, got 400\n")
+    assert (code, err) == (2, "--truth must have one label for each of 1200 rows, got 400\n")
 
 
 def test_attack_leaves_the_private_column_out_of_the_features(run, result):
@@ -381,6 +397,7 @@ BAD = [
     (f"{LEARN} --test features.csv", "test's label names no column 'ill'"),
     (f"{LEARN} --hold-out 1", "--hold-out must be in [0, 1)"),
     (f"{LEARN} --compare", "compare needs the true labels"),
+    (f"{LEARN} --features age,age", "--features must name each column once, got age, age"),
     (f"{LEARN} --features ill", "features must not name the private column"),
     (f"{LEARN} --out taken.parquet", "taken.parquet exists already"),
     (f"{LEARN} --ledger ledger.db --epsilon 4", "so nothing was charged"),

@@ -13,6 +13,7 @@ import typer
 if TYPE_CHECKING:
     import numpy as np
 
+    from tacit.privacy.guarantee import Promise
     from tacit.privacy.ledger import Ledger
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "RowsPerPerson",
     "Seed",
     "Table",
+    "assumed",
     "check_out",
     "estimator_of",
     "open_ledger",
@@ -122,6 +124,12 @@ def rng_of(seed: int | None) -> np.random.Generator:
     from tacit.privacy.noise import system_rng
 
     return system_rng() if seed is None else np.random.default_rng(seed)
+
+
+def assumed(promise: Promise) -> list[str]:
+    """Return the line that says what a guarantee rests on; no line where it rests on nothing, or is none."""
+    said = "; ".join(getattr(promise, "assumptions", ()))
+    return [f"Assumed: {said}."] if said else []
 
 
 def check_out(out: Path, *sources: object, written: str, force: bool) -> None:

@@ -63,6 +63,10 @@ def _options(command: Any) -> dict[str, str]:  # noqa: ANN401
 def _restated(sentence: str, options: dict[str, str]) -> str:
     """Put an option for what a program would do to its guarantee, or say that there is none."""
     said = re.sub(r"restate it with for_unit\(.*?\), or ", "", sentence)
+    if "missing" in options:
+        said = said.replace(
+            "declare which rows are missing public", f"declare that public by {options['missing']} public"
+        )
     if "rows_per_person" in options:
         return re.sub(r"for_group\(rows=(\d+)\)", rf"{options['rows_per_person']} \1", said)
     return re.sub(r"restate the guarantee .*for_group\(rows=\d+\)", "this command states it for one row alone", said)

@@ -41,6 +41,7 @@ from tacit.cli.options import (
     RowsPerPerson,
     Seed,
     Table,
+    assumed,
     open_ledger,
     rng_of,
     show_progress,
@@ -281,11 +282,12 @@ def _print(release: BagRelease, out: Path, table: str, payment: PaymentForWords 
         left_out = f"; {part['left_out']:,} rows are in smaller ones, left out" if part["left_out"] else ""
         noise = f"; noise of {part['noise_deviation']:.2g} on each total" if part["noise_deviation"] else ""
         typer.echo(
-            f"  by {', '.join(part['columns'])}: {part['bags']:,} bags of {part['smallest']:,} to {part['largest']:,} "
+            f"  by {', '.join(part['columns'])}: {part['bags']:,} bag{'s' * (part['bags'] != 1)} of "
+            f"{part['smallest']:,} to {part['largest']:,} "
             f"rows{left_out}{noise}"
         )
-    for receipt in receipts:
-        typer.echo(f"{receipt}.")
+    for line in (*assumed(release.guarantee), *(f"{receipt}." for receipt in receipts)):
+        typer.echo(line)
     typer.echo(f"The release: {out}")
     if isinstance(release.guarantee, NoGuarantee):
         typer.echo(f"See which labels it tells: tacit bags attack {out} --features {table}")

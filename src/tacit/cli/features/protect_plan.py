@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tacit.cli.features.protect_options import ScoreName
-from tacit.cli.options import show_progress, words_of
+from tacit.cli.options import assumed, show_progress, words_of
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -172,4 +172,5 @@ def describe(made: ProtectedFeatures, split: BudgetSplit) -> str:
     }
     divided = ", ".join(f"{name} {format_up(part)}" for name, part in parts.items() if part)
     charged = [f"{made.receipt}."] if made.receipt else []
-    return "\n".join([f"{made}.", f"Features: {', '.join(made.features)}.", f"Epsilon: {divided}.", *charged])
+    rests = assumed(made.guarantee)
+    return "\n".join([f"{made}.", f"Features: {', '.join(made.features)}.", f"Epsilon: {divided}.", *rests, *charged])

@@ -36,6 +36,7 @@ from tacit.cli.options import (
     LedgerAt,
     RowsPerPerson,
     Seed,
+    assumed,
     check_out,
     open_ledger,
     show_progress,
@@ -120,8 +121,12 @@ def _learn(
     """Read the files and train."""
     from tacit.data import load_table
     from tacit.labels.learn.table import learn_table
+    from tacit.labels.protect.source import LABEL
+    from tacit.privacy.errors import InvalidInput
 
     given = private or _read_release(release, table)
+    if release is None and not isinstance(given, str) and set(getattr(given.value, "column_names", ())) == {LABEL}:
+        raise InvalidInput(f"IN must hold features beside the labels, got none in {table}: give it by --release")
     judge = None if test is None else load_table(test)
     with show_progress("fits") as report:
         return learn_table(
@@ -182,7 +187,7 @@ def _write_model(learned: LearnedTable, out: Path | None, *, force: bool) -> Non
 
 
 def _print(learned: LearnedTable, out: Path | None) -> None:
-    typer.echo(f"{learned.rows:,} rows, {learned.guarantee}.")
+    typer.echo("\n".join([f"{learned.rows:,} rows, {learned.guarantee}.", *assumed(learned.guarantee)]))
     if learned.accuracy is not None:
         typer.echo(
             f"Accuracy {learned.accuracy:.1%} on the true labels of {learned.judged_rows:,} test rows, "

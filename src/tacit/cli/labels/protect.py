@@ -33,6 +33,7 @@ from tacit.cli.options import (
     RowsPerPerson,
     Seed,
     Table,
+    assumed,
     check_out,
     open_ledger,
     rng_of,
@@ -122,7 +123,7 @@ def _print(made: ProtectedTable, *, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(made.to_json(), indent=1))
     else:
-        typer.echo(f"{made}.")
+        typer.echo("\n".join([f"{made}.", *assumed(made.guarantee)]))
         if made.repeated:
             typer.echo("These are the labels of an earlier release: nothing was charged. --again makes new ones.")
         if made.receipt:

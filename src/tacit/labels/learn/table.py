@@ -349,6 +349,8 @@ def _features(rows: pa.Table, private: set[str], wanted: Sequence[str] | None) -
         return [name for name in rows.column_names if name not in private]
     if private & set(wanted):
         raise InvalidInput(f"features must not name the private column {min(private & set(wanted))!r}")
+    if len(set(wanted)) < len(wanted):
+        raise InvalidInput(f"features must name each column once, got {', '.join(wanted)}")
     return list(wanted)
 
 
