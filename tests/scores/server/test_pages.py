@@ -10,13 +10,13 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 
 from fastapi.testclient import TestClient
 
+from tacit.leak.prior import feature_prior
 from tacit.scores.protect import Accuracy, Budget, Exact, Laplace, LogLoss, Setting, Split, default_setting
 from tacit.scores.server import Engine, Settings, Terms
 from tacit.scores.server.app import create_app
 from tacit.scores.server.forecast import forecast
 from tacit.scores.server.pages.plot import draw_history
 from tacit.scores.server.records import Score
-from tacit.scores.server.replay import prior_of
 from tacit.scores.server.settings import utc_now
 
 ROWS = 40
@@ -253,7 +253,7 @@ def test_the_forecast_starts_from_what_the_features_tell_and_not_from_what_a_for
     terms = Terms(slug="dice", name="Dice", setting=Setting(metric=metric, policy=Laplace(epsilon=0.2)))
     engine.create_competition(terms, features=features.encode(), labels=labels.encode())
     board = engine.board("dice")
-    prior = prior_of(board)
+    prior = feature_prior(board.matrix, board.labels.codes, classes=classes)
     right = (prior.argmax(axis=1) == board.labels.codes).mean()
     assert prior.max(axis=1).mean() > right + 0.15, "control: it believes more than it knows"
     admin = {"Authorization": f"Bearer {engine.new_admin_token()}"}

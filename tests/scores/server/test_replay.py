@@ -27,7 +27,7 @@ from tacit.scores.protect import (
 )
 from tacit.scores.server import Engine, Settings, Terms
 from tacit.scores.server.demo import create_titanic
-from tacit.scores.server.replay import prior_of, replay_attack, running
+from tacit.scores.server.replay import prior_of, replay_attack, running, temper_prior
 
 ROWS = 120
 TRUTH = np.random.default_rng(0).integers(0, 2, ROWS)
@@ -63,6 +63,29 @@ def test_what_leaks_is_found(tmp_path, setting, submissions, least):
     assert engine.teams("coins") == ()
     assert engine.spend("coins").spent == 0
     engine.close()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_an_attacker_is_as_sure_of_the_features_as_they_are_right(tmp_path, classes):
+    rng = np.random.default_rng(classes)
+    engine = Engine.open(Settings(folder=tmp_path))
+    features = "size\n" + "".join(f"{size:.6f}\n" for size in rng.normal(size=300))
+    labels = "label\n" + "".join(f"{label}\n" for label in rng.integers(0, classes, 300))
+    terms = Terms(slug="dice", name="Dice", setting=Setting(metric=Accuracy(classes=classes), policy=Exact()))
+    engine.create_competition(terms, features=features.encode(), labels=labels.encode())
+    board = engine.board("dice")
+    engine.close()
+    forest, prior = feature_prior(board.matrix, board.labels.codes, classes=classes), prior_of(board)
+    right = max(1 / classes, (prior.argmax(axis=1) == board.labels.codes).mean())
+    assert forest.max(axis=1).mean() > right + 0.1, "control: trees grown on dice believe themselves"
+    assert prior.max(axis=1).mean() == pytest.approx(right, abs=1e-5)
+    np.testing.assert_array_equal(prior.argmax(axis=1), forest.argmax(axis=1))
+    np.testing.assert_array_equal(temper_prior(prior, board.labels.codes).argmax(axis=1), prior.argmax(axis=1))
+
+
+def test_beliefs_that_are_less_sure_than_right_stay():
+    prior = np.array([[0.6, 0.4], [0.3, 0.7]])
+    assert temper_prior(prior, np.array([0, 1])) is prior
 
 
 def test_a_safe_setting_passes(tmp_path):

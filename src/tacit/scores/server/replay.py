@@ -21,8 +21,9 @@ from tacit.scores.protect import Budget, Setting
 from tacit.scores.server.board import Board
 from tacit.scores.server.engine import Engine
 
-__all__ = ["Replay", "ReplayProgress", "prior_of", "replay_attack", "running"]
+__all__ = ["Replay", "ReplayProgress", "prior_of", "replay_attack", "running", "temper_prior"]
 
+_MOST_CHANCE = 1 - 1e-6  # what is left keeps the best guess, and weighs nothing against a score
 _SERVED = 20.0  # seconds to wait for the copy's first answer
 
 
@@ -133,8 +134,7 @@ def replay_attack(
     The copy has the same labels, metric, policy and split, is served on a port of this machine, and is gone
     afterwards; the competition's ledger is charged nothing. Where the final ranking has rows of its own, the attacker's
     last submission is aimed at them, the copy is closed, and its final score is used as well. The attacker knows the
-    features, what a model learns from them (:func:`tacit.leak.prior.feature_prior`), the rules, and the
-    scores it is shown.
+    features, what a model learns from them (:func:`prior_of`), the rules, and the scores it is shown.
 
     Parameters
     ----------
@@ -219,7 +219,7 @@ def _attack(
 
 
 def prior_of(board: Board) -> NDArray[np.float64]:
-    """Return what the features alone say of a competition's labels, for the host.
+    """Return what the features alone say of a competition's labels, for the host: as sure as it is right.
 
     Examples
     --------
@@ -232,7 +232,37 @@ def prior_of(board: Board) -> NDArray[np.float64]:
     classes = board.setting.metric.classes or 2
     if not np.isin(codes, np.arange(classes)).all():
         raise InvalidInput("labels must be classes for an attack to be replayed: these are numbers of a range")
-    return feature_prior(board.matrix, codes.astype(np.int64), classes=classes)
+    labels = codes.astype(np.int64)
+    return temper_prior(feature_prior(board.matrix, labels, classes=classes), labels)
+
+
+def temper_prior(prior: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Mix beliefs with chance until they are as sure as they are right; the best guesses stay what they are.
+
+    Trees that were grown on labels the features say little of are surer than they are right, and an attack that
+    believes them asks for the wrong rows and gives the scores too little weight.
+
+    Parameters
+    ----------
+    prior
+        (rows, classes), as :func:`tacit.leak.prior.feature_prior` returns it.
+    labels
+        0..classes-1.
+
+    Examples
+    --------
+    >>> temper_prior(np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]]), np.array([0, 1, 1, 1])).round(2)
+    array([[0.75, 0.25],
+           [0.75, 0.25],
+           [0.25, 0.75],
+           [0.25, 0.75]])
+    """
+    right = float((prior.argmax(axis=1) == labels).mean())
+    sure, chance = float(prior.max(axis=1).mean()), 1 / prior.shape[1]
+    if sure <= max(right, chance):
+        return prior
+    part = min(_MOST_CHANCE, (sure - right) / (sure - chance))
+    return np.asarray(prior + part * (chance - prior))
 
 
 @contextmanager

@@ -5,10 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import Annotated, Any
 
-import numpy as np
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.responses import JSONResponse
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 
@@ -145,13 +143,4 @@ def _forecast(board: Board) -> Forecast:
     except InvalidInput:  # labels that are no classes
         return forecast(board.setting, rows=rows)
     right = float((prior.argmax(axis=1) == board.labels.codes).mean())
-    return forecast(board.setting, rows=rows, doubt=doubt_of(_as_sure_as_right(prior, right)), known=right)
-
-
-def _as_sure_as_right(prior: NDArray[np.float64], right: float) -> NDArray[np.float64]:
-    """Mix beliefs with pure chance until they are as sure as they are right: trees that saw noise are too sure."""
-    sure, chance = float(prior.max(axis=1).mean()), 1 / prior.shape[1]
-    if sure <= max(right, chance):
-        return prior
-    part = min(1.0, (sure - right) / (sure - chance))
-    return np.asarray(prior + part * (chance - prior))
+    return forecast(board.setting, rows=rows, doubt=doubt_of(prior), known=right)
