@@ -15,7 +15,6 @@ from typing import Protocol, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betainc, betaincc, expit, gammaln, logit, xlog1py, xlogy
-from scipy.stats import binom
 
 from tacit.leak.epsilon import round_down
 from tacit.leak.intervals import check_counts, check_level, lower_limit, upper_limit
@@ -270,6 +269,8 @@ def _below(v: Array, r: Array, q: Array) -> Array:
 
 def _tail_over_mass(v: Array, r: Array, q: Array, above: Array) -> Array:
     """P(W >= v)/P(W = v); where the mass underflows, the geometric series that bounds it."""
+    from scipy.stats import binom  # half a second of import that pure promises do not need
+
     mass = binom.pmf(v, r, q)
     with np.errstate(divide="ignore", invalid="ignore"):
         ratio = (r - v) * q / ((v + 1) * (1 - q))  # P(W = v + 1)/P(W = v), and it falls from there

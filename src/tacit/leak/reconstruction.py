@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import binom
 
 from tacit.leak.utility import bayes_accuracy, check_prior, check_transition
 from tacit.privacy.errors import InvalidInput
@@ -87,6 +86,8 @@ def bag_count_channel(*, size: int, rate: float) -> NDArray[np.float64]:
     k = check_count(size, name="size")
     if not 0 <= rate <= 1:
         raise InvalidInput(f"rate must be in [0, 1], got {rate!r}")
+    from scipy.stats import binom  # half a second of import that nothing else here needs
+
     others = binom.pmf(np.arange(k), k - 1, rate)
     return np.array([[*others, 0.0], [0.0, *others]])
 

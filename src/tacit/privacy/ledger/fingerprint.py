@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hmac
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -165,7 +165,7 @@ def _arrow(data: Any) -> Iterable[pa.RecordBatch]:  # noqa: ANN401
         return data.to_pyarrow_batches()  # type: ignore[no-any-return]
     if isinstance(data, pa.RecordBatch):
         return [data]
-    if isinstance(data, pd.DataFrame):
+    if _is_pandas(data, "DataFrame"):
         return _arrow({i: data.iloc[:, i] for i in range(data.shape[1])})
     if hasattr(data, "__arrow_c_stream__") and (hasattr(data, "columns") or hasattr(data, "schema")):
         return pa.RecordBatchReader.from_stream(data)  # type: ignore[no-any-return]
@@ -183,9 +183,15 @@ def _column(values: Any) -> pa.Array | pa.ChunkedArray:  # noqa: ANN401
         return values
     if isinstance(values, np.ndarray):
         return pa.array(values.astype(values.dtype.newbyteorder("="), copy=False), from_pandas=True)
-    if hasattr(values, "__arrow_c_stream__") and not isinstance(values, pd.Series):  # polars
+    if hasattr(values, "__arrow_c_stream__") and not _is_pandas(values, "Series"):  # polars
         return pa.chunked_array(values)
     return pa.array(values, from_pandas=True)
+
+
+def _is_pandas(data: object, kind: str) -> bool:
+    """Whoever holds a frame has imported pandas: who charges a ledger need not wait for it."""
+    pandas = sys.modules.get("pandas")
+    return pandas is not None and isinstance(data, getattr(pandas, kind))
 
 
 def _without_nan(column: pa.Array) -> pa.Array:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from scipy.optimize import brentq
-
 from tacit.privacy.noise.search import PRECISE, as_delta, least_enough, neat_up
 from tacit.privacy.noise.tails import MARGIN, context, number
 from tacit.privacy.rounding import check_delta, check_epsilon, exact
@@ -72,6 +70,8 @@ def zcdp_rho(epsilon: float, *, delta: float) -> float:
 
 
 def _best_order(rho: float, epsilon: float) -> float:
+    from scipy.optimize import brentq  # a quarter of a second of import that few noises need
+
     def slope(order: float) -> float:
         return (2 * order - 1) * rho - epsilon + math.log1p(-1 / order)
 

@@ -6,9 +6,6 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from scipy.optimize import brentq
-from scipy.special import log_ndtr
-
 from tacit.privacy.noise.search import as_delta, least_enough, neat_up
 from tacit.privacy.noise.tails import bell_tail, bell_total, context, number
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon, exact
@@ -75,6 +72,9 @@ def gaussian_scale(epsilon: float, *, delta: float, sensitivity: float = 1.0) ->
     >>> round(gaussian_scale(1.0, delta=1e-5), 6)
     3.730632
     """
+    from scipy.optimize import brentq  # half a second of import, with the next, that few noises need
+    from scipy.special import log_ndtr
+
     eps, target = check_epsilon(epsilon), check_delta(delta, zero=False)
 
     def excess(log_s: float) -> float:
