@@ -113,7 +113,7 @@ def test_a_file_is_the_frame_it_was_written_from(tmp_path, suffix):
         [0, 1],
         [0.0, 1.0, 1.5],
         ["no", "yes", "yes"],
-        ["0", "1", "1 "],
+        ["0", "1", "1x"],
         [[0], [1], [1]],
         [0, 1, None],
         np.array([0, 1, 1], dtype="datetime64[s]"),
@@ -135,6 +135,8 @@ def test_other_data_have_other_fingerprints(data):
         pa.array([Decimal(0), Decimal(1), None], pa.decimal128(38, 0)),
         ["0", "1", None],
         ["0.0", "1.0", None],
+        ["0", " 1 ", ""],
+        [" false", "true", ""],
         ["false", "true", None],
         pl.Series(["False", "True", None]),
         pl.Series(["0", "1", None], dtype=pl.Categorical),
@@ -157,6 +159,7 @@ def test_so_are_fractions(data):
 def test_integers_beyond_the_floats_are_told_apart():
     assert one([2**53, 0]) == one([2.0**53, 0.0])
     assert one([2**53 + 1, 0]) != one([2.0**53, 0.0])
+    assert one([str(2**53 + 1), "0"]) == one([2**53 + 1, 0]) != one([str(2**53), "0"])
     assert one(np.array([2**64 - 1], dtype=np.uint64)) != one([-1])
 
 

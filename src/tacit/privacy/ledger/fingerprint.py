@@ -23,7 +23,8 @@ def fingerprints(data: object, *, secret: bytes, at: Iterable[int] = ()) -> dict
     """Return HMAC-SHA256 fingerprints of the first rows of ``data``, for each count in ``at``, and of all rows.
 
     Equal values in the same order have equal fingerprints, whatever holds them: a list, numpy, Arrow, pandas,
-    polars or an Ibis table. Numbers are equal by value: 1, 1.0, True, and "1" among texts that are all numbers.
+    polars or an Ibis table. Numbers are equal by value: 1, 1.0, True, and "1" or " 1" among texts that are all numbers
+    or empty.
     Columns count by position, not by name. A missing value is a missing value, whether it is written NaN or null.
     Without the secret, nobody can guess few labels and compare.
 
@@ -123,7 +124,8 @@ def _readings_of(kind: pa.DataType) -> list[_Reading]:
     if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
         return [_as_whole, _as_real]
     if pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind):
-        return [_text_as_whole, _as_real, _text_as_truth, _as_it_is]
+        # as integers by themselves: a float has no digits beyond 2^53
+        return [_text_as_integer, _text_as_whole, _text_as_real, _text_as_truth, _as_it_is]
     return [_as_it_is]
 
 
@@ -141,12 +143,26 @@ def _as_real(values: pa.Array) -> pa.Array:
     return _without_nan(values.cast(pa.float64()))
 
 
+def _text_as_integer(values: pa.Array) -> pa.Array:
+    return _as_whole(_bare(values))
+
+
 def _text_as_whole(values: pa.Array) -> pa.Array:
-    return _as_whole(_as_real(values))
+    return _as_whole(_text_as_real(values))
+
+
+def _text_as_real(values: pa.Array) -> pa.Array:
+    return _as_real(_bare(values))
 
 
 def _text_as_truth(values: pa.Array) -> pa.Array:
-    return _as_whole(values.cast(pa.string()).cast(pa.bool_()))  # "true" and "True" are; pandas reads them so
+    return _as_whole(_bare(values).cast(pa.bool_()))  # "true" and "True" are; pandas reads them so
+
+
+def _bare(values: pa.Array) -> pa.Array:
+    """Texts as readers of files take them for numbers: without blanks around them, and nothing is a missing value."""
+    bare = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
+    return pc.if_else(pc.equal(bare, ""), pa.scalar(None, bare.type), bare)
 
 
 def _batches(data: object) -> Iterator[pa.RecordBatch]:
