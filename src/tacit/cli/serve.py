@@ -54,14 +54,14 @@ def serve(
             f"tacit serve needs the extra web, and {error.name} is missing; install it with: pip install 'tacit[web]'"
         ) from None
     from tacit.scores.server import Engine, Settings
-    from tacit.scores.server.demo import create_titanic
+    from tacit.scores.server.demo import offer_titanic
 
     settings = Settings(folder=folder, database=database, secure_cookies=secure_cookies)
     engine = Engine.open(settings)
     try:
-        if demo and not engine.competitions():
-            create_titanic(engine)
-        token = engine.new_admin_token() if new_admin_token or not engine.has_admin else None
+        if demo:
+            offer_titanic(engine)
+        token = engine.new_admin_token() if new_admin_token else engine.first_admin_token()
         _run(engine, host=host, port=port, token=token, as_json=as_json)
     finally:
         engine.close()

@@ -32,7 +32,9 @@ from tacit.scores.protect import (
 from tacit.scores.protect.findings import Finding
 from tacit.scores.server import Anyone, Engine, Host, Terms
 from tacit.scores.server import engine as engine_module
+from tacit.scores.server.accounts import Accounts
 from tacit.scores.server.copies import clear_copies
+from tacit.scores.server.demo import offer_titanic
 from tacit.scores.server.errors import BudgetSpent, Conflict, Forbidden, NotFound, Unavailable
 from tacit.scores.server.inspection import _store
 from tacit.scores.server.labels import VARIABLE, Key
@@ -91,6 +93,44 @@ class TestTokens:
         assert b"Team 1" in kept, "control: what is stored is found"
         for secret in (token, admin, code):
             assert secret.encode() not in kept
+
+
+class TestStartingTogether:
+    """Two servers of one folder that begin at the same moment."""
+
+    def test_the_ledger_is_made_once(self, sqlite_settings, monkeypatch):
+        Engine.open(sqlite_settings).close()
+        answers = iter([False, True])
+        with monkeypatch.context() as patched:
+            patched.setattr(Ledger, "exists", staticmethod(lambda _: next(answers)))
+            patched.setattr(Ledger, "create", lambda *_: (_ for _ in ()).throw(InvalidInput("exists already")))
+            Accounts(sqlite_settings.ledger_location)
+            answers = iter([False, False])
+            with pytest.raises(InvalidInput, match="exists already"):
+                Accounts(sqlite_settings.ledger_location)
+
+    def test_the_demo_is_made_once(self, sqlite_settings, monkeypatch):
+        first, second = Engine.open(sqlite_settings), Engine.open(sqlite_settings)
+        seen = iter([()])  # before the first made it
+        offer_titanic(first)
+        monkeypatch.setattr(second, "competitions", lambda: next(seen, first.competitions()))
+        offer_titanic(second)
+        assert [competition.slug for competition in second.competitions()] == ["titanic"]
+        first.close()
+        second.close()
+
+    def test_the_admin_token_that_was_shown_stays_good(self, engine, settings):
+        second = Engine.open(settings)
+        token = engine.first_admin_token()
+        assert second.first_admin_token() is None
+        assert second.identify(token) == engine.identify(token) == Host()
+        second.close()
+
+    def test_a_key_that_was_made_meanwhile_is_there(self, sqlite_settings, monkeypatch):
+        Engine.open(sqlite_settings).close()
+        answers = iter([False, True])
+        monkeypatch.setattr(Key, "exists", staticmethod(lambda _: next(answers)))
+        Engine.open(sqlite_settings).close()
 
 
 class TestJoining:

@@ -69,6 +69,23 @@ class Access(Reader):
             connection.execute(update(SERVER).values(admin=hash_token(token)))
         return token
 
+    def first_admin_token(self) -> str | None:
+        """Make the admin token where there was never one, and return it; None where there was.
+
+        Of servers that start at the same moment one is told it, and no other makes it void.
+
+        Examples
+        --------
+        >>> from tacit.scores.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.first_admin_token() is None, engine.first_admin_token() is None
+        (False, True)
+        """
+        token = new_token("host")
+        with self._writing() as connection:
+            made = connection.execute(update(SERVER).where(SERVER.c.admin.is_(None)).values(admin=hash_token(token)))
+        return token if made.rowcount else None
+
     def identify(self, token: str | None) -> Identity:
         """Return whose token it is: the Host's, a Team's, or Anyone's.
 

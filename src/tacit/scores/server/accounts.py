@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tacit.privacy.compose import compose
-from tacit.privacy.errors import LedgerError
+from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.ledger import Ledger, Part, Statement
 from tacit.scores.server.errors import Conflict
@@ -90,7 +90,9 @@ class Accounts:
 def _create(location: str | Path) -> Ledger:
     try:
         return Ledger.create(location)
-    except LedgerError:  # another process made it meanwhile
+    except (LedgerError, InvalidInput):
+        if not Ledger.exists(location):  # else another process, starting at the same moment, made it
+            raise
         return Ledger.open(location)
 
 

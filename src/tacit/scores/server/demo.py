@@ -12,11 +12,12 @@ from pathlib import Path
 from tacit.data import titanic
 from tacit.scores.protect import Accuracy, Laplace, LogLoss, Setting, default_setting
 from tacit.scores.server.engine import Engine
+from tacit.scores.server.errors import Conflict
 from tacit.scores.server.records import Competition
 from tacit.scores.server.settings import Settings
 from tacit.scores.server.terms import Terms
 
-__all__ = ["create_titanic", "titanic_terms", "toy"]
+__all__ = ["create_titanic", "offer_titanic", "titanic_terms", "toy"]
 
 _DESCRIPTION = (
     "Who survived the Titanic? Each row is a person: class, age and sex. "
@@ -52,6 +53,25 @@ def create_titanic(engine: Engine, *, terms: Terms | None = None) -> Competition
     features = _csv(["id", *data.features], ([row, *cells] for row, cells in enumerate(zip(*columns, strict=True))))
     labels = _csv(["id", "label"], enumerate(data.y.tolist()))
     return engine.create_competition(terms or titanic_terms(), features=features, labels=labels)
+
+
+def offer_titanic(engine: Engine) -> None:
+    """Create the Titanic competition where there is none of any kind; a server that starts beside this one may do it.
+
+    Examples
+    --------
+    >>> with toy() as engine:
+    ...     offer_titanic(engine)
+    ...     [competition.slug for competition in engine.competitions()]
+    ['coins']
+    """
+    if engine.competitions():
+        return
+    try:
+        create_titanic(engine)
+    except Conflict:
+        if not engine.competitions():
+            raise
 
 
 @contextmanager

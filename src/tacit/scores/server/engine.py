@@ -341,7 +341,7 @@ def _check_key_is_kept(settings: Settings) -> None:
         return
     database = Database.at(settings.database_location)
     try:
-        if database.exists():
+        if database.exists() and not Key.exists(settings.key_location):  # a server beside this one may begin just now
             raise InvalidInput(
                 f"key file {settings.key_location} is missing, and the labels in {database.where} open with that key "
                 f"alone; put it back, set {VARIABLE}, or begin anew with another folder and database"
