@@ -11,6 +11,7 @@ import pytest
 
 from tacit.audit import read_plan
 from tacit.cli import main
+from tacit.privacy import InvalidInput
 
 
 @pytest.fixture
@@ -54,6 +55,19 @@ def test_every_surface_can_be_planned(run):
     plan = read_plan(run.out)
     assert plan.surfaces == ("labels", "bags", "features", "scores", "models")
     assert plan.steps[0].source.features == ("site", "age"), "a name for every row tells nothing of others"
+
+
+def test_no_bags_are_planned_by_a_column_of_rare_values(run, tmp_path, capsys):
+    data = tmp_path / "rare.parquet"
+    shared = [k % 3 for k in range(60)]
+    pq.write_table(pa.table({"rare": [k % 9 for k in range(60)], "site": shared, "y": [0, 1] * 30}), data)
+    assert run("--label", "y", "--surfaces", "bags", data=data) == 0
+    plan = read_plan(run.out)
+    assert plan.steps[0].release.by == (("site",),)
+    plan.steps[0].release.audit(plan.steps[0].source, rng=np.random.default_rng(0), tell=lambda _: None)
+    run.out.write_text(run.out.read_text().replace('[["site"]]', '[["site"], ["rare"]]'))
+    with pytest.raises(InvalidInput, match=r"bags\.min_size: min_size must be at most 7, as the largest bag by rare has"):
+        read_plan(run.out)
 
 
 def test_row_numbers_are_no_suggestion(run, tmp_path):

@@ -72,7 +72,7 @@ class BagsRelease:
                 check_count(getattr(self, name), name=name)
 
     def check(self, source: Source) -> None:
-        """Raise where a column is no feature, or no bag would be large enough.
+        """Raise where a column is no feature, or no bag of a kind would be large enough.
 
         Examples
         --------
@@ -88,9 +88,13 @@ class BagsRelease:
                 raise InvalidInput(f"by must name columns among the features {known}, got {column!r}")
         if self.random is not None and self.random > source.rows:
             raise InvalidInput(f"random must be at most the {source.rows:,} rows of the table, got {self.random:,}")
-        largest = max((_largest(source, columns) for columns in self.by), default=self.min_size)
-        if largest < self.min_size:
-            raise InvalidInput(f"min_size must be at most {largest:,}, as the largest bag has, got {self.min_size:,}")
+        for columns in self.by:
+            largest = largest_bag(source, columns)
+            if largest < self.min_size:
+                raise InvalidInput(
+                    f"min_size must be at most {largest:,}, as the largest bag by {listed(list(columns))} has, got "
+                    f"{self.min_size:,}"
+                )
 
     def at(self, epsilon: float, source: Source) -> BagsRelease:
         """Return the same totals with noise; for random bags, totals by the columns with the fewest values.
@@ -227,7 +231,15 @@ def few_valued(source: Source, *, most: int = 3) -> tuple[str, ...]:
     return tuple(sorted(values, key=lambda name: (values[name], source.features.index(name)))[:most])
 
 
-def _largest(source: Source, columns: tuple[str, ...]) -> int:
+def largest_bag(source: Source, columns: tuple[str, ...]) -> int:
+    """Return the number of rows of the largest bag of rows that share these columns.
+
+    Examples
+    --------
+    >>> from tacit.audit.source import bundled_source
+    >>> largest_bag(bundled_source("titanic"), ("sex",))
+    1731
+    """
     return int(max(source.table.group_by(list(columns)).aggregate([([], "count_all")])["count_all"].to_pylist()))
 
 

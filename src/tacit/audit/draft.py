@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.audit.bags import few_valued
+from tacit.audit.bags import few_valued, largest_bag
 from tacit.audit.features import FeaturesRelease
 from tacit.audit.plan import SURFACES
 from tacit.audit.source import Source
@@ -20,6 +20,7 @@ __all__ = ["draft_plan", "suggest_features", "suggest_label"]
 
 _FEW = 20
 _MANY = 50
+_LEAST_BAG = 10
 
 
 def suggest_label(table: pa.Table) -> str:
@@ -112,11 +113,11 @@ epsilon = {e}  # for one label: smaller is safer, below 1 is strong
 _BAGS = """\
 [[bags]]  # label totals of the rows that share these columns
 by = [{by}]
-min_size = 10  # smaller bags are not released
+min_size = {least}  # smaller bags are not released
 epsilon = {e}  # for one label; without it the totals are exact
 """
 _RANDOM_BAGS = """\
-[[bags]]  # label totals of random bags, exact: no column has few values
+[[bags]]  # label totals of random bags, exact: no column has few values of many rows each
 random = {size}  # rows a bag
 bags = {bags}
 """
@@ -142,9 +143,13 @@ delta = 1e-7
 
 
 def _bags(source: Source, e: str) -> str:
-    columns = [name for name in few_valued(source, most=2) if _values(source.table[name]) <= _FEW]
+    columns = [
+        name
+        for name in few_valued(source, most=2)
+        if _values(source.table[name]) <= _FEW and largest_bag(source, (name,)) >= _LEAST_BAG
+    ]
     if columns:
-        return _BAGS.format(by=", ".join(f"[{_quoted(name)}]" for name in columns), e=e)
+        return _BAGS.format(by=", ".join(f"[{_quoted(name)}]" for name in columns), least=_LEAST_BAG, e=e)
     size = min(10, source.rows)
     return _RANDOM_BAGS.format(size=size, bags=max(1, source.rows // size))
 
