@@ -3,6 +3,7 @@
 import json
 from fractions import Fraction
 
+import numpy as np
 import pytest
 from sqlalchemy import insert, text
 
@@ -179,6 +180,16 @@ class TestCharge:
         assert entry.time.endswith("+00:00")
         assert json.loads(json.dumps(ledger.statement("adult").to_json()))["entries"][0]["id"] == "adult/1"
 
+    def test_kinds_of_texts_and_numbers_are_sealed_as_they_are_read(self, ledger):
+        """A text of NumPy, or True for version 1, was sealed as such and read as a plain one: the ledger was damaged."""
+        parts = [Part(name=np.str_("train"), rows=range(0, 3)), Part(name="test", rows=range(3, 5))]
+        register(ledger, name=np.str_("adult"), parts=parts)
+        for version in (np.int64(1), True):
+            ledger.charge(np.str_("adult"), label(0.25), purpose=np.str_("totals"), parts=["train"], version=version)
+        statement = ledger.statement("adult")
+        assert [(entry.version, entry.purpose) for entry in statement.entries] == [(1, "totals")] * 2
+        assert statement.parts[0].spent == 0.5
+
 
 class TestRefusedCharge:
     @pytest.mark.parametrize(
@@ -225,6 +236,12 @@ class TestRefusedCharge:
         register(ledger)
         with pytest.raises(InvalidInput, match=r"^purpose must be one line"), Untouched(ledger):
             ledger.charge("adult", label(0.1), purpose=purpose)
+
+    @pytest.mark.parametrize("parts", ["train", [], ["train", "train"], iter(["train"]), 3])
+    def test_parts_that_are_no_list_of_names(self, ledger, parts):
+        register(ledger, parts=PARTS)
+        with pytest.raises(InvalidInput, match="parts must be a list of different names"), Untouched(ledger):
+            ledger.charge("adult", label(0.1), purpose="totals", parts=parts)
 
     def test_an_unknown_data_set(self, ledger):
         register(ledger)
@@ -359,6 +376,7 @@ class TestVoid:
             ("other/1", "no data set 'other'"),
             ("adult", "must be a data set's name and a number"),
             ("adult/x", "must be a data set's name and a number"),
+            (f"adult/{'9' * 5000}", "must be a data set's name and a number"),
         ],
     )
     def test_what_cannot_be_voided(self, ledger, entry, sentence):
@@ -383,6 +401,14 @@ class TestBudget:
         assert ledger.set_budget("adult", label(0.5)).left == 0.0
         with pytest.raises(BudgetExceeded, match=r"spent epsilon 0\.5 .* cannot be lowered to 0\.4"), Untouched(ledger):
             ledger.set_budget("adult", label(0.4))
+
+    @pytest.mark.parametrize("budget", [3, NoGuarantee(reason="exact")])
+    def test_it_is_a_guarantee(self, ledger, budget):
+        register(ledger)
+        with pytest.raises(InvalidInput, match="budget must be a Guarantee"), Untouched(ledger):
+            ledger.set_budget("adult", budget)
+        with pytest.raises(InvalidInput, match="budget must be a Guarantee"), Untouched(ledger):
+            ledger.register([1, 1], name="other", budget=budget)
 
     def test_a_delta_may_come_later_and_counts_the_charges_before(self, ledger):
         register(ledger, epsilon=10.0)

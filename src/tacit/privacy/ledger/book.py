@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
@@ -71,7 +71,7 @@ class Book:
         """Return the named parts, or all of them; unknown and repeated names are refused."""
         if parts is None:
             return tuple(self.parts)
-        if isinstance(parts, str) or not parts or len(set(parts)) < len(parts):
+        if not isinstance(parts, Collection) or isinstance(parts, str) or not parts or len(set(parts)) < len(parts):
             raise InvalidInput(f"parts must be a list of different names, got {parts!r}")
         unknown = [part for part in parts if part not in self.parts]
         if unknown:

@@ -10,7 +10,7 @@ from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.ledger.account import Account
 from tacit.privacy.ledger.book import Book, guarantee_of
 from tacit.privacy.ledger.records import Receipt, format_down
-from tacit.privacy.ledger.registry import add_budget
+from tacit.privacy.ledger.registry import add_budget, check_budget
 from tacit.privacy.ledger.rows import Row
 from tacit.privacy.rounding import format_up
 
@@ -58,7 +58,7 @@ def rebuild(book: Book, *, parts: Sequence[str] | None = None) -> dict[str, Acco
 
 def set_budget(book: Book, budget: Guarantee) -> None:
     """Write a new budget, unless more than that is spent."""
-    _check_unit(book, budget)
+    _check_unit(book, check_budget(budget))
     for part in book.parts:
         account = book.account(part)
         if bool(budget.delta) != bool(book.budget.delta):  # without a delta no distribution is kept

@@ -28,6 +28,8 @@ from tacit.privacy.ledger.transfer import export, read_export
 
 __all__ = ["Ledger"]
 
+_DIGITS = 18  # of an entry's number: more than there will be entries
+
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
@@ -270,7 +272,7 @@ class Ledger:
         """
         check_text(reason, name="reason")
         name, _, number = entry.rpartition("/")
-        if not name or not number.isdecimal():
+        if not name or not number.isdecimal() or len(number) > _DIGITS:
             raise LedgerError(f"a charge's id must be a data set's name and a number, as in adult/1, got {entry!r}")
         with self._writing() as rows:
             return charging.void(Book.find(rows, name, lock=True), int(number), reason=reason)

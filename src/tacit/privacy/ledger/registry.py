@@ -14,7 +14,7 @@ from tacit.privacy.ledger.records import ALL, Part, Version, check_text
 from tacit.privacy.ledger.rows import Row, Rows
 from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, LEDGER, PART, VERSION
 
-__all__ = ["Terms", "add_budget", "identify", "known_counts", "register"]
+__all__ = ["Terms", "add_budget", "check_budget", "identify", "known_counts", "register"]
 
 Prints = Mapping[int, bytes]
 
@@ -38,6 +38,7 @@ class Terms:
 
     def __post_init__(self) -> None:
         check_text(self.name, name="name")
+        check_budget(self.budget)
         names = [part.name for part in self.parts]
         if len(set(names)) < len(names):
             raise InvalidInput(f"parts must have different names, got {', '.join(names)}")
@@ -55,6 +56,21 @@ class Terms:
                 raise InvalidInput(
                     f"part {part.name} must lie within the data's {rows} rows, got stop {part.rows.stop}"
                 )
+
+
+def check_budget(budget: Guarantee) -> Guarantee:
+    """Return ``budget``, or raise if it is no guarantee.
+
+    Examples
+    --------
+    >>> check_budget(3)
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: budget must be a Guarantee, which says its unit, got 3
+    """
+    if not isinstance(budget, Guarantee):
+        raise InvalidInput(f"budget must be a Guarantee, which says its unit, got {budget}")
+    return budget
 
 
 def known_counts(rows: Rows) -> set[int]:

@@ -6,6 +6,7 @@ import hmac
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
+from numbers import Integral
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Table, insert, select, update
@@ -38,13 +39,12 @@ class Rows:
 
     def add(self, table: Table, **values: object) -> None:
         """Write a new row."""
-        self.connection.execute(insert(table).values(**values, seal=seal(self.secret, table.name, values)))
+        self.connection.execute(insert(table).values(**self._sealed(table, values)))
 
     def change(self, table: Table, **values: object) -> None:
         """Write a row over the one of the same primary key."""
         same = [column == values[column.name] for column in table.primary_key]
-        sealed = {**values, "seal": seal(self.secret, table.name, values)}
-        self.connection.execute(update(table).where(*same).values(**sealed))
+        self.connection.execute(update(table).where(*same).values(**self._sealed(table, values)))
 
     def find(self, table: Table, *conditions: ColumnElement[bool], lock: bool = False) -> list[Row]:
         """Return the rows that meet all conditions, in the order of their primary key.
@@ -63,12 +63,23 @@ class Rows:
         row = self.connection.execute(query).mappings().first()
         return None if row is None else self._checked(table, dict(row))
 
+    def _sealed(self, table: Table, values: Mapping[str, object]) -> Row:
+        plain = {name: _as_read(value) for name, value in values.items()}
+        return {**plain, "seal": seal(self.secret, table.name, plain)}
+
     def _checked(self, table: Table, row: dict[str, Any]) -> Row:
         if row.pop("seal") != seal(self.secret, table.name, row):
             raise LedgerError(
                 f"the ledger is damaged: a row of {table.name} does not match its seal; restore it from an export"
             )
         return row
+
+
+def _as_read(value: object) -> object:
+    """The value as the database gives it back, which its seal must fit: a plain text or number, no kind of one."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    return int(value) if isinstance(value, Integral) else value
 
 
 def seal(secret: bytes, table: str, values: Mapping[str, object]) -> bytes:
