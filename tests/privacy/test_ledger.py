@@ -181,7 +181,7 @@ class TestCharge:
         assert json.loads(json.dumps(ledger.statement("adult").to_json()))["entries"][0]["id"] == "adult/1"
 
     def test_kinds_of_texts_and_numbers_are_sealed_as_they_are_read(self, ledger):
-        """A text of NumPy, or True for version 1, was sealed as such and read as a plain one: the ledger was damaged."""
+        """A text of NumPy, or True for version 1, was sealed as such and read as plain: the ledger was damaged."""
         parts = [Part(name=np.str_("train"), rows=range(0, 3)), Part(name="test", rows=range(3, 5))]
         register(ledger, name=np.str_("adult"), parts=parts)
         for version in (np.int64(1), True):
