@@ -68,6 +68,7 @@ def test_one_sided_limits_match_the_arrays():
         (6, 5, 0.95, "successes must be from 0 to trials, got 6 of 5"),
         (2.5, 5, 0.95, "successes must be whole numbers, got 2.5"),
         (float("nan"), 5, 0.95, "successes must be whole numbers, got nan"),
+        (1, float("inf"), 0.95, "trials must be whole numbers, got inf"),
         ("two", 5, 0.95, "successes must be whole numbers, got 'two'"),
         (2, 5, 1.0, "level must be in"),
         (2, 5, 95, "level must be in"),

@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tacit.leak import FixedThreshold, assert_leak_below, leak_from_guesses, leak_from_one_run, leak_from_scores
+from tacit.leak import (
+    Corrected,
+    FixedThreshold,
+    assert_leak_below,
+    leak_from_guesses,
+    leak_from_one_run,
+    leak_from_scores,
+)
 from tacit.privacy import Guarantee, InvalidInput, NoGuarantee, Unit
 
 
@@ -123,6 +130,14 @@ def test_the_same_for_scores_of_members():
     )
     assert "cannot be tested with 20 trials" in said(few, epsilon=3.0)
     assert passes(many, epsilon=3.0)
+
+
+def test_the_same_for_the_best_of_many_thresholds():
+    many = Corrected(thresholds=tuple(np.linspace(0, 1, 1001)))
+    assert_leak_below(leak_from_scores(np.ones(40), np.ones(40), threshold=FixedThreshold(0.5)), epsilon=2.0)
+    assert "cannot be tested with 40 trials" in said(
+        leak_from_scores(np.ones(40), np.ones(40), threshold=many), epsilon=2.0
+    )
 
 
 def test_the_same_for_one_run_at_a_delta():

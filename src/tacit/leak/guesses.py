@@ -126,8 +126,9 @@ def _labels(values: ArrayLike, name: str, *, least: int) -> NDArray[np.int64]:
     array = np.asarray(values)
     if array.ndim != 1 or not len(array):
         raise InvalidInput(f"{name} must be one class a row, got shape {array.shape}")
-    if array.dtype.kind == "f" and np.isnan(array).any():
-        raise InvalidInput(f"{name} must not hold NaN, got {int(np.isnan(array).sum())} among {len(array)} rows")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        bad = int((~np.isfinite(array)).sum())
+        raise InvalidInput(f"{name} must not hold NaN or infinity, got {bad} among {len(array)} rows")
     if array.dtype.kind not in "biuf" or np.any(array != np.floor(array)) or array.min() < least:
         also = " or -1 to abstain" if least == ABSTAIN else ""
         raise InvalidInput(f"{name} must be classes 0, 1, 2, ...{also}, got {array[:5].tolist()}")

@@ -218,6 +218,6 @@ def check_counts(
 
 def _whole(values: ArrayLike, name: str) -> NDArray[np.int64]:
     array = np.asarray(values)
-    if array.dtype.kind not in "iuf" or np.any(array != np.floor(array)):
+    if array.dtype.kind not in "iuf" or not np.isfinite(array).all() or np.any(array != np.floor(array)):
         raise InvalidInput(f"{name} must be whole numbers, got {values!r}")
     return array.astype(np.int64)

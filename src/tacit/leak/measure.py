@@ -29,6 +29,8 @@ class Leak:
         The counts behind the baseline, where it was measured.
     examples
         How many the attack chose its trials from, where it might leave some out: the bound depends on it.
+    thresholds
+        Among how many thresholds the best was chosen: intervals and bound are corrected for it.
     interval
         Clopper-Pearson interval of the rate.
     advantage_interval
@@ -64,6 +66,7 @@ class Leak:
     baseline_right: int | None = None
     baseline_trials: int | None = None
     examples: int | None = None
+    thresholds: int = 1
     bound: EpsilonBound | None = None
     roc: Roc | None = None
 
@@ -123,6 +126,7 @@ class Leak:
             "baseline_right": self.baseline_right,
             "baseline_trials": self.baseline_trials,
             "examples": self.examples,
+            "thresholds": self.thresholds,
             "interval": self.interval.to_json(),
             "advantage_interval": self.advantage_interval.to_json(),
             "method": self.method,
@@ -147,7 +151,8 @@ class Leak:
             bound, roc = document["epsilon_lower_bound"], document["roc"]
             return cls(
                 **{name: document[name] for name in _PLAIN},
-                examples=document.get("examples"),  # older files do not have it
+                examples=document.get("examples"),  # older files do not have it, nor the next
+                thresholds=document.get("thresholds", 1),
                 interval=Interval.from_json(document["interval"]),
                 advantage_interval=Interval.from_json(document["advantage_interval"]),
                 bound=None if bound is None else EpsilonBound.from_json(bound),

@@ -72,6 +72,7 @@ def leak_from_scores(
         baseline=accused / negatives,
         baseline_right=accused,
         baseline_trials=negatives,
+        thresholds=len(cut.thresholds),
         interval=_at(clopper_pearson(found, positives, level=1 - error), level),
         advantage_interval=_at(advantage, level),
         method=_method(cut),

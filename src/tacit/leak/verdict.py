@@ -131,7 +131,8 @@ def _most_provable(leak: Leak, bound: EpsilonBound) -> float | None:
     """Return what the bound would be if the attack never erred; None where other trials made it than the leak's."""
     if bound.level != leak.interval.level:
         return None
-    n, others, delta, level = leak.trials, leak.baseline_trials, bound.delta, bound.level
+    n, others, delta = leak.trials, leak.baseline_trials, bound.delta
+    level = 1 - (1 - bound.level) / leak.thresholds
     if bound.method == "right guesses of one run" and others is None:
         return epsilon_one_run(n, n, leak.examples or n, prior=leak.baseline, delta=delta, level=level)
     if bound.method == "error rates of independent runs" and others is not None:
