@@ -266,6 +266,8 @@ def test_what_cannot_separate_is_refused_with_the_bound(metric, answers, words):
 def test_bad_arguments():
     with pytest.raises(InvalidInput, match="rows must be"):
         plan(sklearn_log_loss(), rows=0)
+    with pytest.raises(InvalidInput, match="rows must be at most 10,000,000,000 "):
+        plan(sklearn_log_loss(), rows=10**20)
     with pytest.raises(InvalidInput, match="limit_per_day"):
         plan(sklearn_log_loss(), rows=5, limit_per_day=0)
     with pytest.raises(InvalidInput, match="tau must be"):

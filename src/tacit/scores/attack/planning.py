@@ -24,6 +24,7 @@ from tacit.scores.theory import queries_for
 __all__ = ["Ceilings", "Plan", "plan"]
 
 _FINE = 2.0**30
+_MOST_ROWS = 10**10  # as many bytes of predictions no host takes in one submission
 _FORMULAS = {
     "counting": "log2(1 + N L) / log2 K",
     "entropy": "(1/2) log2(2 pi e ((sqrt(N) L/2 + 1/2)^2 + 1/12)) / log2 K",
@@ -199,7 +200,8 @@ def plan(
     201
     """
     answers = Exact() if answers is None else answers
-    check_count(rows, name="rows")
+    if check_count(rows, name="rows") > _MOST_ROWS:
+        raise InvalidInput(f"rows must be at most {_MOST_ROWS:,} for a plan to be worked out, got {rows:,}")
     if limit_per_day is not None:
         check_count(limit_per_day, name="limit_per_day")
     if isinstance(metric, Loss) and not metric.graded:
