@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -153,7 +153,7 @@ def _attack_rows(
     import numpy as np
 
     from tacit.cli.models.points import not_shared, read_features
-    from tacit.models.attack import KnownMargin, attack_losses, attack_margin, attack_weights
+    from tacit.models.attack import KnownMargin, attack_margin
     from tacit.models.files import read_model
     from tacit.models.formats import NETWORK
 
@@ -191,17 +191,34 @@ def _attack_rows(
     ]
     if not kept.all():
         lines.insert(1, f"{(~kept).sum()} of {len(kept)} rows of {nonmembers.name} equal a member and were left out.")
-    if labels is not None and other_labels is not None and min(len(inside), len(outside)) > 1:
-        classes = found.mechanism.get("classes")
-        inside_losses = _losses(ask(inside), labels, classes)
-        by_loss = attack_losses(inside_losses, _losses(ask(outside), other_labels, classes), rng=rng_of(seed))
-        document["losses"] = {**_measures(by_loss), "leak": by_loss.to_json()}
-        lines.append(f"Loss threshold: {by_loss}")
-    if network is not None and min(len(inside), len(outside)) > 1:
-        span = attack_weights(network, inside, outside, rng=rng_of(seed))
-        document["weights"] = {**_measures(span), "leak": span.to_json()}
-        lines.append(f"Span of the weights: {span}")
+    if min(len(inside), len(outside)) > 1:
+        for key, name, leak in _other_attacks(
+            found, ask, network, (inside, labels), (outside, other_labels), seed=seed
+        ):
+            document[key] = {**_measures(leak), "leak": leak.to_json()}
+            lines.append(f"{name}: {leak}")
     return document, "\n".join(lines)
+
+
+def _other_attacks(
+    found: ModelRelease,
+    ask: Callable[[NDArray[np.float64]], Any],
+    network: Any,  # noqa: ANN401
+    members: tuple[NDArray[np.float64], NDArray[Any] | None],
+    nonmembers: tuple[NDArray[np.float64], NDArray[Any] | None],
+    *,
+    seed: int | None,
+) -> Iterator[tuple[str, str, Leak]]:
+    """Yield what the labels and the weights tell, where they are at hand."""
+    from tacit.models.attack import attack_losses, attack_weights
+
+    (inside, labels), (outside, other_labels) = members, nonmembers
+    if labels is not None and other_labels is not None:
+        classes = found.mechanism.get("classes")
+        losses = _losses(ask(inside), labels, classes), _losses(ask(outside), other_labels, classes)
+        yield "losses", "Loss threshold", attack_losses(*losses, rng=rng_of(seed))
+    if network is not None:
+        yield "weights", "Span of the weights", attack_weights(network, inside, outside, rng=rng_of(seed))
 
 
 def _losses(outputs: Any, labels: NDArray[Any], classes: list[str] | None) -> NDArray[np.float64]:  # noqa: ANN401
