@@ -178,8 +178,18 @@ def test_stated_epsilons_and_deltas_add_exactly():
     assert ComposedLoss(parts=(one, GaussianLoss(scale=4.0, sensitivity=1.0))).stated is None
 
 
-def test_numbers_of_numpy_go_into_files():
-    loss = DiscreteGaussianLoss(scale=np.float32(4), sensitivity=np.int64(1))
+@pytest.mark.parametrize(
+    "loss",
+    [
+        PureLoss(epsilon=np.float32(0.5)),
+        ApproximateLoss(epsilon=np.float32(0.5), delta=np.float32(0.25)),
+        DiscreteGaussianLoss(scale=np.float32(4), sensitivity=np.int64(1)),
+        GaussianLoss(scale=np.float32(4), sensitivity=np.int64(1)),
+        SampledGaussianLoss(noise=np.float32(4), rate=np.float32(0.5), steps=np.int64(1)),
+    ],
+    ids=lambda loss: loss.kind,
+)
+def test_numbers_of_numpy_go_into_files(loss):
     assert loss_from_json(json.loads(json.dumps(loss_to_json(loss)))) == loss
 
 

@@ -34,8 +34,8 @@ class GaussianLoss(Priced):
     sensitivity: float
 
     def __post_init__(self) -> None:
-        check_epsilon(self.scale, name="scale")
-        check_epsilon(self.sensitivity, name="sensitivity")
+        object.__setattr__(self, "scale", check_epsilon(self.scale, name="scale"))
+        object.__setattr__(self, "sensitivity", check_epsilon(self.sensitivity, name="sensitivity"))
 
     def distribution(self) -> LossDistribution:
         """dp-accounting's, by connecting the dots; where the noise hides nothing, all is told.
@@ -77,8 +77,9 @@ class SampledGaussianLoss(Priced):
     steps: int
 
     def __post_init__(self) -> None:
-        check_epsilon(self.noise, name="noise")
-        if not 0 < self.rate <= 1:
+        object.__setattr__(self, "noise", check_epsilon(self.noise, name="noise"))
+        object.__setattr__(self, "rate", check_epsilon(self.rate, name="rate"))
+        if self.rate > 1:
             raise InvalidInput(f"rate must be in (0, 1], got {self.rate!r}")
         object.__setattr__(self, "steps", check_count(self.steps, name="steps"))
 

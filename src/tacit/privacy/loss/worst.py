@@ -27,7 +27,7 @@ class PureLoss(Priced):
     epsilon: float
 
     def __post_init__(self) -> None:
-        check_epsilon(self.epsilon, zero=True)
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon, zero=True))
 
     @property
     def pure_epsilon(self) -> float:
@@ -61,8 +61,8 @@ class ApproximateLoss(Priced):
     delta: float
 
     def __post_init__(self) -> None:
-        check_epsilon(self.epsilon, zero=True)
-        check_delta(self.delta)
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon, zero=True))
+        object.__setattr__(self, "delta", check_delta(self.delta))
 
     @property
     def pure_epsilon(self) -> float:
