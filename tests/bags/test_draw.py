@@ -115,7 +115,7 @@ def test_a_release_is_paid_for(frame, tmp_path):
         ({"joins": 1, "bags": 13}, "joins must be at least 2 for 13 bags of 5 rows out of 60, got 1"),
         ({"joins": 0}, "joins must be a whole number >= 1"),
         ({"noise": LaplaceNoise(epsilon=1.0), "joins": None}, "joins must be given with noise"),
-        ({"noise": GaussianNoise(epsilon=1.0, delta=1 / 60)}, "delta must be below 1/60, for 60 rows"),
+        ({"noise": GaussianNoise(epsilon=1.0, delta=0.02)}, "delta must be below 1/60, for 60 rows"),
         ({"rows_per_person": 0}, "rows_per_person must be a whole number >= 1"),
         ({"label": "kind"}, "out of range for the loss"),
         ({"label": "z"}, "label names no column 'z'"),
