@@ -41,6 +41,7 @@ def test_arguments_become_options(area, command, sentence, said):
         "visits.csv has two columns named 'keep'",
         "--metric must have classes=3, as many as the labels",
         "give it as in laplace:epsilon=2",
+        "no file has a column 'keep=3'",
         "Somebody() is unknown",
     ],
 )

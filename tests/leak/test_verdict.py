@@ -194,6 +194,11 @@ def test_wrong_input(limits, rule):
         assert_leak_below(leak_of(50, 100), **limits)
 
 
+def test_a_bare_number_is_no_leak():
+    with pytest.raises(InvalidInput, match="leak must be a Leak, as every attack returns, got float"):
+        assert_leak_below(0.3, advantage=0.05)
+
+
 def test_a_leak_that_proves_no_epsilon_is_held_against_an_advantage_only():
     truth = np.arange(400) % 2
     leak = leak_from_guesses(np.zeros(400), truth, baseline=np.zeros(400))

@@ -45,7 +45,7 @@ def in_options(sentence: str, command: Any) -> str:  # noqa: ANN401
         return f"{choices[word]} {word}" if word in choices else found[0]
 
     said = re.sub(r"^(\w+)(?= must | names no | needs )", lambda found: options.get(found[1], found[1]), sentence)
-    said = re.sub(r"(?<![\w:,])(?P<name>\w+)=(?P<word>[\w.]*\w)(?P<call>\(\))?", value, _restated(said, options))
+    said = re.sub(r"(?<![\w:,'\"])(?P<name>\w+)=(?P<word>[\w.]*\w)(?P<call>\(\))?", value, _restated(said, options))
     return re.sub(r"\b(?P<word>[A-Z]\w+)\(\)", choice, said)
 
 

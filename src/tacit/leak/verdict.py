@@ -61,6 +61,8 @@ def assert_leak_below(
     (Clopper-Pearson, 200 trials): too few trials to decide; measure about 410.
     """
     __tracebackhide__ = True
+    if not isinstance(leak, Leak):
+        raise InvalidInput(f"leak must be a Leak, as every attack returns, got {type(leak).__name__}")
     if advantage is None and epsilon is None and guarantee is None:
         raise InvalidInput("one of advantage, epsilon and guarantee must be given, such as advantage=0.05")
     faults: list[str] = []

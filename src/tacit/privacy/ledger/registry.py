@@ -104,7 +104,10 @@ def identify(rows: Rows, prints: Prints) -> Version:
     rows.find(LEDGER, lock=True)
     known = _match(rows, prints)
     if known is None:
-        raise UnknownData(f"the ledger does not know these {max(prints)} rows; register them first")
+        raise UnknownData(
+            f"the ledger does not know these {max(prints)} rows; register them first, by Ledger.register or "
+            "tacit ledger create NAME --data FILE, or name the data set that they are part of"
+        )
     if known["rows"] < max(prints):
         known = _add_version(rows, known["data_set"], prints)
     return Version(data_set=_name_of(rows, known), number=known["number"], rows=known["rows"], time=known["time"])
