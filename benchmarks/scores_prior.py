@@ -29,10 +29,9 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
 from benchmarks.cells import parse_options, read_cells, write_cells, write_table
 from tacit.data import Dataset, adult, criteo, one_hot_matrix, satellite, titanic
-from tacit.leak.prior import feature_prior
+from tacit.leak.prior import feature_prior, temper_prior
 from tacit.scores.contest.assault import assault, assault_final
 from tacit.scores.protect import Accuracy, Laplace, LogLoss, Metric, Setting, default_setting, identify
-from tacit.scores.server.replay import temper_prior
 
 OUT = Path(__file__).parent / "results" / "scores_prior.json"
 PAGE = Path(__file__).parents[1] / "docs" / "server.md"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from tacit.leak.prior import feature_prior
+from tacit.leak.prior import feature_prior, temper_prior
 from tacit.privacy.errors import InvalidInput
 
 
@@ -54,3 +54,20 @@ def test_equal_rows_have_one_prior_whatever_their_labels():
 def test_features_must_have_a_row_for_each_label():
     with pytest.raises(InvalidInput, match="features must have a row for each of the 2 labels, got 3"):
         feature_prior(np.zeros((3, 1)), np.array([0, 1]), classes=2)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_tempered_beliefs_are_as_sure_as_right_and_guess_the_same(classes):
+    rng = np.random.default_rng(classes)
+    dice = rng.integers(0, classes, 300)
+    forest = feature_prior(rng.normal(size=(300, 1)), dice, classes=classes)
+    tempered, share = temper_prior(forest, dice), max(1 / classes, right(forest, dice))
+    assert forest.max(axis=1).mean() > share + 0.1, "control: trees grown on dice believe themselves"
+    assert tempered.max(axis=1).mean() == pytest.approx(share, abs=1e-5)
+    np.testing.assert_array_equal(tempered.argmax(axis=1), forest.argmax(axis=1))
+    np.testing.assert_allclose(tempered.sum(axis=1), 1.0)
+
+
+def test_beliefs_that_are_less_sure_than_right_stay():
+    prior = np.array([[0.6, 0.4], [0.3, 0.7]])
+    assert temper_prior(prior, np.array([0, 1])) is prior

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tacit.data import Dataset, digits, iris, load_table, one_hot_matrix, read_rows, satellite, titanic
 from tacit.data.classes import Classes
 from tacit.data.matrix import FeatureMatrix
-from tacit.leak.prior import feature_prior
+from tacit.leak.prior import feature_prior, temper_prior
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, check_delta
 
@@ -104,8 +104,9 @@ class Source:
         """What a rival knows of each row's label without any release: from its features, or the shares of the labels.
 
         Features that say nothing make a model worse than naming the commonest label; the rival takes the better one.
+        A model that is surer than right is mixed with chance.
         """
-        told = feature_prior(self.X, self.codes, classes=len(self.classes))
+        told = temper_prior(feature_prior(self.X, self.codes, classes=len(self.classes)), self.codes)
         shares = np.bincount(self.codes, minlength=len(self.classes)) / self.rows
         return told if (told.argmax(axis=1) == self.codes).mean() > shares.max() else np.tile(shares, (self.rows, 1))
 

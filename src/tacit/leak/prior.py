@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["doubt_of", "feature_prior"]
+__all__ = ["doubt_of", "feature_prior", "temper_prior"]
 
 _MANY = 100  # rows for each distinct feature row, on average, from which equal rows are counted and not modelled
 _FOLDS, _TREES = 5, 100
+_MOST_CHANCE = 1 - 1e-6  # what is left keeps the best guess, and weighs nothing against a score
 
 
 def feature_prior(features: NDArray[np.float64], labels: NDArray[Any], *, classes: int) -> NDArray[np.float64]:
@@ -56,6 +57,35 @@ def feature_prior(features: NDArray[np.float64], labels: NDArray[Any], *, classe
         np.add.at(counts, (which.ravel(), codes), 1.0)
         return np.asarray((counts / counts.sum(axis=1, keepdims=True))[which.ravel()])
     return _by_forest(features, codes, classes=classes)
+
+
+def temper_prior(prior: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Mix beliefs with chance until they are as sure as they are right; the best guesses stay what they are.
+
+    Trees that were grown on labels the features say little of are surer than they are right, and an attack that
+    believes them asks for the wrong rows and gives the scores too little weight.
+
+    Parameters
+    ----------
+    prior
+        (rows, classes), as :func:`feature_prior` returns it.
+    labels
+        0..classes-1.
+
+    Examples
+    --------
+    >>> temper_prior(np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]]), np.array([0, 1, 1, 1])).round(2)
+    array([[0.75, 0.25],
+           [0.75, 0.25],
+           [0.25, 0.75],
+           [0.25, 0.75]])
+    """
+    right = float((prior.argmax(axis=1) == labels).mean())
+    sure, chance = float(prior.max(axis=1).mean()), 1 / prior.shape[1]
+    if sure <= max(right, chance):
+        return prior
+    part = min(_MOST_CHANCE, (sure - right) / (sure - chance))
+    return np.asarray(prior + part * (chance - prior))
 
 
 def doubt_of(prior: NDArray[np.float64]) -> NDArray[np.float64]:

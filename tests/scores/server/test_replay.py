@@ -27,7 +27,7 @@ from tacit.scores.protect import (
 )
 from tacit.scores.server import Engine, Settings, Terms
 from tacit.scores.server.demo import create_titanic
-from tacit.scores.server.replay import prior_of, replay_attack, running, temper_prior
+from tacit.scores.server.replay import prior_of, replay_attack, running
 
 ROWS = 120
 TRUTH = np.random.default_rng(0).integers(0, 2, ROWS)
@@ -80,12 +80,6 @@ def test_an_attacker_is_as_sure_of_the_features_as_they_are_right(tmp_path, clas
     assert forest.max(axis=1).mean() > right + 0.1, "control: trees grown on dice believe themselves"
     assert prior.max(axis=1).mean() == pytest.approx(right, abs=1e-5)
     np.testing.assert_array_equal(prior.argmax(axis=1), forest.argmax(axis=1))
-    np.testing.assert_array_equal(temper_prior(prior, board.labels.codes).argmax(axis=1), prior.argmax(axis=1))
-
-
-def test_beliefs_that_are_less_sure_than_right_stay():
-    prior = np.array([[0.6, 0.4], [0.3, 0.7]])
-    assert temper_prior(prior, np.array([0, 1])) is prior
 
 
 def test_a_safe_setting_passes(tmp_path):

@@ -29,8 +29,8 @@ class Access(Reader):
     --------
     >>> from tacit.scores.server.demo import toy
     >>> with toy() as engine:
-    ...     engine.has_admin
-    False
+    ...     engine.identify("nobody's token")
+    Anyone()
     """
 
     def __init__(self, settings: Settings, *, key: Key) -> None:
@@ -44,12 +44,6 @@ class Access(Reader):
     def form_secret(self) -> bytes:
         """The secret of :func:`tacit.scores.server.tokens.form_mark`."""
         return self._key.derive("forms")
-
-    @property
-    def has_admin(self) -> bool:
-        """Whether an admin token was ever made."""
-        with self._database.reading() as connection:
-            return connection.execute(select(SERVER.c.admin)).scalar() is not None
 
     def new_admin_token(self) -> str:
         """Make the admin token, shown this once; an earlier one is void from now on.

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.leak.prior import feature_prior
+from tacit.leak.prior import feature_prior, temper_prior
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.rounding import check_count
 from tacit.scores.client import Client, Unreachable
@@ -21,9 +21,8 @@ from tacit.scores.protect import Budget, Setting
 from tacit.scores.server.board import Board
 from tacit.scores.server.engine import Engine
 
-__all__ = ["Replay", "ReplayProgress", "prior_of", "replay_attack", "running", "temper_prior"]
+__all__ = ["Replay", "ReplayProgress", "prior_of", "replay_attack", "running"]
 
-_MOST_CHANCE = 1 - 1e-6  # what is left keeps the best guess, and weighs nothing against a score
 _SERVED = 20.0  # seconds to wait for the copy's first answer
 
 
@@ -234,35 +233,6 @@ def prior_of(board: Board) -> NDArray[np.float64]:
         raise InvalidInput("labels must be classes for an attack to be replayed: these are numbers of a range")
     labels = codes.astype(np.int64)
     return temper_prior(feature_prior(board.matrix, labels, classes=classes), labels)
-
-
-def temper_prior(prior: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Mix beliefs with chance until they are as sure as they are right; the best guesses stay what they are.
-
-    Trees that were grown on labels the features say little of are surer than they are right, and an attack that
-    believes them asks for the wrong rows and gives the scores too little weight.
-
-    Parameters
-    ----------
-    prior
-        (rows, classes), as :func:`tacit.leak.prior.feature_prior` returns it.
-    labels
-        0..classes-1.
-
-    Examples
-    --------
-    >>> temper_prior(np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]]), np.array([0, 1, 1, 1])).round(2)
-    array([[0.75, 0.25],
-           [0.75, 0.25],
-           [0.25, 0.75],
-           [0.25, 0.75]])
-    """
-    right = float((prior.argmax(axis=1) == labels).mean())
-    sure, chance = float(prior.max(axis=1).mean()), 1 / prior.shape[1]
-    if sure <= max(right, chance):
-        return prior
-    part = min(_MOST_CHANCE, (sure - right) / (sure - chance))
-    return np.asarray(prior + part * (chance - prior))
 
 
 @contextmanager
