@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -87,7 +88,7 @@ def figure_1(panel: Panel) -> Item:
         seen=verdict(held),
         body=tuple(body),
         seeds=f"{plan['draws']} draws",
-        cost=f"GPU seconds: {sum(point['seconds'] for point in points):.0f} for the three panels together.",
+        cost=f"GPU seconds: {math.fsum(point['seconds'] for point in points):.0f} for the three panels together.",
         commands=("python benchmarks/published/models_figure1.py --device cuda --full --out DIR",),
         files=(FILE, REDUCED, "models_figure1.svg"),
         discussed="[training to the margin](models_learn.md#figure-1-of-the-paper)",

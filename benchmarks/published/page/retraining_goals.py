@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -79,8 +80,8 @@ def goals_item() -> Item:
     rows = list(_goal_rows())
     measured = [row for row in rows if row[7]]
     goals, alone = _goals(measured), _goals(measured, LEARNED)
-    points = sum(point["seconds"] for point in _points("", "|recipe|", "|given|"))
-    learning = sum(point["seconds"] for point in _points("", "|representation|"))
+    points = math.fsum(point["seconds"] for point in _points("", "|recipe|", "|given|"))
+    learning = math.fsum(point["seconds"] for point in _points("", "|representation|"))
     return Item(
         name="past the tables",
         shows="The recipe of `tacit.labels` beside what is published, also with encoders that others trained on "

@@ -196,7 +196,7 @@ def make_item(
         body += [*ladder(table, runs), ""]
         body += [*said, ""] if (said := claims(table, runs)) else []
     every = [points for _, runs in tables for one in runs.values() for points in one.values()]
-    seconds = sum(point["seconds"] for points in every for point in points)
+    seconds = math.fsum(point["seconds"] for points in every for point in points)
     gaps = [gap for table, runs in tables for gap in missing_from(table, runs)]
     needs = ": it needs a GPU." if device == "GPU" else "."
     how_many = sum(map(len, every))
