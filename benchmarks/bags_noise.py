@@ -16,7 +16,6 @@ test of the rule: see docs/bags_learn.md for what was chosen after looking.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -26,10 +25,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from rich.console import Console
-from rich.progress import track
 
-from benchmarks.cells import parse_options, read_cells, write_cells, write_table
+from benchmarks.cells import fill_cells, parse_options, write_table
 from tacit.bags.learn import RandomBagModel
 from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss
 from tacit.bags.partition import BagRelease
@@ -155,23 +152,21 @@ def main(arguments: list[str] | None = None) -> None:
     if options.table:
         write_table(PAGE, OUT, name="bags_noise", make=table)
         return
-    document = read_cells(options.out, quick=options.quick)
-    plan = list(_plan(quick=options.quick))
-    for key, name, cell in track(plan, description="cells", console=Console(file=sys.stderr)):
-        if key not in document["cells"]:
-            problem = generated(600, 4, 3) if options.quick else SETS[name]()
-            document["cells"][key] = {"set": name, **cell, **measure(problem, **cell)}
-            write_cells(options.out, document)
+
+    def measure_on(set: str, **cell: Any) -> dict[str, Any]:
+        return measure(generated(600, 4, 3) if options.quick else SETS[set](), **cell)
+
+    fill_cells(options.out, _plan(quick=options.quick), measure=measure_on, quick=options.quick)
 
 
-def _plan(*, quick: bool) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _plan(*, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every cell, seed by seed: an interrupted run has whole tables of fewer seeds."""
     for seed in range(1 if quick else SEEDS):
         for name in ("generated",) if quick else SETS:
             for bags, size in LAYOUTS[:2] if quick else LAYOUTS:
                 for epsilon in EPSILONS:
-                    cell = {"bags": bags, "size": size, "epsilon": epsilon, "seed": seed}
-                    yield f"{name}/{bags}/{size}/{epsilon:g}/{seed}", name, cell
+                    cell = {"set": name, "bags": bags, "size": size, "epsilon": epsilon, "seed": seed}
+                    yield f"{name}/{bags}/{size}/{epsilon:g}/{seed}", cell
 
 
 def table(document: dict[str, Any]) -> str:

@@ -5,10 +5,14 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+
+from rich.console import Console
+from rich.progress import track
 
 from benchmarks.__main__ import describe_machine
 from tacit.privacy.files import write_atomically
@@ -40,6 +44,21 @@ def write_cells(path: Path, document: dict[str, Any]) -> None:
     document |= {"date": datetime.now(UTC).date().isoformat(), "machine": describe_machine()}
     with write_atomically(path, force=True) as file:
         file.write((json.dumps(document, indent=1) + "\n").encode())
+
+
+def fill_cells(
+    path: Path,
+    plan: Iterable[tuple[str, Mapping[str, Any]]],
+    *,
+    measure: Callable[..., Mapping[str, Any]],
+    quick: bool,
+) -> None:
+    """Measure the cells that no earlier run has; each is kept at once, with its settings."""
+    document = read_cells(path, quick=quick)
+    for key, settings in track(list(plan), description="cells", console=Console(file=sys.stderr)):
+        if key not in document["cells"]:
+            document["cells"][key] = {**settings, **measure(**settings)}
+            write_cells(path, document)
 
 
 def write_table(page: Path, results: Path, *, name: str, make: Callable[[Any], str]) -> None:

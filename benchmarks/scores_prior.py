@@ -14,7 +14,6 @@ the same noise and the same draws, one team with 100 submissions:
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -23,11 +22,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from rich.console import Console
-from rich.progress import track
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
-from benchmarks.cells import parse_options, read_cells, write_cells, write_table
+from benchmarks.cells import fill_cells, parse_options, write_table
 from tacit.data import Dataset, adult, criteo, one_hot_matrix, satellite, titanic
 from tacit.leak.prior import feature_prior, temper_prior
 from tacit.scores.contest.assault import assault, assault_final
@@ -154,22 +151,21 @@ def main(arguments: list[str] | None = None) -> None:
     if options.table:
         write_table(PAGE, OUT, name="scores_prior", make=table)
         return
-    document = read_cells(options.out, quick=options.quick)
-    plan = list(_plan(quick=options.quick))
-    for key, name, cell in track(plan, description="cells", console=Console(file=sys.stderr)):
-        if key not in document["cells"]:
-            document["cells"][key] = {"set": name, **cell, **measure(SETS[name](cell["seed"]), **cell)}
-            write_cells(options.out, document)
+
+    def measure_on(set: str, *, seed: int, **cell: Any) -> dict[str, Any]:
+        return measure(SETS[set](seed), seed=seed, **cell)
+
+    fill_cells(options.out, _plan(quick=options.quick), measure=measure_on, quick=options.quick)
 
 
-def _plan(*, quick: bool) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _plan(*, quick: bool) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield every cell, seed by seed: an interrupted run has whole tables of fewer seeds."""
     policies = [f"{epsilon:g}" for epsilon in EPSILONS] + [DEFAULT]
     for seed in range(1 if quick else SEEDS):
         for name in list(SETS)[:1] if quick else SETS:
             for policy in policies[-2:] if quick else policies:
-                cell = {"policy": policy, "submissions": 20 if quick else SUBMISSIONS, "seed": seed}
-                yield f"{name}/{policy}/{seed}", name, cell
+                cell = {"set": name, "policy": policy, "submissions": 20 if quick else SUBMISSIONS, "seed": seed}
+                yield f"{name}/{policy}/{seed}", cell
 
 
 def table(document: dict[str, Any]) -> str:

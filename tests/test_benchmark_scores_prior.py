@@ -9,7 +9,7 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra web is not installed")
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "server.md"
 RESULTS = ROOT / "benchmarks" / "results" / "scores_prior.json"
 
