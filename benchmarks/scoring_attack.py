@@ -37,8 +37,8 @@ from tacit.scores.protect import (
     Thresholdout,
     default_setting,
 )
-from tacit.scores.server import Engine, Settings, Terms
-from tacit.scores.server.replay import prior_of, replay_attack
+from tacit.server import Engine, Settings, Terms
+from tacit.server.replay import prior_of, replay_attack
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "scoring_attack.json"

@@ -33,10 +33,10 @@ from benchmarks.__main__ import HERE, describe_machine
 from tacit.data import titanic
 from tacit.privacy.noise import system_rng
 from tacit.scores.protect import Budget, Laplace, LogLoss, Setting
-from tacit.scores.server import Engine, Limits, Rate, Settings
-from tacit.scores.server.app import serve
-from tacit.scores.server.demo import create_titanic, titanic_terms
-from tacit.scores.server.schema import SUBMISSION, TEAM
+from tacit.server import Engine, Limits, Rate, Settings
+from tacit.server.app import serve
+from tacit.server.demo import create_titanic, titanic_terms
+from tacit.server.schema import SUBMISSION, TEAM
 
 CONNECTIONS = 64
 TEAMS = 64

@@ -19,10 +19,10 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 from tacit.cli.scores import app as scores
 from tacit.cli.serve import app as serve
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.scores.client import Client
 from tacit.scores.protect import Ladder, LogLoss, Rounded, default_setting
-from tacit.scores.server import Engine, Settings
-from tacit.scores.server.replay import running
+from tacit.server import Engine, Settings
+from tacit.server.client import Client
+from tacit.server.replay import running
 
 ROWS = 50
 TRUTH = np.random.default_rng(0).integers(0, 2, ROWS)

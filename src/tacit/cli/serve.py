@@ -53,8 +53,8 @@ def serve(
         raise InvalidInput(
             f"tacit serve needs the extra web, and {error.name} is missing; install it with: pip install 'tacit[web]'"
         ) from None
-    from tacit.scores.server import Engine, Settings
-    from tacit.scores.server.demo import offer_titanic
+    from tacit.server import Engine, Settings
+    from tacit.server.demo import offer_titanic
 
     settings = Settings(folder=folder, database=database, secure_cookies=secure_cookies)
     engine = Engine.open(settings)
@@ -75,8 +75,8 @@ def _run(engine: object, *, host: str, port: int, token: str | None, as_json: bo
     import socket
 
     from tacit.privacy.errors import InvalidInput
-    from tacit.scores.server import Engine
-    from tacit.scores.server.app import configured, create_app
+    from tacit.server import Engine
+    from tacit.server.app import configured, create_app
 
     assert isinstance(engine, Engine)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
@@ -100,7 +100,7 @@ def _run(engine: object, *, host: str, port: int, token: str | None, as_json: bo
 
 
 def _say(url: str, engine: object, token: str | None, *, as_json: bool) -> None:
-    from tacit.scores.server import Engine
+    from tacit.server import Engine
 
     assert isinstance(engine, Engine)
     slugs = [competition.slug for competition in engine.competitions()]

@@ -10,7 +10,7 @@ import typer
 from tacit.cli.scores.connection import AsJson, Competition, Token, Url, connect, find_slug, print_json
 
 if TYPE_CHECKING:
-    from tacit.scores.client import Client
+    from tacit.server.client import Client
 
 __all__ = ["audit"]
 

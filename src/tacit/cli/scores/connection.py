@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from tacit.scores.client import Client
+    from tacit.server.client import Client
 
 __all__ = ["AsJson", "Competition", "Token", "Url", "connect", "find_slug", "print_json"]
 
@@ -30,7 +30,7 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON."
 def connect(url: str, token: str) -> Client:
     """Return a client; the connection is made with the first request."""
     from tacit.privacy.errors import InvalidInput
-    from tacit.scores.client import Client
+    from tacit.server.client import Client
 
     if not token.strip():
         raise InvalidInput("token must be given, with --token or in the environment variable TACIT_TOKEN")

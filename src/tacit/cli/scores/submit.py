@@ -22,7 +22,7 @@ def join(
 
     Example: tacit scores join tacit_invite_... --name Newcomers
     """
-    from tacit.scores.client import Client
+    from tacit.server.client import Client
 
     with Client(url=url) as client:
         joined = client.call("POST", "/teams", {"invite": invite.strip(), "name": name})

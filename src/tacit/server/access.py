@@ -1,0 +1,146 @@
+"""Who asks: the admin token, the teams' tokens, and the one place where the tables are written."""
+
+from __future__ import annotations
+
+import hmac
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy import Connection, insert, select, update
+
+from tacit.server.joining import TEAMS, team_of
+from tacit.server.labels import Key
+from tacit.server.reading import Reader
+from tacit.server.records import Anyone, Host, Identity, Team
+from tacit.server.schema import SERVER, TEAM
+from tacit.server.settings import Settings
+from tacit.server.tokens import hash_token, new_token
+
+__all__ = ["Access"]
+
+_KEY_CHECK = b"tacit scoring server"
+
+
+class Access(Reader):
+    """The part of the engine that knows its key and its callers.
+
+    Examples
+    --------
+    >>> from tacit.server.demo import toy
+    >>> with toy() as engine:
+    ...     engine.identify("nobody's token")
+    Anyone()
+    """
+
+    def __init__(self, settings: Settings, *, key: Key) -> None:
+        super().__init__(settings, key=key)
+        self._lock = threading.Lock()  # writers of this process queue here, not inside the database
+        self._check_key()
+        # read once: asked under load, the database would hold up the event loop for every team's first request
+        self._known = self._read_teams()
+
+    @property
+    def form_secret(self) -> bytes:
+        """The secret of :func:`tacit.server.tokens.form_mark`."""
+        return self._key.derive("forms")
+
+    def new_admin_token(self) -> str:
+        """Make the admin token, shown this once; an earlier one is void from now on.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from tacit.server import Engine
+        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+        >>> engine.identify(engine.new_admin_token())
+        Host()
+        >>> engine.close()
+        """
+        token = new_token("host")
+        with self._writing() as connection:
+            connection.execute(update(SERVER).values(admin=hash_token(token)))
+        return token
+
+    def first_admin_token(self) -> str | None:
+        """Make the admin token where there was never one, and return it; None where there was.
+
+        Of servers that start at the same moment one is told it, and no other makes it void.
+
+        Examples
+        --------
+        >>> from tacit.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.first_admin_token() is None, engine.first_admin_token() is None
+        (False, True)
+        """
+        token = new_token("host")
+        with self._writing() as connection:
+            made = connection.execute(update(SERVER).where(SERVER.c.admin.is_(None)).values(admin=hash_token(token)))
+        return token if made.rowcount else None
+
+    def identify(self, token: str | None) -> Identity:
+        """Return whose token it is: the Host's, a Team's, or Anyone's.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from tacit.server import Engine
+        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+        >>> engine.identify("tacit_team_guessed"), engine.identify(None)
+        (Anyone(), Anyone())
+        >>> engine.close()
+        """
+        if not token:
+            return Anyone()
+        digest = hash_token(token)
+        if digest in self._known:
+            return self._known[digest]
+        with self._database.reading() as connection:
+            admin = connection.execute(select(SERVER.c.admin)).scalar()
+            if admin is not None and hmac.compare_digest(bytes(admin), digest):
+                return Host()
+            row = connection.execute(TEAMS.where(TEAM.c.token == digest)).mappings().first()
+        if row is None:
+            return Anyone()
+        self._known[digest] = team_of(row)
+        return self._known[digest]
+
+    def knows(self, token: str) -> bool:
+        """Tell, without asking the database, whether a token is known to be a team's.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> from tacit.server import Engine
+        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+        >>> engine.knows("tacit_team_guessed")
+        False
+        >>> engine.close()
+        """
+        return hash_token(token) in self._known
+
+    def _read_teams(self) -> dict[bytes, Team]:
+        with self._database.reading() as connection:
+            return {bytes(row["token"]): team_of(row) for row in connection.execute(TEAMS).mappings()}
+
+    def _check_key(self) -> None:
+        """Write a known text under the key at the first start, and refuse another key later."""
+        with self._database.founding() as connection:
+            row = connection.execute(select(SERVER)).mappings().first()
+            if row is None:
+                sealed = self._key.seal(_KEY_CHECK, place="this server")
+                connection.execute(insert(SERVER).values(id=1, time=self._now(), key_check=sealed, admin=None))
+            else:
+                self._key.open(bytes(row["key_check"]), place="this server")
+
+    def _now(self) -> str:
+        return self.settings.clock().isoformat()
+
+    @contextmanager
+    def _writing(self) -> Iterator[Connection]:
+        with self._lock, self._database.writing() as connection:
+            yield connection

@@ -1,0 +1,102 @@
+"""The competitions' labels in the privacy ledger: registered once, charged before anything is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tacit.privacy.compose import compose
+from tacit.privacy.errors import InvalidInput, LedgerError
+from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.ledger import Ledger, Part, Statement
+from tacit.server.errors import Conflict
+
+__all__ = ["Accounts"]
+
+PUBLIC, PRIVATE = "public", "private"
+"""The parts of a split competition's labels: behind the leaderboard, and behind the final ranking."""
+
+
+class Accounts:
+    """The ledger as the server uses it.
+
+    A charge names what it is for; asked again for the same, the standing charge is found instead of made twice. So
+    a server that was killed between a charge and what hangs on it goes on without paying again.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from tacit.privacy import Unit
+    >>> accounts = Accounts(f"{tempfile.mkdtemp()}/ledger.db")
+    >>> budget = Guarantee(unit=Unit.LABEL, epsilon=2.0)
+    >>> accounts.open("titanic", ["no", "yes"], budget=budget, split=False)
+    'titanic'
+    >>> one = Guarantee(unit=Unit.LABEL, epsilon=1.0)
+    >>> accounts.charge("titanic", one, purpose="team 1"), accounts.charge("titanic", one, purpose="team 1")
+    ('titanic/1', 'titanic/1')
+    """
+
+    def __init__(self, location: str | Path) -> None:
+        self._ledger = Ledger.open(location) if Ledger.exists(location) else _create(location)
+
+    def knows(self, labels: Sequence[str]) -> Statement | None:
+        """Return what the ledger says about labels that it knows."""
+        try:
+            return self.statement(self._ledger.identify(list(labels)).data_set)
+        except LedgerError:
+            return None
+
+    def open(self, name: str, labels: Sequence[str], *, budget: Guarantee, split: bool) -> str:
+        """Register labels that the ledger does not know; return their name in the ledger."""
+        parts = [Part(name=PUBLIC), Part(name=PRIVATE)] if split else []
+        return self._ledger.register(list(labels), name=name, budget=budget, parts=parts).name
+
+    def open_again(self, known: Statement, *, budget: Guarantee, again: bool) -> str:
+        """Take labels that the ledger knows: what they spent stays, and their budget grows by what is needed now.
+
+        Labels that were never charged need no word of the host: a server was killed before it stored the competition.
+        """
+        if known.entries and not again:
+            raise Conflict(
+                f"these labels are known to the ledger as {known.name!r}; what they spent stays spent: "
+                "allow that with again, or use other labels"
+            )
+        self._ledger.set_budget(known.name, _together(known.budget, budget) if known.entries else budget)
+        return known.name
+
+    def charge(self, data_set: str, promise: Promise, *, purpose: str, part: str | None = None) -> str:
+        """Charge once for a purpose, and return the entry's id.
+
+        Parameters
+        ----------
+        part
+            The part that holds all labels behind the release; None: all labels are charged.
+        """
+        for entry in self.statement(data_set).entries:
+            if entry.purpose == purpose and entry.voids is None and entry.voided_by is None:
+                return entry.id
+        return self._ledger.charge(data_set, promise, purpose=purpose, parts=None if part is None else [part]).id
+
+    def purposes(self, data_set: str) -> list[str]:
+        """Return what the standing charges are for."""
+        entries = self.statement(data_set).entries
+        return [entry.purpose for entry in entries if entry.voids is None and entry.voided_by is None]
+
+    def statement(self, data_set: str) -> Statement:
+        """Return all that the ledger says about labels."""
+        return self._ledger.statement(data_set)
+
+
+def _create(location: str | Path) -> Ledger:
+    try:
+        return Ledger.create(location)
+    except (LedgerError, InvalidInput):
+        if not Ledger.exists(location):  # else another process, starting at the same moment, made it
+            raise
+        return Ledger.open(location)
+
+
+def _together(first: Guarantee, second: Guarantee) -> Guarantee:
+    delta = max(first.delta, second.delta)
+    whole = compose([Guarantee(unit=g.unit, epsilon=g.epsilon) for g in (first, second)])
+    return Guarantee(unit=first.unit, epsilon=whole.epsilon, delta=delta)

@@ -1,0 +1,188 @@
+"""The web application: the API, the pages, and what holds for every request."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+from fastapi import FastAPI, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
+
+from tacit import __version__
+from tacit.privacy.errors import BudgetExceeded, InvalidInput, LedgerError, TacitError
+from tacit.server.api import router
+from tacit.server.engine import Engine
+from tacit.server.errors import ServerError
+from tacit.server.journal import write_log
+from tacit.server.pages import add_pages
+from tacit.server.reference import reference_page
+from tacit.server.security import Guard
+from tacit.server.settings import Settings
+
+if TYPE_CHECKING:
+    import uvicorn
+
+__all__ = ["configured", "create_app", "serve"]
+
+_log = logging.getLogger("tacit.server")
+
+
+def create_app(source: Settings | Engine) -> FastAPI:
+    """Return the application.
+
+    Parameters
+    ----------
+    source
+        Settings: the engine is opened when the server starts and closed, with everything queued written, when it stops.
+        An engine: it is used as it is, and its owner closes it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from fastapi.testclient import TestClient
+    >>> with TestClient(create_app(Settings(folder=Path(tempfile.mkdtemp())))) as client:
+    ...     client.get("/api/v1/competitions").json()
+    []
+    """
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        engine = Engine.open(source) if isinstance(source, Settings) else source
+        app.state.engine = engine
+        yield
+        if isinstance(source, Settings):
+            engine.close()
+
+    app = FastAPI(
+        title="tacit scoring server",
+        version=__version__,
+        openapi_url="/api/v1/openapi.json",
+        docs_url=None,  # FastAPI's own pages load scripts from elsewhere
+        redoc_url=None,
+        lifespan=lifespan,
+    )
+    if isinstance(source, Engine):
+        app.state.engine = source
+    app.include_router(router())
+    add_pages(app)
+    app.add_api_route("/api/v1/docs", _reference(app), include_in_schema=False, response_class=HTMLResponse)
+    _add_refusals(app)
+    app.add_middleware(Guard, engine=lambda: app.state.engine)
+    return app
+
+
+def serve(source: Settings | Engine, *, host: str = "127.0.0.1", port: int = 8000, log: bool = True) -> None:
+    """Run the application until it is asked to stop; requests under way and all that is queued are finished.
+
+    Parameters
+    ----------
+    source
+        As for :func:`create_app`.
+    host, port
+        Where to listen; the default is reached from this machine alone.
+    log
+        Whether each request writes one line of JSON to standard error.
+
+    Examples
+    --------
+    >>> import inspect
+    >>> list(inspect.signature(serve).parameters)
+    ['source', 'host', 'port', 'log']
+    """
+    if log:
+        write_log()
+    configured(create_app(source), host=host, port=port).run()
+
+
+def configured(app: FastAPI, *, host: str = "127.0.0.1", port: int = 8000) -> uvicorn.Server:
+    """Return the server that runs an application, with the quickest parser that is installed.
+
+    Parameters
+    ----------
+    app
+        As :func:`create_app` returns it.
+    host, port
+        Where to listen, unless it is run with sockets that listen already.
+
+    Examples
+    --------
+    >>> configured(FastAPI(), port=0).config.access_log
+    False
+    """
+    import uvicorn
+
+    return uvicorn.Server(
+        uvicorn.Config(
+            app,
+            host=host,
+            port=port,
+            loop="asyncio",  # uvloop accepts one connection a turn: the last of 64 at once waits for seconds
+            http="auto",
+            access_log=False,  # uvicorn's has whole paths; ours has routes
+            log_level="warning",
+            server_header=False,
+            limit_concurrency=1_000,
+            timeout_graceful_shutdown=30,
+        )
+    )
+
+
+def _reference(app: FastAPI) -> Any:  # noqa: ANN401
+    def reference() -> HTMLResponse:
+        return HTMLResponse(reference_page(app.openapi()))
+
+    return reference
+
+
+def _add_refusals(app: FastAPI) -> None:
+    """Answer every error with one sentence, and an unexpected one without any of its text."""
+
+    @app.exception_handler(TacitError)
+    def refuse(request: Request, error: TacitError) -> Response:
+        del request
+        status = error.status if isinstance(error, ServerError) else _status(error)
+        if status >= 500:
+            _log.error("a request failed: %s", type(error.__cause__ or error).__name__)
+        return JSONResponse({"error": str(error)}, status_code=status)
+
+    @app.exception_handler(RequestValidationError)
+    def refuse_invalid(request: Request, error: RequestValidationError) -> Response:
+        del request
+        return JSONResponse({"error": _sentence(error)}, status_code=422)
+
+    @app.exception_handler(HTTPException)
+    def refuse_plainly(request: Request, error: HTTPException) -> Response:
+        del request
+        return JSONResponse({"error": str(error.detail)}, status_code=error.status_code, headers=error.headers)
+
+    @app.exception_handler(ClientDisconnect)
+    def nobody_listens(request: Request, error: ClientDisconnect) -> Response:
+        del request, error
+        return Response(status_code=400)
+
+    @app.exception_handler(Exception)
+    def fail(request: Request, error: Exception) -> Response:
+        del request
+        _log.error("a request failed: %s", type(error).__name__)
+        return JSONResponse({"error": "the server failed; this was logged"}, status_code=500)
+
+
+def _status(error: TacitError) -> int:
+    if isinstance(error, BudgetExceeded):
+        return 409
+    if isinstance(error, InvalidInput):
+        return 422
+    return 503 if isinstance(error, LedgerError) else 400
+
+
+def _sentence(error: RequestValidationError) -> str:
+    """Say where a document is wrong and what is wanted, never what was sent."""
+    first = error.errors()[0]
+    where = ".".join(str(part)[:40] for part in first.get("loc", ()))
+    return f"{where}: {first.get('msg', 'not valid')}"[:300]

@@ -1,0 +1,111 @@
+"""A competition in memory, with its labels: what scores a submission."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.privacy.errors import InvalidInput
+from tacit.scores.protect import Auc, Brier, LogLoss, Measurement, Metric, OwnMetric, Setting
+from tacit.server.files import Features, Labels
+
+__all__ = ["Board", "columns_of", "from_stored", "stored"]
+
+_ID = "id"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Board:
+    """What is needed to score; made once and kept while the server runs.
+
+    Examples
+    --------
+    >>> from tacit.scores.protect import Accuracy, Exact
+    >>> labels = Labels(codes=np.array([0, 1]), public_rows=np.array([True, True]))
+    >>> features = Features(ids=("a", "b"), names=(), cells=((), ()))
+    >>> board = Board(id=1, setting=Setting(metric=Accuracy(), policy=Exact()), features=features, labels=labels)
+    >>> board
+    Board(1, 2 rows)
+    >>> board.measure(board.check([0, 0]))
+    Measurement(accuracy of 2 rows, hidden)
+    """
+
+    id: int
+    setting: Setting
+    features: Features = field(repr=False)
+    labels: Labels = field(repr=False)
+    index: Mapping[str, int] = field(init=False, repr=False)
+    matrix: NDArray[np.float64] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "index", {name: row for row, name in enumerate(self.features.ids)})
+        object.__setattr__(self, "matrix", self.features.matrix())
+
+    def __repr__(self) -> str:
+        return f"Board({self.id}, {len(self.index)} rows)"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The header of a submission."""
+        return columns_of(self.setting.metric)
+
+    def check(self, predictions: ArrayLike) -> NDArray[np.float64]:
+        """Return predictions as the metric reads them, or raise; labels have no part in it."""
+        return self.setting.metric.check(predictions, rows=len(self.index))
+
+    def order(self, ids: Sequence[str], predictions: ArrayLike) -> NDArray[np.float64]:
+        """Return predictions that came with ids in the order of the rows."""
+        rows = [self.index.get(name, -1) for name in ids]
+        given = np.asarray(predictions, dtype=np.float64)
+        if len(rows) != len(given) or sorted(rows) != list(range(len(self.index))):
+            raise InvalidInput(f"ids must be the features' {len(self.index)} ids, each once, one for each prediction")
+        ordered = np.empty_like(given)
+        ordered[rows] = given
+        return ordered
+
+    def measure(self, predictions: NDArray[np.float64], *, final: bool = False) -> Measurement:
+        """Return the exact score, hidden, on the public rows, or for the final ranking on the private ones."""
+        rows = ~self.labels.public_rows if final else self.labels.public_rows
+        return self.setting.metric.measure(self.labels.codes[rows], predictions[rows])
+
+
+def columns_of(metric: Metric) -> tuple[str, ...]:
+    """Return the header of a submission: ``id`` and one column, or one for each class.
+
+    Examples
+    --------
+    >>> columns_of(LogLoss()), columns_of(LogLoss(classes=3))
+    (('id', 'prediction'), ('id', 'class_0', 'class_1', 'class_2'))
+    """
+    columns = 1
+    if isinstance(metric, OwnMetric):
+        columns = metric.columns
+    elif isinstance(metric, LogLoss | Brier | Auc) and metric.classes > 2:
+        columns = metric.classes
+    return (_ID, "prediction") if columns == 1 else (_ID, *(f"class_{k}" for k in range(columns)))
+
+
+def stored(predictions: NDArray[np.float64]) -> bytes:
+    """Return predictions as they are stored: 64-bit floats, little-endian, row after row.
+
+    Examples
+    --------
+    >>> len(stored(np.zeros((2, 3))))
+    48
+    """
+    return predictions.astype("<f8").tobytes()
+
+
+def from_stored(content: bytes, *, rows: int) -> NDArray[np.float64]:
+    """Read back what :func:`stored` wrote.
+
+    Examples
+    --------
+    >>> from_stored(stored(np.zeros((2, 3))), rows=2).shape, from_stored(stored(np.zeros(2)), rows=2).shape
+    ((2, 3), (2,))
+    """
+    values = np.frombuffer(content, dtype="<f8").astype(np.float64)
+    return values if len(values) == rows else values.reshape(rows, -1)

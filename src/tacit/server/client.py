@@ -1,0 +1,167 @@
+"""A client of the scoring server's API: a kept connection for each thread, one sentence for every refusal."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+import threading
+from types import TracebackType
+from typing import Any
+from urllib.parse import quote, urlsplit
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from tacit.privacy.errors import InvalidInput
+from tacit.scores.attack import OracleError
+
+__all__ = ["Client", "Unreachable"]
+
+_LARGEST = 1 << 26
+
+
+class Unreachable(OracleError):
+    """The server did not answer, or failed: not a refusal, so nothing may be concluded from it.
+
+    Examples
+    --------
+    >>> issubclass(Unreachable, OracleError)
+    True
+    """
+
+
+class Client:
+    """Talk to a scoring server.
+
+    Parameters
+    ----------
+    url
+        Where the server is, as ``http://127.0.0.1:8000``.
+    token
+        The host's or a team's.
+    timeout
+        Seconds to wait for an answer.
+
+    Examples
+    --------
+    >>> from tacit.server.client import Client
+    >>> from tacit.server.demo import toy
+    >>> from tacit.server.replay import running
+    >>> with toy() as engine, running(engine) as url:
+    ...     with Client(url=url, token=engine.register(engine.invite("coins"), name="A").token) as client:
+    ...         client.call("GET", "/competitions/coins/budget")["total"]
+    100
+    """
+
+    def __init__(self, *, url: str, token: str | None = None, timeout: float = 60.0) -> None:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InvalidInput(f"url must be a server's address as http://127.0.0.1:8000, got {url!r}")
+        self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
+        self._path = parts.path.rstrip("/")
+        self._token = token
+        self._parts, self._timeout = parts, timeout
+        self._own = threading.local()
+        self._open: list[http.client.HTTPConnection] = []
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for connection in self._open:
+            connection.close()
+
+    def call(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,  # noqa: ANN401
+        *,
+        content_type: str = "application/json",
+        key: str | None = None,
+    ) -> Any:  # noqa: ANN401
+        """Send a request under ``/api/v1`` and return the JSON that comes back.
+
+        Parameters
+        ----------
+        key
+            A name of the client's own for the request: sent twice under the same one, it counts once.
+
+        Raises
+        ------
+        OracleError
+            With the server's own sentence where it refuses.
+        Unreachable
+            The server did not answer, or failed.
+
+        Examples
+        --------
+        >>> Client(url="http://127.0.0.1:9", timeout=1.0).call("GET", "/competitions")
+        Traceback (most recent call last):
+        ...
+        tacit.server.client.Unreachable: http://127.0.0.1:9 cannot be reached: ...
+        """
+        sent = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
+        headers = {"Accept": "application/json"}
+        if self._token:
+            headers["Authorization"] = f"Bearer {self._token}"
+        if sent is not None:
+            headers["Content-Type"] = content_type
+        if key is not None:
+            headers["Idempotency-Key"] = key
+        status, text = self._send(method, f"{self._path}/api/v1{quote(path)}", sent, headers)
+        try:
+            answer = json.loads(text)
+        except ValueError:
+            raise Unreachable(f"{self.url} does not answer as a scoring server does (status {status})") from None
+        if status >= 400:
+            said = answer.get("error") if isinstance(answer, dict) else None
+            refusal = Unreachable if status >= 500 else OracleError
+            raise refusal(f"the server refuses: {said or f'status {status}'}")
+        return answer
+
+    def submit(self, slug: str, predictions: ArrayLike) -> str:
+        """Submit predictions and return the released score as it is shown; a lost connection costs no submission.
+
+        Examples
+        --------
+        >>> Client(url="127.0.0.1:9", timeout=1.0).submit("coins", [0, 1, 1])
+        Traceback (most recent call last):
+        ...
+        tacit.server.client.Unreachable: http://127.0.0.1:9 cannot be reached: ...
+        """
+        body = {"predictions": np.asarray(predictions).tolist()}
+        return str(self.call("POST", f"/competitions/{slug}/submissions", body, key=uuid4().hex)["text"])
+
+    def _connection(self) -> http.client.HTTPConnection:
+        """Return this thread's connection."""
+        found: http.client.HTTPConnection | None = getattr(self._own, "connection", None)
+        if found is None:
+            if self._parts.scheme == "https":
+                context = ssl.create_default_context()
+                found = http.client.HTTPSConnection(self._parts.netloc, timeout=self._timeout, context=context)
+            else:
+                found = http.client.HTTPConnection(self._parts.netloc, timeout=self._timeout)
+            self._own.connection = found
+            self._open.append(found)
+        return found
+
+    def _send(self, method: str, path: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, bytes]:
+        connection = self._connection()
+        for again in (True, False):
+            try:
+                connection.request(method, path, body=body, headers=headers)
+                response = connection.getresponse()
+                return response.status, response.read(_LARGEST)
+            except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
+                connection.close()  # an idle connection that the server gave up
+                if not again or (method != "GET" and "Idempotency-Key" not in headers):
+                    raise Unreachable(f"{self.url} closed the connection ({type(error).__name__})") from None
+            except (OSError, http.client.HTTPException) as error:
+                connection.close()
+                raise Unreachable(f"{self.url} cannot be reached: {error}") from None
+        raise AssertionError("unreachable")

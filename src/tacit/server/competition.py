@@ -1,0 +1,133 @@
+"""Competitions in the tables: found, described, stored and opened."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+
+from sqlalchemy import Connection, RowMapping, func, insert, select
+
+from tacit.scores.protect import OwnMetric, Setting
+from tacit.server.board import Board, columns_of
+from tacit.server.errors import NotFound
+from tacit.server.files import Features, Labels
+from tacit.server.labels import Key
+from tacit.server.limits import Limits
+from tacit.server.records import Competition
+from tacit.server.reservation import team_promise
+from tacit.server.schema import COMPETITION, FILE, TEAM
+from tacit.server.terms import SLUG, Terms
+
+__all__ = ["COMPETITIONS", "describe", "find", "insert_competition", "read_board", "setting_of"]
+
+_UNLIMITED = Limits(rows=2**31, columns=2**31, cell=2**31)  # what was let in once is read again
+
+COMPETITIONS = select(
+    COMPETITION,
+    select(func.count()).where(TEAM.c.competition == COMPETITION.c.id).scalar_subquery().label("teams"),
+)
+"""All competitions, with the number of their teams."""
+
+
+def find(connection: Connection, slug: str, *, lock: bool = False) -> RowMapping:
+    """Return a competition's row, or raise; with ``lock`` other writers of it wait."""
+    row = None
+    if SLUG.fullmatch(slug):  # PostgreSQL takes no text with a zero byte
+        query = COMPETITIONS.where(COMPETITION.c.slug == slug)
+        row = connection.execute(query.with_for_update(of=COMPETITION) if lock else query).mappings().first()
+    if row is None:
+        raise NotFound(f"there is no competition {slug[:64]!a}")
+    return row
+
+
+def setting_of(row: RowMapping, *, own: Mapping[str, OwnMetric]) -> Setting:
+    """Return a competition's rules."""
+    return Setting.from_json(json.loads(row["setting"]), own=own)
+
+
+def describe(row: RowMapping, setting: Setting) -> Competition:
+    """Return what everybody may know."""
+    return Competition(
+        slug=row["slug"],
+        name=row["name"],
+        description=row["description"],
+        metric=setting.metric.name,
+        rules=setting.describe(),
+        lower_is_better=setting.metric.lower_is_better,
+        rows=row["rows"],
+        classes=row["classes"],
+        columns=columns_of(setting.metric),
+        per_team=setting.budget.per_team,
+        per_day=setting.budget.per_day,
+        teams=row["teams"],
+        most_teams=row["most_teams"],
+        opens=_moment(row["opens"]),
+        closes=_moment(row["closes"]),
+        public=row["public"],
+        promise=team_promise(setting),
+        finished=row["finished"] is not None,
+    )
+
+
+def insert_competition(
+    connection: Connection,
+    terms: Terms,
+    *,
+    features: Features,
+    labels: Labels,
+    data_set: str | None,
+    parted: bool,
+    key: Key,
+    now: str,
+) -> None:
+    """Store a competition, its features, and its labels under the key."""
+    connection.execute(
+        insert(COMPETITION).values(
+            slug=terms.slug,
+            name=terms.name,
+            description=terms.description,
+            setting=json.dumps(terms.setting.to_json()),
+            opens=_text(terms.opens),
+            closes=_text(terms.closes),
+            most_teams=terms.most_teams,
+            public=terms.public,
+            delta=terms.delta,
+            rows=len(labels.codes),
+            classes=terms.setting.metric.classes,
+            data_set=data_set,
+            parted=parted,
+            time=now,
+            finished=None,
+        )
+    )
+    number = find(connection, terms.slug)["id"]
+    sealed = key.seal(labels.to_bytes(), place=_labels_place(terms.slug))
+    contents = {"features": features.to_csv(), "labels": sealed}
+    rows = [{"competition": number, "kind": kind, "content": content} for kind, content in contents.items()]
+    connection.execute(insert(FILE), rows)
+
+
+def read_board(connection: Connection, competition: RowMapping, *, setting: Setting, key: Key) -> Board:
+    """Open a competition: its labels are decrypted into memory."""
+    files = connection.execute(select(FILE).where(FILE.c.competition == competition["id"])).mappings()
+    contents = {row["kind"]: bytes(row["content"]) for row in files}
+    opened = key.open(contents["labels"], place=_labels_place(competition["slug"]))
+    return Board(
+        id=competition["id"],
+        setting=setting,
+        features=Features.read(contents["features"], limits=_UNLIMITED),
+        labels=Labels.from_bytes(opened),
+    )
+
+
+def _labels_place(slug: str) -> str:
+    return f"the labels of {slug}"
+
+
+def _text(moment: datetime | None) -> str | None:
+    return None if moment is None else moment.isoformat()
+
+
+def _moment(text: str | None) -> datetime | None:
+    return None if text is None else datetime.fromisoformat(text)

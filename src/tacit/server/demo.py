@@ -1,0 +1,103 @@
+"""Competitions to try the server with: Titanic, and three coins for examples."""
+
+from __future__ import annotations
+
+import csv
+import io
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tacit.data import titanic
+from tacit.scores.protect import Accuracy, Laplace, LogLoss, Setting, default_setting
+from tacit.server.engine import Engine
+from tacit.server.errors import Conflict
+from tacit.server.records import Competition
+from tacit.server.settings import Settings
+from tacit.server.terms import Terms
+
+__all__ = ["create_titanic", "offer_titanic", "titanic_terms", "toy"]
+
+_DESCRIPTION = (
+    "Who survived the Titanic? Each row is a person: class, age and sex. "
+    "Predict the probability that the person survived."
+)
+
+
+def titanic_terms(*, slug: str = "titanic", setting: Setting | None = None) -> Terms:
+    """Return the terms of the demo: log loss of capped probabilities, and the default rules.
+
+    Examples
+    --------
+    >>> titanic_terms().setting.metric.name
+    'log_loss'
+    """
+    chosen = setting or default_setting(LogLoss(floor=0.01))
+    return Terms(slug=slug, name="Titanic", description=_DESCRIPTION, setting=chosen)
+
+
+def create_titanic(engine: Engine, *, terms: Terms | None = None) -> Competition:
+    """Create the Titanic competition from the bundled data: 2,201 rows, two classes.
+
+    Examples
+    --------
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     engine = Engine.open(Settings(folder=Path(folder)))
+    ...     print(create_titanic(engine).rows)
+    ...     engine.close()
+    2201
+    """
+    data = titanic()
+    columns = [data.table.column(name).to_pylist() for name in data.features]
+    features = _csv(["id", *data.features], ([row, *cells] for row, cells in enumerate(zip(*columns, strict=True))))
+    labels = _csv(["id", "label"], enumerate(data.y.tolist()))
+    return engine.create_competition(terms or titanic_terms(), features=features, labels=labels)
+
+
+def offer_titanic(engine: Engine) -> None:
+    """Create the Titanic competition where there is none of any kind; a server that starts beside this one may do it.
+
+    Examples
+    --------
+    >>> with toy() as engine:
+    ...     offer_titanic(engine)
+    ...     [competition.slug for competition in engine.competitions()]
+    ['coins']
+    """
+    if engine.competitions():
+        return
+    try:
+        create_titanic(engine)
+    except Conflict:
+        if not engine.competitions():
+            raise
+
+
+@contextmanager
+def toy() -> Iterator[Engine]:
+    """Open an engine with the competition ``coins``: three rows, scores noised with epsilon 1, two submissions a team.
+
+    Examples
+    --------
+    >>> with toy() as engine:
+    ...     engine.competition("coins").columns
+    ('id', 'prediction')
+    """
+    setting = Setting(metric=Accuracy(), policy=Laplace(epsilon=1.0))
+    terms = Terms(slug="coins", name="Coins", setting=setting)
+    with tempfile.TemporaryDirectory(prefix="tacit-toy-") as folder:
+        engine = Engine.open(Settings(folder=Path(folder)))
+        try:
+            engine.create_competition(terms, features=b"size\n1\n2\n3\n", labels=b"label\nno\nyes\nno\n")
+            yield engine
+        finally:
+            engine.close()
+
+
+def _csv(header: list[str], rows: Iterable[Iterable[object]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text)
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue().encode()

@@ -1,0 +1,356 @@
+"""The scoring server without HTTP: what a host, a team and anyone may do."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from collections.abc import Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+
+from numpy.typing import ArrayLike
+from sqlalchemy import insert
+
+from tacit.privacy.errors import InvalidInput
+from tacit.scores.protect import Budget, Setting, identify
+from tacit.server import standings
+from tacit.server.access import Access
+from tacit.server.competition import COMPETITIONS, find, insert_competition
+from tacit.server.copies import clear_copies, copy_folder
+from tacit.server.database import Database
+from tacit.server.errors import Conflict, Forbidden
+from tacit.server.files import Features, Labels
+from tacit.server.finals import release_final
+from tacit.server.inspection import Inspector
+from tacit.server.joining import find_invited, insert_team, reserve
+from tacit.server.labels import VARIABLE, Key
+from tacit.server.limits import Rate
+from tacit.server.records import Competition, FinalPlace, Registration, Score, Team
+from tacit.server.reservation import labels_budget, scores_reserved
+from tacit.server.schema import COMPETITION, INVITE
+from tacit.server.settings import Settings
+from tacit.server.submission import Submission, Writer
+from tacit.server.terms import Terms, check_line
+from tacit.server.tokens import hash_token, new_token
+
+__all__ = ["Engine"]
+
+_SUBMISSION_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
+_TEAM_NAME = 80
+_TEAM, _INVITE = "team", "invite"
+_FREE = Rate(per_minute=60_000_000, burst=1_000_000)
+
+
+class Engine(Access):
+    r"""The scoring server without HTTP; all methods may be called from any thread.
+
+    Who may call what is the caller's to check, with :meth:`identify`: methods that take a :class:`Team` act for that
+    team.
+
+    Examples
+    --------
+    >>> from tacit.scores.protect import Accuracy, Laplace, Setting
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+    >>> terms = Terms(slug="coins", name="Coins", setting=Setting(metric=Accuracy(), policy=Laplace(epsilon=0.5)))
+    >>> _ = engine.create_competition(terms, features=b"size\n1\n2\n3\n", labels=b"label\nno\nyes\nno\n")
+    >>> joined = engine.register(engine.invite("coins"), name="Newcomers")
+    >>> score = engine.submit(joined.team, [0, 1, 1]).result()
+    >>> score.number, engine.remaining(joined.team).total, engine.spend("coins").spent
+    (1, 99, 50.0)
+    >>> engine.close()
+    """
+
+    def __init__(self, settings: Settings, *, key: Key) -> None:
+        super().__init__(settings, key=key)
+        self._writer = Writer(self._database, key=key, settings=settings, lock=self._lock)
+        self._inspector = Inspector(self._database, board=self.board, lock=self._lock, idle=lambda: self._writer.idle)
+
+    @classmethod
+    def open(cls, settings: Settings) -> Engine:
+        """Open a server's data, or make them where there are none; start its writer.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+        >>> engine.competitions()
+        ()
+        >>> engine.close()
+        """
+        _check_key_is_kept(settings)
+        settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        clear_copies(settings.folder)
+        return cls(settings, key=Key.find(settings.key_location))
+
+    def close(self) -> None:
+        """Finish what is queued, and stop.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> Engine.open(Settings(folder=Path(tempfile.mkdtemp()))).close()
+        """
+        self._writer.close()
+        self._inspector.close()
+        self._database.close()
+
+    def create_competition(self, terms: Terms, *, features: bytes, labels: bytes) -> Competition:
+        r"""Create a competition from two CSV files; the labels are encrypted before they are stored.
+
+        Parameters
+        ----------
+        terms
+            What is laid down.
+        features
+            A header and a row for each prediction; a column ``id`` names the rows. Everybody may read it.
+        labels
+            The columns ``id`` and one more, or one alone in the features' order.
+
+        Examples
+        --------
+        >>> from tacit.scores.protect import Accuracy, Exact, Setting
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+        >>> terms = Terms(slug="coins", name="Coins", setting=Setting(metric=Accuracy(), policy=Exact()))
+        >>> engine.create_competition(terms, features=b"size\n1\n2\n", labels=b"label\nno\nyes\n").columns
+        ('id', 'prediction')
+        >>> engine.close()
+        """
+        rows = Features.read(features, limits=self.settings.limits)
+        names = Labels.read(labels, ids=rows.ids, limits=self.settings.limits)
+        codes = Labels.encode(names, metric=terms.setting.metric)
+        public = terms.setting.split.public_rows(rows.ids, key=self._key.derive(f"split {terms.slug}"))
+        _check_setting(terms.setting, public=int(public.sum()), private=int((~public).sum()))
+        self._insert(terms, rows, Labels(codes=codes, public_rows=public), names)
+        return self.competition(terms.slug)
+
+    def invite(self, slug: str) -> str:
+        """Return a new code with which one team may join; it is kept as a hash alone.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+        >>> engine.invite("coins")
+        Traceback (most recent call last):
+        ...
+        tacit.server.errors.NotFound: there is no competition 'coins'
+        >>> engine.close()
+        """
+        code = new_token(_INVITE)
+        with self._writing() as connection:
+            competition = find(connection, slug)
+            connection.execute(
+                insert(INVITE).values(competition=competition["id"], code=hash_token(code), time=self._now())
+            )
+        return code
+
+    def register(self, code: str, *, name: str) -> Registration:
+        """Let a team join with an invite; its whole budget is charged to the ledger first.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+        >>> engine.register("guessed", name="Newcomers")
+        Traceback (most recent call last):
+        ...
+        tacit.server.errors.NotFound: this invite is not known; ask the host for another one
+        >>> engine.close()
+        """
+        check_line(name, name="team name", longest=_TEAM_NAME)
+        token = new_token(_TEAM)
+        with self._writing() as connection:
+            invite, competition = find_invited(connection, hash_token(code), name=name)
+            if self._describe(competition).is_closed(self.settings.clock()):
+                raise Forbidden("the competition is closed")
+            setting = self._setting(competition)
+            entry = reserve(self._accounts, competition, setting, invite=bytes(invite["code"]))
+            team = insert_team(
+                connection,
+                invite,
+                name=name,
+                token=hash_token(token),
+                entry=entry,
+                reserved=0 if entry is None else scores_reserved(setting),
+                key=self._key,
+                now=self._now(),
+            )
+        self._known[hash_token(token)] = team
+        return Registration(team=team, token=token)
+
+    def submit(self, team: Team, predictions: ArrayLike, *, id: str | None = None) -> Future[Score]:
+        """Score predictions, (rows,) or (rows, classes) in the features' order; done when the score is on disk.
+
+        Parameters
+        ----------
+        team
+            Who submits.
+        predictions
+            Checked here, before anything is queued; labels have no part in the check.
+        id
+            The submission's own, up to 64 letters, digits, hyphens and underscores. The same id with the same
+            predictions returns the same score and costs nothing: whoever heard no answer asks again.
+
+        Raises
+        ------
+        InvalidInput
+            The predictions are not what the metric reads.
+
+        Examples
+        --------
+        >>> from tacit.server.demo import toy
+        >>> with toy() as engine:
+        ...     team = engine.register(engine.invite("coins"), name="Newcomers").team
+        ...     engine.submit(team, [0, 1, 1], id="first").result().number
+        1
+        """
+        if id is not None and not _SUBMISSION_ID.fullmatch(id):
+            raise InvalidInput("id must be 1 to 64 letters, digits, hyphens and underscores")
+        board = self.board(team.competition)
+        checked = board.check(predictions)
+        submission = Submission(
+            team=team.id,
+            key=id or secrets.token_hex(16),
+            fresh=id is None,
+            digest=identify(checked, board.setting.metric, rows=len(board.index)),
+            predictions=checked,
+            measurement=board.measure(checked),
+            board=board,
+        )
+        answer = self._writer.put(submission)
+        answer.add_done_callback(lambda _: self._inspector.wake())
+        return answer
+
+    def wait_for_inspection(self) -> None:
+        """Return when every submission so far was looked at.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from pathlib import Path
+        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
+        >>> engine.wait_for_inspection()
+        >>> engine.close()
+        """
+        self._inspector.drain()
+
+    def finish(self, slug: str) -> tuple[FinalPlace, ...]:
+        """Release the final ranking, once; afterwards return the same.
+
+        Each team's last submission is scored on the private rows: the choice is the team's, and not the luck of the
+        noise in earlier scores. Without a split the leaderboard as it stands is final. A competition with a closing
+        date is finished after it, one without is closed by this.
+
+        Examples
+        --------
+        >>> from tacit.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.finish("coins"), engine.competition("coins").finished
+        ((), True)
+        """
+        board = self.board(slug)
+        with self._writing() as connection:
+            competition = find(connection, slug, lock=True)
+            closes = competition["closes"]
+            if competition["finished"] is None:
+                if closes is not None and self.settings.clock() < datetime.fromisoformat(closes):
+                    raise Forbidden(f"the competition is open until {closes}; finish it afterwards")
+                release_final(connection, board, competition, accounts=self._accounts, now=self._now())
+            return standings.final(connection, competition["id"])
+
+    @contextmanager
+    def copy_for_replay(self, slug: str, *, budget: Budget | None = None) -> Iterator[Engine]:
+        """Open a second engine that holds this one competition without its teams; it is gone afterwards.
+
+        Files and ledger of the copy are in a folder of their own inside the server's, its key in memory alone: an
+        attack on it charges the competition nothing, and what a killed server leaves behind cannot be read and is
+        removed at the next start. It has the same rules and the same split, no dates and no rate limits, and another
+        submission budget where one is given.
+
+        Examples
+        --------
+        >>> from tacit.server.demo import toy
+        >>> with toy() as engine:
+        ...     with engine.copy_for_replay("coins") as copy:
+        ...         copy.competition("coins").name
+        'Coins (copy)'
+        """
+        board = self.board(slug)
+        with self._database.reading() as connection:
+            competition = find(connection, slug)
+        terms = Terms(
+            slug=slug,
+            name=f"{competition['name']} (copy)"[:_TEAM_NAME],
+            setting=board.setting if budget is None else replace(board.setting, budget=budget),
+            most_teams=max(1_000, competition["most_teams"]),
+            public=False,  # it is served on a port, and nobody's scores there are charged
+            delta=competition["delta"],
+        )
+        limits = replace(self.settings.limits, token_rate=_FREE, address_rate=_FREE)
+        with copy_folder(self.settings.folder) as folder:
+            settings = replace(self.settings, folder=folder, database=None, ledger=None, key_file=None, limits=limits)
+            copy = Engine(settings, key=Key.new())
+            try:
+                copy._insert(terms, board.features, board.labels, board.labels.codes.astype(str).tolist())
+                yield copy
+            finally:
+                copy.close()
+
+    def _insert(self, terms: Terms, features: Features, labels: Labels, names: list[str]) -> None:
+        """Store a competition; its labels are known to the ledger first."""
+        with self._lock, self._database.founding() as connection:
+            if connection.execute(COMPETITIONS.where(COMPETITION.c.slug == terms.slug)).first() is not None:
+                raise Conflict(f"there is a competition {terms.slug!r} already; choose another slug")
+            data_set, parted = self._open_account(terms, names, split=not bool(labels.public_rows.all()))
+            insert_competition(
+                connection,
+                terms,
+                features=features,
+                labels=labels,
+                data_set=data_set,
+                parted=parted,
+                key=self._key,
+                now=self._now(),
+            )
+
+    def _open_account(self, terms: Terms, names: list[str], *, split: bool) -> tuple[str | None, bool]:
+        """Return the labels' name in the ledger, None without a promise, and whether it knows this split as parts."""
+        known = self._accounts.knows(names)
+        parted = split and known is None
+        budget = labels_budget(terms.setting, teams=terms.most_teams, delta=terms.delta, parted=parted)
+        if budget is None:
+            return None, False
+        if known is not None:
+            return self._accounts.open_again(known, budget=budget, again=terms.again), False
+        return self._accounts.open(terms.slug, names, budget=budget, split=split), parted
+
+
+def _check_key_is_kept(settings: Settings) -> None:
+    """Raise where a server was begun and its key is gone: a new one would open nothing and hide that."""
+    if Key.exists(settings.key_location):
+        return
+    database = Database.at(settings.database_location)
+    try:
+        if database.exists() and not Key.exists(settings.key_location):  # a server beside this one may begin just now
+            raise InvalidInput(
+                f"key file {settings.key_location} is missing, and the labels in {database.where} open with that key "
+                f"alone; put it back, set {VARIABLE}, or begin anew with another folder and database"
+            )
+    finally:
+        database.close()
+
+
+def _check_setting(setting: Setting, *, public: int, private: int) -> None:
+    setting.policy.check(setting.metric, rows=public)
+    if private:
+        (setting.final_policy or setting.policy).check(setting.metric, rows=private)

@@ -1,0 +1,252 @@
+"""A host's two files: features that everybody may read, and labels that nobody may."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.privacy.errors import InvalidInput
+from tacit.scores.protect import Metric
+from tacit.server.csv import quote
+from tacit.server.limits import Limits
+
+__all__ = ["Features", "Labels"]
+
+_ID = "id"
+_CATEGORIES = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Features:
+    r"""The public rows: their ids, in the order that predictions without ids follow, and their columns.
+
+    Examples
+    --------
+    >>> features = Features.read(b"age,sex\n30,m\n25,f\n", limits=Limits())
+    >>> features.ids, features.names
+    (('0', '1'), ('age', 'sex'))
+    >>> features.to_csv()
+    b'id,age,sex\r\n0,30,m\r\n1,25,f\r\n'
+    """
+
+    ids: tuple[str, ...]
+    names: tuple[str, ...]
+    cells: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def read(cls, content: bytes, *, limits: Limits) -> Features:
+        r"""Read a CSV file with a header; a column ``id`` names the rows, else they are 0, 1, 2, ...
+
+        Examples
+        --------
+        >>> Features.read(b"id,age\na,30\na,25\n", limits=Limits())
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: features: the id 'a' appears twice
+        """
+        header, rows = _table(content, name="features", limits=limits)
+        if _ID in header:
+            at = header.index(_ID)
+            ids = tuple(row[at].strip() for row in rows)
+            rows = [row[:at] + row[at + 1 :] for row in rows]
+            header = header[:at] + header[at + 1 :]
+        else:
+            ids = tuple(map(str, range(len(rows))))
+        _check_ids(ids, name="features")
+        return cls(ids=ids, names=tuple(header), cells=tuple(map(tuple, rows)))
+
+    def to_csv(self) -> bytes:
+        r"""Return the file that teams get, the column ``id`` first.
+
+        Examples
+        --------
+        >>> Features(ids=("a",), names=("age",), cells=(("30",),)).to_csv()
+        b'id,age\r\na,30\r\n'
+        """
+        text = io.StringIO()
+        writer = csv.writer(text)
+        writer.writerow([_ID, *self.names])
+        writer.writerows([name, *cells] for name, cells in zip(self.ids, self.cells, strict=True))
+        return text.getvalue().encode()
+
+    def matrix(self) -> NDArray[np.float64]:
+        """Return the columns as numbers: missing ones as the mean, text as one 0/1 column for each of its values.
+
+        Examples
+        --------
+        >>> Features(ids=("a", "b"), names=("age", "sex"), cells=(("30", "m"), ("", "f"))).matrix()
+        array([[30.,  0.,  1.],
+               [30.,  1.,  0.]])
+        """
+        if not self.names:
+            return np.zeros((len(self.ids), 0))
+        return np.concatenate([_numbers(column) for column in zip(*self.cells, strict=True)], axis=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Labels:
+    """Private labels as a metric reads them; printed, they say their number alone.
+
+    Parameters
+    ----------
+    codes
+        0..K-1 for the sorted classes, or the numbers themselves.
+    public_rows
+        Whether a row counts for the leaderboard; the others count for the final ranking alone.
+
+    Examples
+    --------
+    >>> Labels(codes=np.array([0, 1]), public_rows=np.array([True, False]))
+    Labels(2 rows, hidden)
+    """
+
+    codes: NDArray[Any] = field(repr=False)
+    public_rows: NDArray[np.bool_] = field(repr=False)
+
+    def __repr__(self) -> str:
+        return f"Labels({len(self.codes)} rows, hidden)"
+
+    __str__ = __repr__
+
+    @staticmethod
+    def read(content: bytes, *, ids: Sequence[str], limits: Limits) -> list[str]:
+        r"""Read a CSV file with the columns ``id`` and one more, or one alone, into the order of ``ids``.
+
+        Messages name a line or an id and never a label.
+
+        Examples
+        --------
+        >>> Labels.read(b"id,label\nb,1\na,0\n", ids=["a", "b"], limits=Limits())
+        ['0', '1']
+        """
+        header, rows = _table(content, name="labels", limits=limits)
+        if len(rows) != len(ids):
+            raise InvalidInput(f"labels must have one row for each of the {len(ids)} rows of features, got {len(rows)}")
+        if _ID not in header and len(header) == 1:
+            found = [row[0] for row in rows]
+        elif _ID in header and len(header) == 2:
+            at = header.index(_ID)
+            named = {row[at].strip(): row[1 - at] for row in rows}
+            _check_ids([row[at].strip() for row in rows], name="labels")
+            missing = next((name for name in ids if name not in named), None)
+            if missing is not None:
+                raise InvalidInput(f"labels: the id {quote(missing)} of the features is missing")
+            found = [named[name] for name in ids]
+        else:
+            raise InvalidInput(f"labels must have the columns id and label, or one column alone, got {len(header)}")
+        return [label.strip() for label in found]
+
+    @staticmethod
+    def encode(labels: Sequence[str], *, metric: Metric) -> NDArray[Any]:
+        """Return what the metric reads: classes as 0..K-1 in sorted order, or numbers.
+
+        Examples
+        --------
+        >>> from tacit.scores.protect import Accuracy
+        >>> Labels.encode(["yes", "no"], metric=Accuracy())
+        array([1, 0])
+        """
+        if not metric.classes:
+            return metric.check_labels(_label_numbers(labels))
+        names = sorted(set(labels), key=_sort_key)
+        if len(names) > metric.classes or "" in names:
+            raise InvalidInput(
+                f"labels must be of {metric.classes} classes and none empty, got {len(names)} different values"
+            )
+        code = {name: number for number, name in enumerate(names)}
+        if all(name.isdecimal() and int(name) < metric.classes for name in names):
+            code = {name: int(name) for name in names}  # labels that are codes already keep them
+        return metric.check_labels(np.array([code[label] for label in labels]))
+
+    def to_bytes(self) -> bytes:
+        """Return what is encrypted and stored.
+
+        Examples
+        --------
+        >>> Labels(codes=np.array([0, 1]), public_rows=np.array([True, False])).to_bytes()
+        b'{"codes": [0, 1], "public": [true, false]}'
+        """
+        return json.dumps({"codes": self.codes.tolist(), "public": self.public_rows.tolist()}).encode()
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> Labels:
+        """Read back what :meth:`to_bytes` wrote.
+
+        Examples
+        --------
+        >>> Labels.from_bytes(b'{"codes": [0, 1], "public": [true, false]}').public_rows
+        array([ True, False])
+        """
+        document = json.loads(content)
+        return cls(codes=np.array(document["codes"]), public_rows=np.array(document["public"], dtype=bool))
+
+
+def _table(content: bytes, *, name: str, limits: Limits) -> tuple[list[str], list[list[str]]]:
+    try:
+        text = content.decode("utf-8-sig")
+        rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{name} must be a CSV file in UTF-8") from None
+    except csv.Error:
+        raise InvalidInput(
+            f"{name} must be a CSV file; its quotation marks do not match or a cell is too long"
+        ) from None
+    if len(rows) < 2:
+        raise InvalidInput(f"{name} must have a header and at least one row")
+    header = [cell.strip() for cell in rows.pop(0)]
+    if len(rows) > limits.rows or len(header) > limits.columns:
+        raise InvalidInput(f"{name} must have at most {limits.rows} rows and {limits.columns} columns")
+    if len(set(header)) < len(header):
+        raise InvalidInput(f"{name} must have different column names")
+    for number, row in enumerate(rows, start=1):
+        if len(row) != len(header) or max(map(len, row)) > limits.cell:
+            raise InvalidInput(
+                f"{name}: row {number} must have {len(header)} cells of at most {limits.cell} characters"
+            )
+    return header, rows
+
+
+def _check_ids(ids: Sequence[str], *, name: str) -> None:
+    seen: set[str] = set()
+    for found in ids:
+        if not found or not found.isprintable() or "," in found or '"' in found:
+            raise InvalidInput(f"{name}: an id must be printable text without commas and quotes, got {quote(found)}")
+        if found in seen:
+            raise InvalidInput(f"{name}: the id {quote(found)} appears twice")
+        seen.add(found)
+
+
+def _sort_key(label: str) -> tuple[int, float, str]:
+    """Order classes as numbers where they are numbers: 2 before 10."""
+    try:
+        return (0, float(label), label)
+    except ValueError:
+        return (1, 0.0, label)
+
+
+def _label_numbers(labels: Sequence[str]) -> NDArray[np.float64]:
+    try:
+        return np.array([float(label) for label in labels])
+    except ValueError:
+        raise InvalidInput("labels must be numbers for this metric, and one is not") from None
+
+
+def _numbers(column: Sequence[str]) -> NDArray[np.float64]:
+    try:
+        values = np.array([float(cell) if cell.strip() else np.nan for cell in column])
+        if not np.isinf(values).any():
+            known = values[~np.isnan(values)]
+            return np.where(np.isnan(values), known.mean() if known.size else 0.0, values)[:, None]
+    except ValueError:
+        pass
+    names, codes = np.unique(np.array(column), return_inverse=True)
+    if len(names) > _CATEGORIES:  # a name or a free text: one column is enough to tell rows apart
+        return codes.astype(np.float64)[:, None]
+    return np.eye(len(names))[codes]

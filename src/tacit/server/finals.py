@@ -1,0 +1,88 @@
+"""The final ranking on the private rows: charged, released and stored once."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import Connection, insert, select, update
+
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.noise import system_rng
+from tacit.scores.protect import Answer
+from tacit.server.accounts import PRIVATE, Accounts
+from tacit.server.board import Board, from_stored
+from tacit.server.reservation import final_promise
+from tacit.server.schema import COMPETITION, FINAL, PREDICTION
+from tacit.server.standings import best_submissions, last_numbers, ranks
+
+__all__ = ["release_final"]
+
+
+def release_final(
+    connection: Connection, board: Board, competition: Mapping[Any, Any], *, accounts: Accounts, now: str
+) -> None:
+    """Store the final ranking inside the caller's transaction, which holds the competition's lock.
+
+    The ledger is charged before the first of the scores exists. A kill after the charge leaves no ranking; the next try
+    finds the standing charge, adds what teams that came meanwhile cost, and draws the noise anew, which nobody saw.
+    """
+    lower = board.setting.metric.lower_is_better
+    best = best_submissions(connection, competition["id"], lower=lower)
+    public_ranks = ranks([score.released for _, _, score, _ in best])
+    if bool(board.labels.public_rows.all()):
+        answers = [(score.released, score.text) for _, _, score, _ in best]
+    else:
+        _charge(board, competition, teams=len(best), accounts=accounts)
+        last = last_numbers(connection, competition["id"])
+        found = [_final_answer(connection, board, team, last[team]) for team, _, _, _ in best]
+        answers = [(answer.released, answer.text) for answer in found]
+    ordered = sorted(value if lower else -value for value, _ in answers)
+    rows = [
+        {
+            "competition": competition["id"],
+            "team": team,
+            "rank": ordered.index(value if lower else -value) + 1,
+            "public_rank": public_rank,
+            "released": value,
+            "text": text,
+        }
+        for (team, _, _, _), public_rank, (value, text) in zip(best, public_ranks, answers, strict=True)
+    ]
+    if rows:
+        connection.execute(insert(FINAL), rows)
+    connection.execute(update(COMPETITION).where(COMPETITION.c.id == competition["id"]).values(finished=now))
+
+
+def _charge(board: Board, competition: Mapping[Any, Any], *, teams: int, accounts: Accounts) -> None:
+    """Charge one score a team; what tries that were killed have charged stands for as many of them."""
+    data_set = competition["data_set"]
+    if data_set is None:
+        return
+    # a short name may come again in another server of the same ledger: the moment tells the two apart
+    made = f"{competition['slug']}, made {competition['time']}: the final ranking, scores"
+    charged = _scores_charged(accounts, data_set, made)
+    promise = (
+        final_promise(board.setting, teams=teams - charged, delta=competition["delta"]) if charged < teams else None
+    )
+    if isinstance(promise, Guarantee):
+        part = PRIVATE if competition["parted"] else None
+        accounts.charge(data_set, promise, purpose=f"{made} {charged + 1} to {teams}", part=part)
+
+
+def _scores_charged(accounts: Accounts, data_set: str, made: str) -> int:
+    """Return for how many scores charges stand without a gap."""
+    standing = accounts.purposes(data_set)
+    spans = [purpose.removeprefix(made).split(" to ") for purpose in standing if purpose.startswith(made)]
+    charged = 0
+    for first, last in sorted((int(first), int(last)) for first, last in spans):
+        charged = last if first == charged + 1 else charged
+    return charged
+
+
+def _final_answer(connection: Connection, board: Board, team: int, number: int) -> Answer:
+    mine = (PREDICTION.c.team == team, PREDICTION.c.number == number)
+    content = connection.execute(select(PREDICTION.c.content).where(*mine)).scalar_one()
+    predictions = from_stored(bytes(content), rows=len(board.index))
+    policy = board.setting.final_policy or board.setting.policy
+    return policy.release(board.measure(predictions, final=True), state={}, rng=system_rng())

@@ -1,0 +1,128 @@
+"""Take a submission from a request: CSV, a form's file, or JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any
+
+import anyio.to_thread
+import numpy as np
+from fastapi import Request
+from numpy.typing import NDArray
+
+from tacit.privacy.errors import InvalidInput
+from tacit.server.board import Board
+from tacit.server.csv import PredictionReader
+from tacit.server.engine import Engine
+from tacit.server.forms import read_upload
+from tacit.server.payloads import PredictionsRequest
+from tacit.server.records import Score, Team
+
+__all__ = ["DESCRIPTION", "read_predictions", "take_submission"]
+
+_SMALL = 20_000
+"""Rows up to which a submission is checked and measured at once: a thread would cost more than it frees."""
+
+_SMALL_JSON = 1 << 20
+
+DESCRIPTION: dict[str, Any] = {
+    "requestBody": {
+        "required": True,
+        "content": {
+            "text/csv": {"schema": {"type": "string", "description": "the competition's columns, ids in any order"}},
+            "application/json": {
+                "schema": PredictionsRequest.model_json_schema(),
+                "example": {"predictions": [0.5, 0.25, 0.75]},
+            },
+            "multipart/form-data": {
+                "schema": {
+                    "type": "object",
+                    "required": ["file"],
+                    "properties": {"file": {"type": "string", "format": "binary"}},
+                }
+            },
+        },
+    },
+    "parameters": [
+        {
+            "name": "Idempotency-Key",
+            "in": "header",
+            "required": False,
+            "description": "the submission's own id: sent again with the same predictions, the same score comes back",
+            "schema": {"type": "string", "pattern": "^[A-Za-z0-9_-]{1,64}$"},
+        }
+    ],
+}
+"""What OpenAPI says of a submission; the handler reads the body itself, piece by piece."""
+
+
+async def take_submission(request: Request, team: Team, engine: Engine) -> Score:
+    """Read, check, measure and queue a submission; return its score when it is on disk."""
+    board = engine.board(team.competition)  # read once, then kept
+    predictions, _ = await read_predictions(request, board, engine)
+    key = request.headers.get("idempotency-key")
+    if len(board.index) <= _SMALL:
+        queued = engine.submit(team, predictions, id=key)
+    else:
+        queued = await anyio.to_thread.run_sync(lambda: engine.submit(team, predictions, id=key))
+    # a client that goes away does not take its submission with it
+    return await asyncio.shield(asyncio.wrap_future(queued))
+
+
+async def read_predictions(
+    request: Request, board: Board, engine: Engine
+) -> tuple[NDArray[np.float64], dict[str, str]]:
+    """Return predictions in the order of the rows, and a form's small fields."""
+    kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if kind == "application/json":
+        return await _from_json(request, board), {}
+    reader = PredictionReader(columns=board.columns, index=board.index, longest=engine.settings.limits.cell)
+    fields: dict[str, str] = {}
+    if kind == "multipart/form-data":
+        upload = await read_upload(request.stream(), content_type=request.headers["content-type"], feed=reader.feed)
+        fields = upload.fields
+        if not upload.files:
+            raise InvalidInput("an upload must have a file in the field file")
+    elif kind in ("text/csv", "text/plain", "application/csv", "application/octet-stream"):
+        async for piece in request.stream():
+            reader.feed(piece)
+    else:
+        raise InvalidInput("content type must be text/csv, multipart/form-data or application/json")
+    return reader.finish(), fields
+
+
+async def _from_json(request: Request, board: Board) -> NDArray[np.float64]:
+    body = await request.body()
+    if len(body) <= _SMALL_JSON:
+        return _predictions(body, board)
+    return await anyio.to_thread.run_sync(_predictions, body, board)
+
+
+def _predictions(body: bytes, board: Board) -> NDArray[np.float64]:
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        raise InvalidInput('the body must be JSON as in {"predictions": [0.5, ...]}') from None
+    if not isinstance(document, dict) or not set(document) <= {"predictions", "ids"}:
+        raise InvalidInput("the body must be an object with predictions, and ids where they are in another order")
+    given = _numbers(document.get("predictions"), rows=len(board.index))
+    ids = document.get("ids")
+    if ids is None:
+        return given
+    if not isinstance(ids, list) or not all(isinstance(name, str) for name in ids):
+        raise InvalidInput("ids must be a list of texts")
+    return board.order(ids, given)
+
+
+def _numbers(given: object, *, rows: int) -> NDArray[np.float64]:
+    if not isinstance(given, list) or len(given) != rows:
+        found = f"{len(given)}" if isinstance(given, list) else "none"
+        raise InvalidInput(f"predictions must be a list of {rows} rows, got {found}")
+    cells = [cell for row in given for cell in row] if all(isinstance(row, list) for row in given) else given
+    if not all(type(cell) in (int, float) for cell in cells):
+        raise InvalidInput("predictions must be numbers, or lists of numbers of one length")
+    try:
+        return np.array(given, dtype=np.float64)
+    except (ValueError, OverflowError):
+        raise InvalidInput("predictions must be numbers, or lists of numbers of one length") from None

@@ -1,0 +1,89 @@
+"""Teams: invited, paid for in the ledger, and then stored."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Connection, RowMapping, func, insert, select
+
+from tacit.privacy.guarantee import Guarantee
+from tacit.scores.protect import Setting
+from tacit.server.accounts import PUBLIC, Accounts
+from tacit.server.competition import find
+from tacit.server.errors import Conflict, Forbidden, NotFound
+from tacit.server.labels import Key
+from tacit.server.records import Team
+from tacit.server.reservation import scores_reserved, team_promise
+from tacit.server.schema import COMPETITION, INVITE, TEAM
+from tacit.server.submission import state_place
+
+__all__ = ["TEAMS", "find_invited", "insert_team", "reserve", "team_of"]
+
+TEAMS = select(TEAM, COMPETITION.c.slug).join(COMPETITION, TEAM.c.competition == COMPETITION.c.id)
+"""All teams, with the slugs of their competitions."""
+
+
+def team_of(row: RowMapping) -> Team:
+    """Return a team from a row of :data:`TEAMS`."""
+    joined = datetime.fromisoformat(row["joined"])
+    return Team(id=row["id"], competition=row["slug"], name=row["name"], joined=joined)
+
+
+def find_invited(connection: Connection, code: bytes, *, name: str) -> tuple[RowMapping, RowMapping]:
+    """Find and lock an unused invite and its competition, with room for a team of this name."""
+    found = connection.execute(select(INVITE).where(INVITE.c.code == code).with_for_update())
+    invite = found.mappings().first()
+    if invite is None:
+        raise NotFound("this invite is not known; ask the host for another one")
+    slug = select(COMPETITION.c.slug).where(COMPETITION.c.id == invite["competition"])
+    competition = find(connection, connection.execute(slug).scalar_one(), lock=True)
+    mine = TEAM.c.competition == competition["id"]
+    if connection.execute(select(TEAM.c.id).where(TEAM.c.invite == invite["id"])).first() is not None:
+        raise Conflict("this invite was used already; ask the host for another one")
+    if connection.execute(select(TEAM.c.id).where(mine, TEAM.c.name == name)).first() is not None:
+        raise Conflict("another team has this name; choose another one")
+    # counted by a statement of its own: PostgreSQL answers the one that waited for the lock as of before it waited
+    if connection.execute(select(func.count()).where(mine)).scalar_one() >= competition["most_teams"]:
+        raise Forbidden(f"all {competition['most_teams']} places are taken; ask the host")
+    return invite, competition
+
+
+def reserve(accounts: Accounts, competition: RowMapping, setting: Setting, *, invite: bytes) -> str | None:
+    """Charge the ledger for all scores that a team can get, before it can get one; return the entry's id."""
+    promise = team_promise(setting, delta=competition["delta"])
+    if competition["data_set"] is None or not isinstance(promise, Guarantee):
+        return None
+    purpose = f"{competition['slug']}: {scores_reserved(setting)} scores of the team with invite {invite.hex()[:16]}"
+    part = PUBLIC if competition["parted"] else None
+    return accounts.charge(competition["data_set"], promise, purpose=purpose, part=part)
+
+
+def insert_team(
+    connection: Connection,
+    invite: RowMapping,
+    *,
+    name: str,
+    token: bytes,
+    entry: str | None,
+    reserved: int,
+    key: Key,
+    now: str,
+) -> Team:
+    """Store a team whose budget was charged."""
+    connection.execute(
+        insert(TEAM).values(
+            competition=invite["competition"],
+            invite=invite["id"],
+            name=name,
+            token=token,
+            joined=now,
+            entry=entry,
+            reserved=reserved,
+            drawn=0,
+            used=0,
+            day="",
+            used_today=0,
+            state=key.seal(b"{}", place=state_place(invite["id"])),
+        )
+    )
+    return team_of(connection.execute(TEAMS.where(TEAM.c.invite == invite["id"])).mappings().one())

@@ -1,0 +1,60 @@
+"""The server's log: one JSON object a line, without anything of a request's content."""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+from datetime import UTC, datetime
+from typing import TextIO
+
+__all__ = ["JsonLines", "write_log"]
+
+
+class JsonLines(logging.Formatter):
+    """Write a record as JSON: its time, its level, and its fields or its message.
+
+    Tracebacks are left out: a frame's text may quote what must not be read.
+
+    Examples
+    --------
+    >>> record = logging.LogRecord("tacit", logging.ERROR, "", 0, "a request failed: %s", ("OSError",), None)
+    >>> json.loads(JsonLines().format(record))["message"]
+    'a request failed: OSError'
+    """
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line.
+
+        Examples
+        --------
+        >>> record = logging.LogRecord("tacit", logging.INFO, "", 0, "request", (), None)
+        >>> record.fields = {"status": 200}
+        >>> json.loads(JsonLines().format(record))["status"]
+        200
+        """
+        moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
+        told = getattr(record, "fields", None) or {"message": record.getMessage()}
+        return json.dumps({"time": moment, "level": record.levelname.lower(), **told})
+
+
+def write_log(stream: TextIO | None = None) -> logging.Handler:
+    """Send the server's log to a stream, standard error unless told; return the handler.
+
+    Examples
+    --------
+    >>> import io
+    >>> stream = io.StringIO()
+    >>> handler = write_log(stream)
+    >>> logging.getLogger("tacit.server").error("a request failed: %s", "OSError")
+    >>> '"level": "error"' in stream.getvalue()
+    True
+    >>> logging.getLogger("tacit.server").removeHandler(handler)
+    """
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonLines())
+    logger = logging.getLogger("tacit.server")
+    logger.addHandler(handler)
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+    return handler

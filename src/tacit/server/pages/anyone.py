@@ -1,0 +1,135 @@
+"""Pages for everybody: competitions, a leaderboard with its rules, joining, signing in and out."""
+
+from __future__ import annotations
+
+import math
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.rounding import format_up
+from tacit.server.engine import Engine
+from tacit.server.errors import Unauthorized
+from tacit.server.pages.forms import check_mark, read_form
+from tacit.server.pages.plot import draw_history
+from tacit.server.pages.view import engine_of, go_to, render, visible
+from tacit.server.records import Host, Team
+from tacit.server.reservation import final_promise
+from tacit.server.security import COOKIE
+
+__all__ = ["add_public_pages", "sign_in"]
+
+_LONGEST = 256
+_WEAK = 7.0
+
+
+def add_public_pages(routes: APIRouter) -> None:
+    """Add the pages that need no token.
+
+    Examples
+    --------
+    >>> routes = APIRouter()
+    >>> add_public_pages(routes)
+    >>> {"/", "/join", "/sign-in"} <= {route.path for route in routes.routes}
+    True
+    """
+    for add in (_add_boards, _add_joining, _add_signing_in):
+        add(routes)
+
+
+def _add_boards(routes: APIRouter) -> None:
+    @routes.get("/")
+    def home(request: Request) -> Response:
+        engine = engine_of(request)
+        now = engine.settings.clock()
+        return render(request, "home.html", competitions=engine.competitions(), now=now)
+
+    @routes.get("/c/{slug}")
+    def competition(request: Request, slug: str) -> Response:
+        found = visible(request, slug)
+        engine = engine_of(request)
+        setting = engine.board(slug).setting
+        return render(
+            request,
+            "competition.html",
+            competition=found,
+            public_fraction=setting.split.public_fraction,
+            final_promise=final_promise(setting, teams=1),
+            places=engine.leaderboard(slug),
+            final=engine.final(slug),
+            plot=draw_history(engine.history(slug, most=2000), lower_is_better=found.lower_is_better),
+            open=found.is_open(engine.settings.clock()),
+            odds=_odds(found.promise),
+        )
+
+    @routes.get("/c/{slug}/features.csv")
+    def features(request: Request, slug: str) -> Response:
+        found = visible(request, slug)
+        headers = {"content-disposition": f'attachment; filename="{found.slug}-features.csv"'}
+        return Response(engine_of(request).features(slug), media_type="text/csv", headers=headers)
+
+
+def _add_joining(routes: APIRouter) -> None:
+    @routes.get("/join")
+    def join_form(request: Request) -> Response:
+        return render(request, "join.html")
+
+    @routes.post("/join")
+    async def join(request: Request) -> Response:
+        engine = engine_of(request)
+        fields = await read_form(request)
+        check_mark(request, fields, engine.form_secret)
+        name, code = (_text(fields, field) for field in ("name", "invite"))
+        joined = await run_in_threadpool(engine.register, code, name=name)
+        request.state.joined = joined.team  # the cookie comes with this answer
+        response = render(request, "welcome.html", joined=joined)
+        sign_in(response, joined.token, engine)
+        return response
+
+
+def _add_signing_in(routes: APIRouter) -> None:
+    @routes.get("/sign-in")
+    def sign_in_form(request: Request) -> Response:
+        return render(request, "sign_in.html")
+
+    @routes.post("/sign-in")
+    async def take_token(request: Request) -> Response:
+        engine = engine_of(request)
+        fields = await read_form(request)
+        check_mark(request, fields, engine.form_secret)
+        token = _text(fields, "token")
+        who = await run_in_threadpool(engine.identify, token)
+        if isinstance(who, Host | Team):
+            response = go_to("/host" if isinstance(who, Host) else f"/c/{who.competition}/team")
+            sign_in(response, token, engine)
+            return response
+        raise Unauthorized("this token is not known; look for spaces or a missing end, or ask the host for an invite")
+
+    @routes.post("/sign-out")
+    async def sign_out(request: Request) -> Response:
+        fields = await read_form(request)
+        check_mark(request, fields, engine_of(request).form_secret)
+        response = go_to("/")
+        response.delete_cookie(COOKIE, httponly=True, samesite="strict")
+        return response
+
+
+def sign_in(response: Response, token: str, engine: Engine) -> None:
+    """Keep a token in a cookie that scripts cannot read and other sites cannot send."""
+    response.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=engine.settings.secure_cookies)
+
+
+def _odds(promise: Promise) -> str:
+    """Return e^epsilon in words; empty without a guarantee."""
+    if not isinstance(promise, Guarantee):
+        return ""
+    if promise.epsilon > _WEAK:
+        power = f"e^{format_up(promise.epsilon)}"
+        return f"a factor of {power}: a weak promise where one team turns all its scores on one label"
+    factor = math.exp(promise.epsilon)
+    return f"a factor of {math.ceil(factor * 100) / 100:.2f}" if factor < 10 else f"a factor of {math.ceil(factor):,}"
+
+
+def _text(fields: dict[str, bytes], name: str) -> str:
+    return fields.get(name, b"").decode("utf-8", errors="replace").strip()[:_LONGEST]

@@ -1,0 +1,183 @@
+"""The host's pages: create a competition, invite teams, look at flags and at what was spent."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from tacit.privacy.errors import InvalidInput, TacitError
+from tacit.scores.protect import Laplace, LogLoss, Setting, default_setting
+from tacit.server.errors import ServerError
+from tacit.server.pages.forms import check_mark, read_form
+from tacit.server.pages.view import engine_of, go_to, host_of, render
+from tacit.server.terms import Terms
+
+__all__ = ["add_host_pages", "setting_document"]
+
+_DEFAULT = default_setting(LogLoss())
+assert isinstance(_DEFAULT.policy, Laplace)
+assert isinstance(_DEFAULT.final_policy, Laplace)
+_DEFAULTS = {
+    "metric": "log_loss",
+    "classes": "2",
+    "floor": "0.01",
+    "class_floor": "",
+    "policy": "laplace",
+    "epsilon": f"{_DEFAULT.policy.epsilon:g}",
+    "decimals": "3",
+    "step": "0.01",
+    "threshold": "0.02",
+    "refreshes": "10",
+    "per_team": f"{_DEFAULT.budget.per_team}",
+    "per_day": f"{_DEFAULT.budget.per_day}",
+    "public_fraction": f"{_DEFAULT.split.public_fraction:g}",
+    "final_epsilon": f"{_DEFAULT.final_policy.epsilon:g}",
+    "most_teams": "20",
+    "public": "yes",
+    "slug": "",
+    "name": "",
+    "description": "",
+    "opens": "",
+    "closes": "",
+}
+_OF_METRIC = {"log_loss": ("classes", "floor"), "auc": ("classes", "class_floor"), "f1": ("classes", "class_floor")}
+_OF_POLICY = {
+    "rounded": ("decimals",),
+    "ladder": ("step",),
+    "laplace": ("epsilon",),
+    "thresholdout": ("epsilon", "threshold", "refreshes"),
+}
+_WHOLE = {"classes", "class_floor", "decimals", "refreshes", "per_team", "per_day", "most_teams"}
+
+
+def add_host_pages(routes: APIRouter) -> None:
+    """Add the pages of the host.
+
+    Examples
+    --------
+    >>> routes = APIRouter()
+    >>> add_host_pages(routes)
+    >>> "/host/new" in {route.path for route in routes.routes}
+    True
+    """
+
+    @routes.get("/host")
+    def overview(request: Request) -> Response:
+        host_of(request)
+        engine = engine_of(request)
+        return render(request, "host.html", competitions=engine.competitions(), now=engine.settings.clock())
+
+    @routes.get("/host/new")
+    def new_form(request: Request) -> Response:
+        host_of(request)
+        return render(request, "new.html", given=_DEFAULTS, error=None)
+
+    @routes.post("/host/new")
+    async def create(request: Request) -> Response:
+        await run_in_threadpool(host_of, request)
+        engine = engine_of(request)
+        fields = await read_form(request)
+        check_mark(request, fields, engine.form_secret)
+        given = {name: fields.get(name, b"").decode("utf-8", errors="replace").strip() for name in _DEFAULTS}
+        try:
+            terms = _terms(given)
+            parts = {name: fields.get(name, b"") for name in ("features", "labels")}
+            if not all(parts.values()):
+                raise InvalidInput("features and labels must both be given as CSV files; choose them again")
+            await run_in_threadpool(engine.create_competition, terms, **parts)
+        except TacitError as refusal:
+            status = refusal.status if isinstance(refusal, ServerError) else 422
+            return await run_in_threadpool(render, request, "new.html", status=status, given=given, error=str(refusal))
+        return go_to(f"/c/{terms.slug}/host")
+
+    @routes.get("/c/{slug}/host")
+    def manage(request: Request, slug: str) -> Response:
+        host_of(request)
+        return _manage_page(request, slug)
+
+    @routes.post("/c/{slug}/invites")
+    async def invite(request: Request, slug: str) -> Response:
+        await run_in_threadpool(host_of, request)
+        engine = engine_of(request)
+        check_mark(request, await read_form(request), engine.form_secret)
+        code = await run_in_threadpool(engine.invite, slug)
+        return await run_in_threadpool(_manage_page, request, slug, invite=code)
+
+    @routes.post("/c/{slug}/final")
+    async def finish(request: Request, slug: str) -> Response:
+        await run_in_threadpool(host_of, request)
+        engine = engine_of(request)
+        check_mark(request, await read_form(request), engine.form_secret)
+        await run_in_threadpool(engine.finish, slug)
+        return go_to(f"/c/{slug}")
+
+
+def setting_document(given: dict[str, str]) -> dict[str, Any]:
+    """Return the rules of a filled form, as :meth:`tacit.scores.protect.Setting.from_json` reads them.
+
+    Examples
+    --------
+    >>> setting_document({**_DEFAULTS, "policy": "rounded", "metric": "accuracy"})["policy"]
+    {'policy': 'rounded', 'decimals': 3}
+    """
+    metric = {"metric": given["metric"]}
+    wanted = _OF_METRIC.get(given["metric"], () if given["metric"] in ("mae", "rmse") else ("classes",))
+    per_day = _number(given, "per_day") if given["per_day"] else None
+    final = {"policy": "laplace", "epsilon": _number(given, "final_epsilon")} if given["final_epsilon"] else None
+    return {
+        "metric": metric | {name: _number(given, name) for name in wanted if given[name]},
+        "policy": {"policy": given["policy"]}
+        | {name: _number(given, name) for name in _OF_POLICY.get(given["policy"], ())},
+        "budget": {"per_team": _number(given, "per_team"), "per_day": per_day},
+        "split": {"public_fraction": _number(given, "public_fraction")},
+        "final_policy": final,
+    }
+
+
+def _terms(given: dict[str, str]) -> Terms:
+    return Terms(
+        slug=given["slug"],
+        name=given["name"],
+        description=given["description"],
+        setting=Setting.from_json(setting_document(given)),
+        opens=_moment(given, "opens"),
+        closes=_moment(given, "closes"),
+        most_teams=int(_number(given, "most_teams")),
+        public=given["public"] == "yes",
+    )
+
+
+def _number(given: dict[str, str], name: str) -> float | int:
+    try:
+        return int(given[name]) if name in _WHOLE else float(given[name])
+    except ValueError:
+        kind = "a whole number" if name in _WHOLE else "a number"
+        raise InvalidInput(f"{name} must be {kind}, got {given[name][:40]!r}") from None
+
+
+def _moment(given: dict[str, str], name: str) -> datetime | None:
+    if not given[name]:
+        return None
+    try:
+        return datetime.fromisoformat(given[name]).replace(tzinfo=UTC)
+    except ValueError:
+        raise InvalidInput(f"{name} must be a date and time as 2026-12-31T23:59, got {given[name][:40]!r}") from None
+
+
+def _manage_page(request: Request, slug: str, *, invite: str | None = None) -> Response:
+    engine = engine_of(request)
+    competition = engine.competition(slug)
+    return render(
+        request,
+        "manage.html",
+        competition=competition,
+        teams=engine.teams(slug),
+        flags=engine.flags(slug)[:200],
+        spend=engine.spend(slug),
+        invite=invite,
+        split=engine.board(slug).setting.split.public_fraction < 1,
+        waits=competition.closes is not None and not competition.is_closed(engine.settings.clock()),
+    )

@@ -1,0 +1,68 @@
+"""A team's page: upload a file, see the released scores and what is left of the budget."""
+
+from __future__ import annotations
+
+import asyncio
+
+from fastapi import APIRouter, Request, Response
+from starlette.concurrency import run_in_threadpool
+
+from tacit.privacy.errors import TacitError
+from tacit.server.errors import ServerError
+from tacit.server.intake import read_predictions
+from tacit.server.pages.forms import check_mark
+from tacit.server.pages.view import engine_of, go_to, render, team_of
+from tacit.server.records import Team
+
+__all__ = ["add_team_pages"]
+
+
+def add_team_pages(routes: APIRouter) -> None:
+    """Add the pages of a team.
+
+    Examples
+    --------
+    >>> routes = APIRouter()
+    >>> add_team_pages(routes)
+    >>> [route.path for route in routes.routes]
+    ['/c/{slug}/team', '/c/{slug}/team']
+    """
+
+    @routes.get("/c/{slug}/team")
+    def team(request: Request, slug: str) -> Response:
+        return _team_page(request, team_of(request, slug))
+
+    @routes.post("/c/{slug}/team")
+    async def submit(request: Request, slug: str) -> Response:
+        engine = engine_of(request)
+        own = await run_in_threadpool(team_of, request, slug)
+        board = await run_in_threadpool(engine.board, slug)
+        try:
+            predictions, fields = await read_predictions(request, board, engine)
+            check_mark(request, fields, engine.form_secret)
+            queued = await run_in_threadpool(engine.submit, own, predictions)
+            score = await asyncio.shield(asyncio.wrap_future(queued))
+        except TacitError as refusal:
+            status = refusal.status if isinstance(refusal, ServerError) else 422
+            return await run_in_threadpool(_team_page, request, own, error=str(refusal), status=status)
+        return go_to(f"/c/{slug}/team?score={score.number}#scores")
+
+
+def _team_page(request: Request, team: Team, *, error: str | None = None, status: int = 200) -> Response:
+    engine = engine_of(request)
+    scores = engine.own_scores(team)
+    number = request.query_params.get("score", "")
+    fresh = next((score for score in scores if str(score.number) == number), None)
+    competition = engine.competition(team.competition)
+    return render(
+        request,
+        "team.html",
+        status=status,
+        competition=competition,
+        scores=scores[::-1],
+        remaining=engine.remaining(team),
+        fresh=fresh if error is None else None,
+        error=error,
+        open=competition.is_open(engine.settings.clock()),
+        split=engine.board(team.competition).setting.split.public_fraction < 1,
+    )

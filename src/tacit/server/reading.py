@@ -1,0 +1,233 @@
+"""What may be looked at: competitions, scores, leaderboards, flags and the spend."""
+
+from __future__ import annotations
+
+from sqlalchemy import RowMapping, func, select
+
+from tacit.scores.protect import Setting
+from tacit.server import standings
+from tacit.server.accounts import Accounts
+from tacit.server.board import Board
+from tacit.server.competition import COMPETITIONS, describe, find, read_board, setting_of
+from tacit.server.database import Database
+from tacit.server.joining import TEAMS, team_of
+from tacit.server.labels import Key
+from tacit.server.records import Competition, FinalPlace, Flag, Place, Remaining, Score, Spend, Team
+from tacit.server.schema import COMPETITION, SUBMISSION, TEAM
+from tacit.server.settings import Settings
+from tacit.server.submission import used_on
+
+__all__ = ["Reader"]
+
+
+class Reader:
+    """The part of the engine that only reads.
+
+    Examples
+    --------
+    >>> from tacit.server.demo import toy
+    >>> with toy() as engine:
+    ...     isinstance(engine, Reader)
+    True
+    """
+
+    def __init__(self, settings: Settings, *, key: Key) -> None:
+        self.settings = settings
+        self._key = key
+        self._database = Database.at(settings.database_location)
+        self._database.prepare()
+        self._accounts = Accounts(settings.ledger_location)
+        self._boards: dict[str, Board] = {}
+
+    def remaining(self, team: Team) -> Remaining:
+        """Return what is left of the team's budget.
+
+        Examples
+        --------
+        >>> from tacit.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.remaining(engine.register(engine.invite("coins"), name="Newcomers").team).total
+        100
+        """
+        budget = self.board(team.competition).setting.budget
+        with self._database.reading() as connection:
+            row = connection.execute(select(TEAM).where(TEAM.c.id == team.id)).mappings().one()
+            today = used_on(connection, row, day=self.settings.clock().date().isoformat())
+        total = max(0, budget.per_team - row["used"])
+        left = None if budget.per_day is None else budget.left(used=row["used"], used_today=today)
+        return Remaining(total=total, today=left)
+
+    def own_scores(self, team: Team) -> tuple[Score, ...]:
+        """Return the team's released scores, oldest first.
+
+        Examples
+        --------
+        >>> from tacit.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.own_scores(engine.register(engine.invite("coins"), name="Newcomers").team)
+        ()
+        """
+        with self._database.reading() as connection:
+            return standings.scores(connection, SUBMISSION.c.team == team.id)
+
+    def competitions(self) -> tuple[Competition, ...]:
+        """Return all competitions, newest first.
+
+        Examples
+        --------
+        >>> from tacit.server.demo import toy
+        >>> with toy() as engine:
+        ...     [found.slug for found in engine.competitions()]
+        ['coins']
+        """
+        with self._database.reading() as connection:
+            rows = connection.execute(COMPETITIONS.order_by(COMPETITION.c.id.desc())).mappings()
+            return tuple(self._describe(row) for row in rows)
+
+    def competition(self, slug: str) -> Competition:
+        """Return a competition, or raise NotFound.
+
+        Examples
+        --------
+        >>> from tacit.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.competition("coins").rows
+        3
+        """
+        with self._database.reading() as connection:
+            return self._describe(find(connection, slug))
+
+    def board(self, slug: str) -> Board:
+        """Return a competition with its labels, for scoring; never for an answer.
+
+        Examples
+        --------
+        >>> from tacit.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.board("coins")
+        Board(1, 3 rows)
+        """
+        if slug not in self._boards:
+            with self._database.reading() as connection:
+                competition = find(connection, slug)
+                self._boards[slug] = read_board(
+                    connection, competition, setting=self._setting(competition), key=self._key
+                )
+        return self._boards[slug]
+
+    def features(self, slug: str) -> bytes:
+        """Return the public features file, a CSV with the column id first.
+
+        Examples
+        --------
+        >>> from tacit.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.features("coins").decode().split()
+        ['id,size', '0,1', '1,2', '2,3']
+        """
+        return self.board(slug).features.to_csv()
+
+    def leaderboard(self, slug: str) -> tuple[Place, ...]:
+        """Return each team's best released score, best first; whether the caller may see it is the caller's check.
+
+        Examples
+        --------
+        >>> from tacit.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.leaderboard("coins")
+        ()
+        """
+        with self._database.reading() as connection:
+            competition = find(connection, slug)
+            return standings.leaderboard(
+                connection, competition["id"], lower=self._setting(competition).metric.lower_is_better
+            )
+
+    def history(self, slug: str, *, most: int = 10_000) -> tuple[Score, ...]:
+        """Return the released scores of all teams, oldest first, the newest ``most`` of them, for the plot.
+
+        Examples
+        --------
+        >>> from tacit.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.history("coins")
+        ()
+        """
+        with self._database.reading() as connection:
+            competition = find(connection, slug)
+            return standings.scores(connection, TEAM.c.competition == competition["id"], most=most)
+
+    def teams(self, slug: str) -> tuple[Team, ...]:
+        """Return the teams, first joined first.
+
+        Examples
+        --------
+        >>> from tacit.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.teams("coins")
+        ()
+        """
+        with self._database.reading() as connection:
+            competition = find(connection, slug)
+            rows = connection.execute(TEAMS.where(TEAM.c.competition == competition["id"]).order_by(TEAM.c.id))
+            return tuple(map(team_of, rows.mappings()))
+
+    def flags(self, slug: str) -> tuple[Flag, ...]:
+        """Return what the checks found in submissions, newest first; for the host alone.
+
+        Examples
+        --------
+        >>> from tacit.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.flags("coins")
+        ()
+        """
+        with self._database.reading() as connection:
+            return standings.flags(connection, find(connection, slug)["id"])
+
+    def spend(self, slug: str) -> Spend:
+        """Return what the labels have spent in the ledger, and how many scores were shown.
+
+        Examples
+        --------
+        >>> from tacit.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.spend("coins").budget
+        2000.0
+        """
+        with self._database.reading() as connection:
+            competition = find(connection, slug)
+            mine = TEAM.c.competition == competition["id"]
+            scores = int(connection.execute(select(func.coalesce(func.sum(TEAM.c.used), 0)).where(mine)).scalar_one())
+        promise = self._setting(competition).policy.guarantee_per_score
+        if competition["data_set"] is None:
+            return Spend(data_set=None, budget=0.0, spent=0.0, left=0.0, delta=0.0, promise=promise, scores=scores)
+        told = self._accounts.statement(competition["data_set"])
+        return Spend(
+            data_set=told.name,
+            budget=told.budget.epsilon,
+            spent=told.spent,
+            left=told.left,
+            delta=told.budget.delta,
+            promise=promise,
+            scores=scores,
+        )
+
+    def final(self, slug: str) -> tuple[FinalPlace, ...]:
+        """Return the final ranking, empty before it was released.
+
+        Examples
+        --------
+        >>> from tacit.server.demo import toy
+        >>> with toy() as engine:
+        ...     engine.final("coins")
+        ()
+        """
+        with self._database.reading() as connection:
+            return standings.final(connection, find(connection, slug)["id"])
+
+    def _describe(self, row: RowMapping) -> Competition:
+        return describe(row, self._setting(row))
+
+    def _setting(self, row: RowMapping) -> Setting:
+        return setting_of(row, own=self.settings.own_metrics)

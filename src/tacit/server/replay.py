@@ -1,0 +1,271 @@
+"""The real attack, over HTTP, against a copy of a competition: what one team could have recovered."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.leak.prior import feature_prior, temper_prior
+from tacit.privacy.errors import InvalidInput, TacitError
+from tacit.privacy.rounding import check_count
+from tacit.scores.contest.assault import Assault, Tell, assault, assault_final
+from tacit.scores.protect import Budget, Setting
+from tacit.server.board import Board
+from tacit.server.client import Client, Unreachable
+from tacit.server.engine import Engine
+
+__all__ = ["Replay", "ReplayProgress", "prior_of", "replay_attack", "running"]
+
+_SERVED = 20.0  # seconds to wait for the copy's first answer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplayProgress:
+    """Where a replay stands.
+
+    Parameters
+    ----------
+    submissions, planned
+        Made so far, and in all.
+    recovered
+        Share of labels the attacker now guesses right.
+    baseline
+        Share that the features alone tell, without any score.
+
+    Examples
+    --------
+    >>> ReplayProgress(submissions=5, planned=10, recovered=0.9, baseline=0.8).share_done
+    0.5
+    """
+
+    submissions: int
+    planned: int
+    recovered: float
+    baseline: float
+
+    @property
+    def share_done(self) -> float:
+        """How much of the attack is over, 0 to 1."""
+        return min(1.0, self.submissions / max(1, self.planned))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """What a replay measured.
+
+    Parameters
+    ----------
+    attack
+        The attack's name, in words.
+    submissions
+        Made by one team.
+    rows
+        Labels to recover, those behind public scores and the others.
+    recovered, baseline
+        Shares of labels guessed right: with the scores, and by the features alone.
+    seconds
+        Of the attack, the server's included.
+
+    Examples
+    --------
+    >>> told = Replay(attack="digits", submissions=52, rows=2201, recovered=1.0, baseline=0.79, seconds=1.5)
+    >>> round(told.gained, 2), told.passes(0.05)
+    (0.21, False)
+    """
+
+    attack: str
+    submissions: int
+    rows: int
+    recovered: float
+    baseline: float
+    seconds: float
+
+    @property
+    def gained(self) -> float:
+        """Recovered beyond the baseline.
+
+        Examples
+        --------
+        >>> Replay(attack="", submissions=1, rows=1, recovered=0.5, baseline=0.5, seconds=0.0).gained
+        0.0
+        """
+        return self.recovered - self.baseline
+
+    def passes(self, most: float) -> bool:
+        """Tell whether no more than ``most`` beyond the baseline was recovered.
+
+        Examples
+        --------
+        >>> Replay(attack="", submissions=1, rows=1, recovered=0.6, baseline=0.5, seconds=0.0).passes(0.05)
+        False
+        """
+        return self.gained <= most
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers as plain JSON.
+
+        Examples
+        --------
+        >>> Replay(attack="", submissions=1, rows=1, recovered=0.6, baseline=0.5, seconds=0.0).to_json()["rows"]
+        1
+        """
+        return asdict(self) | {"gained": self.gained}
+
+
+def replay_attack(
+    engine: Engine,
+    slug: str,
+    *,
+    submissions: int | None = None,
+    prior: NDArray[np.float64] | None = None,
+    rng: np.random.Generator,
+    progress: Callable[[ReplayProgress], None] | None = None,
+) -> Replay:
+    """Attack a copy of a competition over HTTP, as one team, and measure what came out.
+
+    The copy has the same labels, metric, policy and split, is served on a port of this machine, and is gone
+    afterwards; the competition's ledger is charged nothing. Where the final ranking has rows of its own, the attacker's
+    last submission is aimed at them, the copy is closed, and its final score is used as well. The attacker knows the
+    features, what a model learns from them (:func:`prior_of`), the rules, and the scores it is shown.
+
+    Parameters
+    ----------
+    engine
+        The server's.
+    slug
+        The competition.
+    submissions
+        How many the attacker makes; default: a team's whole budget. The limit a day is lifted.
+    prior
+        (rows, classes): what the attacker believes of the labels beforehand; default: what the features say, by
+        :func:`prior_of`.
+    rng
+        Draws the attacker's choices.
+    progress
+        Told how far it is.
+
+    Examples
+    --------
+    >>> from tacit.server.demo import toy
+    >>> with toy() as engine:
+    ...     replay_attack(engine, "coins", submissions=2, rng=np.random.default_rng(0)).submissions
+    2
+    """
+    board = engine.board(slug)
+    budget = board.setting.budget.per_team if submissions is None else check_count(submissions, name="submissions")
+    prior = prior_of(board) if prior is None else prior
+    truth = board.labels.codes.astype(np.int64)
+    baseline = float((prior.argmax(axis=1) == truth).mean())
+
+    def tell(made: int, planned: int, guess: NDArray[np.int64]) -> None:
+        if progress is not None:
+            right = float((guess == truth).mean())
+            progress(ReplayProgress(submissions=made, planned=planned, recovered=right, baseline=baseline))
+
+    tell(0, budget, prior.argmax(axis=1))
+    start = time.perf_counter()
+    with engine.copy_for_replay(slug, budget=Budget(per_team=budget, per_day=None)) as copy, running(copy) as url:
+        found = _attack(copy, slug, url, board.setting, prior=prior, submissions=budget, rng=rng, tell=tell)
+    return Replay(
+        attack=found.attack,
+        submissions=found.submissions,
+        rows=len(truth),
+        recovered=float((found.labels == truth).mean()),
+        baseline=baseline,
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _attack(
+    copy: Engine,
+    slug: str,
+    url: str,
+    setting: Setting,
+    *,
+    prior: NDArray[np.float64],
+    submissions: int,
+    rng: np.random.Generator,
+    tell: Tell,
+) -> Assault:
+    """Attack the live scores; in a split competition the last submission is kept for the final score."""
+    final = setting.split.public_fraction < 1 and submissions > 1
+    token = copy.register(copy.invite(slug), name="Attacker").token
+    with Client(url=url, token=token) as client, Client(url=url, token=copy.new_admin_token()) as host:
+
+        def submit(predictions: ArrayLike) -> str:
+            try:
+                return client.submit(slug, predictions)
+            except Unreachable as error:  # an attack that broke off must not pass for one that found little
+                raise TacitError(f"the replay broke off, so that it says nothing: {error}") from None
+
+        def submit_last(predictions: ArrayLike) -> str:
+            submit(predictions)
+            return str(host.call("POST", f"/competitions/{slug}/final")[0]["text"])
+
+        live = submissions - final
+        found = assault(submit, setting, prior=prior, submissions=live, rng=rng, progress=tell)
+        if final and found.submissions == live:
+            found = assault_final(submit_last, setting, before=found, prior=prior, rng=rng)
+            tell(found.submissions, submissions, found.labels)
+        return found
+
+
+def prior_of(board: Board) -> NDArray[np.float64]:
+    """Return what the features alone say of a competition's labels, for the host: as sure as it is right.
+
+    Examples
+    --------
+    >>> from tacit.server.demo import toy
+    >>> with toy() as engine:
+    ...     prior_of(engine.board("coins")).shape
+    (3, 2)
+    """
+    codes = board.labels.codes
+    classes = board.setting.metric.classes or 2
+    if not np.isin(codes, np.arange(classes)).all():
+        raise InvalidInput("labels must be classes for an attack to be replayed: these are numbers of a range")
+    labels = codes.astype(np.int64)
+    return temper_prior(feature_prior(board.matrix, labels, classes=classes), labels)
+
+
+@contextmanager
+def running(engine: Engine) -> Iterator[str]:
+    """Serve an engine on a free port of this machine; the value is its address.
+
+    Examples
+    --------
+    >>> from tacit.server.demo import toy
+    >>> with toy() as engine, running(engine) as url:
+    ...     url.startswith("http://127.0.0.1:")
+    True
+    """
+    import socket
+
+    import uvicorn
+
+    from tacit.server.app import create_app
+
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    config = uvicorn.Config(create_app(engine), access_log=False, log_level="error", lifespan="on")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    thread.start()
+    try:
+        patience = time.monotonic() + _SERVED
+        while not server.started:
+            if not thread.is_alive() or time.monotonic() > patience:
+                raise TacitError("the copy of the competition could not be served on this machine")
+            time.sleep(0.01)
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(timeout=_SERVED)
+        listening.close()

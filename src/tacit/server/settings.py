@@ -1,0 +1,84 @@
+"""Where a server keeps its data, and its limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tacit.scores.protect import OwnMetric
+from tacit.server.limits import Limits
+
+__all__ = ["Settings", "utc_now"]
+
+
+def utc_now() -> datetime:
+    """Return the time in UTC.
+
+    Examples
+    --------
+    >>> utc_now().tzinfo is UTC
+    True
+    """
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """Where a server keeps its data, and what it takes from outside.
+
+    Parameters
+    ----------
+    folder
+        Holds the SQLite files and the key, unless these are elsewhere; made with mode 0700. Nothing in it is served.
+    database
+        A file or a ``postgresql://`` URL; default: ``server.db`` in the folder.
+    ledger
+        Where the privacy ledger is; default: ``ledger.db`` in the folder, or the same PostgreSQL database.
+    key_file
+        The key that encrypts labels, made with mode 0600 at a server's first start; default: ``labels.key`` in the
+        folder.
+        The environment variable TACIT_SERVER_KEY goes first; with it no key is on disk.
+    own_metrics
+        The operator's own metrics by name; a function never comes from outside.
+    limits
+        Rates and sizes.
+    secure_cookies
+        Whether cookies are sent over HTTPS alone; right for every server that others reach.
+    clock
+        The time, in UTC.
+
+    Examples
+    --------
+    >>> Settings(folder=Path("competition")).database_location
+    'competition/server.db'
+    >>> Settings(folder=Path("competition"), database="postgresql://host/scores").ledger_location
+    'postgresql://host/scores'
+    """
+
+    folder: Path
+    database: str | None = None
+    ledger: str | None = None
+    key_file: Path | None = None
+    own_metrics: Mapping[str, OwnMetric] = field(default_factory=dict)
+    limits: Limits = field(default_factory=Limits)
+    secure_cookies: bool = False
+    clock: Callable[[], datetime] = utc_now
+
+    @property
+    def database_location(self) -> str:
+        """The database's file or URL."""
+        return self.database or str(self.folder / "server.db")
+
+    @property
+    def key_location(self) -> Path:
+        """The key's file."""
+        return self.key_file or self.folder / "labels.key"
+
+    @property
+    def ledger_location(self) -> str:
+        """The ledger's file or URL."""
+        if self.ledger:
+            return self.ledger
+        return self.database if self.database and "://" in self.database else str(self.folder / "ledger.db")

@@ -1,0 +1,67 @@
+"""Tokens and codes: shown once, kept as hashes; and the mark that a form came from our own page."""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import secrets
+
+__all__ = ["form_mark", "form_mark_fits", "hash_token", "new_token"]
+
+_LONGEST = 256
+
+
+def new_token(kind: str) -> str:
+    """Return 256 random bits as text, with a prefix that says what it opens.
+
+    Examples
+    --------
+    >>> new_token("team").startswith("tacit_team_"), len(new_token("team"))
+    (True, 54)
+    """
+    return f"tacit_{kind}_{secrets.token_urlsafe(32)}"
+
+
+def hash_token(token: str) -> bytes:
+    """Return SHA-256 of a token.
+
+    A slow password hash is for secrets that people choose. A token has 256 random bits: nobody finds it from its
+    hash by trying, and a fast hash cannot be used to keep the server busy. The database is asked for the hash, so
+    what its comparison's time could tell is about hashes, from which no token can be made.
+
+    Examples
+    --------
+    >>> hash_token("tacit_team_x") == hash_token("tacit_team_y")
+    False
+    """
+    return hashlib.sha256(token[:_LONGEST].encode("utf-8", errors="surrogatepass")).digest()
+
+
+def form_mark(secret: bytes, *, visitor: str) -> str:
+    """Return the hidden field of a form: a keyed digest of the visitor's cookie, which another site cannot know.
+
+    Parameters
+    ----------
+    secret
+        The server's, :attr:`tacit.server.Engine.form_secret`.
+    visitor
+        The value of a cookie that this visitor alone has: a token, or a random one for who has none.
+
+    Examples
+    --------
+    >>> form_mark_fits(form_mark(b"secret", visitor="cookie"), secret=b"secret", visitor="cookie")
+    True
+    """
+    return hmac.new(secret, visitor.encode("utf-8", errors="surrogatepass"), "sha256").hexdigest()
+
+
+def form_mark_fits(mark: str, *, secret: bytes, visitor: str) -> bool:
+    """Tell in constant time whether a form's hidden field belongs to the visitor's cookie.
+
+    Examples
+    --------
+    >>> form_mark_fits("", secret=b"secret", visitor="cookie")
+    False
+    """
+    told = mark.encode("utf-8", errors="surrogatepass")
+    return bool(visitor) and hmac.compare_digest(told, form_mark(secret, visitor=visitor).encode())

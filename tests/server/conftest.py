@@ -1,0 +1,108 @@
+"""Servers to test: engines on both databases, a clock to turn, and a client without a network."""
+
+import itertools
+import shutil
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("fastapi", reason="the scoring server needs the extra web")
+
+from fastapi.testclient import TestClient
+
+from tacit.scores.protect import Accuracy, Budget, Laplace, Setting
+from tacit.server import Engine, Limits, Rate, Settings, Terms
+from tacit.server.app import create_app
+
+FREE = Rate(per_minute=10**7, burst=10**6)
+ROWS = 40
+FEATURES = ("size,colour\n" + "".join(f"{row},{'red' if row % 3 else 'blue'}\n" for row in range(ROWS))).encode()
+LABELS = (
+    "id,label\n" + "".join(f"{row},{'zq-positive' if row % 4 == 1 else 'zq-negative'}\n" for row in range(ROWS))
+).encode()
+
+
+class Clock:
+    """A clock that stands until it is turned."""
+
+    def __init__(self) -> None:
+        self.now = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+    def __call__(self) -> datetime:
+        return self.now
+
+    def turn(self, **by: float) -> None:
+        self.now += timedelta(**by)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture(scope="session")
+def empty_server(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a server without competitions, to copy: making one takes longer than most tests."""
+    folder = tmp_path_factory.mktemp("empty") / "server"
+    Engine.open(Settings(folder=folder)).close()
+    return folder
+
+
+@pytest.fixture
+def sqlite_settings(tmp_path: Path, clock: Clock, empty_server: Path) -> Settings:
+    shutil.copytree(empty_server, tmp_path / "server")
+    return Settings(folder=tmp_path / "server", limits=Limits(token_rate=FREE, address_rate=FREE), clock=clock)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def settings(request: pytest.FixtureRequest, sqlite_settings: Settings) -> Settings:
+    """Places for a server: every test that asks for one runs on both databases."""
+    if request.param == "sqlite":
+        return sqlite_settings
+    return replace(sqlite_settings, database=request.getfixturevalue("new_postgresql_location")())
+
+
+@pytest.fixture
+def engine(settings: Settings) -> Iterator[Engine]:
+    opened = Engine.open(settings)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def sqlite_engine(sqlite_settings: Settings) -> Iterator[Engine]:
+    opened = Engine.open(sqlite_settings)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def make() -> Callable[..., None]:
+    """Create a competition of 40 rows in an engine."""
+
+    def create(engine: Engine, *, slug: str = "coins", features: bytes = FEATURES, labels: bytes = LABELS, **terms):
+        terms.setdefault("setting", Setting(metric=Accuracy(), policy=Laplace(epsilon=0.5), budget=Budget(per_team=5)))
+        return engine.create_competition(Terms(slug=slug, name="Coins", **terms), features=features, labels=labels)
+
+    return create
+
+
+@pytest.fixture
+def join() -> Callable[..., object]:
+    """Let a team join; each has another name."""
+    numbers = itertools.count(1)
+    return lambda engine, slug="coins": engine.register(engine.invite(slug), name=f"Team {next(numbers)}")
+
+
+@pytest.fixture
+def client(sqlite_engine: Engine) -> TestClient:
+    return TestClient(create_app(sqlite_engine), raise_server_exceptions=False)
+
+
+@pytest.fixture
+def host(sqlite_engine: Engine) -> dict[str, str]:
+    """The host's header."""
+    return {"Authorization": f"Bearer {sqlite_engine.new_admin_token()}"}

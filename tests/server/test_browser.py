@@ -1,0 +1,134 @@
+"""The pages in a real browser: join, submit, see the score, and the host replays the attack."""
+
+import logging
+import re
+from functools import partial
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra web is not installed")
+
+from tacit.scores.protect import Accuracy, Budget, Exact, LogLoss, Setting
+from tacit.server import Engine, Settings, Terms
+from tacit.server.replay import running
+
+ROWS = 60
+
+
+@pytest.fixture(scope="module")
+def engine(browser, tmp_path_factory):  # without a browser nothing is made for it
+    log = logging.getLogger("tacit")
+    level = log.level
+    log.setLevel(logging.CRITICAL)
+    engine = Engine.open(Settings(folder=tmp_path_factory.mktemp("server")))
+    rng = np.random.default_rng(0)
+    sizes = "".join(f"{i},{rng.normal():.3f}\n" for i in range(ROWS))
+    labels = "".join(f"{i},{label}\n" for i, label in enumerate(rng.integers(0, 2, ROWS)))
+    for slug, setting in {
+        "noised": Setting(metric=LogLoss(), budget=Budget(per_team=20, per_day=10)),
+        "leaky": Setting(metric=Accuracy(), policy=Exact()),
+    }.items():
+        terms = Terms(slug=slug, name=f"The {slug} one", description="Guess the coins.", setting=setting, again=True)
+        engine.create_competition(terms, features=f"id,size\n{sizes}".encode(), labels=f"id,label\n{labels}".encode())
+    yield engine
+    engine.close()
+    log.setLevel(level)  # other tests read the log
+
+
+@pytest.fixture(scope="module")
+def url(engine):
+    with running(engine) as url:
+        yield url
+
+
+@pytest.fixture
+def visit(open_page, url):
+    return partial(open_page, base_url=url)
+
+
+def predictions(path, rng):
+    path.write_text("id,prediction\n" + "".join(f"{i},{p:.3f}\n" for i, p in enumerate(rng.uniform(size=ROWS))))
+    return path
+
+
+def sign_in(page, token):
+    page.goto("/sign-in")
+    page.get_by_label("Token").fill(token)
+    page.get_by_role("button", name="Sign in").click()
+
+
+def quiet(page, url, *, refused=0):
+    """A refusal is a status that the browser notes; nothing else may be noted, and nobody else may be asked."""
+    assert [line for line in page.said if "Failed to load resource" not in line] == []
+    assert len(page.said) == refused
+    assert all(asked.startswith((url, "data:")) for asked in page.asked)
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_a_team_joins_submits_and_sees_its_score(engine, url, visit, shoot, tmp_path, javascript):
+    page = visit(java_script_enabled=javascript)
+    page.goto("/join")
+    page.get_by_label("Invite").fill(engine.invite("noised"))
+    page.get_by_label("Team name").fill(f"Newcomers {javascript}")
+    page.get_by_role("button", name="Join").click()
+    assert page.get_by_label("Team token").input_value().startswith("tacit_team_")
+    shoot(page, f"welcome-{javascript}")
+    page.get_by_role("link", name="Submit predictions").click()
+    rng = np.random.default_rng(1)
+    for number in (1, 2):
+        page.get_by_label("CSV file").set_input_files(predictions(tmp_path / "p.csv", rng))
+        page.get_by_role("button", name="Submit").click()
+        page.get_by_role("status").wait_for()
+        assert re.search(rf"Submission {number} scored \d", page.get_by_role("status").inner_text())
+    (tmp_path / "short.csv").write_text("id,prediction\n0,0.5\n")
+    page.get_by_label("CSV file").set_input_files(tmp_path / "short.csv")
+    page.get_by_role("button", name="Submit").click()
+    assert "Not accepted" in page.get_by_role("alert").inner_text()
+    assert page.locator("tbody tr").count() == 2
+    shoot(page, f"team-{javascript}")
+    page.goto("/c/noised")
+    assert f"Newcomers {javascript}" in page.locator("table").inner_text()
+    assert page.locator("svg[role=img]").count() == 1
+    shoot(page, f"leaderboard-{javascript}")
+    quiet(page, url, refused=1)
+
+
+def test_the_host_invites_and_replays_the_attack(engine, url, visit, shoot):
+    page = visit()
+    sign_in(page, engine.new_admin_token())
+    page.get_by_role("link", name="Manage").first.click()
+    page.get_by_role("button", name="Make an invite").click()
+    assert page.get_by_label("New invite").input_value().startswith("tacit_invite_")
+    page.goto("/c/leaky/leaks")
+    assert "submissions tell all 60 labels" in page.get_by_role("main").inner_text()
+    page.get_by_role("button", name="Replay the attack").click()
+    page.get_by_text("After").wait_for()
+    assert "100.0%" in page.get_by_role("main").inner_text()
+    shoot(page, "leaks")
+    quiet(page, url)
+
+
+@pytest.mark.parametrize(
+    "address", ["/", "/c/noised", "/join", "/sign-in", "/host", "/host/new", "/c/noised/host", "/c/noised/leaks"]
+)
+def test_a_phone_needs_no_sideways_scrolling(engine, visit, shoot, address):
+    page = visit(viewport={"width": 360, "height": 740}, color_scheme="dark")
+    sign_in(page, engine.new_admin_token())
+    page.goto(address)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    shoot(page, "phone-dark" + address.replace("/", "-"))
+
+
+def test_keyboard_reaches_the_content_and_fields_have_names(engine, visit):
+    page = visit()
+    page.goto("/join")
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.textContent") == "To the content"
+    sign_in(page, engine.new_admin_token())
+    for address in ("/host/new", "/c/noised/leaks", "/c/noised"):
+        page.goto(address)
+        fields = "[...document.querySelectorAll('input:not([type=hidden]),select,textarea')]"
+        assert page.evaluate(f"{fields}.filter(field => !field.labels.length).length") == 0
+        assert page.locator("h1").count() == 1
+        assert {page.locator(part).count() for part in ("header", "main", "footer", "nav")} == {1}

@@ -1,0 +1,155 @@
+"""Where the server keeps its data: migrations, modes, and files that are not its own."""
+
+import os
+import shutil
+import sqlite3
+import stat
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from sqlalchemy import text
+
+from tacit.privacy.errors import InvalidInput
+from tacit.server.database import Database
+from tacit.server.errors import Unavailable
+from tacit.server.migrate import HEAD, REVISIONS, current_revision
+from tacit.server.schema import SERVER, TABLES
+
+ISOLATION = "transaction_isolation"
+
+
+@pytest.fixture
+def database(settings):
+    shutil.rmtree(settings.folder)
+    settings.folder.mkdir()
+    opened = Database.at(settings.database_location)
+    opened.prepare()
+    yield opened
+    opened.close()
+
+
+def test_the_migrations_make_the_tables_of_the_code(database):
+    with database.reading() as connection:
+        context = MigrationContext.configure(
+            connection,
+            opts={
+                "version_table": "server_migration",
+                "include_name": lambda name, kind, _: kind != "table" or name in TABLES.tables,
+            },
+        )
+        assert compare_metadata(context, TABLES) == []
+        assert current_revision(connection) == HEAD == REVISIONS[-1]
+
+
+def test_preparing_twice_changes_nothing(database):
+    database.prepare()
+    with database.reading() as connection:
+        assert current_revision(connection) == HEAD
+
+
+def test_a_newer_schema_is_refused(database):
+    with database.writing() as connection:
+        connection.execute(text("UPDATE server_migration SET version_num = '9999'"))
+    with pytest.raises(InvalidInput, match="schema version 9999, which this tacit does not know"):
+        database.prepare()
+
+
+def test_a_failed_transaction_leaves_no_trace(database):
+    values = {"id": 1, "time": "now", "key_check": b"x", "admin": None}
+
+    def fail():
+        with database.writing() as connection:
+            connection.execute(SERVER.insert().values(values))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    with database.reading() as connection:
+        assert connection.execute(SERVER.select()).all() == []
+
+
+def test_readers_do_not_write(database):
+    if database.file is not None:
+        pytest.skip("SQLite's reading transactions are read-only by habit, not by rule")
+    with pytest.raises(Unavailable), database.reading() as connection:
+        connection.execute(text("DELETE FROM server"))
+
+
+def test_a_server_s_own_defaults_do_not_weaken_a_commit(new_postgresql_location):
+    weak = "%20-csynchronous_commit%3Doff%20-cdefault_transaction_isolation%3Dserializable"
+    opened = Database.at(new_postgresql_location() + weak)
+    opened.prepare()
+    with opened.writing() as connection:
+        told = [connection.execute(text(f"SHOW {name}")).scalar() for name in ("synchronous_commit", ISOLATION)]
+    with opened.reading() as connection:
+        read = connection.execute(text(f"SHOW {ISOLATION}")).scalar()
+    opened.close()
+    assert (told, read) == (["on", "read committed"], "repeatable read")
+
+
+def test_a_message_of_the_driver_is_not_passed_on(database):
+    with pytest.raises(Unavailable) as refused, database.writing() as connection:
+        connection.execute(text("SELECT 'zq-positive' FROM no_such_table"))
+    assert "zq-positive" not in str(refused.value)
+
+
+def test_the_operator_is_told_why_a_database_cannot_be_opened(postgresql):
+    database = Database.at(f"postgresql://tacit:secret@/no_such_place?host={postgresql}")
+    for attempt in (database.prepare, database.exists):
+        with pytest.raises(InvalidInput, match='database "no_such_place" does not exist') as refused:
+            attempt()
+        assert "secret" not in str(refused.value)
+    database.close()
+
+
+def test_what_stops_a_running_database_is_in_the_log_and_not_in_the_answer(sqlite_engine, caplog):
+    sqlite_engine._database.engine.dispose()
+    sqlite_engine._database.file.rename(sqlite_engine._database.file.with_name("gone"))
+    with pytest.raises(Unavailable, match=r"unable to open$"):
+        sqlite_engine.competitions()
+    assert "the database failed: unable to open database file" in caplog.text
+
+
+class TestFiles:
+    @pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
+    def test_all_files_are_their_owners_alone(self, sqlite_engine, sqlite_settings, make):
+        make(sqlite_engine)
+        modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in sqlite_settings.folder.iterdir()}
+        assert {"server.db", "ledger.db", "labels.key"} <= set(modes)
+        assert set(modes.values()) == {0o600}
+        assert stat.S_IMODE(sqlite_settings.folder.stat().st_mode) == 0o700
+
+    @pytest.mark.parametrize("content", [b"not a database at all, but long enough to be read as one" * 40, None])
+    def test_a_foreign_file_is_left_as_it_is(self, tmp_path, content):
+        file = tmp_path / "other.db"
+        if content is None:
+            connection = sqlite3.connect(file)
+            connection.execute("CREATE TABLE t (x)")
+            connection.close()
+        else:
+            file.write_bytes(content)
+        before = file.read_bytes()
+        with pytest.raises(InvalidInput, match="is not a scoring server's"):
+            Database.at(file).prepare()
+        assert file.read_bytes() == before
+
+    def test_a_folder_is_no_database(self, tmp_path):
+        with pytest.raises(InvalidInput, match="is not a scoring server's"):
+            Database.at(tmp_path).prepare()
+
+    def test_a_folder_that_is_not_there(self, tmp_path):
+        with pytest.raises(InvalidInput, match="cannot be made"):
+            Database.at(tmp_path / "no" / "server.db").prepare()
+
+    def test_commits_are_synced(self, sqlite_engine):
+        with sqlite_engine._database.reading() as connection:
+            assert connection.execute(text("PRAGMA synchronous")).scalar() == 2
+            assert connection.execute(text("PRAGMA journal_mode")).scalar() == "wal"
+            assert connection.execute(text("PRAGMA foreign_keys")).scalar() == 1
+
+
+@pytest.mark.parametrize("location", ["mysql://host/scores", "sqlite:///x.db", "://"])
+def test_other_databases_are_refused_without_their_password(location):
+    with pytest.raises(InvalidInput, match="database must be a file or a postgresql:// URL"):
+        Database.at(location)

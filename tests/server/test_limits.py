@@ -1,0 +1,126 @@
+"""Rates and sizes."""
+
+import logging
+from dataclasses import replace
+
+import pytest
+from fastapi.testclient import TestClient
+
+from tacit.privacy.errors import InvalidInput
+from tacit.server import Engine, Limits, Rate
+from tacit.server.app import create_app
+from tacit.server.journal import JsonLines
+from tacit.server.limits import RateLimit
+
+API = "/api/v1"
+
+
+class TestRateLimit:
+    def test_a_bucket_fills_with_time(self):
+        now = [0.0]
+        limit = RateLimit(Rate(per_minute=60, burst=2), clock=lambda: now[0])
+        assert [limit.wait("a") for _ in range(3)] == [0.0, 0.0, 1.0]
+        now[0] = 0.5
+        assert limit.wait("a") == 0.5
+        now[0] = 1.0
+        assert limit.wait("a") == 0.0
+        now[0] = 1000.0
+        assert [limit.wait("a") for _ in range(3)] == [0.0, 0.0, 1.0]
+
+    def test_keys_are_apart(self):
+        limit = RateLimit(Rate(per_minute=1, burst=1), clock=lambda: 0.0)
+        assert (limit.wait("a"), limit.wait("b")) == (0.0, 0.0)
+        assert limit.wait("a") > 0
+
+    def test_memory_is_bounded(self):
+        limit = RateLimit(Rate(per_minute=1, burst=1), clock=lambda: 0.0, keys=10)
+        for number in range(1000):
+            limit.wait(str(number))
+        assert len(limit._buckets) <= 10
+
+
+@pytest.fixture
+def served(sqlite_settings, request):
+    engine = Engine.open(replace(sqlite_settings, limits=request.param))
+    yield engine, TestClient(create_app(engine))
+    engine.close()
+
+
+SLOW = Limits(token_rate=Rate(per_minute=1, burst=3), address_rate=Rate(per_minute=1, burst=5))
+
+
+@pytest.mark.parametrize("served", [SLOW], indirect=True)
+class TestRequests:
+    def test_an_address_is_slowed_down(self, served):
+        _, client = served
+        codes = [client.get(f"{API}/health").status_code for _ in range(7)]
+        assert codes == [200] * 5 + [429] * 2
+        refused = client.get(f"{API}/health")
+        assert int(refused.headers["retry-after"]) > 0
+        assert refused.json() == {"error": "too many requests; wait and try again"}
+
+    def test_guessing_tokens_is_slowed_down_before_the_database_is_asked(self, served, monkeypatch):
+        engine, client = served
+        asked = []
+        monkeypatch.setattr(engine, "identify", lambda token: asked.append(token))
+        for number in range(20):
+            client.get(f"{API}/health", headers={"Authorization": f"Bearer tacit_team_{number}"})
+        assert len(asked) == 5
+
+    def test_a_known_token_has_its_own_bucket(self, served, make, join):
+        engine, client = served
+        make(engine)
+        headers = {"Authorization": f"Bearer {join(engine).token}"}
+        codes = [client.get(f"{API}/health", headers=headers).status_code for _ in range(6)]
+        assert codes == [200] * 3 + [429] * 3
+        assert client.get(f"{API}/health").status_code == 200
+
+
+@pytest.mark.parametrize("served", [Limits(body=1000, rows=50, columns=3, cell=20)], indirect=True)
+class TestSizes:
+    def test_a_body_that_says_its_length(self, served):
+        _, client = served
+        answer = client.post(f"{API}/teams", content=b"x" * 1001)
+        assert answer.status_code == 413
+        assert answer.json() == {"error": "a request must have at most 1000 bytes"}
+
+    def test_a_body_that_does_not(self, served, make, join):
+        engine, client = served
+        make(engine)
+        headers = {"Authorization": f"Bearer {join(engine).token}", "content-type": "text/csv"}
+        pieces = iter([b"id,prediction\n"] + [b"0,0\n" * 10] * 100)
+        answer = client.post(f"{API}/competitions/coins/submissions", headers=headers, content=pieces)
+        assert answer.status_code in (413, 422)
+        answer = client.post(
+            f"{API}/teams", content=iter([b" " * 600, b" " * 600]), headers={"content-type": "application/json"}
+        )
+        assert answer.status_code == 413
+
+    @pytest.mark.parametrize(
+        ("features", "said"),
+        [
+            (b"a\n" + b"1\n" * 51, "at most 50 rows"),
+            (b"a,b,c,d\n1,2,3,4\n", "3 columns"),
+            (b"a\n" + b"1" * 21 + b"\n", "at most 20 characters"),
+        ],
+    )
+    def test_files_of_a_host(self, served, make, features, said):
+        engine, _ = served
+        with pytest.raises(InvalidInput, match=said):
+            make(engine, features=features)
+
+
+def test_the_log_has_routes_and_nothing_of_a_request(client, sqlite_engine, make, join, caplog):
+    make(sqlite_engine)
+    headers = {"Authorization": f"Bearer {join(sqlite_engine).token}"}
+    with caplog.at_level(logging.INFO, logger="tacit.server.access"):
+        client.get(f"{API}/competitions/coins/budget?secret=query", headers=headers)
+        client.get(f"{API}/competitions/zq-path", headers=headers)
+        client.get("/nothing/zq-path")
+    told = "\n".join(JsonLines().format(record) for record in caplog.records)
+    assert '"route": "/api/v1/competitions/{slug}/budget"' in told
+    assert '"who": "team 1"' in told
+    assert '"status": 404' in told
+    assert "zq-path" not in told
+    assert "query" not in told
+    assert "tacit_team" not in told

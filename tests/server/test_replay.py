@@ -1,0 +1,247 @@
+"""The replay: the real attack over HTTP against a copy, and a number that means something."""
+
+import itertools
+import socket
+
+import numpy as np
+import pytest
+
+pytest.importorskip("fastapi", reason="the extra web is not installed")
+
+from tacit.leak.prior import feature_prior
+from tacit.privacy.errors import InvalidInput, TacitError
+from tacit.scores.contest.assault import Assault, assault, assault_final
+from tacit.scores.protect import (
+    Accuracy,
+    Exact,
+    Ladder,
+    Laplace,
+    LogLoss,
+    Rmse,
+    Rounded,
+    Setting,
+    Split,
+    Thresholdout,
+    default_setting,
+)
+from tacit.server import Engine, Settings, Terms
+from tacit.server.client import Client, Unreachable
+from tacit.server.demo import create_titanic
+from tacit.server.replay import prior_of, replay_attack, running
+
+ROWS = 120
+TRUTH = np.random.default_rng(0).integers(0, 2, ROWS)
+
+
+def open_engine(folder, setting, *, truth=TRUTH):
+    engine = Engine.open(Settings(folder=folder))
+    features = "id,size\n" + "".join(f"{i},{i % 3}\n" for i in range(len(truth)))
+    labels = "label\n" + "".join(f"{label}\n" for label in truth)
+    terms = Terms(slug="coins", name="Coins", setting=setting)
+    engine.create_competition(terms, features=features.encode(), labels=labels.encode())
+    return engine
+
+
+@pytest.mark.parametrize(
+    ("setting", "submissions", "least"),
+    [
+        (Setting(metric=LogLoss(), policy=Exact()), 100, 1.0),
+        (Setting(metric=Accuracy(), policy=Rounded(decimals=1)), 200, 0.85),
+        (Setting(metric=Rmse(), policy=Laplace(epsilon=5.0)), 150, 0.95),
+    ],
+)
+def test_what_leaks_is_found(tmp_path, setting, submissions, least):
+    engine = open_engine(tmp_path, setting)
+    seen = []
+    found = replay_attack(engine, "coins", submissions=submissions, rng=np.random.default_rng(0), progress=seen.append)
+    assert found.recovered >= least
+    assert found.baseline == (prior_of(engine.board("coins")).argmax(axis=1) == TRUTH).mean()
+    assert not found.passes(0.05)
+    assert 0 < found.submissions <= submissions
+    assert [one.submissions for one in seen] == sorted(one.submissions for one in seen)
+    assert seen[-1].recovered == found.recovered
+    assert engine.teams("coins") == ()
+    assert engine.spend("coins").spent == 0
+    engine.close()
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_an_attacker_is_as_sure_of_the_features_as_they_are_right(tmp_path, classes):
+    rng = np.random.default_rng(classes)
+    engine = Engine.open(Settings(folder=tmp_path))
+    features = "size\n" + "".join(f"{size:.6f}\n" for size in rng.normal(size=300))
+    labels = "label\n" + "".join(f"{label}\n" for label in rng.integers(0, classes, 300))
+    terms = Terms(slug="dice", name="Dice", setting=Setting(metric=Accuracy(classes=classes), policy=Exact()))
+    engine.create_competition(terms, features=features.encode(), labels=labels.encode())
+    board = engine.board("dice")
+    engine.close()
+    forest, prior = feature_prior(board.matrix, board.labels.codes, classes=classes), prior_of(board)
+    right = max(1 / classes, (prior.argmax(axis=1) == board.labels.codes).mean())
+    assert forest.max(axis=1).mean() > right + 0.1, "control: trees grown on dice believe themselves"
+    assert prior.max(axis=1).mean() == pytest.approx(right, abs=1e-5)
+    np.testing.assert_array_equal(prior.argmax(axis=1), forest.argmax(axis=1))
+
+
+def test_a_safe_setting_passes(tmp_path):
+    engine = open_engine(tmp_path, Setting(metric=LogLoss(), policy=Laplace(epsilon=0.001)))
+    found = replay_attack(engine, "coins", submissions=20, rng=np.random.default_rng(0))
+    assert found.submissions == 20
+    assert abs(found.gained) < 0.1
+    engine.close()
+
+
+def test_numbers_of_a_range_cannot_be_replayed(tmp_path):
+    engine = open_engine(tmp_path, Setting(metric=Rmse(upper=3.0), policy=Exact()), truth=TRUTH * 2.5)
+    with pytest.raises(InvalidInput, match="labels must be classes"):
+        replay_attack(engine, "coins", submissions=5, rng=np.random.default_rng(0))
+    engine.close()
+
+
+def test_the_copy_is_reached_over_http_and_keeps_its_budget(tmp_path):
+    engine = open_engine(tmp_path, Setting(metric=Accuracy(), policy=Exact()))
+    with running(engine) as url, Client(url=url) as client:
+        assert client.call("GET", "/competitions/coins")["rows"] == ROWS
+        with pytest.raises(Exception, match="only a team of this competition"):
+            client.submit("coins", TRUTH)
+    engine.close()
+
+
+def simulated(setting, truth, rng):
+    """A host in this process, with the state that a server would keep."""
+    state, public = {}, np.ones(len(truth), dtype=bool)
+    if setting.split.public_fraction < 1:
+        public = setting.split.public_rows(range(len(truth)), key=b"key")
+
+    def submit(predictions):
+        nonlocal state
+        answer = setting.answer(truth, predictions, state=state, rng=rng, public=public)
+        state = answer.state
+        return answer.text
+
+    return submit, public
+
+
+@pytest.mark.parametrize("metric", [Accuracy(), LogLoss()])
+def test_unscored_rows_do_not_mislead(metric):
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 300)
+    setting = Setting(metric=metric, policy=Exact(), split=Split(public_fraction=0.5))
+    submit, public = simulated(setting, truth, rng)
+    found = assault(submit, setting, prior=np.full((300, 2), 0.5), submissions=600, rng=rng)
+    assert (found.labels == truth)[public].mean() > 0.95
+    assert (found.labels == truth)[~public].mean() < 0.7
+
+
+def test_a_ladder_with_small_steps_is_climbed():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 200)
+    setting = Setting(metric=Accuracy(), policy=Ladder(step=0.005))
+    submit, _ = simulated(setting, truth, rng)
+    found = assault(submit, setting, prior=np.full((200, 2), 0.5), submissions=1500, rng=rng)
+    assert (found.labels == truth).mean() > (truth == 0).mean() + 0.05  # the first guess is 0 for every row
+
+
+def test_thresholdout_ends_the_attack_with_what_there_is():
+    rng = np.random.default_rng(0)
+    truth = rng.integers(0, 2, 200)
+    setting = Setting(metric=Accuracy(), policy=Thresholdout(epsilon=1.0, threshold=0.0, refreshes=5))
+    submit, _ = simulated(setting, truth, rng)
+
+    def refused(predictions):
+        from tacit.privacy.errors import BudgetExceeded
+        from tacit.scores.attack import OracleError
+
+        try:
+            return submit(predictions)
+        except BudgetExceeded as error:
+            raise OracleError(str(error)) from None
+
+    found = assault(refused, setting, prior=np.full((200, 2), 0.5), submissions=500, rng=rng)
+    assert found.submissions < 500
+
+
+def test_the_baseline_knows_the_features_alone():
+    rng = np.random.default_rng(0)
+    features = rng.normal(size=(600, 3))
+    labels = (features[:, 0] > 0).astype(int)
+    assert (feature_prior(features, labels, classes=2).argmax(axis=1) == labels).mean() > 0.95
+    coins = rng.integers(0, 2, 600)  # not to be learnt: a model that had seen its rows would be far above 1/2
+    assert abs((feature_prior(features, coins, classes=2).argmax(axis=1) == coins).mean() - 0.5) < 0.1
+    nothing = feature_prior(np.zeros((600, 0)), coins, classes=2)
+    np.testing.assert_allclose(nothing[0], np.bincount(coins) / 600)
+
+
+def test_the_default_gives_titanic_away_by_no_more_than_two_points(tmp_path):
+    engine = Engine.open(Settings(folder=tmp_path))
+    create_titanic(engine)
+    assert engine.board("titanic").setting == default_setting(LogLoss(floor=0.01))
+    found = replay_attack(engine, "titanic", rng=np.random.default_rng(0))
+    assert found.passes(0.02)
+    assert found.submissions == 100
+    assert found.attack.endswith("and over the final one")
+    engine.close()
+
+
+def test_the_final_score_is_attacked_over_http(tmp_path):
+    rules = Setting(metric=LogLoss(), policy=Laplace(epsilon=0.001), split=Split(public_fraction=0.3))
+    engine = open_engine(tmp_path, rules)
+    found = replay_attack(engine, "coins", submissions=1, rng=np.random.default_rng(0))
+    assert "final" not in found.attack  # the only submission asks the live scores
+    found = replay_attack(engine, "coins", submissions=3, rng=np.random.default_rng(0))
+    assert (found.submissions, found.attack) == (3, "Bayes' rule over all scores, and over the final one")
+    assert not engine.competition("coins").finished
+    engine.close()
+
+
+@pytest.mark.parametrize("metric", [LogLoss(), Accuracy()])
+@pytest.mark.parametrize(("policy", "least", "most"), [(Exact(), 0.9, 1.0), (Laplace(epsilon=0.001), 0.2, 0.8)])
+def test_one_final_score_tells_one_label_in_doubt(metric, policy, least, most):
+    setting = Setting(metric=metric, split=Split(public_fraction=0.3), final_policy=policy)
+    public, prior, right = np.arange(60) < 18, np.tile([0.9999, 0.0001], (60, 1)), []
+    prior[-1] = 0.5
+    before = Assault(
+        labels=prior.argmax(axis=1),
+        submissions=9,
+        attack="all",
+        beliefs=np.concatenate([prior * public[:, None], ~public[:, None]], axis=1),
+    )
+    for seed in range(30):
+        rng, truth = np.random.default_rng(seed), np.zeros(60, dtype=int)
+        truth[-1] = seed % 2
+
+        def submit(predictions, truth=truth, rng=rng):
+            return setting.final(truth, predictions, public=public, rng=rng).text
+
+        found = assault_final(submit, setting, before=before, prior=prior, rng=rng)
+        right.append(found.labels[-1] == truth[-1])
+    assert least <= np.mean(right) <= most
+
+
+@pytest.mark.parametrize("policy", [Exact(), Laplace(epsilon=5.0)])
+def test_an_attack_that_breaks_off_is_an_error_and_no_small_number(tmp_path, monkeypatch, policy):
+    engine = open_engine(tmp_path, Setting(metric=Accuracy(), policy=policy))
+    send, made = Client._send, itertools.count()
+
+    def break_off(self, method, *rest):
+        if method == "POST" and next(made) >= 5:
+            raise Unreachable("the connection is lost")
+        return send(self, method, *rest)
+
+    monkeypatch.setattr(Client, "_send", break_off)
+    with pytest.raises(TacitError, match="broke off, so that it says nothing"):
+        replay_attack(engine, "coins", submissions=60, rng=np.random.default_rng(0))
+    engine.close()
+
+
+def test_a_submission_whose_connection_was_closed_is_sent_again_and_counts_once(tmp_path):
+    engine = open_engine(tmp_path, Setting(metric=Accuracy(), policy=Exact()))
+    joined = engine.register(engine.invite("coins"), name="A")
+    with running(engine) as url, Client(url=url, token=joined.token) as client:
+        first = client.submit("coins", TRUTH)
+        client._connection().sock.shutdown(socket.SHUT_RDWR)  # as a server does with an idle connection
+        assert client.submit("coins", TRUTH) == first
+        client._connection().sock.shutdown(socket.SHUT_RDWR)
+        with pytest.raises(Unreachable, match="closed the connection"):
+            client.call("POST", "/competitions/coins/submissions", {"predictions": TRUTH.tolist()})
+    assert engine.remaining(joined.team).total == 98
+    engine.close()
