@@ -83,32 +83,6 @@ def test_the_client_says_what_it_needs(tmp_path, arguments, said):
     assert "Traceback" not in result.stderr
 
 
-class TestFigure1:
-    SCRIPT = EXAMPLES / "labels_figure1.py"
-
-    def draw(self, file, monkeypatch):
-        monkeypatch.setattr(sys, "argv", [str(self.SCRIPT), "--quick", "--out", str(file)])
-        runpy.run_path(str(self.SCRIPT), run_name="__main__")
-
-    def test_it_draws_and_prints_four_pairs(self, monkeypatch, tmp_path, capsys):
-        picture = tmp_path / "figure1.svg"
-        self.draw(picture, monkeypatch)
-        pairs = re.findall(r"(\d\d\.\d)% -> (\d\d\.\d)% \(sd", capsys.readouterr().out)
-        assert [float(after) > float(before) for before, after in pairs] == [True, True, True, False]
-        drawn = picture.read_text(encoding="utf-8")
-        assert drawn.startswith("<?xml")
-        with pytest.raises(SystemExit, match="2"):
-            self.draw(picture, monkeypatch)
-        assert "exists already" in capsys.readouterr().err
-        assert picture.read_text(encoding="utf-8") == drawn
-
-    def test_it_refuses_other_formats(self, monkeypatch, tmp_path, capsys):
-        with pytest.raises(SystemExit, match="2"):
-            self.draw(tmp_path / "figure1.bmp", monkeypatch)
-        assert "must end in .svg or .png" in capsys.readouterr().err
-        assert not list(tmp_path.iterdir())
-
-
 def test_the_notebook_is_what_the_script_gives():
     notebooks = runpy.run_path(str(EXAMPLES.parent / "scripts" / "notebooks.py"))
     assert NOTEBOOK.read_text(encoding="utf-8") == notebooks["render"](NOTEBOOK.with_suffix(".py")), (
@@ -130,6 +104,6 @@ def test_the_notebook_runs(monkeypatch, tmp_path):
 
 def test_every_example_is_run_and_listed():
     scripts = {path.name for path in EXAMPLES.glob("*.py")}
-    assert scripts == {f"{name}.py" for name in PRINTED} | {TestFigure1.SCRIPT.name, NEEDS_A_SERVER}
+    assert scripts == {f"{name}.py" for name in PRINTED} | {NEEDS_A_SERVER}
     listed = re.findall(r"^\| `([\w.]+)`", (EXAMPLES / "README.md").read_text(encoding="utf-8"), flags=re.MULTILINE)
     assert sorted(listed) == sorted(scripts | {NOTEBOOK.name}), "one line each in examples/README.md"

@@ -2,9 +2,9 @@ import time
 
 import numpy as np
 import pytest
-from benchmarks import scoring_crafted
 from threadpoolctl import threadpool_limits
 
+from benchmarks import scoring_crafted
 from tacit.privacy import InvalidInput
 from tacit.scores.protect import FeatureStudy, inspect_submission, sketch_submission
 

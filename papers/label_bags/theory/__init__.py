@@ -1,0 +1,30 @@
+"""What theory promises for random bags: Theorem 2's bound, corrected, and the complexities that it needs."""
+
+from papers.label_bags.theory.bound import RiskBound, linear_risk_bound, risk_bound, size_trade_off
+from papers.label_bags.theory.deviations import (
+    bag_label_excess,
+    bag_risk_deviation,
+    mean_residual_deviation,
+    row_risk_deviation,
+)
+from papers.label_bags.theory.rademacher import (
+    class_rademacher,
+    linear_patterns,
+    linear_rademacher,
+    threshold_rademacher,
+)
+
+__all__ = [
+    "RiskBound",
+    "bag_label_excess",
+    "bag_risk_deviation",
+    "class_rademacher",
+    "linear_patterns",
+    "linear_rademacher",
+    "linear_risk_bound",
+    "mean_residual_deviation",
+    "risk_bound",
+    "row_risk_deviation",
+    "size_trade_off",
+    "threshold_rademacher",
+]

@@ -1,0 +1,1 @@
+"""Provable privacy attacks on trained shallow neural networks."""
