@@ -18,7 +18,7 @@ pytest.importorskip("pyspark", reason="needs PySpark: install the extra spark")
 if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
     pytest.skip("needs Java, which Spark runs on", allow_module_level=True)
 
-from tacit.bags.protect.spark import start_spark
+from tacit.data.spark import start_spark
 
 ROWS = 4000
 EDGES = {"x": (-1.0, 0.0, 0.5), "n": (3.0,)}

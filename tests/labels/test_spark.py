@@ -24,7 +24,8 @@ pytest.importorskip("pyspark", reason="needs PySpark: install the extra spark")
 if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
     pytest.skip("needs Java, which Spark runs on", allow_module_level=True)
 
-from tacit.labels.protect.spark import SparkSource, _explained, open_spark_table, start_spark
+from tacit.data.spark import start_spark
+from tacit.labels.protect.spark import SparkSource, _explained, open_spark_table
 
 RR = RandomizedResponse(epsilon=1.0)
 ROWS = 30_000

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import ibis
 from ibis.common.exceptions import IbisError, TableNotFound
 
+from tacit.data.spark import start_spark
 from tacit.privacy.errors import InvalidInput
 
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-__all__ = ["SparkEngine", "start_spark"]
+__all__ = ["SparkEngine"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,34 +70,6 @@ class SparkEngine:
             yield backend.table(name)
         finally:
             session.catalog.dropTempView(name)
-
-
-def start_spark(settings: Mapping[str, str] | None = None) -> SparkSession:
-    """Return the running Spark session, or a new one; without settings as Spark's own say, else a local one.
-
-    Examples
-    --------
-    >>> callable(start_spark)
-    True
-    """
-    try:
-        from pyspark.errors import PySparkException
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise InvalidInput(
-            "engine spark needs PySpark; install tacit with the extra: pip install 'tacit[spark]'"
-        ) from None
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # a local worker must find what this process finds
-    try:
-        builder: Any = SparkSession.builder
-        for name, value in {"spark.ui.showConsoleProgress": "false", **(settings or {})}.items():
-            builder = builder.config(name, value)
-        session: SparkSession = builder.getOrCreate()
-    except PySparkException as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise InvalidInput(f"engine spark cannot start Spark: {reason}; it needs Java 17 or later") from error
-    session.sparkContext.setLogLevel("OFF")  # what fails is raised here too, as one sentence
-    return session
 
 
 def _open_named(name: str, backend: Any) -> ibis.Table:  # noqa: ANN401

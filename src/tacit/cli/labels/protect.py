@@ -133,7 +133,8 @@ def _print(made: ProtectedTable, *, as_json: bool) -> None:
 
 def _source(table: str, engine: EngineName) -> Source:
     if engine is EngineName.SPARK:
-        from tacit.labels.protect.spark import open_spark_table, start_spark
+        from tacit.data.spark import start_spark
+        from tacit.labels.protect.spark import open_spark_table
 
         return open_spark_table(table, session=start_spark())
     from tacit.data import load_table

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -23,7 +21,7 @@ from tacit.privacy.noise import system_rng
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-__all__ = ["SparkSource", "open_spark_table", "start_spark"]
+__all__ = ["SparkSource", "open_spark_table"]
 
 Work = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -148,39 +146,6 @@ class _Serialized:
 
 def _pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return (batch for batch in batches if batch.num_rows)
-
-
-def start_spark(settings: Mapping[str, str] | None = None) -> SparkSession:
-    """Return the running Spark session, or a new one; without settings as Spark's own say, else a local one.
-
-    Parameters
-    ----------
-    settings
-        Spark's properties, such as ``{"spark.master": "local[2]"}``.
-
-    Examples
-    --------
-    >>> callable(start_spark)
-    True
-    """
-    try:
-        from pyspark.errors import PySparkException
-        from pyspark.sql import SparkSession
-    except ImportError:
-        raise InvalidInput(
-            "engine spark needs PySpark; install tacit with the extra: pip install 'tacit[spark]'"
-        ) from None
-    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # a local worker must find what this process finds
-    try:
-        builder: Any = SparkSession.builder
-        for name, value in {"spark.ui.showConsoleProgress": "false", **(settings or {})}.items():
-            builder = builder.config(name, value)
-        session: SparkSession = builder.getOrCreate()
-    except PySparkException as error:
-        reason = str(error).strip().partition("\n")[0]
-        raise InvalidInput(f"engine spark cannot start Spark: {reason}; it needs Java 17 or later") from error
-    session.sparkContext.setLogLevel("OFF")  # what fails is raised here too, as one sentence
-    return session
 
 
 def open_spark_table(name: str, *, session: SparkSession) -> SparkSource:
