@@ -28,22 +28,19 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.__main__ import describe_machine
+from papers.margin_membership.theory import GaussianMixture, PointSource, Sphere, interpolate_labels
 from tacit.leak import FixedThreshold, Leak, leak_from_scores
 from tacit.models.attack import (
     BoundedMargin,
     KnownMargin,
     MarginRule,
     find_span,
-    interpolate_labels,
     measure_membership,
     measure_similarity,
     reconstruct_points,
 )
 from tacit.models.learn import MarginFit, fit_margin, kkt
 from tacit.models.theory import (
-    GaussianMixture,
-    PointSource,
-    Sphere,
     bound_outputs,
     effective_dimension,
     judge_coverage,

@@ -75,7 +75,7 @@ def figure_1() -> Item:
         ),
         seeds=count(row["seeds"] for row in document["rows"]),
         cost="GPU seconds: not known, since many points ran at once and each was timed alone.",
-        commands=("python benchmarks/models_dpsgd_width.py --mnist FILE --device cuda",),
+        commands=("python papers/private_fisher/dpsgd_width.py --mnist FILE --device cuda",),
         files=(WIDTH, "models_dpsgd_width.svg"),
         discussed="[wider and deeper networks](models_protect.md#wider-and-deeper-networks)",
     )

@@ -13,7 +13,7 @@ from papers.page.statements import STATEMENTS
 __all__ = ["paper"]
 
 FILE, REDUCED, FIGURE_2 = "models_figure1.json", "models_figure1_reduced.json", "models_figure2.json"
-UNIVARIATE = "tests/models/test_univariate_theory.py"
+UNIVARIATE = "tests/papers/margin_membership/test_univariate_theory.py"
 BELOW = {20: ("about 80%", (0.75, 0.85)), 100: ("nearly all", (0.99, 1.0))}  # Section 5: fresh points below the margin
 
 
@@ -134,7 +134,7 @@ def figure_2() -> Item:
             f"{norms['after']:.2f}. `{UNIVARIATE}::test_figure_2_a_smaller_norm_with_the_same_outputs` checks its "
             "slope.",
         ),
-        commands=("python -m benchmarks.models_univariate",),
+        commands=("python -m papers.margin_membership.univariate",),
         files=(FIGURE_2, "models_figure2.svg"),
         discussed="[training points from one dimension](models_univariate.md)",
     )

@@ -5,14 +5,14 @@ import math
 import numpy as np
 import pytest
 
+from papers.margin_membership.theory import GaussianMixture, Sphere, interpolate_labels
 from tacit.leak import HeldOut, roc_from_scores
-from tacit.models.attack.linear import interpolate_labels
 from tacit.models.attack.margin import BoundedMargin, KnownMargin
 from tacit.models.attack.outputs import attack_margin, attack_outputs
 from tacit.models.attack.span import attack_weights, find_span
 from tacit.models.learn import fit_margin
 from tacit.models.network import TwoLayerReLU
-from tacit.models.theory import Coverage, GaussianMixture, Sphere, bound_outputs, least_margin
+from tacit.models.theory import Coverage, bound_outputs, least_margin
 from tacit.privacy import InvalidInput
 
 

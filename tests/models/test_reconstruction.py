@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
+from papers.margin_membership.theory import Sphere
 from tacit.models.attack import measure_similarity, reconstruct_points
 from tacit.models.learn import kkt
 from tacit.models.network import TwoLayerReLU
-from tacit.models.theory import Sphere
 from tacit.privacy import InvalidInput
 
 

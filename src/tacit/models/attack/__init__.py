@@ -6,7 +6,6 @@ from tacit.models.attack.confidence import (
     confidence_from_probabilities,
     measure_confidence,
 )
-from tacit.models.attack.linear import LinearInterpolator, interpolate_labels
 from tacit.models.attack.lira import OfflineLira, OnlineLira, PerPoint, Pooled
 from tacit.models.attack.loss_threshold import LossThreshold, attack_losses
 from tacit.models.attack.margin import BoundedMargin, KnownMargin, MarginRule
@@ -23,7 +22,6 @@ from tacit.models.attack.univariate import reconstruct_univariate, reconstructio
 __all__ = [
     "BoundedMargin",
     "KnownMargin",
-    "LinearInterpolator",
     "LossThreshold",
     "MarginLeak",
     "MarginRule",
@@ -51,7 +49,6 @@ __all__ = [
     "confidence_from_probabilities",
     "find_span",
     "gather_targets",
-    "interpolate_labels",
     "measure_confidence",
     "measure_membership",
     "measure_similarity",

@@ -17,7 +17,6 @@ __all__ = [
     "Orthogonality",
     "effective_dimension",
     "least_margin",
-    "loss_slope",
     "measure_orthogonality",
 ]
 
@@ -191,16 +190,3 @@ def least_margin(mean_loss: float, *, on_margin: float = 0.5) -> float:
     if not 0 < on_margin <= 1:
         raise InvalidInput(f"on_margin must be a share above 0 and at most 1, got {on_margin}")
     return -math.log(math.expm1(mean_loss / on_margin))
-
-
-def loss_slope(margin: float) -> float:
-    """Return 1/(1 + e^m), the largest slope of the logistic loss among points of margin m or more.
-
-    Remark B.6 prints m e^(-m)/(1 + e^(-m)): the derivative of log(1 + e^(-z)) has no factor z.
-
-    Examples
-    --------
-    >>> loss_slope(0.0), round(loss_slope(5.0), 6)
-    (0.5, 0.006693)
-    """
-    return 1 / (1 + math.exp(margin))

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture
 def benchmark():
-    return importlib.import_module("benchmarks.models_univariate")
+    return importlib.import_module("papers.margin_membership.univariate")
 
 
 def test_a_quick_run_measures_draws_and_stays_off_the_page(benchmark, tmp_path, capsys):

@@ -5,8 +5,9 @@ import math
 import numpy as np
 import pytest
 
+from papers.margin_membership.theory import GaussianMixture, Sphere, condition_failure
 from tacit.leak import Sides, clopper_pearson
-from tacit.models.theory import GaussianMixture, Sphere, condition_failure, measure_orthogonality
+from tacit.models.theory import measure_orthogonality
 from tacit.privacy import InvalidInput
 
 DRAWS = 20_000

@@ -4,9 +4,9 @@
 flips, drawn again until both occur. The margin is known (1), as in the paper; for exact networks it is also found. All
 sets have an exact network; the first 50 are also trained by `fit_margin`. Writes Figure 2 as a picture too.
 
-    python -m benchmarks.models_univariate            # all sets; resumes
-    python -m benchmarks.models_univariate --quick    # three sets, to try the code
-    python -m benchmarks.models_univariate --table    # writes the tables of docs/models_univariate.md
+    python -m papers.margin_membership.univariate            # all sets; resumes
+    python -m papers.margin_membership.univariate --quick    # three sets, to try the code
+    python -m papers.margin_membership.univariate --table    # writes the tables of docs/models_univariate.md
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.__main__ import describe_machine
+from papers.margin_membership.theory.univariate import move_breakpoint
 from tacit.leak import clopper_pearson
 from tacit.models.attack.univariate import (
     Reconstruction,
@@ -41,11 +42,10 @@ from tacit.models.learn.certificate import kkt
 from tacit.models.learn.margin import NotSeparated, fit_margin
 from tacit.models.learn.univariate import fit_least_norm
 from tacit.models.network import TwoLayerReLU
-from tacit.models.theory.univariate import move_breakpoint
 from tacit.privacy.files import write_atomically
 
-FOLDER = Path(__file__).parent / "results"
-PAGE = Path(__file__).parents[1] / "docs" / "models_univariate.md"
+FOLDER = Path(__file__).parents[2] / "benchmarks" / "results"
+PAGE = Path(__file__).parents[2] / "docs" / "models_univariate.md"
 SETS, TRAINED = 200, 50
 WIDTH, STEPS, SCALE = 200, 4000, 1.0
 FRESH = 1000
@@ -161,10 +161,12 @@ def ratio(part: int, whole: int) -> str:
 
 
 def total(rows: Sequence[dict[str, Any]], key: str) -> int:
+    """Return the sum of a count over sets."""
     return int(sum(row[key] for row in rows))
 
 
 def median(values: Sequence[float]) -> float:
+    """Return the median, or NaN of nothing."""
     return float(np.median(values)) if values else float("nan")
 
 
@@ -252,9 +254,11 @@ def draw_figure_2(path: Path) -> None:
     The norms go into a JSON file beside the picture.
     """
     mpl.rcParams["svg.hashsalt"] = "tacit"
-    step = TwoLayerReLU(weights=[[1.0], [1.0], [-1.0]], biases=[4.0, -1.0, -1.0], outputs=[1.0, -1.0, 1.0])
-    shift = {"weights": [[0.0]], "biases": [1.0], "outputs": [-4.0]}  # so that the step is from -1 to 1
-    step = TwoLayerReLU(**{key: np.concatenate([getattr(step, key), value]) for key, value in shift.items()})
+    step = TwoLayerReLU(  # the last neuron is a shift, so that the step is from -1 to 1
+        weights=np.array([[1.0], [1.0], [-1.0], [0.0]]),
+        biases=np.array([4.0, -1.0, -1.0, 1.0]),
+        outputs=np.array([1.0, -1.0, 1.0, -4.0]),
+    )
     deltas = np.linspace(-0.9, 0.45, 271)
     family = [move_breakpoint(step, fixed=1, moved=2, whole=0, delta=delta) for delta in deltas]
     norms = np.array([network.squared_norm for network in family])
@@ -286,7 +290,7 @@ def draw_figure_2(path: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compute what is missing, draw, return the exit code."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.models_univariate", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m papers.margin_membership.univariate", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="three sets, one of them trained")
     parser.add_argument("--table", action="store_true", help="only write the page's tables from what was kept")
     parser.add_argument("--restart", action="store_true", help="compute again what an earlier run left")
@@ -313,6 +317,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def save(path: Path, sets: dict[str, Any], *, seconds: float, quick: bool) -> None:
+    """Write what was measured, with the date and the machine."""
     document = {
         "date": datetime.now(UTC).date().isoformat(),
         "machine": describe_machine(),

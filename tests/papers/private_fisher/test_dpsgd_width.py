@@ -12,13 +12,13 @@ import pytest
 from tacit.models.protect import SampledGaussian
 
 torch = pytest.importorskip("torch")
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
 def width():
     """The script, which needs torch and NumPy alone."""
-    spec = importlib.util.spec_from_file_location("models_dpsgd_width", ROOT / "benchmarks" / "models_dpsgd_width.py")
+    spec = importlib.util.spec_from_file_location("dpsgd_width", ROOT / "papers" / "private_fisher" / "dpsgd_width.py")
     module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module

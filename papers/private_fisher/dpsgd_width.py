@@ -7,15 +7,15 @@ widened to 13k, 52k and 104k, and deepened by 3 x 3 convolutions to 35k and 54k.
 Needs torch and NumPy only, so that it runs on a machine without the rest; the noise multipliers below come from
 ``tacit.models.protect.find_noise`` (a test checks them). On a machine that has tacit and the data:
 
-    python -m benchmarks.models_dpsgd_width --export .cache/mnist.npz        # 11 MB, carried to the GPU
+    python -m papers.private_fisher.dpsgd_width --export .cache/mnist.npz        # 11 MB, carried to the GPU
 
 On the GPU, at most four minutes; what is missing is run by the same command once more:
 
-    python benchmarks/models_dpsgd_width.py --mnist .cache/mnist.npz --device cuda --minutes 4 --out width.json
+    python papers/private_fisher/dpsgd_width.py --mnist .cache/mnist.npz --device cuda --minutes 4 --out width.json
 
-Then, with that JSON as benchmarks/results/models_dpsgd_width.json, ``python -m benchmarks.models_dpsgd_width --plot``
-draws it, prints the table and writes it into docs/models_protect.md. ``--quick`` runs a few small points on
-a CPU, to try the code.
+Then, with that JSON as benchmarks/results/models_dpsgd_width.json,
+``python -m papers.private_fisher.dpsgd_width --plot`` draws it, prints the table and writes it into
+docs/models_protect.md. ``--quick`` runs a few small points on a CPU, to try the code.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
@@ -38,8 +39,8 @@ import torch
 from torch import nn
 from torch.nn import functional
 
-FOLDER = Path(__file__).parent / "results"
-PAGE = Path(__file__).parents[1] / "docs" / "models_protect.md"
+FOLDER = Path(__file__).parents[2] / "benchmarks" / "results"
+PAGE = Path(__file__).parents[2] / "docs" / "models_protect.md"
 BEGIN, END = "<!-- models_dpsgd_width: begin -->", "<!-- models_dpsgd_width: end -->"
 ROWS, BATCH, STEPS, DELTA, CLIP, MOMENTUM = 60_000, 1024, 586, 1e-5, 1.0, 0.9
 NOISE = {0.5: 5.824, 1.0: 3.0859, 3.0: 1.1934}
@@ -139,6 +140,7 @@ def clipped_sums(module: nn.Sequential, X: torch.Tensor, y: torch.Tensor, *, cli
         seen, value = value, layer(value)
         if isinstance(layer, nn.Conv2d | nn.Linear):
             if isinstance(layer, nn.Conv2d):
+                assert not isinstance(layer.padding, str)
                 seen = functional.unfold(seen, layer.kernel_size, padding=layer.padding, stride=layer.stride)
             else:
                 seen = seen[:, :, None]
@@ -146,7 +148,7 @@ def clipped_sums(module: nn.Sequential, X: torch.Tensor, y: torch.Tensor, *, cli
             outputs.append(value)
     loss = functional.cross_entropy(value, y, reduction="sum")
     slopes = [slope.reshape(*slope.shape[:2], -1) for slope in torch.autograd.grad(loss, outputs)]
-    squares = sum(_squares(seen, slope) for seen, slope in zip(inputs, slopes, strict=True))
+    squares = reduce(torch.add, map(_squares, inputs, slopes))
     factors = (clip / (squares.sqrt() + 1e-6)).clamp(max=1.0) if math.isfinite(clip) else torch.ones_like(squares)
     sums = []
     layers = [layer for layer in module if isinstance(layer, nn.Conv2d | nn.Linear)]
@@ -180,7 +182,7 @@ def train(task: Task, digits: Digits, *, steps: int, batch: int) -> dict[str, An
         sums = clipped_sums(module, digits.train[drawn], digits.labels[drawn], clip=clip)
         flat = torch.cat([total.reshape(-1) for total in sums])
         flat += deviation * torch.randn(len(flat), device=device, generator=draw)
-        for p, part in zip(parameters, (flat / batch).split([p.numel() for p in parameters]), strict=True):
+        for p, part in zip(parameters, torch.split(flat / batch, [p.numel() for p in parameters]), strict=True):
             p.grad = part.view_as(p)
         optimizer.step()
     with torch.no_grad():

@@ -6,16 +6,16 @@ import cvxpy as cp
 import numpy as np
 import pytest
 
-from tacit.models.attack.univariate import PiecewiseLinear, build_candidates, find_margin, to_piecewise_linear
-from tacit.models.learn.univariate import fit_least_norm
-from tacit.models.network import TwoLayerReLU
-from tacit.models.theory.univariate import (
+from papers.margin_membership.theory.univariate import (
     candidates_as_printed,
     count_breakpoints,
     largest_margin_count,
     move_breakpoint,
     single_training_point,
 )
+from tacit.models.attack.univariate import PiecewiseLinear, build_candidates, find_margin, to_piecewise_linear
+from tacit.models.learn.univariate import fit_least_norm
+from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
 
 
