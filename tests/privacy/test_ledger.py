@@ -1,6 +1,7 @@
 """What is charged is spent, what would overspend is refused, on SQLite and on PostgreSQL."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -23,7 +24,8 @@ from tacit.privacy import (
 )
 from tacit.privacy.ledger import Ledger, Part
 from tacit.privacy.ledger.account import Account
-from tacit.privacy.ledger.migrate import HEAD, REVISIONS, migrate
+from tacit.privacy.ledger.database import Database
+from tacit.privacy.ledger.migrate import SCHEMA
 from tacit.privacy.ledger.rows import seal
 from tacit.privacy.ledger.schema import ENTRY
 
@@ -462,8 +464,7 @@ class TestDatabase:
         assert ledger.rebuild("adult").spent == 0.5
 
     def test_an_old_schema_is_brought_up_to_date(self, location, monkeypatch):
-        monkeypatch.setattr("tacit.privacy.ledger.founding.migrate", lambda connection: migrate(connection, to="0001"))
-        monkeypatch.setattr("tacit.privacy.ledger.founding.HEAD", "0001")
+        monkeypatch.setattr(Database, "schema", replace(SCHEMA, revisions=("0001",)))
         old = Ledger.create(location)
         register(old)
         old.charge("adult", label(0.5), purpose="a")
@@ -495,8 +496,7 @@ class TestDatabase:
         from importlib.resources import files
 
         names = sorted(entry.name for entry in files("tacit.privacy.ledger.migrations.versions").iterdir())
-        assert tuple(name[1:5] for name in names if name.startswith("r")) == REVISIONS
-        assert REVISIONS[-1] == HEAD
+        assert tuple(name[1:5] for name in names if name.startswith("r")) == SCHEMA.revisions
 
     def test_one_place_holds_one_ledger(self, ledger, location):
         register(ledger)

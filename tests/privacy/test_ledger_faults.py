@@ -8,6 +8,7 @@ import os
 import signal
 import sqlite3
 import time
+from dataclasses import replace
 from urllib.parse import quote
 
 import numpy as np
@@ -19,7 +20,7 @@ from tacit.privacy.ledger import Ledger, Part, registry
 from tacit.privacy.ledger.book import Book
 from tacit.privacy.ledger.database import Database
 from tacit.privacy.ledger.fingerprint import fingerprints
-from tacit.privacy.ledger.migrate import HEAD, REVISIONS, current_revision, migrate
+from tacit.privacy.ledger.migrate import SCHEMA
 from tacit.privacy.ledger.registry import Terms
 from tacit.privacy.ledger.sqlite_file import APPLICATION_ID
 
@@ -166,9 +167,9 @@ class TestKills:
 
         def check():
             with Database.at(places[0]).reading() as connection:
-                revision = current_revision(connection)
-            assert revision in REVISIONS
-            if revision == HEAD:
+                revision = SCHEMA.revision(connection)
+            assert revision in SCHEMA.revisions
+            if revision == SCHEMA.head:
                 check_books(Ledger.open(places.pop()), released=1)
 
         assert kill_everywhere(fork, open_old_ledger, check) >= 40
@@ -199,8 +200,7 @@ class TestKills:
 
 def create_old_ledger(location, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr("tacit.privacy.ledger.founding.migrate", lambda connection: migrate(connection, to="0001"))
-        patch.setattr("tacit.privacy.ledger.founding.HEAD", "0001")
+        patch.setattr(Database, "schema", replace(SCHEMA, revisions=("0001",)))
         ledger = Ledger.create(location)
         ledger.register([0, 1], name="adult", budget=PLENTY)
         ledger.charge("adult", TENTH, purpose="a")
@@ -450,7 +450,7 @@ class TestDamage:
         assert [file.name for file in tmp_path.iterdir()] == ["ledger.db"]
 
     def test_a_busy_ledger_says_so(self, whole, monkeypatch):
-        monkeypatch.setattr("tacit.privacy.ledger.database.PATIENCE", 0.05)
+        monkeypatch.setattr("tacit.privacy.database.PATIENCE", 0.05)
         other = sqlite3.connect(whole, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(LedgerError, match="was busy for"):

@@ -11,9 +11,8 @@ from alembic.migration import MigrationContext
 from sqlalchemy import text
 
 from tacit.privacy.errors import InvalidInput
-from tacit.server.database import Database
+from tacit.server.database import ServerDatabase
 from tacit.server.errors import Unavailable
-from tacit.server.migrate import HEAD, REVISIONS, current_revision
 from tacit.server.schema import SERVER, TABLES
 
 ISOLATION = "transaction_isolation"
@@ -23,7 +22,7 @@ ISOLATION = "transaction_isolation"
 def database(settings):
     shutil.rmtree(settings.folder)
     settings.folder.mkdir()
-    opened = Database.at(settings.database_location)
+    opened = ServerDatabase.at(settings.database_location)
     opened.prepare()
     yield opened
     opened.close()
@@ -39,13 +38,13 @@ def test_the_migrations_make_the_tables_of_the_code(database):
             },
         )
         assert compare_metadata(context, TABLES) == []
-        assert current_revision(connection) == HEAD == REVISIONS[-1]
+        assert database.revision(connection) == database.schema.head
 
 
 def test_preparing_twice_changes_nothing(database):
     database.prepare()
     with database.reading() as connection:
-        assert current_revision(connection) == HEAD
+        assert database.revision(connection) == database.schema.head
 
 
 def test_a_newer_schema_is_refused(database):
@@ -78,7 +77,7 @@ def test_readers_do_not_write(database):
 
 def test_a_server_s_own_defaults_do_not_weaken_a_commit(new_postgresql_location):
     weak = "%20-csynchronous_commit%3Doff%20-cdefault_transaction_isolation%3Dserializable"
-    opened = Database.at(new_postgresql_location() + weak)
+    opened = ServerDatabase.at(new_postgresql_location() + weak)
     opened.prepare()
     with opened.writing() as connection:
         told = [connection.execute(text(f"SHOW {name}")).scalar() for name in ("synchronous_commit", ISOLATION)]
@@ -95,7 +94,7 @@ def test_a_message_of_the_driver_is_not_passed_on(database):
 
 
 def test_the_operator_is_told_why_a_database_cannot_be_opened(postgresql):
-    database = Database.at(f"postgresql://tacit:secret@/no_such_place?host={postgresql}")
+    database = ServerDatabase.at(f"postgresql://tacit:secret@/no_such_place?host={postgresql}")
     for attempt in (database.prepare, database.exists):
         with pytest.raises(InvalidInput, match='database "no_such_place" does not exist') as refused:
             attempt()
@@ -131,16 +130,16 @@ class TestFiles:
             file.write_bytes(content)
         before = file.read_bytes()
         with pytest.raises(InvalidInput, match="is not a scoring server's"):
-            Database.at(file).prepare()
+            ServerDatabase.at(file).prepare()
         assert file.read_bytes() == before
 
     def test_a_folder_is_no_database(self, tmp_path):
         with pytest.raises(InvalidInput, match="is not a scoring server's"):
-            Database.at(tmp_path).prepare()
+            ServerDatabase.at(tmp_path).prepare()
 
     def test_a_folder_that_is_not_there(self, tmp_path):
         with pytest.raises(InvalidInput, match="cannot be made"):
-            Database.at(tmp_path / "no" / "server.db").prepare()
+            ServerDatabase.at(tmp_path / "no" / "server.db").prepare()
 
     def test_commits_are_synced(self, sqlite_engine):
         with sqlite_engine._database.reading() as connection:
@@ -149,7 +148,7 @@ class TestFiles:
             assert connection.execute(text("PRAGMA foreign_keys")).scalar() == 1
 
 
-@pytest.mark.parametrize("location", ["mysql://host/scores", "sqlite:///x.db", "://"])
+@pytest.mark.parametrize("location", ["mysql://host/scores", "sqlite://", "://", ""])
 def test_other_databases_are_refused_without_their_password(location):
     with pytest.raises(InvalidInput, match="database must be a file or a postgresql:// URL"):
-        Database.at(location)
+        ServerDatabase.at(location)

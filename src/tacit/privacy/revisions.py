@@ -1,61 +1,73 @@
-"""Bring a database to the schema that this version of tacit knows, by Alembic revisions inside one transaction."""
+"""A schema and the revisions that lead to it, applied by Alembic inside one transaction."""
 
 from __future__ import annotations
 
 import importlib.resources
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, inspect, text
 
-__all__ = ["apply_revisions", "read_revision"]
+__all__ = ["Schema"]
 
 
-def read_revision(connection: Connection, *, table: str) -> str | None:
-    """Return the revision that ``table`` names, or None where there is no such table.
-
-    Examples
-    --------
-    >>> from sqlalchemy import create_engine
-    >>> with create_engine("sqlite://").connect() as connection:
-    ...     read_revision(connection, table="ledger_migration") is None
-    True
-    """
-    if not inspect(connection).has_table(table):
-        return None
-    revision: str | None = connection.execute(text(f"SELECT version_num FROM {table}")).scalar()
-    return revision
-
-
-def apply_revisions(connection: Connection, *, package: str, table: str, to: str) -> None:
-    """Apply the missing revisions inside the caller's transaction: all of them are applied, or none.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Schema:
+    """The tables that one part of tacit keeps in a database.
 
     Parameters
     ----------
     package
-        The package whose folder ``migrations`` holds the revisions.
+        The package whose folder ``migrations`` has the revisions.
     table
-        Where the present revision is kept.
-    to
-        The revision to reach.
+        Where a database keeps its present revision.
+    revisions
+        All revisions, oldest first: opening a database that has the last one needs no Alembic.
+    application_id
+        Marks a SQLite file as one with these tables, and numbers the lock of their founding in PostgreSQL.
 
     Examples
     --------
     >>> from sqlalchemy import create_engine
+    >>> ledger = Schema(
+    ...     package="tacit.privacy.ledger", table="ledger_migration", revisions=("0001", "0002"), application_id=1
+    ... )
     >>> with create_engine("sqlite://").begin() as connection:
-    ...     apply_revisions(connection, package="tacit.privacy.ledger", table="ledger_migration", to="0001")
-    ...     read_revision(connection, table="ledger_migration")
-    '0001'
+    ...     before = ledger.revision(connection)
+    ...     ledger.migrate(connection)
+    ...     before, ledger.revision(connection)
+    (None, '0002')
     """
-    from alembic.config import Config
-    from alembic.runtime.environment import EnvironmentContext
-    from alembic.script import ScriptDirectory
 
-    with importlib.resources.as_file(importlib.resources.files(package) / "migrations") as folder:
-        script = ScriptDirectory(folder)
+    package: str
+    table: str
+    revisions: tuple[str, ...]
+    application_id: int
 
-        def steps(revision: Any, _context: Any) -> Any:  # noqa: ANN401
-            return script._upgrade_revs(to, revision)
+    @property
+    def head(self) -> str:
+        """The revision that this version of tacit works with."""
+        return self.revisions[-1]
 
-        with EnvironmentContext(Config(), script, fn=steps) as environment:
-            environment.configure(connection=connection, version_table=table)
-            environment.run_migrations()
+    def revision(self, connection: Connection) -> str | None:
+        """Return the revision of a database, or None where it has none of the tables."""
+        if not inspect(connection).has_table(self.table):
+            return None
+        revision: str | None = connection.execute(text(f"SELECT version_num FROM {self.table}")).scalar()
+        return revision
+
+    def migrate(self, connection: Connection) -> None:
+        """Apply the missing revisions inside the caller's transaction: all of them are applied, or none."""
+        from alembic.config import Config
+        from alembic.runtime.environment import EnvironmentContext
+        from alembic.script import ScriptDirectory
+
+        with importlib.resources.as_file(importlib.resources.files(self.package) / "migrations") as folder:
+            script = ScriptDirectory(folder)
+
+            def steps(revision: Any, _context: Any) -> Any:  # noqa: ANN401
+                return script._upgrade_revs(self.head, revision)
+
+            with EnvironmentContext(Config(), script, fn=steps) as environment:
+                environment.configure(connection=connection, version_table=self.table)
+                environment.run_migrations()

@@ -19,7 +19,7 @@ from tacit.server import standings
 from tacit.server.access import Access
 from tacit.server.competition import COMPETITIONS, find, insert_competition
 from tacit.server.copies import clear_copies, copy_folder
-from tacit.server.database import Database
+from tacit.server.database import ServerDatabase
 from tacit.server.errors import Conflict, Forbidden
 from tacit.server.files import Features, Labels
 from tacit.server.finals import release_final
@@ -339,7 +339,7 @@ def _check_key_is_kept(settings: Settings) -> None:
     """Raise where a server was begun and its key is gone: a new one would open nothing and hide that."""
     if Key.exists(settings.key_location):
         return
-    database = Database.at(settings.database_location)
+    database = ServerDatabase.at(settings.database_location)
     try:
         if database.exists() and not Key.exists(settings.key_location):  # a server beside this one may begin just now
             raise InvalidInput(

@@ -14,7 +14,7 @@ from tacit.scores.protect.crafted import FeatureStudy, inspect_submission
 from tacit.scores.protect.findings import Finding
 from tacit.scores.protect.sketch import sketch_submission
 from tacit.server.board import Board, from_stored
-from tacit.server.database import Database
+from tacit.server.database import ServerDatabase
 from tacit.server.schema import COMPETITION, FLAG, PREDICTION, SUBMISSION, TEAM
 
 __all__ = ["Inspector"]
@@ -36,7 +36,7 @@ class Inspector:
     """
 
     def __init__(
-        self, database: Database, *, board: Callable[[str], Board], lock: threading.Lock, idle: Callable[[], bool]
+        self, database: ServerDatabase, *, board: Callable[[str], Board], lock: threading.Lock, idle: Callable[[], bool]
     ) -> None:
         self._database, self._board, self._lock, self._idle = database, board, lock, idle
         self._studies: dict[str, FeatureStudy] = {}

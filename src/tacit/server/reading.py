@@ -9,7 +9,7 @@ from tacit.server import standings
 from tacit.server.accounts import Accounts
 from tacit.server.board import Board
 from tacit.server.competition import COMPETITIONS, describe, find, read_board, setting_of
-from tacit.server.database import Database
+from tacit.server.database import ServerDatabase
 from tacit.server.joining import TEAMS, team_of
 from tacit.server.labels import Key
 from tacit.server.records import Competition, FinalPlace, Flag, Place, Remaining, Score, Spend, Team
@@ -34,7 +34,7 @@ class Reader:
     def __init__(self, settings: Settings, *, key: Key) -> None:
         self.settings = settings
         self._key = key
-        self._database = Database.at(settings.database_location)
+        self._database = ServerDatabase.at(settings.database_location)
         self._database.prepare()
         self._accounts = Accounts(settings.ledger_location)
         self._boards: dict[str, Board] = {}

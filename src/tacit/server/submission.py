@@ -21,7 +21,7 @@ from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import system_rng
 from tacit.scores.protect import Answer, Exact, Laplace, Measurement, Rounded
 from tacit.server.board import Board, stored
-from tacit.server.database import Database
+from tacit.server.database import ServerDatabase
 from tacit.server.errors import BudgetSpent, Conflict, Forbidden, NotFound, Unavailable
 from tacit.server.labels import Key
 from tacit.server.records import Score
@@ -57,7 +57,7 @@ class Writer:
     answer that was given before.
     """
 
-    def __init__(self, database: Database, *, key: Key, settings: Settings, lock: threading.Lock) -> None:
+    def __init__(self, database: ServerDatabase, *, key: Key, settings: Settings, lock: threading.Lock) -> None:
         self._database, self._key, self._settings, self._lock = database, key, settings, lock
         self._rng = system_rng()
         self._queue: queue.Queue[Submission | None] = queue.Queue(_WAITING)

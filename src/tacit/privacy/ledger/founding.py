@@ -11,10 +11,8 @@ from sqlalchemy import Connection, select, text
 from tacit.privacy.errors import LedgerError
 from tacit.privacy.ledger.book import now
 from tacit.privacy.ledger.database import Database
-from tacit.privacy.ledger.migrate import HEAD, REVISIONS, current_revision, migrate
 from tacit.privacy.ledger.rows import Rows
 from tacit.privacy.ledger.schema import LEDGER
-from tacit.privacy.ledger.sqlite_file import APPLICATION_ID
 from tacit.privacy.ledger.transfer import restore
 
 __all__ = ["fill", "open_database"]
@@ -23,11 +21,10 @@ __all__ = ["fill", "open_database"]
 def fill(database: Database, document: Mapping[str, Any] | None) -> None:
     """Make the tables and the secret, or those of an export, in one transaction."""
     secret = secrets.token_bytes(32) if document is None else bytes.fromhex(document["secret"])
-    with database.writing() as connection:
-        _lock_schema(database, connection)
-        if current_revision(connection) is not None:
+    with database.founding() as connection:
+        if database.revision(connection) is not None:
             raise LedgerError(f"there is a ledger at {database.where} already; it was left as it is")
-        migrate(connection)
+        database.schema.migrate(connection)
         rows = Rows(connection, secret)
         rows.add(LEDGER, id=1, secret=secret, time=now() if document is None else document["time"])
         if document is not None:
@@ -38,25 +35,14 @@ def open_database(database: Database) -> bytes:
     """Check an existing ledger, bring an older schema up to date, and return its secret."""
     with database.reading() as connection:
         _check_sound(database, connection)
-        revision = current_revision(connection)
+        revision = database.revision(connection)
+        if revision == database.schema.head:
+            return _secret(connection)
     if revision is None:
         raise LedgerError(f"there is no ledger at {database.where}; make one with `tacit ledger create`")
-    if revision not in REVISIONS:
-        raise LedgerError(
-            f"the ledger {database.where} has schema version {revision}, which this tacit does not know; update tacit"
-        )
-    if revision != HEAD:
-        with database.writing() as connection:
-            _lock_schema(database, connection)
-            migrate(connection)
+    database.migrate()
     with database.reading() as connection:
         return _secret(connection)
-
-
-def _lock_schema(database: Database, connection: Connection) -> None:
-    """Let one process at a time change the schema; SQLite's writing transactions do so anyway."""
-    if database.file is None:
-        connection.execute(text(f"SELECT pg_advisory_xact_lock({APPLICATION_ID})"))
 
 
 def _check_sound(database: Database, connection: Connection) -> None:

@@ -1,43 +1,17 @@
-"""Bring a database to the schema that this version of tacit knows."""
+"""The ledger's schema, and the revisions that lead to it."""
 
 from __future__ import annotations
 
-from sqlalchemy import Connection
+from tacit.privacy.ledger.sqlite_file import APPLICATION_ID
+from tacit.privacy.revisions import Schema
 
-from tacit.privacy.revisions import apply_revisions, read_revision
-
-__all__ = ["HEAD", "REVISIONS", "current_revision", "migrate"]
+__all__ = ["REVISIONS", "SCHEMA", "current_revision"]
 
 REVISIONS = ("0001", "0002")
 """All revisions, named here so that opening a ledger that has the last one needs no Alembic."""
 
-HEAD = REVISIONS[-1]
+SCHEMA = Schema(
+    package="tacit.privacy.ledger", table="ledger_migration", revisions=REVISIONS, application_id=APPLICATION_ID
+)
 
-_TABLE = "ledger_migration"
-
-
-def current_revision(connection: Connection) -> str | None:
-    """Return the revision of the ledger in a database, or None where there is no ledger.
-
-    Examples
-    --------
-    >>> from sqlalchemy import create_engine
-    >>> with create_engine("sqlite://").connect() as connection:
-    ...     current_revision(connection) is None
-    True
-    """
-    return read_revision(connection, table=_TABLE)
-
-
-def migrate(connection: Connection, *, to: str = HEAD) -> None:
-    """Apply the missing revisions inside the caller's transaction: all of them are applied, or none.
-
-    Examples
-    --------
-    >>> from sqlalchemy import create_engine
-    >>> with create_engine("sqlite://").begin() as connection:
-    ...     migrate(connection)
-    ...     current_revision(connection) == HEAD
-    True
-    """
-    apply_revisions(connection, package=__package__, table=_TABLE, to=to)
+current_revision = SCHEMA.revision
