@@ -136,19 +136,19 @@ _PRINTED = {
         (
             "Theorem 8: selection finds the right features",
             "with stated constants",
-            "tests/features/test_theory.py",
+            "tests/papers/private_fisher/test_theory.py",
             "test_selection_margin_bounds_the_failures",
         ),
         (
             "Lemma 2 (A.3)",
             "holds, by simulation",
-            "tests/features/test_theory.py",
+            "tests/papers/private_fisher/test_theory.py",
             "test_moderate_deviations_of_the_t_statistic",
         ),
         (
             "Algorithm 1",
             "not private as printed",
-            "tests/features/test_protect.py",
+            "tests/papers/private_fisher/test_printed_release.py",
             "test_the_printed_algorithm_carries_no_guarantee_and_its_noise_is_too_small",
         ),
     ),

@@ -37,6 +37,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.__main__ import describe_machine
+from papers.private_fisher.scores import by_distance, by_t_statistic
 from tacit import data as sets
 from tacit.features import (
     Box,
@@ -47,8 +48,6 @@ from tacit.features import (
     NoisedRows,
     PrivateSelection,
     TStatistic,
-    by_distance,
-    by_t_statistic,
 )
 from tacit.features.protect.moments import ClassMoments
 from tacit.features.protect.scores import FeatureScore

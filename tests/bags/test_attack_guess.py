@@ -7,6 +7,7 @@ from scipy.optimize import minimize
 from scipy.sparse import csr_array
 from scipy.stats import binom
 
+from papers.label_bags.theory import additive_advantage, bag_count_channel
 from tacit.bags.attack import (
     NoiseModel,
     audit_canaries,
@@ -19,7 +20,6 @@ from tacit.bags.attack import (
 from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss
 from tacit.bags.partition import BagRelease, Feature, Partition, RandomBags
 from tacit.bags.protect import GaussianNoise, LaplaceNoise, curate, draw, make_consistent
-from tacit.leak import additive_advantage, bag_count_channel
 from tacit.privacy import Guarantee, InvalidInput, NoGuarantee, Unit
 from tacit.privacy.noise import DiscreteLaplace
 

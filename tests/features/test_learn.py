@@ -17,9 +17,7 @@ from tacit.features import (
     PublicClassRows,
     learn_release,
     protect_features,
-    published_release,
 )
-from tacit.features.attack import link_rows
 from tacit.labels import RandomizedResponse
 from tacit.privacy import InvalidInput, InvalidRelease, NoGuarantee
 from tacit.privacy.release import Release, read_release
@@ -129,17 +127,6 @@ def test_a_class_that_no_released_row_has_is_learned_from_the_transition():
         seeded=True,
     )
     assert (learn_release(few).predict(X) == "a").mean() > 0.9
-
-
-def test_the_printed_release_teaches_and_can_be_linked():
-    rng = np.random.default_rng(9)
-    y = rng.integers(0, 2, 3000)
-    X = rng.normal(size=(3000, 8)) / 5 + np.outer(y, np.arange(8) == 5)
-    release = published_release(X, y, keep=2, epsilon=50.0, delta=1e-5, rng=rng)
-    places = [int(name[1:]) for name in release.mechanism["features"]]
-    assert places[0] == 5
-    assert learn_release(release).score(X[:, places], y) > 0.9
-    assert len(link_rows(release, X[:, places])) == 3000
 
 
 def test_totals_agree_with_rows_where_there_is_no_noise():

@@ -6,8 +6,9 @@ from math import exp, log
 import numpy as np
 import pytest
 
+from papers.private_fisher.scores import by_distance
 from tacit.features.attack import selection_leak, tied_neighbours
-from tacit.features.protect import Box, Distance, OneShot, Peeling, PrivateSelection, TStatistic, by_distance
+from tacit.features.protect import Box, Distance, OneShot, Peeling, PrivateSelection, TStatistic
 from tacit.features.protect.moments import ClassMoments
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import DiscreteLaplace

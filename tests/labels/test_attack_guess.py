@@ -10,6 +10,7 @@ from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
+from papers.label_bags.theory import additive_advantage
 from tacit.labels import (
     LaplaceOneHot,
     MissingLabels,
@@ -24,7 +25,6 @@ from tacit.labels.attack.learn_prior import unfold
 from tacit.labels.learn.expect import calibrate
 from tacit.leak import (
     ABSTAIN,
-    additive_advantage,
     advantage_limit,
     bayes_accuracy,
     largest_accuracy,

@@ -5,7 +5,8 @@ import math
 import numpy as np
 import pytest
 
-from tacit.leak import ABSTAIN, epsilon_one_run, leak_from_guesses, randomized_response_channel
+from papers.label_bags.theory import randomized_response_channel
+from tacit.leak import ABSTAIN, epsilon_one_run, leak_from_guesses
 from tacit.privacy import InvalidInput
 
 RUNS = 2000

@@ -13,9 +13,20 @@ from papers.label_bags.theory.rademacher import (
     linear_rademacher,
     threshold_rademacher,
 )
+from papers.label_bags.theory.reconstruction import (
+    OddsChange,
+    additive_advantage,
+    bag_count_channel,
+    multiplicative_advantage,
+    published_advantage_limits,
+    randomized_response_channel,
+)
 
 __all__ = [
+    "OddsChange",
     "RiskBound",
+    "additive_advantage",
+    "bag_count_channel",
     "bag_label_excess",
     "bag_risk_deviation",
     "class_rademacher",
@@ -23,6 +34,9 @@ __all__ = [
     "linear_rademacher",
     "linear_risk_bound",
     "mean_residual_deviation",
+    "multiplicative_advantage",
+    "published_advantage_limits",
+    "randomized_response_channel",
     "risk_bound",
     "row_risk_deviation",
     "size_trade_off",

@@ -14,10 +14,7 @@ from tacit.features.protect import (
     ProtectedFeatures,
     PublicClassRows,
     TStatistic,
-    by_distance,
-    by_t_statistic,
     protect_features,
-    published_release,
 )
 
 __all__ = [
@@ -37,9 +34,6 @@ __all__ = [
     "PublicClassRows",
     "Rule",
     "TStatistic",
-    "by_distance",
-    "by_t_statistic",
     "learn_release",
     "protect_features",
-    "published_release",
 ]

@@ -5,13 +5,6 @@ from tacit.leak.guesses import ABSTAIN, leak_from_guesses
 from tacit.leak.intervals import Interval, Sides, clopper_pearson, difference_interval
 from tacit.leak.measure import Leak
 from tacit.leak.one_run import OneRunTail, Published, Sharp, epsilon_one_run
-from tacit.leak.reconstruction import (
-    OddsChange,
-    additive_advantage,
-    bag_count_channel,
-    multiplicative_advantage,
-    randomized_response_channel,
-)
 from tacit.leak.roc import FPR_GRID, Roc, RocPoint, roc_from_scores
 from tacit.leak.scores import leak_from_one_run, leak_from_scores
 from tacit.leak.threshold import Corrected, FixedThreshold, HeldOut, Threshold
@@ -21,7 +14,6 @@ from tacit.leak.utility import (
     bayes_accuracy,
     largest_accuracy,
     largest_advantage,
-    published_advantage_limits,
 )
 from tacit.leak.verdict import assert_leak_below
 
@@ -34,7 +26,6 @@ __all__ = [
     "HeldOut",
     "Interval",
     "Leak",
-    "OddsChange",
     "OneRunTail",
     "Published",
     "Roc",
@@ -42,10 +33,8 @@ __all__ = [
     "Sharp",
     "Sides",
     "Threshold",
-    "additive_advantage",
     "advantage_limit",
     "assert_leak_below",
-    "bag_count_channel",
     "bayes_accuracy",
     "clopper_pearson",
     "difference_interval",
@@ -57,8 +46,5 @@ __all__ = [
     "leak_from_one_run",
     "leak_from_scores",
     "log_leak",
-    "multiplicative_advantage",
-    "published_advantage_limits",
-    "randomized_response_channel",
     "roc_from_scores",
 ]

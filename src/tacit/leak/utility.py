@@ -17,7 +17,6 @@ __all__ = [
     "check_transition",
     "largest_accuracy",
     "largest_advantage",
-    "published_advantage_limits",
 ]
 
 
@@ -154,32 +153,6 @@ def advantage_limit(*, epsilon: float, delta: float = 0.0, classes: int | None =
     k = np.arange(2, check_count(classes, name="classes", least=2) + 1)
     pure = -math.expm1(-epsilon) * (k - 1) / (k * (1 + (k - 1) * math.exp(-epsilon)))
     return float((delta * (1 - 1 / k) + (1 - delta) * pure).max())
-
-
-def published_advantage_limits(*, epsilon: float) -> tuple[float, float]:
-    """Return the two looser bounds on the advantage that are in print: 1 - 2/(1 + e^epsilon) and 1 - e^-epsilon.
-
-    Parameters
-    ----------
-    epsilon
-        The promise for one label, delta = 0.
-
-    Returns
-    -------
-    tuple of float
-        The tighter one first; both above :func:`advantage_limit`.
-
-    References
-    ----------
-    Wu et al. (2023).
-
-    Examples
-    --------
-    >>> [round(limit, 6) for limit in published_advantage_limits(epsilon=1.0)]
-    [0.462117, 0.632121]
-    """
-    epsilon = check_epsilon(epsilon, zero=True)
-    return math.tanh(epsilon / 2), -math.expm1(-epsilon)
 
 
 def check_prior(prior: ArrayLike) -> NDArray[np.float64]:

@@ -43,7 +43,7 @@ def test_moments_have_the_law_of_noised_rows(script):
 
 
 def test_the_printed_noise_is_the_library_s(script):
-    from tacit.features import published_release
+    from papers.private_fisher.printed_release import published_release
 
     rng = np.random.default_rng(1)
     rows, codes = rng.normal(size=(30, 4)), np.tile([0, 1], 15)

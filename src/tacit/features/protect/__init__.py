@@ -3,9 +3,8 @@
 from tacit.features.protect.box import Box
 from tacit.features.protect.choose import OneShot, Peeling
 from tacit.features.protect.plan import FeaturePlan, NoisedClassRows, PublicClassRows
-from tacit.features.protect.published import published_release
 from tacit.features.protect.rows import ClassTotals, NoisedRows
-from tacit.features.protect.scores import Distance, TStatistic, by_distance, by_t_statistic
+from tacit.features.protect.scores import Distance, TStatistic
 from tacit.features.protect.selection import PrivateSelection
 from tacit.features.protect.stream import ProtectedFeatures, protect_features
 
@@ -22,8 +21,5 @@ __all__ = [
     "ProtectedFeatures",
     "PublicClassRows",
     "TStatistic",
-    "by_distance",
-    "by_t_statistic",
     "protect_features",
-    "published_release",
 ]

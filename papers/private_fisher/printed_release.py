@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.features.protect.scores import by_distance
+from papers.private_fisher.scores import by_distance
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import NoGuarantee
 from tacit.privacy.noise import is_seeded

@@ -21,6 +21,7 @@ __all__ = [
     "additive_advantage",
     "bag_count_channel",
     "multiplicative_advantage",
+    "published_advantage_limits",
     "randomized_response_channel",
 ]
 
@@ -204,3 +205,29 @@ def multiplicative_advantage(transition: ArrayLike, prior: ArrayLike) -> OddsCha
         change = np.log(T) - np.log(others / (1 - p)[:, None])
     # an output that never happens has no odds: 0/0
     return OddsChange(values=np.where(joint.sum(axis=0) > 0, np.abs(change), 0.0), probabilities=joint)
+
+
+def published_advantage_limits(*, epsilon: float) -> tuple[float, float]:
+    """Return the two looser bounds on the advantage that are in print: 1 - 2/(1 + e^epsilon) and 1 - e^-epsilon.
+
+    Parameters
+    ----------
+    epsilon
+        The promise for one label, delta = 0.
+
+    Returns
+    -------
+    tuple of float
+        The tighter one first; both above :func:`tacit.leak.advantage_limit`.
+
+    References
+    ----------
+    Wu et al. (2023).
+
+    Examples
+    --------
+    >>> [round(limit, 6) for limit in published_advantage_limits(epsilon=1.0)]
+    [0.462117, 0.632121]
+    """
+    epsilon = check_epsilon(epsilon, zero=True)
+    return math.tanh(epsilon / 2), -math.expm1(-epsilon)

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit.leak import (
+from papers.label_bags.theory import (
     additive_advantage,
     bag_count_channel,
     multiplicative_advantage,
