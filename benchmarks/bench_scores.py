@@ -11,6 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.model_selection import cross_val_predict
 
 from benchmarks.timing import timed_row
+from papers.score_attacks.attacks import TwoColumnLogLoss, exhaustive_labels, labels_from_one_score, precision_for
 from tacit.data import iris, satellite, titanic
 from tacit.scores.attack import (
     Channel,
@@ -18,14 +19,10 @@ from tacit.scores.attack import (
     DigitDesign,
     Exact,
     Plan,
-    TwoColumnLogLoss,
-    exhaustive_labels,
     find_scorer,
     hidden,
     infer_labels,
-    labels_from_one_score,
     plan,
-    precision_for,
     prior_design,
 )
 from tacit.scores.attack.packing import read_digits

@@ -29,6 +29,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.__main__ import describe_machine
+from papers.score_attacks.separation import Digits
 from tacit.data import iris, satellite, titanic
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import write_atomically
@@ -36,7 +37,6 @@ from tacit.scores.attack.answers import Bounded
 from tacit.scores.attack.channel import Channel
 from tacit.scores.attack.digits import DigitDesign
 from tacit.scores.losses import FLOAT64, CrossEntropy, Loss, SigmoidCrossEntropy, SoftmaxCrossEntropy
-from tacit.scores.separation import Digits
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "results"
 SETS = 1000

@@ -23,18 +23,10 @@ import numpy as np
 
 from papers.kept import measure_missing
 from papers.score_attacks.figures import SEARCH, label_inf, read_digits
+from papers.score_attacks.losses import ItakuraSaito, NormLike
+from papers.score_attacks.separation import largest_noise, separate, table_1
 from tacit.scores.attack import Bounded, infer_labels, plan
-from tacit.scores.losses import (
-    CrossEntropy,
-    ItakuraSaito,
-    Loss,
-    Mahalanobis,
-    NormLike,
-    SigmoidCrossEntropy,
-    SoftmaxCrossEntropy,
-    SquaredError,
-)
-from tacit.scores.separation import largest_noise, separate, table_1
+from tacit.scores.losses import CrossEntropy, Loss, Mahalanobis, SigmoidCrossEntropy, SoftmaxCrossEntropy, SquaredError
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "results"
 CLASSES = 3

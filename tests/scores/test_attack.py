@@ -1,7 +1,6 @@
-"""Running an attack: interruption and resumption, hosts that misbehave, shifts, random noise, one score."""
+"""Running an attack: interruption and resumption, hosts that misbehave, shifts, random noise."""
 
 import json
-import time
 
 import numpy as np
 import pytest
@@ -21,12 +20,10 @@ from tacit.scores.attack import (
     Rounded,
     Shifted,
     infer_labels,
-    labels_from_one_score,
     plan,
-    precision_for,
 )
 from tacit.scores.attack.metrics import AbsoluteError
-from tacit.scores.losses import CrossEntropy, Reduction, SquaredError, sklearn_log_loss
+from tacit.scores.losses import Reduction, SquaredError, sklearn_log_loss
 
 LOSS = sklearn_log_loss()
 TRUTH = np.random.default_rng(0).permutation(titanic().codes)[:300]
@@ -286,41 +283,3 @@ def test_tails_hold_and_repeats_are_the_least(noise):
         repeats = noise.repeats(0.5, failure=failure)
         assert noise.tail(0.5, repeats=repeats) <= failure * (1 + 1e-9)
         assert noise.tail(0.5, repeats=repeats - 1) > failure
-
-
-@pytest.mark.parametrize("loss", [CrossEntropy(), CrossEntropy(classes=3), SquaredError(), sklearn_log_loss()])
-def test_all_labels_from_one_score(loss):
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, loss.classes, 200)
-    precision = precision_for(loss, rows=200)
-    queries = []
-
-    def host(predictions):
-        queries.append(predictions)
-        return loss.score(predictions, truth, precision=precision)
-
-    np.testing.assert_array_equal(labels_from_one_score(host, loss, rows=200), truth)
-    assert len(queries) == 1
-
-
-def test_a_thousand_labels_from_one_score_in_ten_seconds():
-    truth = np.random.default_rng(0).integers(0, 2, 1000)
-    loss = CrossEntropy()
-    precision = precision_for(loss, rows=1000)
-    start = time.perf_counter()
-    found = labels_from_one_score(lambda p: loss.score(p, truth, precision=precision), loss, rows=1000)
-    assert time.perf_counter() - start < 10
-    np.testing.assert_array_equal(found, truth)
-
-
-def test_one_score_of_too_little_precision_tells_less():
-    """The control: at half the bits the number is not what the labels wrote."""
-    truth = np.random.default_rng(0).integers(0, 2, 200)
-    loss = CrossEntropy()
-    half = precision_for(loss, rows=100)
-    with half.active():
-        try:
-            found = labels_from_one_score(lambda p: loss.score(half.array(p), truth, precision=half), loss, rows=200)
-        except InvalidInput:
-            return
-    assert (found != truth).any()

@@ -4,17 +4,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
+from papers.score_attacks.attacks import TwoColumnLogLoss
 from tacit.data import titanic
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attack import (
-    AttackStopped,
-    Channel,
-    CrowdedDesign,
-    Rounded,
-    TwoColumnLogLoss,
-    infer_labels,
-    plan,
-)
+from tacit.scores.attack import AttackStopped, Channel, CrowdedDesign, Rounded, infer_labels, plan
 from tacit.scores.attack.crowded import crowded_weights, expected_asks
 from tacit.scores.losses import SquaredError, sklearn_log_loss
 

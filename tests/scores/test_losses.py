@@ -8,27 +8,29 @@ import mpmath
 import numpy as np
 import pytest
 
+from papers.score_attacks.losses import (
+    Bregman,
+    GeneralisedKL,
+    ItakuraSaito,
+    LinearlyDecomposable,
+    NormLike,
+    linearly_decomposable,
+)
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.losses import (
     FLOAT64,
     ArbitraryPrecision,
-    Bregman,
     ClampedCrossEntropy,
     CrossEntropy,
     Float32,
     FloatingPoint,
-    GeneralisedKL,
-    ItakuraSaito,
-    LinearlyDecomposable,
     MachineEpsilon,
     Mahalanobis,
-    NormLike,
     ProbabilityFloor,
     Reduction,
     SigmoidCrossEntropy,
     SoftmaxCrossEntropy,
     SquaredError,
-    linearly_decomposable,
 )
 
 LOSSES = {

@@ -8,6 +8,7 @@ import pytest
 from sklearn.datasets import load_iris
 from sklearn.metrics import log_loss
 
+from papers.score_attacks.losses import LinearlyDecomposable, ZeroOne
 from tacit.data import satellite, titanic
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attack import (
@@ -28,7 +29,7 @@ from tacit.scores.attack import (
     infer_labels,
     plan,
 )
-from tacit.scores.losses import Float32, LinearlyDecomposable, SquaredError, sklearn_log_loss
+from tacit.scores.losses import Float32, SquaredError, sklearn_log_loss
 from tacit.scores.theory import labels_per_query
 
 TITANIC = titanic().codes
@@ -278,6 +279,7 @@ def test_bad_arguments():
 
 def test_losses_whose_differences_cannot_be_chosen_are_refused():
     ungraded = [cls for cls in _subclasses(type(SquaredError()).__mro__[1]) if not cls.graded]
+    assert ZeroOne in ungraded
     for cls in ungraded:
         with pytest.raises(InvalidInput, match="cannot separate"):
             plan(cls(), rows=5)

@@ -37,8 +37,8 @@ def test_search_is_the_paper_s(script, classes, asked, rows):
 
 
 def test_constructions_are_the_library_s(script):
+    from papers.score_attacks.separation import PowersOfThree, TripledExponents
     from tacit.scores.losses import FLOAT64, CrossEntropy
-    from tacit.scores.separation import PowersOfThree, TripledExponents
 
     for construction, ours, classes in (
         (PowersOfThree(), script.theorem_3, 3),

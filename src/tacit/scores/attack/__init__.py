@@ -1,7 +1,6 @@
 """Attack: every label from a few scores, and how many scores that takes."""
 
 from tacit.scores.attack.answers import Answers, Bounded, Exact, GaussianNoise, LaplaceNoise, RandomNoise, Rounded
-from tacit.scores.attack.baselines import boosted_labels, exhaustive_labels, random_prediction_labels
 from tacit.scores.attack.calibrated import CalibratedDesign, Shifted
 from tacit.scores.attack.channel import Channel
 from tacit.scores.attack.climb import climb_labels
@@ -22,7 +21,6 @@ from tacit.scores.attack.metrics import (
     RankDesign,
     RootMeanSquaredError,
 )
-from tacit.scores.attack.one_score import labels_from_one_score, precision_for
 from tacit.scores.attack.outcome import Outcome
 from tacit.scores.attack.planning import Ceilings, Plan, plan
 from tacit.scores.attack.posterior import Reading, label_posterior
@@ -30,7 +28,6 @@ from tacit.scores.attack.prior import PriorDesign, prior_design
 from tacit.scores.attack.reconstruct import Menu, best_size, expected_gain, guess_labels, rows_worth_asking
 from tacit.scores.attack.repeated import HadamardDesign, RepeatedDesign
 from tacit.scores.attack.scorers import SCORERS, Scorer, find_scorer, hidden
-from tacit.scores.attack.two_columns import TwoColumnLogLoss
 from tacit.scores.attack.weighing import DetectingMatrix, detecting_matrix
 from tacit.scores.attack.weights import conway_guy_weights, power_weights
 
@@ -76,24 +73,18 @@ __all__ = [
     "Rounded",
     "Scorer",
     "Shifted",
-    "TwoColumnLogLoss",
     "best_size",
-    "boosted_labels",
     "climb_labels",
     "conway_guy_weights",
     "detecting_matrix",
-    "exhaustive_labels",
     "expected_gain",
     "find_scorer",
     "guess_labels",
     "hidden",
     "infer_labels",
     "label_posterior",
-    "labels_from_one_score",
     "plan",
     "power_weights",
-    "precision_for",
     "prior_design",
-    "random_prediction_labels",
     "rows_worth_asking",
 ]

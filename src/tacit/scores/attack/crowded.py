@@ -42,8 +42,7 @@ class CrowdedDesign(Design):
     Parameters
     ----------
     channel
-        A loss of two classes, the rows and the answers. The two-column form of the log loss
-        (:class:`TwoColumnLogLoss`) reaches further than the one-column form.
+        A loss of two classes, the rows and the answers.
 
     Examples
     --------

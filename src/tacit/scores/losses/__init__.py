@@ -3,14 +3,6 @@
 from tacit.scores.losses.base import Loss, Reduction, check_labels
 from tacit.scores.losses.clip import Clip, MachineEpsilon, ProbabilityFloor, Unclipped
 from tacit.scores.losses.cross_entropy import ClampedCrossEntropy, CrossEntropy
-from tacit.scores.losses.divergence import (
-    Bregman,
-    GeneralisedKL,
-    ItakuraSaito,
-    LinearlyDecomposable,
-    NormLike,
-    linearly_decomposable,
-)
 from tacit.scores.losses.logits import SigmoidCrossEntropy, SoftmaxCrossEntropy
 from tacit.scores.losses.precision import (
     FLOAT64,
@@ -29,25 +21,19 @@ from tacit.scores.losses.scorers import (
     torch_cross_entropy,
 )
 from tacit.scores.losses.squared import Mahalanobis, SquaredError
-from tacit.scores.losses.zero_one import ZeroOne
 
 __all__ = [
     "FLOAT64",
     "ArbitraryPrecision",
-    "Bregman",
     "ClampedCrossEntropy",
     "Clip",
     "CrossEntropy",
     "Float32",
     "Float64",
     "FloatingPoint",
-    "GeneralisedKL",
-    "ItakuraSaito",
-    "LinearlyDecomposable",
     "Loss",
     "MachineEpsilon",
     "Mahalanobis",
-    "NormLike",
     "Precision",
     "ProbabilityFloor",
     "Reduction",
@@ -55,10 +41,8 @@ __all__ = [
     "SoftmaxCrossEntropy",
     "SquaredError",
     "Unclipped",
-    "ZeroOne",
     "check_labels",
     "clipped_log_loss",
-    "linearly_decomposable",
     "sklearn_brier_score",
     "sklearn_log_loss",
     "torch_bce",

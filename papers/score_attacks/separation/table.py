@@ -6,21 +6,20 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from papers.score_attacks.losses import ItakuraSaito, NormLike
+from papers.score_attacks.separation.choose import separate
+from papers.score_attacks.separation.construct import PrimeLogs
 from tacit.privacy.rounding import check_count
 from tacit.scores.losses import (
     ArbitraryPrecision,
     CrossEntropy,
-    ItakuraSaito,
     Loss,
     Mahalanobis,
-    NormLike,
     Precision,
     SigmoidCrossEntropy,
     SoftmaxCrossEntropy,
     SquaredError,
 )
-from tacit.scores.separation.choose import separate
-from tacit.scores.separation.construct import PrimeLogs
 from tacit.scores.theory.ceilings import unit_of
 
 __all__ = ["TableRow", "largest_noise", "table_1"]

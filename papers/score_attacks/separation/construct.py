@@ -10,11 +10,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from papers.score_attacks.losses import ItakuraSaito
+from papers.score_attacks.theory.primes import first_primes
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses import ItakuraSaito, Loss, Precision, Reduction
+from tacit.scores.losses import Loss, Precision, Reduction
 from tacit.scores.losses.precision import Number, Numbers
 from tacit.scores.theory.ceilings import unit_of
-from tacit.scores.theory.primes import first_primes
 
 __all__ = ["Construction", "Digits", "PowersOfThree", "PrimeLogs", "TripledExponents"]
 
@@ -164,7 +165,8 @@ class TripledExponents(Construction):
 
         Examples
         --------
-        >>> from tacit.scores.losses import FLOAT64, ItakuraSaito
+        >>> from papers.score_attacks.losses import ItakuraSaito
+        >>> from tacit.scores.losses import FLOAT64
         >>> TripledExponents().predictions(ItakuraSaito(), 2, asked=2, tau=0.25, precision=FLOAT64).round(12)
         array([0.25, 0.1 ])
         """
@@ -204,7 +206,8 @@ class PrimeLogs(Construction):
 
         Examples
         --------
-        >>> from tacit.scores.losses import FLOAT64, NormLike
+        >>> from papers.score_attacks.losses import NormLike
+        >>> from tacit.scores.losses import FLOAT64
         >>> PrimeLogs().predictions(NormLike(alpha=4.0), 2, asked=2, tau=0.0, precision=FLOAT64).round(6)
         array([0.442491, 0.409439])
         """

@@ -3,17 +3,9 @@
 import numpy as np
 import pytest
 
+from papers.score_attacks.attacks import boosted_labels, exhaustive_labels, random_prediction_labels
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attack import (
-    Accuracy,
-    Bounded,
-    DigitDesign,
-    boosted_labels,
-    exhaustive_labels,
-    infer_labels,
-    plan,
-    random_prediction_labels,
-)
+from tacit.scores.attack import Accuracy, Bounded, DigitDesign, infer_labels, plan
 from tacit.scores.losses import CrossEntropy, Reduction, SquaredError, sklearn_log_loss
 
 

@@ -7,15 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 
+from papers.score_attacks.separation.construct import Construction, Digits
+from papers.score_attacks.separation.gap import gap_of_losses
+from papers.score_attacks.separation.search import TooManyOverlaps
+from papers.score_attacks.theory.limits import discrete_limit
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.losses import FLOAT64, Loss, Precision, Reduction
 from tacit.scores.losses.precision import Numbers
-from tacit.scores.separation.construct import Construction, Digits
-from tacit.scores.separation.gap import gap_of_losses
-from tacit.scores.separation.search import TooManyOverlaps
 from tacit.scores.theory.ceilings import labels_per_query, unit_of
-from tacit.scores.theory.limits import discrete_limit
 
 __all__ = ["Separation", "separate"]
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
+from papers.score_attacks.theory.primes import first_primes
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
-from tacit.scores.theory.primes import first_primes
 
 __all__ = ["Formula", "is_almost_tautology", "separable_unless_models", "separates", "separation_function"]
 

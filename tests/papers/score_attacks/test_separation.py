@@ -8,29 +8,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses import (
-    FLOAT64,
-    ArbitraryPrecision,
-    Bregman,
-    ClampedCrossEntropy,
-    CrossEntropy,
-    Float32,
-    FloatingPoint,
-    GeneralisedKL,
-    ItakuraSaito,
-    MachineEpsilon,
-    Mahalanobis,
-    NormLike,
-    ProbabilityFloor,
-    Reduction,
-    SigmoidCrossEntropy,
-    SoftmaxCrossEntropy,
-    SquaredError,
-    ZeroOne,
-    linearly_decomposable,
-)
-from tacit.scores.separation import (
+from papers.score_attacks.losses import Bregman, GeneralisedKL, ItakuraSaito, NormLike, ZeroOne, linearly_decomposable
+from papers.score_attacks.separation import (
     Digits,
     PowersOfThree,
     PrimeLogs,
@@ -44,7 +23,24 @@ from tacit.scores.separation import (
     smallest_difference,
     table_1,
 )
-from tacit.scores.theory import first_primes, labels_per_query
+from papers.score_attacks.theory import first_primes
+from tacit.privacy.errors import InvalidInput
+from tacit.scores.losses import (
+    FLOAT64,
+    ArbitraryPrecision,
+    ClampedCrossEntropy,
+    CrossEntropy,
+    Float32,
+    FloatingPoint,
+    MachineEpsilon,
+    Mahalanobis,
+    ProbabilityFloor,
+    Reduction,
+    SigmoidCrossEntropy,
+    SoftmaxCrossEntropy,
+    SquaredError,
+)
+from tacit.scores.theory import labels_per_query
 
 EXACT = ArbitraryPrecision(bits=600)
 IDENTITY = ((1.0, 0.0), (0.0, 1.0))

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from papers.score_attacks.losses.functions import LEAST_LOGIT, Function, derivative, evaluate, solve_odd
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.losses.base import Loss
 from tacit.scores.losses.clip import Clip, Unclipped, probability_table
 from tacit.scores.losses.cross_entropy import CrossEntropy
-from tacit.scores.losses.functions import LEAST_LOGIT, Function, derivative, evaluate, solve_odd
 from tacit.scores.losses.precision import FLOAT64, Numbers, Precision
 
 __all__ = ["Bregman", "GeneralisedKL", "ItakuraSaito", "LinearlyDecomposable", "NormLike", "linearly_decomposable"]
@@ -69,7 +69,7 @@ class LinearlyDecomposable(_SolvedLoss):
 
     References
     ----------
-    Aggarwal et al. (2021), equations (1) and (5), Theorem 4 (false as printed, see :mod:`tacit.scores.theory`).
+    Aggarwal et al. (2021), equations (1) and (5), Theorem 4 (false as printed; see docs/proofs/scores.md).
 
     Examples
     --------
