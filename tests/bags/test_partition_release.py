@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.bags import BagRelease, CrossEntropy, Feature, LogLoss, Partition, RandomBags, read_bags
-from tacit.bags.partition import folder
 from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, NoGuarantee, Release, Unit
+from tacit.privacy import folders as folder
 
 PROMISE = Guarantee(unit=Unit.LABEL, epsilon=1.0, assumptions=("features are public",))
 
@@ -102,10 +102,10 @@ def test_an_existing_folder_is_not_overwritten_without_force(release, drawn, tmp
 def test_another_folder_is_never_overwritten(release, tmp_path):
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("years of work")
-    with pytest.raises(InvalidInput, match="is not a release of bags and is not overwritten"):
+    with pytest.raises(InvalidInput, match="is not a release and is not overwritten"):
         release.write(tmp_path / "mine", force=True)
     (tmp_path / "link").symlink_to(tmp_path / "mine")
-    with pytest.raises(InvalidInput, match="is not a release of bags"):
+    with pytest.raises(InvalidInput, match="is not a release "):
         release.write(tmp_path / "link", force=True)
     assert (tmp_path / "mine" / "thesis.txt").read_text() == "years of work"
 

@@ -36,7 +36,7 @@ class Listing(TyperGroup):
         except ValueError as error:  # of tacit's errors those about what was given
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
             if command is not None and error.args and isinstance(error.args[0], str):
-                error.args = (in_options(error.args[0], command), *error.args[1:])
+                error.args = (_in_options(error, command), *error.args[1:])
             raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
@@ -46,3 +46,16 @@ class Listing(TyperGroup):
         if rows:
             with formatter.section("Commands"):
                 formatter.write_dl(rows)
+
+
+def _in_options(error: ValueError, command: Any) -> str:  # noqa: ANN401
+    """The sentence with the command's own word for the field that it is about."""
+    field = getattr(error, "field", None)
+    if field is None:
+        return in_options(str(error), command)
+    options = {
+        param.name: param.metavar or param.name.upper() if param.param_type_name == "argument" else param.opts[0]
+        for param in command.params
+    }
+    worded: str = error.worded(options.get(field, field))  # type: ignore[attr-defined]
+    return worded

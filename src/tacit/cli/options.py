@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from tacit.privacy.guarantee import Promise
     from tacit.privacy.ledger import Ledger
+    from tacit.privacy.payment import Payment
 
 __all__ = [
     "AsJson",
@@ -34,6 +35,7 @@ __all__ = [
     "check_out",
     "estimator_of",
     "open_ledger",
+    "open_payment",
     "rng_of",
     "show_progress",
     "warn_if_seeded",
@@ -150,6 +152,28 @@ def open_ledger(location: str | None, *, dataset: str | None, memo: Path | None 
     if location is None and (dataset is not None or memo is not None):
         raise InvalidInput("--dataset and --memo must stand with --ledger, which says what is charged")
     return None if location is None else Ledger.open(location)
+
+
+def open_payment(given: Mapping[str, Any]) -> Payment | None:
+    """Return who pays, if a ledger is named; what only makes sense with one is refused without."""
+    from tacit.privacy.errors import InvalidInput
+    from tacit.privacy.ledger import Ledger
+    from tacit.privacy.payment import Payment
+
+    location = given["ledger"]
+    if location is None:
+        for name in ("dataset", "part", "store", "again", "entry"):
+            if given[name]:
+                raise InvalidInput("requires --ledger, which says what is charged", field=name)
+        return None
+    return Payment(
+        ledger=Ledger.open(location),
+        dataset=given["dataset"],
+        parts=given["part"] or None,
+        store=given["store"],
+        again=given["again"],
+        entry=given["entry"],
+    )
 
 
 @contextmanager

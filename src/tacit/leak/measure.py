@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from tacit.leak.epsilon import EpsilonBound
 from tacit.leak.intervals import Interval
 from tacit.leak.roc import Roc
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee
+
+if TYPE_CHECKING:
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
 
 __all__ = ["Leak"]
 
@@ -43,6 +48,14 @@ class Leak:
         The lower bound on epsilon, where there is one.
     roc
         The attack's curve, where it has scores.
+    after
+        The attacker's beliefs after the release, as (rows, classes) probabilities: the next attack's ``before``.
+    guesses
+        A row per guess, for whoever may see them.
+    notes
+        Sentences that belong before the measurement: what is certain, what was assumed.
+    facts
+        What this attack found beyond the rates, as plain JSON.
 
     Examples
     --------
@@ -69,6 +82,10 @@ class Leak:
     thresholds: int = 1
     bound: EpsilonBound | None = None
     roc: Roc | None = None
+    after: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
+    guesses: pa.Table | None = field(default=None, compare=False, repr=False)
+    notes: tuple[str, ...] = ()
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def rate(self) -> float:
@@ -134,6 +151,8 @@ class Leak:
             "baseline_of": self.baseline_of,
             "epsilon_lower_bound": None if self.bound is None else self.bound.to_json(),
             "roc": None if self.roc is None else self.roc.to_json(),
+            "notes": list(self.notes),
+            "facts": dict(self.facts),
         }
 
     @classmethod
@@ -153,6 +172,8 @@ class Leak:
                 **{name: document[name] for name in _PLAIN},
                 examples=document.get("examples"),  # older files do not have it, nor the next
                 thresholds=document.get("thresholds", 1),
+                notes=tuple(document.get("notes", ())),
+                facts=document.get("facts", {}),
                 interval=Interval.from_json(document["interval"]),
                 advantage_interval=Interval.from_json(document["advantage_interval"]),
                 bound=None if bound is None else EpsilonBound.from_json(bound),

@@ -13,82 +13,56 @@ __all__ = [
 
 
 class TacitError(Exception):
-    """Base of every error that tacit raises on purpose.
-
-    Examples
-    --------
-    >>> issubclass(InvalidInput, TacitError)
-    True
-    """
+    """Base of every error that tacit raises on purpose."""
 
 
 class InvalidInput(TacitError, ValueError):
     """An argument or a file is not what the function needs; the message says which, and the remedy.
 
+    Parameters
+    ----------
+    sentence
+        The whole sentence; or, with ``field``, the sentence without its subject: ``must be > 0, got -1``.
+    field
+        The argument or the field of a plan that the sentence is about. The door that it came through puts its own
+        word in that place: a keyword in Python, an option on the command line, a key in ``tacit.toml``.
+
     Examples
     --------
-    >>> raise InvalidInput("epsilon must be > 0, got -1.0")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: epsilon must be > 0, got -1.0
+    >>> error = InvalidInput("must be > 0, got -1.0", field="min_size")
+    >>> str(error), error.worded("--min-size")
+    ('min_size must be > 0, got -1.0', '--min-size must be > 0, got -1.0')
     """
+
+    def __init__(self, sentence: str, *, field: str | None = None) -> None:
+        super().__init__(sentence if field is None else f"{field} {sentence}")
+        self.field = field
+        self._sentence = sentence
+
+    def worded(self, name: str) -> str:
+        """Return the sentence with the door's own word for the field."""
+        return str(self) if self.field is None else f"{name} {self._sentence}"
 
 
 class MissingExtra(TacitError):
-    """A package of an optional extra is not installed; the message says how to install it.
-
-    Examples
-    --------
-    >>> issubclass(MissingExtra, TacitError)
-    True
-    """
+    """A package of an optional extra is not installed; the message says how to install it."""
 
 
 class InvalidRelease(InvalidInput):
-    """A release file is of another version, damaged, or does not say its guarantee.
-
-    Examples
-    --------
-    >>> issubclass(InvalidRelease, InvalidInput)
-    True
-    """
+    """A release file is of another version, damaged, or has no guarantee."""
 
 
 class UnitMismatch(InvalidInput):
-    """Two guarantees protect different things and cannot be added.
-
-    Examples
-    --------
-    >>> issubclass(UnitMismatch, InvalidInput)
-    True
-    """
+    """Two guarantees protect different things and cannot be added."""
 
 
 class LedgerError(TacitError):
-    """The ledger cannot be opened or does not know what was asked for.
-
-    Examples
-    --------
-    >>> issubclass(LedgerError, TacitError)
-    True
-    """
+    """The ledger cannot be opened or does not know what was asked for."""
 
 
 class UnknownData(LedgerError):
-    """The ledger has not seen these rows: register them, or name the data set they belong to.
-
-    Examples
-    --------
-    >>> issubclass(UnknownData, LedgerError)
-    True
-    """
+    """The ledger has not seen these rows: register them, or name the data set they belong to."""
 
 
 class BudgetExceeded(LedgerError):
-    """A charge would overspend; nothing was charged.
-
-    Examples
-    --------
-    >>> issubclass(BudgetExceeded, LedgerError)
-    True
-    """
+    """A charge would overspend; nothing was charged."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from typing import Any
 
 import mpmath
@@ -19,25 +18,9 @@ from tacit.privacy.loss import (
     loss_to_json,
 )
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon, exact, format_up, round_up
+from tacit.privacy.unit import Unit
 
 __all__ = ["Guarantee", "NoGuarantee", "Promise", "Unit", "promise_from_json"]
-
-
-class Unit(StrEnum):
-    """What one change changes.
-
-    ``LABEL``: one row's label, features and everything else fixed. ``RECORD``: one whole row is replaced,
-    its label included. ``BAG``: one bag's label total.
-
-    Examples
-    --------
-    >>> Unit("label") is Unit.LABEL
-    True
-    """
-
-    LABEL = "label"
-    RECORD = "record"
-    BAG = "bag"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -242,7 +225,7 @@ def _unit(unit: str) -> Unit:
     try:
         return Unit(unit)
     except ValueError:
-        raise InvalidInput(f"unit must be one of {', '.join(Unit)}, got {unit!r}") from None
+        raise InvalidInput(f"must be one of {', '.join(Unit)}, got {unit!r}", field="unit") from None
 
 
 def _group_delta(guarantee: Guarantee, k: int) -> float:

@@ -80,9 +80,9 @@ def check_epsilon(epsilon: float, *, name: str = "epsilon", zero: bool = False) 
     try:
         number = float(epsilon)
     except (TypeError, ValueError):
-        raise InvalidInput(f"{name} must be {rule}, got {epsilon!r}") from None
+        raise InvalidInput(f"must be {rule}, got {epsilon!r}", field=name) from None
     if not math.isfinite(number) or number < 0 or (number == 0 and not zero):
-        raise InvalidInput(f"{name} must be {rule}, got {epsilon!r}")
+        raise InvalidInput(f"must be {rule}, got {epsilon!r}", field=name)
     return number
 
 
@@ -102,13 +102,14 @@ def check_delta(delta: float, *, name: str = "delta", zero: bool = True, rows: i
     try:
         number = float(delta)
     except (TypeError, ValueError):
-        raise InvalidInput(f"{name} must be {rule}, got {delta!r}") from None
+        raise InvalidInput(f"must be {rule}, got {delta!r}", field=name) from None
     if not 0 <= number < 1 or (number == 0 and not zero):
-        raise InvalidInput(f"{name} must be {rule}, got {delta!r}")
+        raise InvalidInput(f"must be {rule}, got {delta!r}", field=name)
     if rows is not None and exact(number) * rows >= 1:
         raise InvalidInput(
-            f"{name} must be below 1/{rows}, for {rows:,} rows, got {delta!r}: with that chance a record may leave as "
-            "it is, and the promise holds"
+            f"must be below 1/{rows}, for {rows:,} rows, got {delta!r}: with that chance a record may leave as it is, "
+            "and the guarantee holds",
+            field=name,
         )
     return number
 
@@ -128,5 +129,5 @@ def check_count(value: int, *, name: str, least: int = 1) -> int:
     except (TypeError, ValueError, OverflowError):  # words, None, NaN, infinity
         whole = False
     if not whole:
-        raise InvalidInput(f"{name} must be a whole number >= {least}, got {value!r}")
+        raise InvalidInput(f"must be a whole number >= {least}, got {value!r}", field=name)
     return int(value)

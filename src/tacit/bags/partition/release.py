@@ -15,9 +15,9 @@ import pyarrow as pa
 from tacit.bags.losses import SemilinearLoss, loss_of
 from tacit.bags.partition.bags import Partition
 from tacit.bags.partition.feature import COUNT, TOTAL, Feature
-from tacit.bags.partition.folder import MANIFEST, write_folder
 from tacit.bags.partition.random_bags import RandomBags
 from tacit.privacy.errors import InvalidInput, InvalidRelease
+from tacit.privacy.folders import MANIFEST, write_folder
 from tacit.privacy.guarantee import Promise
 from tacit.privacy.release import Release, read_release
 

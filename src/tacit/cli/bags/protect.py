@@ -97,7 +97,7 @@ def protect(
 
     Example: tacit bags protect people.csv --label ill --classes no,yes --by age,sex --edges age=18,40,65 --out ill.bags
     """
-    from tacit.bags.partition.folder import check_folder
+    from tacit.privacy.folders import check_folder
 
     _check_kind(by, edges, engine, random=random, bags=bags, joins=joins)
     check_folder(out, force=force)

@@ -6,15 +6,16 @@ import json
 from collections.abc import Mapping, Sequence
 
 from tacit.privacy.errors import BudgetExceeded, InvalidInput, LedgerError, UnitMismatch
-from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.guarantee import Guarantee, Promise, Unit
 from tacit.privacy.ledger.account import Account
 from tacit.privacy.ledger.book import Book, guarantee_of
 from tacit.privacy.ledger.records import Receipt, format_down
 from tacit.privacy.ledger.registry import add_budget, check_budget
 from tacit.privacy.ledger.rows import Row
+from tacit.privacy.ledger.schema import VERSION
 from tacit.privacy.rounding import format_up
 
-__all__ = ["charge", "rebuild", "set_budget", "void"]
+__all__ = ["charge", "pay", "rebuild", "set_budget", "void"]
 
 
 def charge(book: Book, promise: Promise, *, parts: Sequence[str] | None, purpose: str, version: int | None) -> Receipt:
@@ -36,6 +37,14 @@ def charge(book: Book, promise: Promise, *, parts: Sequence[str] | None, purpose
     for part, account in after.items():
         book.put(part, account)
     return Receipt(id=entry, spent=spent[worst], left=book.left(spent[worst]))
+
+
+def pay(book: Book, guarantee: Guarantee, *, parts: Sequence[str] | None, purpose: str, version: int | None) -> Receipt:
+    """Write a charge in the data set's unit: what holds for one record holds for its label."""
+    _check_covered(book, version, parts)
+    if guarantee.unit is Unit.RECORD and book.budget.unit is Unit.LABEL:
+        guarantee = guarantee.for_unit(Unit.LABEL)
+    return charge(book, guarantee, parts=parts, purpose=purpose, version=version)
 
 
 def void(book: Book, number: int, *, reason: str) -> Receipt:
@@ -96,6 +105,23 @@ def _check_unit(book: Book, promise: Guarantee) -> None:
         raise UnitMismatch(
             f"{book.name} is kept for persons of {kept.rows} rows, but the guarantee is for {promise.rows}; "
             f"restate the guarantee for one row with for_group(rows={kept.rows})"
+        )
+
+
+def _check_covered(book: Book, version: int | None, parts: Sequence[str] | None) -> None:
+    """Raise if rows of a recognized version lie outside the parts that are charged."""
+    if version is None or parts is None:
+        return
+    named = [book.parts[part] for part in book.choose(parts)]
+    if any(row["start"] is None for row in named):  # who is in a part without rows is the caller's to know
+        return
+    (known,) = book.rows.find(VERSION, VERSION.c.data_set == book.id, VERSION.c.number == version)
+    covered = sum(row["stop"] - row["start"] for row in named)
+    if covered < known["rows"]:
+        raise InvalidInput(
+            f"must hold all {known['rows']} rows of the labels, which are {book.name}'s own, got {', '.join(parts)} "
+            f"with {covered}: make the release from the rows of its parts alone, or charge all parts",
+            field="parts",
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from tacit.privacy.canonical import ColumnDigest, Hash, decode
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["fingerprints"]
+__all__ = ["fingerprint_rows", "fingerprints"]
 
 _ROWS_AT_ONCE = 1 << 14  # Arrow reads on to the end where a text is no number, and is slow to say so
 
@@ -66,6 +66,28 @@ def fingerprints(data: object, *, secret: bytes, at: Iterable[int] = ()) -> dict
     if not digest.rows:
         raise InvalidInput("data must have at least one row and one column, got none")
     return found | {digest.rows: digest.digest()}
+
+
+def fingerprint_rows(
+    batches: Iterable[pa.RecordBatch], *, private: Sequence[str], secret: bytes, at: Iterable[int] = ()
+) -> tuple[dict[int, bytes], bytes]:
+    """Return, from one pass over the rows, the fingerprints of the private columns and that of all columns.
+
+    Examples
+    --------
+    >>> rows = pa.record_batch({"age": [31, 64], "ill": [0, 1]})
+    >>> prints, _ = fingerprint_rows([rows], private=["ill"], secret=b"key")
+    >>> prints == fingerprints([0, 1], secret=b"key")
+    True
+    """
+    everything = _Digest(lambda: hmac.new(secret, digestmod="sha256"))
+
+    def private_columns() -> Iterator[pa.RecordBatch]:
+        for batch in batches:
+            everything.update(_unnamed(batch))
+            yield batch.select(list(private))
+
+    return fingerprints(private_columns(), secret=secret, at=at), everything.digest()
 
 
 class _Digest:
@@ -167,12 +189,15 @@ def _bare(values: pa.Array) -> pa.Array:
 
 def _batches(data: object) -> Iterator[pa.RecordBatch]:
     try:
-        for batch in _arrow(data):
-            columns = [_without_nan(column) for column in batch.columns]
-            yield pa.RecordBatch.from_arrays(columns, names=[str(i) for i in range(len(columns))])
+        yield from map(_unnamed, _arrow(data))
     except (pa.ArrowException, TypeError) as error:
         reason = str(error).partition("\n")[0]
         raise InvalidInput(f"data must be columns of one type each, got {type(data).__name__}: {reason}") from error
+
+
+def _unnamed(batch: pa.RecordBatch) -> pa.RecordBatch:
+    columns = [_without_nan(column) for column in batch.columns]
+    return pa.RecordBatch.from_arrays(columns, names=[str(i) for i in range(len(columns))])
 
 
 def _arrow(data: Any) -> Iterable[pa.RecordBatch]:  # noqa: ANN401
@@ -181,6 +206,8 @@ def _arrow(data: Any) -> Iterable[pa.RecordBatch]:  # noqa: ANN401
         return data.to_pyarrow_batches()  # type: ignore[no-any-return]
     if isinstance(data, pa.RecordBatch):
         return [data]
+    if isinstance(data, Generator):  # of batches
+        return data
     if _is_pandas(data, "DataFrame"):
         return _arrow({i: data.iloc[:, i] for i in range(data.shape[1])})
     if hasattr(data, "__arrow_c_stream__") and (hasattr(data, "columns") or hasattr(data, "schema")):

@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tacit.privacy.errors import LedgerError
 from tacit.privacy.files import write_atomically
 from tacit.privacy.guarantee import Guarantee, Promise
-from tacit.privacy.ledger import charging, registry
+from tacit.privacy.ledger import charging, registry, requests
 from tacit.privacy.ledger.book import Book
 from tacit.privacy.ledger.database import Database
-from tacit.privacy.ledger.fingerprint import fingerprints
+from tacit.privacy.ledger.fingerprint import fingerprint_rows, fingerprints
 from tacit.privacy.ledger.founding import fill, open_database
 from tacit.privacy.ledger.migrate import current_revision
 from tacit.privacy.ledger.records import Part, Receipt, Statement, Version, check_text
+from tacit.privacy.ledger.requests import Charge, Delivery
 from tacit.privacy.ledger.rows import Rows
 from tacit.privacy.ledger.schema import DATA_SET
 from tacit.privacy.ledger.sqlite_file import stamp
 from tacit.privacy.ledger.statement import statement
 from tacit.privacy.ledger.transfer import export, read_export
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["Ledger"]
 
@@ -143,6 +149,11 @@ class Ledger:
         return self._database.where
 
     @property
+    def file(self) -> Path | None:
+        """The ledger's file; None where it is in a database server."""
+        return self._database.file
+
+    @property
     def data_sets(self) -> tuple[str, ...]:
         """The names of all data sets, oldest first."""
         with self._reading() as rows:
@@ -257,6 +268,33 @@ class Ledger:
             book = Book.find(rows, name, lock=True)
             return charging.charge(book, guarantee, parts=parts, purpose=purpose, version=version)
 
+    def pay(
+        self,
+        data: object,
+        guarantee: Guarantee,
+        *,
+        dataset: str | None,
+        purpose: str,
+        parts: Sequence[str] | None = None,
+    ) -> Receipt:
+        """Charge the data set that ``data`` are, in one transaction.
+
+        Parameters
+        ----------
+        data
+            The private columns in the order they were registered in; None where rows have no order.
+        guarantee
+            In the data set's unit, or for one record where the data set is kept for labels.
+        dataset
+            The data set's name; default: the one that the ledger recognizes the data as.
+        """
+        check_text(purpose, name="purpose")
+        prints = None if data is None else self._fingerprints(data)
+        with self._writing() as rows:
+            name, version = registry.find_data_set(rows, prints, dataset=dataset)
+            book = Book.find(rows, name, lock=True)
+            return charging.pay(book, guarantee, parts=parts, purpose=purpose, version=version)
+
     def void(self, entry: str, *, reason: str) -> Receipt:
         """Correct a charge whose release was never made; charge and correction both stay on record.
 
@@ -271,11 +309,65 @@ class Ledger:
         entry clicks/2: spent epsilon 0, left 1
         """
         check_text(reason, name="reason")
-        name, _, number = entry.rpartition("/")
-        if not name or not number.isdecimal() or len(number) > _DIGITS:
-            raise LedgerError(f"a charge's id must be a data set's name and a number, as in adult/1, got {entry!r}")
+        name, number = _split(entry)
         with self._writing() as rows:
-            return charging.void(Book.find(rows, name, lock=True), int(number), reason=reason)
+            return charging.void(Book.find(rows, name, lock=True), number, reason=reason)
+
+    def recognise(self, batches: Iterable[pa.RecordBatch], *, private: Sequence[str]) -> tuple[dict[int, bytes], bytes]:
+        """Return, from one pass over rows, what :meth:`settle` knows their data set by, and a digest of all columns."""
+        with self._reading() as rows:
+            counts = registry.known_counts(rows)
+        return fingerprint_rows(batches, private=private, secret=self._secret, at=counts)
+
+    def key_of(self, *parts: bytes) -> bytes:
+        """Return the key of a request: an HMAC under the ledger's secret, so that nobody can guess what it is of."""
+        return hmac.digest(self._secret, b"".join(hashlib.sha256(part).digest() for part in parts), "sha256")
+
+    def settle(
+        self,
+        key: bytes,
+        guarantee: Guarantee,
+        *,
+        prints: Mapping[int, bytes] | None,
+        dataset: str | None,
+        purpose: str,
+        parts: Sequence[str] | None = None,
+        again: bool = False,
+    ) -> Charge:
+        """Find the standing charge of a request, or make it, in one transaction.
+
+        Parameters
+        ----------
+        key
+            Of the data and the plan, by :meth:`key_of`.
+        prints
+            The private columns' fingerprints by :meth:`recognise`; None where rows have no order.
+        dataset
+            The data set to charge; default: the one that the fingerprints name.
+        again
+            Make another charge for a request that has one.
+        """
+        check_text(purpose, name="purpose")
+        with self._writing() as rows:
+            name, version = registry.find_data_set(rows, prints, dataset=dataset)
+            book = Book.find(rows, name, lock=True)
+            found = None if again else requests.find_charge(book, key)
+            if found is not None:
+                return found
+            receipt = charging.pay(book, guarantee, parts=parts, purpose=purpose, version=version)
+            return requests.record_request(book, receipt, key)
+
+    def charge_of(self, entry: str) -> Charge:
+        """Return the charge of a release by its id."""
+        name, number = _split(entry)
+        with self._reading() as rows:
+            return requests.charge_of_entry(Book.find(rows, name), number)
+
+    def deliver(self, entry: str, delivery: Delivery) -> None:
+        """Write down the release that leaves for a charge, before anyone is given it."""
+        name, number = _split(entry)
+        with self._writing() as rows:
+            requests.record_delivery(Book.find(rows, name, lock=True), number, delivery)
 
     def set_budget(self, name: str, budget: Guarantee) -> Statement:
         """Give a data set another budget in the same unit; one below what is spent is refused.
@@ -365,3 +457,10 @@ class Ledger:
     def _writing(self) -> Iterator[Rows]:
         with self._database.writing() as connection:
             yield Rows(connection, self._secret)
+
+
+def _split(entry: str) -> tuple[str, int]:
+    name, _, number = entry.rpartition("/")
+    if not name or not number.isdecimal() or len(number) > _DIGITS:
+        raise LedgerError(f"a charge's id must be a data set's name and a number, as in adult/1, got {entry!r}")
+    return name, int(number)

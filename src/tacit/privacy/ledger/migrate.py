@@ -7,7 +7,7 @@ from tacit.privacy.revisions import Schema
 
 __all__ = ["REVISIONS", "SCHEMA", "current_revision"]
 
-REVISIONS = ("0001", "0002")
+REVISIONS = ("0001", "0002", "0003")
 """All revisions, named here so that opening a ledger that has the last one needs no Alembic."""
 
 SCHEMA = Schema(

@@ -14,7 +14,7 @@ from tacit.privacy.ledger.records import ALL, Part, Version, check_text
 from tacit.privacy.ledger.rows import Row, Rows
 from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, LEDGER, PART, VERSION
 
-__all__ = ["Terms", "add_budget", "check_budget", "identify", "known_counts", "register"]
+__all__ = ["Terms", "add_budget", "check_budget", "find_data_set", "identify", "known_counts", "register"]
 
 Prints = Mapping[int, bytes]
 
@@ -111,6 +111,27 @@ def identify(rows: Rows, prints: Prints) -> Version:
     if known["rows"] < max(prints):
         known = _add_version(rows, known["data_set"], prints)
     return Version(data_set=_name_of(rows, known), number=known["number"], rows=known["rows"], time=known["time"])
+
+
+def find_data_set(rows: Rows, prints: Prints | None, *, dataset: str | None) -> tuple[str, int | None]:
+    """Return the data set to charge, and the version of it that the private columns are, where they are known."""
+    if prints is None:
+        if dataset is None:
+            raise InvalidInput(
+                "must name what to charge: a table without a row order is not recognized", field="dataset"
+            )
+        return dataset, None
+    try:
+        known = identify(rows, prints)
+    except UnknownData:
+        if dataset is None:
+            raise
+        return dataset, None  # registered with more columns than these
+    if dataset not in (None, known.data_set):
+        raise InvalidInput(
+            f"must be {known.data_set!r}, as which the ledger knows these labels, got {dataset!r}", field="dataset"
+        )
+    return known.data_set, known.number
 
 
 def add_budget(rows: Rows, data_set: int, budget: Guarantee) -> None:

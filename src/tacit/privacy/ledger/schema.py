@@ -16,7 +16,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-__all__ = ["ACCOUNT", "BUDGET", "DATA_SET", "ENTRY", "LEDGER", "PART", "TABLES", "VERSION"]
+__all__ = ["ACCOUNT", "BUDGET", "DATA_SET", "DELIVERY", "ENTRY", "LEDGER", "PART", "REQUEST", "TABLES", "VERSION"]
 
 TABLES = MetaData()
 
@@ -88,6 +88,18 @@ ENTRY = _sealed(
     ForeignKeyConstraint(["data_set", "voids"], ["ledger_entry.data_set", "ledger_entry.number"]),
 )
 """A charge has a guarantee; a correction has none and voids an earlier charge."""
+
+
+def _of_entry(name: str, *columns: Column[object]) -> Table:
+    entry = ForeignKeyConstraint(["data_set", "number"], ["ledger_entry.data_set", "ledger_entry.number"])
+    return _sealed(name, _data_set(), _count("number", primary_key=True), *columns, entry)
+
+
+REQUEST = _of_entry("ledger_request", Column("key", LargeBinary, nullable=False))
+"""What a charge was for: the key of its data and plan, by which the same request finds it again."""
+
+DELIVERY = _of_entry("ledger_delivery", Column("digest", LargeBinary, nullable=False), _text("file"), _text("time"))
+"""The release that a charge paid for, written before anyone is given it: its SHA-256, and its name in the store."""
 
 ACCOUNT = _sealed(
     "ledger_account",

@@ -14,13 +14,21 @@ from tacit.privacy.errors import LedgerError, TacitError
 from tacit.privacy.ledger.account import Account
 from tacit.privacy.ledger.book import Book, account_row
 from tacit.privacy.ledger.rows import Row, Rows
-from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, ENTRY, LEDGER, PART, VERSION
+from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, DELIVERY, ENTRY, LEDGER, PART, REQUEST, VERSION
 
 __all__ = ["FORMAT", "export", "read_export", "restore"]
 
 FORMAT = "tacit ledger 1"
 
-_TABLES: dict[str, Table] = {"budgets": BUDGET, "parts": PART, "versions": VERSION, "entries": ENTRY}
+_TABLES: dict[str, Table] = {
+    "budgets": BUDGET,
+    "parts": PART,
+    "versions": VERSION,
+    "entries": ENTRY,
+    "requests": REQUEST,
+    "deliveries": DELIVERY,
+}
+_BYTES = ("fingerprint", "key", "digest")
 
 
 def export(rows: Rows, *, secret: bool) -> dict[str, Any]:
@@ -73,9 +81,7 @@ def _plain(row: Row) -> dict[str, Any]:
     for name in ("parts", "guarantee"):
         if plain.get(name) is not None:
             plain[name] = json.loads(plain[name])
-    if "fingerprint" in plain:
-        plain["fingerprint"] = bytes(plain["fingerprint"]).hex()
-    return plain
+    return plain | {name: bytes(plain[name]).hex() for name in _BYTES if name in plain}
 
 
 def _row(plain: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,16 +89,14 @@ def _row(plain: Mapping[str, Any]) -> dict[str, Any]:
     for name in ("parts", "guarantee"):
         if row.get(name) is not None:
             row[name] = json.dumps(row[name])
-    if "fingerprint" in row:
-        row["fingerprint"] = bytes.fromhex(row["fingerprint"])
-    return row
+    return row | {name: bytes.fromhex(row[name]) for name in _BYTES if name in row}
 
 
 def _restore_data_set(rows: Rows, number: int, plain: Mapping[str, Any]) -> None:
     terms = {name: value for name, value in plain.items() if name not in _TABLES}
     rows.add(DATA_SET, id=number, **terms)
     for name, table in _TABLES.items():
-        for line in plain[name]:
+        for line in plain.get(name, ()):  # older exports have no requests
             rows.add(table, data_set=number, **_row(line))
     book = Book.find(rows, terms["name"])
     for part, row in book.parts.items():

@@ -16,7 +16,7 @@ from tacit.privacy.errors import InvalidInput
 __all__ = ["MANIFEST", "check_folder", "write_folder"]
 
 MANIFEST = "manifest.json"
-"""The file that makes a folder a release of bags; nothing else is ever replaced."""
+"""The file that makes a folder a release; no other folder is ever replaced."""
 
 
 def check_folder(path: str | Path, *, force: bool = False) -> Path:
@@ -36,7 +36,7 @@ def check_folder(path: str | Path, *, force: bool = False) -> Path:
         if not force:
             raise _taken(target)
         if target.is_symlink() or not (target / MANIFEST).is_file():
-            raise InvalidInput(f"{target} is not a release of bags and is not overwritten; choose another path")
+            raise InvalidInput(f"{target} is not a release and is not overwritten; choose another path")
     if not os.access(target.parent, os.W_OK):
         raise InvalidInput(f"{target} cannot be written: no permission in {target.parent}; choose another path")
     return target

@@ -1,0 +1,229 @@
+"""From a request to a release in the right place: charged once, drawn after the charge, lost never."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, TypeVar
+
+from tacit.privacy.errors import InvalidInput, LedgerError
+from tacit.privacy.files import check_writable
+from tacit.privacy.folders import check_folder
+from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.ledger.requests import Charge, Delivery
+from tacit.privacy.payment import Payment
+from tacit.privacy.plan import Plan
+from tacit.privacy.releases.release import Release
+from tacit.privacy.store import ReleaseStore, digest_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Overwrite", "Request", "deliver"]
+
+R = TypeVar("R", bound=Release)
+Batches = Callable[[], Iterable["pa.RecordBatch"]]
+
+
+@dataclass(frozen=True, slots=True)
+class Overwrite:
+    """A path whose file or release may be replaced, as ``out`` of every ``protect``."""
+
+    path: str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Request:
+    """What is known before anything is drawn.
+
+    Parameters
+    ----------
+    plan
+        What is asked for.
+    guarantee
+        What the release will state, and what is charged.
+    seeded
+        Whether its noise comes from a seeded generator; such a release is never paid for.
+    rows
+        Reads every column that the plan reads, the private ones among them; None where rows have no order.
+    private
+        The columns that the ledger knows the data by: the label, or all columns where records are private.
+    data
+        Reads each thing besides the table that the release depends on: the submissions to be scored.
+    """
+
+    plan: Plan
+    guarantee: Promise
+    seeded: bool
+    rows: Batches | None
+    private: Sequence[str]
+    data: Sequence[Batches] = ()
+
+    @property
+    def purpose(self) -> str:
+        """One line for the ledger."""
+        how = getattr(self.plan, "mechanism", None) or getattr(self.plan, "policy", None)
+        return self.plan.surface if how is None else f"{self.plan.surface} by {how}"
+
+
+def deliver(
+    kind: type[R],
+    request: Request,
+    *,
+    draw: Callable[[], R],
+    suffix: str,
+    out: str | os.PathLike[str] | Overwrite | None = None,
+    payment: Payment | None = None,
+    sources: Sequence[object] = (),
+) -> R:
+    """Draw a release and put it where it was asked for; with a payment, charge first and deliver exactly once.
+
+    Holding the request's lock, which ends with its process, one transaction finds the request's standing charge or
+    makes it. The release is written into the store and synced, its SHA-256 is recorded in the ledger, and only then is
+    it published. So a charge without a recorded digest has published nothing, and drawing again is free; a charge
+    with one is answered with those bytes.
+
+    Parameters
+    ----------
+    kind
+        The surface's ``Release``.
+    draw
+        Draws the release; called once, after the charge. What it holds may be batches that are drawn as they are
+        written.
+    suffix
+        The ending of the file where ``out`` has none to say it, empty for a folder.
+    out
+        Where to write; None returns a release in memory.
+    sources
+        Paths that are read, and so must not be written.
+
+    Raises
+    ------
+    InvalidInput
+        Before anything is charged or written.
+    BudgetExceeded
+        The ledger refuses; nothing is drawn.
+    """
+    target = None if out is None else Path(out.path if isinstance(out, Overwrite) else out)
+    force = isinstance(out, Overwrite)
+    if target is not None:
+        _check_target(target, suffix, force=force, sources=sources)
+    if payment is not None:
+        return _paid(kind, request, payment, draw=draw, suffix=suffix, target=target, force=force)
+    if target is None:
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / f"release{suffix}"
+            draw().write(path)
+            return kind.read(path).in_memory()
+    draw().write(target, force=force)
+    return kind.read(target)
+
+
+def _check_target(target: Path, suffix: str, *, force: bool, sources: Sequence[object]) -> None:
+    if suffix:
+        for source in sources or (None,):
+            check_writable(target, force=force, source=source)
+    else:
+        check_folder(target, force=force)
+
+
+def _paid(
+    kind: type[R],
+    request: Request,
+    payment: Payment,
+    *,
+    draw: Callable[[], R],
+    suffix: str,
+    target: Path | None,
+    force: bool,
+) -> R:
+    key = _key(request, payment)
+    store = ReleaseStore.at(_store_folder(payment))
+    with store.locked(key.name):
+        charge = key.settle()
+        kept = charge.delivery or _draw(store, charge, payment, draw=draw, name=key.name, suffix=suffix)
+        if not store.holds(kept.file, kept.digest):
+            raise LedgerError(
+                f"the release that {charge.entry} paid for was delivered, and {store.path(kept.file)} no longer holds "
+                "it; restore that file, or pay for another release with again"
+            )
+        if target is not None:
+            _publish(kind, store, kept, target, force=force)
+    release = kind.read(store.path(kept.file) if target is None else target)
+    return replace(
+        release if target is not None else release.in_memory(),
+        receipt=charge.receipt,
+        repeated=charge.delivery is not None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """What identifies a request in the store, and how its charge is found or made."""
+
+    name: str
+    settle: Callable[[], Charge]
+
+
+def _key(request: Request, payment: Payment) -> _Key:
+    guarantee = _chargeable(request)
+    ledger = payment.ledger
+    if payment.entry is not None:
+        entry = payment.entry
+        return _Key(ledger.key_of(entry.encode()).hex(), lambda: ledger.charge_of(entry))
+    if request.rows is None:  # nothing to know the rows by: every request is a new one
+        prints, key = None, ledger.key_of(secrets.token_bytes(32))
+    else:
+        prints, rows = ledger.recognise(request.rows(), private=request.private)
+        data = (ledger.recognise(one(), private=())[1] for one in request.data)
+        key = ledger.key_of(request.plan.request().encode(), rows, *data)
+    return _Key(
+        key.hex(),
+        lambda: ledger.settle(
+            key,
+            guarantee,
+            prints=prints,
+            dataset=payment.dataset,
+            purpose=request.purpose,
+            parts=payment.parts,
+            again=payment.again,
+        ),
+    )
+
+
+def _chargeable(request: Request) -> Guarantee:
+    if request.seeded:
+        raise InvalidInput("must not be given with a ledger: a seeded release is not for publishing", field="seed")
+    if not isinstance(request.guarantee, Guarantee):
+        raise InvalidInput(f"must have a guarantee to charge for, got {request.guarantee}", field="ledger")
+    return request.guarantee
+
+
+def _store_folder(payment: Payment) -> Path:
+    if payment.store is not None:
+        return Path(payment.store)
+    if payment.ledger.file is None:
+        raise InvalidInput("must name a folder for finished releases: the ledger is not a file", field="store")
+    return payment.ledger.file.with_name(f"{payment.ledger.file.name}.releases")
+
+
+def _draw(
+    store: ReleaseStore, charge: Charge, payment: Payment, *, draw: Callable[[], Release], name: str, suffix: str
+) -> Delivery:
+    file = f"{name[:32]}-{charge.entry.rpartition('/')[2]}{suffix}"
+    store.remove_unfinished(file)
+    draw().write(store.path(file))
+    kept = Delivery(digest=digest_of(store.path(file)), file=file)
+    payment.ledger.deliver(charge.entry, kept)
+    return kept
+
+
+def _publish(kind: type[R], store: ReleaseStore, kept: Delivery, target: Path, *, force: bool) -> None:
+    if store.path(kept.file).suffix == target.suffix or store.path(kept.file).is_dir():
+        store.publish(kept.file, target, force=force)
+    else:  # asked for in another format than it was first written in
+        kind.read(store.path(kept.file)).write(target, force=force)

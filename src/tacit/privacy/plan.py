@@ -1,0 +1,144 @@
+"""What is asked for: a frozen value that commands, ``tacit.toml``, Python and release headers share."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.settings import about, settings_of, settle, to_plain, to_words
+from tacit.privacy.unit import Unit
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """What every surface's plan has; each surface adds its own fields.
+
+    Values are read once, here: words as they are typed, TOML's values and Python's objects give equal plans.
+
+    Parameters
+    ----------
+    label
+        The private column.
+    features
+        The columns used; empty: all but the label.
+    classes
+        The public class list; None declares the classes that occur public.
+    epsilon, delta
+        The guarantee for the whole release; epsilon None for a release without one.
+    unit
+        What one change changes; None: the surface's own.
+    person, rows_per_person
+        Whose row it is, and how many rows of a person are used at most.
+
+    Examples
+    --------
+    >>> plan = Plan(label="ill", epsilon="1", classes="no,yes")
+    >>> plan.epsilon, plan.classes
+    (1.0, ('no', 'yes'))
+    >>> plan == Plan.from_json(plan.to_json())
+    True
+    >>> Plan(label="ill", epsilon=-1)
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: epsilon must be a finite number > 0, or none, got -1
+    """
+
+    surface: ClassVar[str]
+
+    label: str = field(metadata=about("The private column.", metavar="COL"))
+    epsilon: float | None = field(
+        metadata=about(
+            "The guarantee for the whole release, read as the decimal you type; none: no guarantee, and no noise.",
+            metavar="NUMBER|none",
+            rule="a finite number > 0, or none",
+            holds=lambda epsilon: math.isfinite(epsilon) and epsilon > 0,
+        )
+    )
+    delta: float = field(
+        default=0.0,
+        metadata=about(
+            "The delta of the guarantee; well below 1/rows.", rule="in [0, 1)", holds=lambda delta: 0 <= delta < 1
+        ),
+    )
+    features: tuple[str, ...] = field(
+        default=(), metadata=about("The columns used. Default: all but the label.", metavar="COL,...")
+    )
+    classes: tuple[str, ...] | None = field(
+        default=None,
+        metadata=about(
+            "The public class list; a comma or a space that belongs to a name has a backslash before it. Default: the "
+            "classes that occur; the guarantee then says that these are public.",
+            metavar="A,B,...",
+            rule="a list of at least two different classes",
+            holds=lambda classes: len(set(classes)) == len(classes) >= 2,
+        ),
+    )
+    unit: Unit | None = field(
+        default=None, metadata=about("The unit of privacy: what one change changes. Default: the surface's own.")
+    )
+    person: str | None = field(default=None, metadata=about("The column that says whose row it is.", metavar="COL"))
+    rows_per_person: int = field(
+        default=1,
+        metadata=about(
+            "How many rows of one person are used at most; the guarantee is stated for all of them.",
+            rule="an integer >= 1",
+            holds=lambda rows: rows >= 1,
+        ),
+    )
+
+    def __post_init__(self) -> None:
+        settle(self)
+        self.check()
+
+    def check(self) -> None:
+        """Raise if two fields do not fit each other; a surface's plan adds its own rules."""
+        if self.delta and self.epsilon is None:
+            raise InvalidInput("requires epsilon: without one there is no guarantee", field="delta")
+        if self.label in self.features:
+            raise InvalidInput(f"must not name the private column {self.label!r}", field="features")
+        if len(set(self.features)) < len(self.features):
+            raise InvalidInput(f"must name different columns, got {', '.join(self.features)}", field="features")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return every field as plain JSON."""
+        return {one.name: to_plain(getattr(self, one.name)) for one in settings_of(type(self))}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Self:
+        """Return the plan of a document or a table of ``tacit.toml``; an unknown or missing key is refused."""
+        known = {one.name: one for one in settings_of(cls)}
+        for name in document:
+            if name not in known:
+                raise InvalidInput(f"is no field of a plan; there are: {', '.join(known)}", field=str(name))
+        for name, one in known.items():
+            if one.required and name not in document:
+                raise InvalidInput("must be given", field=name)
+        return cls(**document)
+
+    def request(self) -> str:
+        """Return what makes two requests the same one, as text: equal plans, in whatever order classes are listed."""
+        same = {**self.to_json(), "classes": None if self.classes is None else sorted(self.classes)}
+        return json.dumps({"surface": self.surface, **same}, sort_keys=True)
+
+    def to_options(self) -> list[str]:
+        """Return the options that give this plan on the command line; defaults are left out."""
+        words: list[str] = []
+        for one in settings_of(type(self)):
+            value = getattr(self, one.name)
+            if value == one.default:
+                continue
+            if isinstance(value, bool):
+                words.append(one.option if value else one.option.replace("--", "--no-", 1))
+            elif isinstance(value, Mapping):
+                words += [word for name, item in value.items() for word in (one.option, f"{name}={to_words(item)}")]
+            elif one.repeatable:
+                words += [word for item in value for word in (one.option, to_words(item))]
+            else:
+                words += [one.option, to_words(value)]
+        return words

@@ -1,0 +1,187 @@
+"""What a release holds: rows in Parquet, or a JSON document; a surface may add kinds of its own."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tacit.privacy.canonical import ColumnDigest
+from tacit.privacy.errors import InvalidRelease
+from tacit.privacy.releases.header import canonical_json
+
+__all__ = ["KEY", "DocumentMember", "Facts", "Member", "Seal", "TableMember"]
+
+KEY = "tacit_release"
+"""Under which a file holds its header."""
+
+Facts = Mapping[str, Any]
+Seal = Callable[[Facts], Mapping[str, Any]]
+"""From a member's facts to the header that its file holds."""
+
+
+class Member(ABC):
+    """One part of a release. A file that is a release by itself holds the header; in a folder the manifest does."""
+
+    kind: ClassVar[str]
+    """The file's ending, without the dot."""
+
+    @abstractmethod
+    def save(self, file: BinaryIO, seal: Seal | None) -> Facts:
+        """Write the member, with the header that ``seal`` makes of its facts, and return its facts."""
+
+    @classmethod
+    @abstractmethod
+    def load(cls, path: Path) -> tuple[Self, object]:
+        """Return the member and the header in its file, None where it has none."""
+
+    @abstractmethod
+    def check(self, facts: Facts, *, source: str) -> None:
+        """Raise if the content is not what the facts say."""
+
+    def in_memory(self) -> Self:
+        """Return the member so that its file may go."""
+        return self
+
+
+class TableMember(Member):
+    """Rows: a table in memory, a Parquet file, or batches that are drawn as they are written.
+
+    Parameters
+    ----------
+    source
+        A table, the path of a Parquet file, or batches.
+    schema
+        The columns of the batches. Metadata is dropped: it can hold traces of the private table.
+    """
+
+    kind = "parquet"
+
+    def __init__(self, source: pa.Table | Path | Iterable[pa.RecordBatch], *, schema: pa.Schema | None = None) -> None:
+        self._source = source
+        self._schema = schema
+        self._facts: Facts | None = None
+
+    @property
+    def table(self) -> pa.Table:
+        """All rows."""
+        if isinstance(self._source, Path):
+            self._source = _read(self._source)
+            if self._facts is not None:
+                self.check(self._facts, source="the release")
+        if not isinstance(self._source, pa.Table):
+            self._source = pa.Table.from_batches(self._source, schema=self._schema)
+        return self._source
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are; of a file, without reading them."""
+        if isinstance(self._source, Path):
+            return int(pq.read_metadata(self._source).num_rows)
+        return int(self.table.num_rows)
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns; of a file, without reading rows."""
+        if isinstance(self._source, Path):
+            return list(pq.read_schema(self._source).names)
+        return list(self.table.column_names)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield the rows in order, without all of them in memory where they are in a file."""
+        if isinstance(self._source, Path):
+            with pq.ParquetFile(self._source) as file:
+                yield from file.iter_batches()
+        elif isinstance(self._source, pa.Table):
+            yield from self._source.to_batches()
+        else:
+            yield from self._source
+
+    def save(self, file: BinaryIO, seal: Seal | None) -> Facts:
+        """Write the rows as they come."""
+        schema = (self._schema or self.table.schema).remove_metadata()
+        digest = ColumnDigest(hashlib.sha256)
+        # store_schema=False: the footer holds the release's header and nothing else
+        with pq.ParquetWriter(file, schema, compression="zstd", store_schema=False) as parquet:
+            for batch in self.batches():
+                plain = batch.replace_schema_metadata(None)
+                digest.update(plain)
+                parquet.write_batch(plain)
+            facts = {"kind": self.kind, "rows": digest.rows, "sha256": digest.digest().hex()}
+            if seal is not None:
+                parquet.add_key_value_metadata({KEY: json.dumps(seal(facts))})
+        return facts
+
+    @classmethod
+    def load(cls, path: Path) -> tuple[Self, object]:
+        """Open a Parquet file; its rows are read when they are used."""
+        try:
+            metadata = pq.read_schema(path).metadata or {}
+        except (pa.ArrowInvalid, OSError) as error:
+            raise InvalidRelease(f"{path} is a damaged Parquet file: {error}") from error
+        text = metadata.get(KEY.encode())
+        try:
+            return cls(path), None if text is None else json.loads(text)
+        except ValueError:
+            raise InvalidRelease(f"{path} has a damaged header: it is not JSON") from None
+
+    def check(self, facts: Facts, *, source: str) -> None:
+        """Compare the rows with their digest: at once in memory, when they are read from a file."""
+        if isinstance(self._source, Path):
+            self._facts = facts
+            return
+        digest = ColumnDigest(hashlib.sha256)
+        digest.update(self.table.replace_schema_metadata(None))
+        if digest.digest().hex() != facts.get("sha256"):
+            raise InvalidRelease(f"{source} has a bad checksum: its rows were changed or damaged since it was written")
+
+    def in_memory(self) -> Self:
+        """Read all rows."""
+        _ = self.table
+        return self
+
+
+class DocumentMember(Member):
+    """A JSON document."""
+
+    kind = "json"
+
+    def __init__(self, value: Mapping[str, Any]) -> None:
+        self.value = value
+
+    def save(self, file: BinaryIO, seal: Seal | None) -> Facts:
+        """Write the document beside its header."""
+        content = canonical_json(self.value)
+        facts = {"kind": self.kind, "sha256": hashlib.sha256(content).hexdigest()}
+        header = {} if seal is None else {KEY: dict(seal(facts))}
+        file.write(json.dumps({**header, "value": json.loads(content)}, indent=1).encode() + b"\n")
+        return facts
+
+    @classmethod
+    def load(cls, path: Path) -> tuple[Self, object]:
+        """Read a document and its header."""
+        try:
+            document = json.loads(path.read_bytes())
+        except (ValueError, RecursionError) as error:
+            raise InvalidRelease(f"{path} is neither Parquet nor JSON") from error
+        if not isinstance(document, dict) or not isinstance(document.get("value"), dict):
+            raise InvalidRelease(f"{path} is JSON but not a tacit release: it has no header and value")
+        return cls(document["value"]), document.get(KEY)
+
+    def check(self, facts: Facts, *, source: str) -> None:
+        """Compare the document with its digest."""
+        if hashlib.sha256(canonical_json(self.value)).hexdigest() != facts.get("sha256"):
+            raise InvalidRelease(f"{source} has a bad checksum: it was changed or damaged since it was written")
+
+
+def _read(path: Path) -> pa.Table:
+    try:
+        return pq.read_table(path).replace_schema_metadata(None)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InvalidRelease(f"{path} is a damaged Parquet file: {error}") from error

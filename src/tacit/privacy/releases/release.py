@@ -1,0 +1,204 @@
+"""What an outsider sees and nothing else, with its guarantee; one format for all surfaces."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from tacit.privacy.errors import InvalidRelease
+from tacit.privacy.files import write_atomically
+from tacit.privacy.folders import MANIFEST, write_folder
+from tacit.privacy.guarantee import Promise
+from tacit.privacy.ledger import Receipt
+from tacit.privacy.plan import Plan
+from tacit.privacy.releases.header import Header
+from tacit.privacy.releases.members import KEY, DocumentMember, Facts, Member, TableMember
+
+__all__ = ["Release"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Release:
+    """A header and members: one member is one file with the header inside, several are a folder with a manifest.
+
+    A surface's own ``Release`` names its plan and its kinds of members, and reads its members.
+
+    Parameters
+    ----------
+    header
+        What the release says about itself.
+    members
+        What it holds, by name.
+    receipt
+        What the ledger was charged for it; None without a ledger.
+    repeated
+        Whether it is an earlier release that was paid for, delivered again.
+    """
+
+    plan_type: ClassVar[type[Plan]]
+    member_types: ClassVar[tuple[type[Member], ...]] = (TableMember, DocumentMember)
+    suffix: ClassVar[str] = ".parquet"
+    """The ending of its file; empty where it is a folder."""
+
+    header: Header
+    members: Mapping[str, Member]
+    receipt: Receipt | None = None
+    repeated: bool = False
+
+    @cached_property
+    def plan(self) -> Plan | None:
+        """The plan, rebuilt from the header; None for a model that was made elsewhere."""
+        return None if self.header.plan is None else self.plan_type.from_json(self.header.plan)
+
+    @property
+    def guarantee(self) -> Promise:
+        """The guarantee, or an explicit none with its reason."""
+        return self.header.guarantee
+
+    @property
+    def settled(self) -> Mapping[str, Any]:
+        """What the data or a draw decided."""
+        return self.header.settled
+
+    @property
+    def seeded(self) -> bool:
+        """Whether anyone who knows the seed can remove the noise."""
+        return self.header.seeded
+
+    def check(self) -> None:
+        """Raise if the plan's mechanism cannot keep the guarantee; a surface's release knows its mechanisms."""
+
+    def notes(self) -> list[str]:
+        """Return what its owner should read when it was made, one line each."""
+        return []
+
+    def in_memory(self) -> Self:
+        """Return the release so that its files may go."""
+        return replace(self, members={name: member.in_memory() for name, member in self.members.items()})
+
+    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the release whole or not at all; an existing one is replaced only with ``force``."""
+        if not self.suffix:
+            self._write_folder(Path(path), force=force)
+            return
+        ((name, member),) = self.members.items()
+        with write_atomically(path, force=force) as file:
+            member.save(file, lambda facts: self.header.sealed({name: facts}))
+
+    def _write_folder(self, path: Path, *, force: bool) -> None:
+        with write_folder(path, force=force) as folder:
+            facts = {name: _save(folder / f"{name}.{member.kind}", member) for name, member in self.members.items()}
+            with (folder / MANIFEST).open("wb") as file:
+                file.write(json.dumps({KEY: self.header.sealed(facts)}, indent=1).encode() + b"\n")
+                file.flush()
+                os.fsync(file.fileno())
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a release and check it: format, checksums, surface, plan, guarantee.
+
+        Raises
+        ------
+        InvalidRelease
+            With one sentence: not a release, of another format or surface, damaged, or of a guarantee that its
+            mechanism cannot keep.
+        """
+        source = Path(path)
+        if not source.exists():
+            raise InvalidRelease(f"{source} does not exist")
+        header, members = cls._read_folder(source) if source.is_dir() else cls._read_file(source)
+        if header.surface != cls.plan_type.surface:
+            raise InvalidRelease(
+                f"{source} is a release of {header.surface}, not of {cls.plan_type.surface}; use tacit {header.surface}"
+            )
+        release = cls(header=header, members=members)
+        try:
+            _ = release.plan
+            release.check()
+        except InvalidRelease:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            raise InvalidRelease(f"{source} has a header that does not fit its surface: {error}") from error
+        return release
+
+    @classmethod
+    def _read_file(cls, source: Path) -> tuple[Header, dict[str, Member]]:
+        member, document = cls._member_type(source).load(source)
+        if document is None:
+            raise InvalidRelease(f"{source} is not a tacit release: it has no header")
+        header, facts = Header.unsealed(document, source=str(source))
+        if len(facts) != 1:
+            raise InvalidRelease(f"{source} has an incomplete header: it must describe one member")
+        ((name, one),) = facts.items()
+        member.check(one, source=str(source))
+        return header, {name: member}
+
+    @classmethod
+    def _read_folder(cls, source: Path) -> tuple[Header, dict[str, Member]]:
+        try:
+            document = json.loads((source / MANIFEST).read_bytes())[KEY]
+        except FileNotFoundError:
+            raise InvalidRelease(f"{source} is a folder without {MANIFEST}, so it is not a release") from None
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            raise InvalidRelease(f"{source} has a damaged {MANIFEST}") from None
+        header, facts = Header.unsealed(document, source=str(source))
+        return header, {name: cls._read_member(source, name, one) for name, one in facts.items()}
+
+    @classmethod
+    def _read_member(cls, folder: Path, name: str, facts: Facts) -> Member:
+        kinds = {kind.kind: kind for kind in cls.member_types}
+        kind = facts.get("kind")
+        path = folder / f"{name}.{kind}"
+        if kind not in kinds or path.parent != folder or not path.is_file():
+            raise InvalidRelease(f"{folder} has lost {name}.{kind}, or never had it")
+        member, _ = kinds[kind].load(path)
+        member.check(facts, source=str(path))
+        return member
+
+    @classmethod
+    def _member_type(cls, source: Path) -> type[Member]:
+        ending = source.suffix.removeprefix(".").lower()
+        for kind in cls.member_types:
+            if kind.kind == ending:
+                return kind
+        return _by_content(source, cls.member_types)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the header, and what was charged, as plain JSON."""
+        return {
+            **self.header.to_json(),
+            "charge": None if self.receipt is None else self.receipt.id,
+            "repeated": self.repeated,
+        }
+
+    def __str__(self) -> str:
+        how = "" if self.plan is None else f" by {getattr(self.plan, 'mechanism', None) or self.header.surface}"
+        return f"{self.header.surface}{how}: {self.guarantee}"
+
+
+def _save(path: Path, member: Member) -> Facts:
+    with path.open("wb") as file:
+        facts = member.save(file, None)
+        if not file.closed:
+            file.flush()
+            os.fsync(file.fileno())
+    return {**facts, "bytes": path.stat().st_size}
+
+
+def _by_content(source: Path, kinds: tuple[type[Member], ...]) -> type[Member]:
+    """The kind of a file whose name does not say it."""
+    try:
+        with source.open("rb") as file:
+            start = file.read(4)
+    except OSError as error:
+        raise InvalidRelease(f"{source} cannot be read: {error.strerror}") from None
+    found = TableMember if start == b"PAR1" else DocumentMember if start[:1] == b"{" else None
+    if found is None or found not in kinds:
+        endings = ", ".join(f".{kind.kind}" for kind in kinds)
+        raise InvalidRelease(f"{source} is not a release: it must be a file that ends in {endings}, or a folder")
+    return found

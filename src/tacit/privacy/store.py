@@ -1,0 +1,78 @@
+"""Where finished releases are kept, so that what was paid for is delivered even after a kill or a full disk."""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.files import write_atomically
+from tacit.privacy.folders import MANIFEST, write_folder
+
+__all__ = ["ReleaseStore", "digest_of"]
+
+_CHUNK = 1 << 20
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseStore:
+    """A folder that only its owner can read; one file or folder per release, named by its charge."""
+
+    folder: Path
+
+    @classmethod
+    def at(cls, folder: Path) -> ReleaseStore:
+        """Return the store in a folder, which is made if it is missing."""
+        try:
+            folder.mkdir(mode=0o700, parents=False, exist_ok=True)
+        except OSError as error:
+            raise InvalidInput(f"{folder} cannot hold releases: {error.strerror}") from None
+        return cls(folder)
+
+    @contextmanager
+    def locked(self, name: str) -> Iterator[None]:
+        """Hold a lock that ends with its process; whoever asks for the same one waits."""
+        with (self.folder / f"{name}.lock").open("ab") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def path(self, file: str) -> Path:
+        """Return where a release is kept."""
+        return self.folder / file
+
+    def remove_unfinished(self, file: str) -> None:
+        """Remove a release that was never recorded, and so never left."""
+        path = self.path(file)
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink(missing_ok=True)
+
+    def holds(self, file: str, digest: bytes) -> bool:
+        """Say whether a release is here, whole."""
+        return self.path(file).exists() and digest_of(self.path(file)) == digest
+
+    def publish(self, file: str, out: Path, *, force: bool) -> None:
+        """Copy a release to where it was asked for, whole or not at all."""
+        source = self.path(file)
+        if not source.is_dir():
+            with source.open("rb") as content, write_atomically(out, force=force) as copy:
+                shutil.copyfileobj(content, copy, _CHUNK)
+            return
+        with write_folder(out, force=force) as folder:
+            for member in source.iterdir():
+                shutil.copyfile(member, folder / member.name)
+
+
+def digest_of(path: Path) -> bytes:
+    """Return the SHA-256 of a file, or of a folder's manifest, which has that of every member."""
+    digest = hashlib.sha256()
+    with (path / MANIFEST if path.is_dir() else path).open("rb") as file:
+        while chunk := file.read(_CHUNK):
+            digest.update(chunk)
+    return digest.digest()

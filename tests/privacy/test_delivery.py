@@ -1,0 +1,205 @@
+"""What is paid for is delivered, once: whatever dies in between."""
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import pyarrow as pa
+import pytest
+
+from tacit.privacy import Guarantee, InvalidInput, Ledger, LedgerError, NoGuarantee, Unit
+from tacit.privacy.delivery import Overwrite, Request, deliver
+from tacit.privacy.payment import Payment
+from tacit.privacy.plan import Plan
+from tacit.privacy.releases import DocumentMember, Header, Release, TableMember
+
+ROWS = pa.record_batch({"age": [31, 64, 50], "ill": [0, 1, 1]})
+ONE = Guarantee(unit=Unit.LABEL, epsilon=1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToyPlan(Plan):
+    surface: ClassVar[str] = "toy"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ToyFile(Release):
+    plan_type: ClassVar[type[Plan]] = ToyPlan
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ToyFolder(ToyFile):
+    suffix: ClassVar[str] = ""
+
+
+class Drawer:
+    """Draws a new release each time, so that a second draw shows."""
+
+    def __init__(self, kind, plan):
+        self.kind, self.plan, self.drawn = kind, plan, 0
+
+    def __call__(self):
+        self.drawn += 1
+        rows = TableMember(pa.table({"label": [os.urandom(8).hex()]}))
+        members = {"rows": rows} if self.kind is ToyFile else {"rows": rows, "about": DocumentMember({"n": 1})}
+        return self.kind(
+            header=Header(surface="toy", plan=self.plan.to_json(), guarantee=ONE, seeded=False), members=members
+        )
+
+
+def request(plan, *, rows=ROWS, guarantee=ONE, seeded=False):
+    return Request(plan=plan, guarantee=guarantee, seeded=seeded, rows=lambda: [rows], private=["ill"])
+
+
+def drawn_label(path, kind):
+    return kind.read(path).members["rows"].table["label"][0].as_py()
+
+
+@pytest.fixture(params=[ToyFile, ToyFolder])
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def plan():
+    return ToyPlan(label="ill", epsilon=1)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    ledger.register([0, 1, 1], name="visits", budget=Guarantee(unit=Unit.LABEL, epsilon=3.0))
+    return ledger
+
+
+def ask(kind, plan, ledger, out=None, **settings):
+    draw = settings.pop("draw", None) or Drawer(kind, plan)
+    payment = Payment(ledger=ledger, **settings)
+    return deliver(kind, request(plan), draw=draw, suffix=kind.suffix, out=out, payment=payment)
+
+
+def test_without_a_ledger_it_is_drawn_and_written(kind, plan, tmp_path):
+    draw = Drawer(kind, plan)
+    for out in (None, tmp_path / f"out{kind.suffix}"):
+        release = deliver(kind, request(plan), draw=draw, suffix=kind.suffix, out=out)
+        assert release.plan == plan
+        assert release.guarantee == ONE
+        assert release.members["rows"].rows == 1
+    assert draw.drawn == 2
+    with pytest.raises(InvalidInput, match="exists already"):
+        deliver(kind, request(plan), draw=draw, suffix=kind.suffix, out=out)
+    deliver(kind, request(plan), draw=draw, suffix=kind.suffix, out=Overwrite(out))
+
+
+def test_the_same_request_is_delivered_again_and_charged_once(kind, plan, ledger, tmp_path):
+    first = ask(kind, plan, ledger, tmp_path / f"one{kind.suffix}")
+    second = ask(kind, plan, ledger, tmp_path / f"two{kind.suffix}")
+    assert (first.receipt.id, first.repeated) == ("visits/1", False)
+    assert (second.receipt, second.repeated) == (None, True)
+    assert drawn_label(tmp_path / f"one{kind.suffix}", kind) == drawn_label(tmp_path / f"two{kind.suffix}", kind)
+    assert ledger.statement("visits").spent == 1.0
+
+
+def test_another_plan_other_rows_and_again_are_charged(kind, plan, ledger):
+    ask(kind, plan, ledger)
+    ask(kind, ToyPlan(label="ill", epsilon=1, features=("age",)), ledger)
+    assert ledger.statement("visits").spent == 2.0
+    assert ask(kind, plan, ledger, again=True).receipt.id == "visits/3"
+    assert ask(kind, plan, ledger).repeated  # the newest one
+
+
+def test_a_voided_charge_is_not_found_again(kind, plan, ledger):
+    ask(kind, plan, ledger)
+    ledger.void("visits/1", reason="the recipient destroyed it")
+    assert ask(kind, plan, ledger).receipt.id == "visits/3"
+
+
+def test_a_lost_release_is_refused_by_name_until_another_is_paid_for(kind, plan, ledger, tmp_path):
+    ask(kind, plan, ledger)
+    (kept,) = (path for path in (tmp_path / "ledger.db.releases").iterdir() if path.suffix != ".lock")
+    kept.rename(tmp_path / "gone")
+    with pytest.raises(LedgerError, match=r"visits/1 paid for was delivered.*restore that file, or pay for another"):
+        ask(kind, plan, ledger)
+    assert ask(kind, plan, ledger, again=True).receipt.id == "visits/2"
+
+
+def test_the_store_is_its_owners_alone(kind, plan, ledger, tmp_path):
+    ask(kind, plan, ledger)
+    assert (tmp_path / "ledger.db.releases").stat().st_mode & 0o777 == 0o700
+
+
+def test_a_seeded_release_and_one_without_a_guarantee_are_not_paid_for(plan, ledger):
+    payment = Payment(ledger=ledger)
+    draw = Drawer(ToyFile, plan)
+    for asked, sentence in (
+        (request(plan, seeded=True), "seed must not be given with a ledger"),
+        (request(plan, guarantee=NoGuarantee(reason="exact")), "ledger must have a guarantee to charge for"),
+    ):
+        with pytest.raises(InvalidInput, match=sentence):
+            deliver(ToyFile, asked, draw=draw, suffix=".parquet", payment=payment)
+    assert not draw.drawn
+    assert ledger.statement("visits").spent == 0
+
+
+def test_rows_without_an_order_resume_by_their_entry(kind, plan, ledger):
+    asked = Request(plan=plan, guarantee=ONE, seeded=False, rows=None, private=["ill"])
+    broken = Drawer(kind, plan)
+    broken.kind = None
+    with pytest.raises(InvalidInput, match="dataset must name what to charge"):
+        deliver(kind, asked, draw=broken, suffix=kind.suffix, payment=Payment(ledger=ledger))
+    named = Payment(ledger=ledger, dataset="visits")
+    with pytest.raises(TypeError):
+        deliver(kind, asked, draw=broken, suffix=kind.suffix, payment=named)
+    resumed = Payment(ledger=ledger, entry="visits/1")
+    assert not deliver(kind, asked, draw=Drawer(kind, plan), suffix=kind.suffix, payment=resumed).repeated
+    assert deliver(kind, asked, draw=Drawer(kind, plan), suffix=kind.suffix, payment=resumed).repeated
+    assert ledger.statement("visits").spent == 1.0
+
+
+WATCHED = ("delivery.py", "store.py", "ledger.py", "requests.py", "charging.py", "release.py", "files.py", "folders.py")
+
+
+def run_and_die(statement, action):
+    """Run an action in a child that is killed before its n-th statement in the code that pays and delivers."""
+    child = os.fork()
+    if child:
+        return os.waitpid(child, 0)[1] != 0
+    seen = 0
+
+    def trace(frame, event, _):
+        nonlocal seen
+        if Path(frame.f_code.co_filename).name not in WATCHED:
+            return None
+        if event == "line":
+            seen += 1
+            if seen == statement:
+                os._exit(9)
+        return trace
+
+    try:
+        sys.settrace(trace)
+        action()
+    finally:
+        sys.settrace(None)
+        os._exit(0)
+
+
+def test_killed_at_any_statement_nothing_is_paid_twice_and_nothing_paid_is_lost(kind, plan, tmp_path):
+    statement, died = 0, True
+    while died:
+        statement += 7  # every seventh statement, another residue for each kind of release
+        place = tmp_path / str(statement)
+        place.mkdir()
+        ledger = Ledger.create(place / "ledger.db")
+        ledger.register([0, 1, 1], name="visits", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
+        out = place / f"out{kind.suffix}"
+        died = run_and_die(
+            statement, lambda out=out, place=place: ask(kind, plan, Ledger.open(place / "ledger.db"), out)
+        )
+        before = drawn_label(out, kind) if out.exists() else None
+        again = ask(kind, plan, Ledger.open(place / "ledger.db"), place / f"again{kind.suffix}")
+        assert ledger.statement("visits").spent == 1.0
+        assert before in (None, again.members["rows"].table["label"][0].as_py())
+    assert statement > 100
