@@ -53,9 +53,8 @@ def _in_options(error: ValueError, command: Any) -> str:  # noqa: ANN401
     field = getattr(error, "field", None)
     if field is None:
         return in_options(str(error), command)
-    options = {
-        param.name: param.metavar or param.name.upper() if param.param_type_name == "argument" else param.opts[0]
-        for param in command.params
-    }
-    worded: str = error.worded(options.get(field, field))  # type: ignore[attr-defined]
-    return worded
+    for param in command.params:
+        if param.name == field:
+            is_argument = param.param_type_name == "argument"
+            return str(error.worded(param.metavar or field.upper() if is_argument else param.opts[0]))  # type: ignore[attr-defined]
+    return str(error)

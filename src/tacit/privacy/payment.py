@@ -75,7 +75,7 @@ def recognise(ledger: Ledger, labels: object, *, dataset: str | None) -> tuple[s
     Examples
     --------
     >>> import tempfile
-    >>> from pathlib import Path
+    >>> from tacit.privacy import Unit
     >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
     >>> _ = ledger.register([0, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
     >>> recognise(ledger, [0, 1], dataset=None)

@@ -28,6 +28,7 @@ _TABLES: dict[str, Table] = {
     "requests": REQUEST,
     "deliveries": DELIVERY,
 }
+_SINCE_0003 = ("requests", "deliveries")  # older exports have none
 _BYTES = ("fingerprint", "key", "digest")
 
 
@@ -96,7 +97,7 @@ def _restore_data_set(rows: Rows, number: int, plain: Mapping[str, Any]) -> None
     terms = {name: value for name, value in plain.items() if name not in _TABLES}
     rows.add(DATA_SET, id=number, **terms)
     for name, table in _TABLES.items():
-        for line in plain.get(name, ()):  # older exports have no requests
+        for line in plain.get(name, ()) if name in _SINCE_0003 else plain[name]:
             rows.add(table, data_set=number, **_row(line))
     book = Book.find(rows, terms["name"])
     for part, row in book.parts.items():
