@@ -49,13 +49,13 @@ def visit(engine):
     return visit
 
 
-def mark_of(page):
-    return re.search(r'name="mark" value="([0-9a-f]{64})"', page.text).group(1)
+def csrf_of(page):
+    return re.search(r'name="csrf" value="([0-9a-f]{64})"', page.text).group(1)
 
 
 def send(client, path, fields, *, form=None, **extra):
     """Load the page with the form, and send it."""
-    return client.post(path, data={"mark": mark_of(client.get(form or path)), **fields}, **extra)
+    return client.post(path, data={"csrf": csrf_of(client.get(form or path)), **fields}, **extra)
 
 
 def predictions(values):
@@ -99,22 +99,22 @@ def test_what_is_refused_is_said_in_one_sentence_and_costs_nothing(engine, visit
         assert send(client, "/c/coins/team", {}, files=predictions([number % 2] * ROWS)).status_code == 303
     page = client.get("/c/coins/team")
     assert "No submission is left" in page.text
-    mark = mark_of(client.get("/join"))
-    late = client.post("/c/coins/team", data={"mark": mark}, files=predictions(LABELS))
+    token = csrf_of(client.get("/join"))
+    late = client.post("/c/coins/team", data={"csrf": token}, files=predictions(LABELS))
     assert late.status_code == 429
     assert "all 3 submissions" in late.text
 
 
-def test_a_form_without_our_mark_changes_nothing(engine, visit):
+def test_a_form_without_our_csrf_token_changes_nothing(engine, visit):
     client = visit()
     join(client, engine)
-    other = mark_of(visit().get("/join"))  # another browser's
-    for mark in ("", "0" * 64, other):
-        page = client.post("/c/coins/team", data={"mark": mark}, files=predictions(LABELS))
+    other = csrf_of(visit().get("/join"))  # another browser's
+    for token in ("", "0" * 64, other):
+        page = client.post("/c/coins/team", data={"csrf": token}, files=predictions(LABELS))
         assert page.status_code == 403
     admin = visit(engine.new_admin_token())
     for path in ("/c/coins/invites", "/c/coins/leaks", "/c/coins/final", "/host/new", "/sign-out"):
-        assert admin.post(path, data={"mark": other}).status_code == 403
+        assert admin.post(path, data={"csrf": other}).status_code == 403
     assert engine.own_scores(engine.teams("coins")[0]) == ()
 
 
@@ -131,8 +131,8 @@ def test_hosts_pages_are_for_the_host(engine, visit, path):
 def test_hosts_forms_are_for_the_host(engine, visit, path):
     team = visit()
     join(team, engine)
-    mark = mark_of(team.get("/join"))
-    assert team.post(path, data={"mark": mark}).status_code == 403
+    token = csrf_of(team.get("/join"))
+    assert team.post(path, data={"csrf": token}).status_code == 403
 
 
 def test_teams_see_their_own_page_alone(engine, visit):
@@ -222,8 +222,8 @@ def test_the_replay_runs_and_ends_without_scripts(engine, visit):
 
 
 def send_again_is_refused(admin):
-    mark = mark_of(admin.get("/join"))
-    return admin.post("/c/coins/leaks", data={"mark": mark}).status_code == 409
+    token = csrf_of(admin.get("/join"))
+    return admin.post("/c/coins/leaks", data={"csrf": token}).status_code == 409
 
 
 def test_the_replay_takes_whole_numbers_in_bounds(engine, visit):

@@ -1,6 +1,6 @@
-"""Tokens: long, random, hashed; and the mark of our own forms."""
+"""Tokens: long, random, hashed; and the CSRF tokens of our own forms."""
 
-from tacit.server.tokens import form_mark, form_mark_fits, hash_token, new_token
+from tacit.server.tokens import csrf_token, csrf_token_fits, hash_token, new_token
 
 
 def test_tokens_differ_and_have_256_bits():
@@ -14,11 +14,11 @@ def test_any_text_has_a_hash():
         assert len(hash_token(text)) == 32
 
 
-def test_a_mark_fits_its_visitor_and_its_server_alone():
-    mark = form_mark(b"one", visitor="cookie")
-    assert form_mark_fits(mark, secret=b"one", visitor="cookie")
-    assert not form_mark_fits(mark, secret=b"one", visitor="other")
-    assert not form_mark_fits(mark, secret=b"two", visitor="cookie")
-    assert not form_mark_fits("", secret=b"one", visitor="cookie")
-    assert not form_mark_fits(form_mark(b"one", visitor=""), secret=b"one", visitor="")
-    assert not form_mark_fits("\ud800é", secret=b"one", visitor="cookie")
+def test_a_csrf_token_fits_its_visitor_and_its_server_alone():
+    token = csrf_token(b"one", visitor="cookie")
+    assert csrf_token_fits(token, secret=b"one", visitor="cookie")
+    assert not csrf_token_fits(token, secret=b"one", visitor="other")
+    assert not csrf_token_fits(token, secret=b"two", visitor="cookie")
+    assert not csrf_token_fits("", secret=b"one", visitor="cookie")
+    assert not csrf_token_fits(csrf_token(b"one", visitor=""), secret=b"one", visitor="")
+    assert not csrf_token_fits("\ud800é", secret=b"one", visitor="cookie")

@@ -41,8 +41,8 @@ class Access(Reader):
         self._known = self._read_teams()
 
     @property
-    def form_secret(self) -> bytes:
-        """The secret of :func:`tacit.server.tokens.form_mark`."""
+    def csrf_secret(self) -> bytes:
+        """The secret of :func:`tacit.server.tokens.csrf_token`."""
         return self._key.derive("forms")
 
     def new_admin_token(self) -> str:

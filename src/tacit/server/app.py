@@ -14,11 +14,12 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from tacit import __version__
-from tacit.privacy.errors import BudgetExceeded, InvalidInput, LedgerError, TacitError
+from tacit.privacy.errors import TacitError
 from tacit.server.api import router
 from tacit.server.engine import Engine
-from tacit.server.errors import ServerError
+from tacit.server.errors import status_of
 from tacit.server.journal import write_log
+from tacit.server.leaks import Replays
 from tacit.server.pages import add_pages
 from tacit.server.reference import reference_page
 from tacit.server.security import Guard
@@ -69,6 +70,7 @@ def create_app(source: Settings | Engine) -> FastAPI:
     )
     if isinstance(source, Engine):
         app.state.engine = source
+    app.state.replays = Replays()
     app.include_router(router())
     add_pages(app)
     app.add_api_route("/api/v1/docs", _reference(app), include_in_schema=False, response_class=HTMLResponse)
@@ -146,7 +148,7 @@ def _add_refusals(app: FastAPI) -> None:
     @app.exception_handler(TacitError)
     def refuse(request: Request, error: TacitError) -> Response:
         del request
-        status = error.status if isinstance(error, ServerError) else _status(error)
+        status = status_of(error)
         if status >= 500:
             _log.error("a request failed: %s", type(error.__cause__ or error).__name__)
         return JSONResponse({"error": str(error)}, status_code=status)
@@ -171,14 +173,6 @@ def _add_refusals(app: FastAPI) -> None:
         del request
         _log.error("a request failed: %s", type(error).__name__)
         return JSONResponse({"error": "the server failed; this was logged"}, status_code=500)
-
-
-def _status(error: TacitError) -> int:
-    if isinstance(error, BudgetExceeded):
-        return 409
-    if isinstance(error, InvalidInput):
-        return 422
-    return 503 if isinstance(error, LedgerError) else 400
 
 
 def _sentence(error: RequestValidationError) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from tacit.privacy.errors import TacitError
+from tacit.privacy.errors import BudgetExceeded, InvalidInput, LedgerError, TacitError
 
 __all__ = [
     "BudgetSpent",
@@ -16,17 +16,12 @@ __all__ = [
     "TooManyRequests",
     "Unauthorized",
     "Unavailable",
+    "status_of",
 ]
 
 
 class ServerError(TacitError):
-    """Base of what the server refuses on purpose.
-
-    Examples
-    --------
-    >>> NotFound("there is no competition 'x'").status
-    404
-    """
+    """Base of what the server refuses on purpose."""
 
     status: ClassVar[int] = 400
 
@@ -62,13 +57,7 @@ class TooLarge(ServerError):
 
 
 class TooManyRequests(ServerError):
-    """The caller asks too often.
-
-    Examples
-    --------
-    >>> TooManyRequests("too many requests", seconds=2.5).seconds
-    2.5
-    """
+    """The caller asks too often."""
 
     status = 429
 
@@ -87,3 +76,19 @@ class Unavailable(ServerError):
     """The server is shutting down or overloaded; nothing was done."""
 
     status = 503
+
+
+_STATUSES = ((BudgetExceeded, 409), (InvalidInput, 422), (LedgerError, 503))
+
+
+def status_of(error: TacitError) -> int:
+    """Return the HTTP status of an error.
+
+    Examples
+    --------
+    >>> status_of(NotFound("there is no such page")), status_of(BudgetExceeded("the budget is spent"))
+    (404, 409)
+    """
+    if isinstance(error, ServerError):
+        return error.status
+    return next((status for kind, status in _STATUSES if isinstance(error, kind)), 400)

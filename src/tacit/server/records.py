@@ -1,11 +1,14 @@
-"""What the server's engine answers: frozen values without a label, an exact score or a token."""
+"""What the engine returns and the API writes as JSON: frozen values without a label or an exact score."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Annotated
 
-from tacit.privacy.guarantee import Promise
+from pydantic import Field, InstanceOf, PlainSerializer
+
+from tacit.privacy.guarantee import Guarantee, NoGuarantee
 
 __all__ = [
     "Anyone",
@@ -20,7 +23,14 @@ __all__ = [
     "Score",
     "Spend",
     "Team",
+    "may_see",
 ]
+
+
+Sentence = Annotated[InstanceOf[Guarantee] | InstanceOf[NoGuarantee], PlainSerializer(str, return_type=str)]
+"""A guarantee, or why there is none; the API writes it as a sentence."""
+
+ReleasedScore = Annotated[float, Field(serialization_alias="score")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +63,6 @@ class Competition:
         What a team's whole budget of scores guarantees to one label, or why nothing.
     finished
         Whether the final ranking on the private rows was released.
-
-    Examples
-    --------
-    >>> from tacit.server.demo import toy
-    >>> with toy() as engine:
-    ...     engine.competition("coins").columns
-    ('id', 'prediction')
     """
 
     slug: str
@@ -78,43 +81,21 @@ class Competition:
     opens: datetime | None
     closes: datetime | None
     public: bool
-    promise: Promise
+    promise: Sentence
     finished: bool
 
     def is_open(self, now: datetime) -> bool:
-        """Tell whether submissions are taken at a time.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.competition("coins").is_open(datetime.now())
-        True
-        """
+        """Tell whether submissions are taken at a time."""
         return (self.opens is None or self.opens <= now) and not self.is_closed(now)
 
     def is_closed(self, now: datetime) -> bool:
-        """Tell whether the last moment for submissions is over.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.competition("coins").is_closed(datetime.now())
-        False
-        """
+        """Tell whether the last moment for submissions is over."""
         return self.finished or (self.closes is not None and self.closes <= now)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Team:
-    """A team of one competition.
-
-    Examples
-    --------
-    >>> Team(id=1, competition="titanic", name="Newcomers", joined=datetime(2026, 1, 1)).name
-    'Newcomers'
-    """
+    """A team of one competition."""
 
     id: int
     competition: str
@@ -124,39 +105,26 @@ class Team:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """Whoever holds the admin token: may do everything but read labels.
-
-    Examples
-    --------
-    >>> Host()
-    Host()
-    """
+    """Whoever holds the admin token: may do everything but read labels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Anyone:
-    """Whoever holds no token, or one that is not known.
-
-    Examples
-    --------
-    >>> Anyone()
-    Anyone()
-    """
+    """Whoever holds no token, or one that is not known."""
 
 
 Identity = Host | Team | Anyone
 
 
+def may_see(identity: Identity, competition: Competition) -> bool:
+    """Tell whether someone may see a competition's leaderboard and files."""
+    own = isinstance(identity, Team) and identity.competition == competition.slug
+    return competition.public or own or isinstance(identity, Host)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """A new team and its token, which is shown this once and kept as a hash alone.
-
-    Examples
-    --------
-    >>> team = Team(id=1, competition="titanic", name="Newcomers", joined=datetime(2026, 1, 1))
-    >>> Registration(team=team, token="secret")
-    Registration(team=Team(id=1, ...))
-    """
+    """A new team and its token, which is shown this once and kept as a hash alone."""
 
     team: Team
     token: str
@@ -179,34 +147,23 @@ class Score:
         The number that left, as the policy made it.
     text
         The same as it is shown.
-
-    Examples
-    --------
-    >>> Score(id="a", team="Newcomers", number=1, time=datetime(2026, 1, 1), released=0.48, text="0.48").text
-    '0.48'
     """
 
     id: str
     team: str
     number: int
     time: datetime
-    released: float
+    released: ReleasedScore
     text: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """One line of the leaderboard: a team's best released score.
-
-    Examples
-    --------
-    >>> Place(rank=1, team="Newcomers", released=0.48, text="0.48", submissions=3, time=datetime(2026, 1, 1)).rank
-    1
-    """
+    """One line of the leaderboard: a team's best released score."""
 
     rank: int
     team: str
-    released: float
+    released: ReleasedScore
     text: str
     submissions: int
     time: datetime
@@ -214,31 +171,18 @@ class Place:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalPlace:
-    """One line of the final ranking, on the private rows.
-
-    Examples
-    --------
-    >>> FinalPlace(rank=1, team="Newcomers", released=0.5, text="0.50", public_rank=2).public_rank
-    2
-    """
+    """One line of the final ranking, on the private rows."""
 
     rank: int
     team: str
-    released: float
+    released: ReleasedScore
     text: str
     public_rank: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
-    """A reason for the host to look at a submission; it counts all the same.
-
-    Examples
-    --------
-    >>> Flag(submission="a", team="Newcomers", number=1, time=datetime(2026, 1, 1), check="constant",
-    ...      reason="all rows are equal", measured=1.0, limit=0.9).check
-    'constant'
-    """
+    """A reason for the host to look at a submission; it counts all the same."""
 
     submission: str
     team: str
@@ -286,13 +230,6 @@ class Spend:
         What one score guarantees, or why nothing.
     scores
         How many were shown.
-
-    Examples
-    --------
-    >>> from tacit.privacy import NoGuarantee
-    >>> Spend(data_set=None, budget=0.0, spent=0.0, left=0.0, delta=0.0, promise=NoGuarantee(reason="exact"),
-    ...       scores=12).scores
-    12
     """
 
     data_set: str | None
@@ -300,5 +237,5 @@ class Spend:
     spent: float
     left: float
     delta: float
-    promise: Promise
+    promise: Sentence
     scores: int

@@ -1,4 +1,4 @@
-"""Tokens and codes: shown once, kept as hashes; and the mark that a form came from our own page."""
+"""Tokens and codes: shown once, kept as hashes; and CSRF tokens, which show that a form came from our own page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import hmac
 import secrets
 
-__all__ = ["form_mark", "form_mark_fits", "hash_token", "new_token"]
+__all__ = ["csrf_token", "csrf_token_fits", "hash_token", "new_token"]
 
 _LONGEST = 256
 
@@ -37,31 +37,31 @@ def hash_token(token: str) -> bytes:
     return hashlib.sha256(token[:_LONGEST].encode("utf-8", errors="surrogatepass")).digest()
 
 
-def form_mark(secret: bytes, *, visitor: str) -> str:
+def csrf_token(secret: bytes, *, visitor: str) -> str:
     """Return the hidden field of a form: a keyed digest of the visitor's cookie, which another site cannot know.
 
     Parameters
     ----------
     secret
-        The server's, :attr:`tacit.server.Engine.form_secret`.
+        The server's, :attr:`tacit.server.Engine.csrf_secret`.
     visitor
-        The value of a cookie that this visitor alone has: a token, or a random one for who has none.
+        The value of a random cookie that this visitor alone has.
 
     Examples
     --------
-    >>> form_mark_fits(form_mark(b"secret", visitor="cookie"), secret=b"secret", visitor="cookie")
+    >>> csrf_token_fits(csrf_token(b"secret", visitor="cookie"), secret=b"secret", visitor="cookie")
     True
     """
     return hmac.new(secret, visitor.encode("utf-8", errors="surrogatepass"), "sha256").hexdigest()
 
 
-def form_mark_fits(mark: str, *, secret: bytes, visitor: str) -> bool:
+def csrf_token_fits(token: str, *, secret: bytes, visitor: str) -> bool:
     """Tell in constant time whether a form's hidden field belongs to the visitor's cookie.
 
     Examples
     --------
-    >>> form_mark_fits("", secret=b"secret", visitor="cookie")
+    >>> csrf_token_fits("", secret=b"secret", visitor="cookie")
     False
     """
-    told = mark.encode("utf-8", errors="surrogatepass")
-    return bool(visitor) and hmac.compare_digest(told, form_mark(secret, visitor=visitor).encode())
+    told = token.encode("utf-8", errors="surrogatepass")
+    return bool(visitor) and hmac.compare_digest(told, csrf_token(secret, visitor=visitor).encode())

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 
 from fastapi import APIRouter, Request, Response
-from starlette.concurrency import run_in_threadpool
 
 from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.rounding import format_up
 from tacit.server.engine import Engine
 from tacit.server.errors import Unauthorized
-from tacit.server.pages.forms import check_mark, read_form
+from tacit.server.pages.forms import Form, text_of
 from tacit.server.pages.plot import draw_history
-from tacit.server.pages.view import engine_of, go_to, render, visible
+from tacit.server.pages.view import go_to, render
+from tacit.server.pages.visitor import engine_of, visible
 from tacit.server.records import Host, Team
 from tacit.server.reservation import final_promise
 from tacit.server.security import COOKIE
@@ -25,15 +25,7 @@ _WEAK = 7.0
 
 
 def add_public_pages(routes: APIRouter) -> None:
-    """Add the pages that need no token.
-
-    Examples
-    --------
-    >>> routes = APIRouter()
-    >>> add_public_pages(routes)
-    >>> {"/", "/join", "/sign-in"} <= {route.path for route in routes.routes}
-    True
-    """
+    """Add the pages that need no token."""
     for add in (_add_boards, _add_joining, _add_signing_in):
         add(routes)
 
@@ -76,12 +68,9 @@ def _add_joining(routes: APIRouter) -> None:
         return render(request, "join.html")
 
     @routes.post("/join")
-    async def join(request: Request) -> Response:
+    def join(request: Request, form: Form) -> Response:
         engine = engine_of(request)
-        fields = await read_form(request)
-        check_mark(request, fields, engine.form_secret)
-        name, code = (_text(fields, field) for field in ("name", "invite"))
-        joined = await run_in_threadpool(engine.register, code, name=name)
+        joined = engine.register(_short(form, "invite"), name=_short(form, "name"))
         request.state.joined = joined.team  # the cookie comes with this answer
         response = render(request, "welcome.html", joined=joined)
         sign_in(response, joined.token, engine)
@@ -94,12 +83,10 @@ def _add_signing_in(routes: APIRouter) -> None:
         return render(request, "sign_in.html")
 
     @routes.post("/sign-in")
-    async def take_token(request: Request) -> Response:
+    def take_token(request: Request, form: Form) -> Response:
         engine = engine_of(request)
-        fields = await read_form(request)
-        check_mark(request, fields, engine.form_secret)
-        token = _text(fields, "token")
-        who = await run_in_threadpool(engine.identify, token)
+        token = _short(form, "token")
+        who = engine.identify(token)
         if isinstance(who, Host | Team):
             response = go_to("/host" if isinstance(who, Host) else f"/c/{who.competition}/team")
             sign_in(response, token, engine)
@@ -107,9 +94,8 @@ def _add_signing_in(routes: APIRouter) -> None:
         raise Unauthorized("this token is not known; look for spaces or a missing end, or ask the host for an invite")
 
     @routes.post("/sign-out")
-    async def sign_out(request: Request) -> Response:
-        fields = await read_form(request)
-        check_mark(request, fields, engine_of(request).form_secret)
+    def sign_out(form: Form) -> Response:
+        del form
         response = go_to("/")
         response.delete_cookie(COOKIE, httponly=True, samesite="strict")
         return response
@@ -131,5 +117,5 @@ def _odds(promise: Promise) -> str:
     return f"a factor of {math.ceil(factor * 100) / 100:.2f}" if factor < 10 else f"a factor of {math.ceil(factor):,}"
 
 
-def _text(fields: dict[str, bytes], name: str) -> str:
-    return fields.get(name, b"").decode("utf-8", errors="replace").strip()[:_LONGEST]
+def _short(form: dict[str, bytes], name: str) -> str:
+    return text_of(form, name)[:_LONGEST]

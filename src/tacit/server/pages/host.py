@@ -6,13 +6,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fastapi import APIRouter, Request, Response
-from starlette.concurrency import run_in_threadpool
 
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.scores.protect import Laplace, LogLoss, Setting, default_setting
-from tacit.server.errors import ServerError
-from tacit.server.pages.forms import check_mark, read_form
-from tacit.server.pages.view import engine_of, go_to, host_of, render
+from tacit.server.errors import status_of
+from tacit.server.pages.forms import HostForm, text_of
+from tacit.server.pages.view import go_to, render
+from tacit.server.pages.visitor import engine_of, host_of
 from tacit.server.terms import Terms
 
 __all__ = ["add_host_pages", "setting_document"]
@@ -54,15 +54,7 @@ _WHOLE = {"classes", "class_floor", "decimals", "refreshes", "per_team", "per_da
 
 
 def add_host_pages(routes: APIRouter) -> None:
-    """Add the pages of the host.
-
-    Examples
-    --------
-    >>> routes = APIRouter()
-    >>> add_host_pages(routes)
-    >>> "/host/new" in {route.path for route in routes.routes}
-    True
-    """
+    """Add the pages of the host."""
 
     @routes.get("/host")
     def overview(request: Request) -> Response:
@@ -76,21 +68,16 @@ def add_host_pages(routes: APIRouter) -> None:
         return render(request, "new.html", given=_DEFAULTS, error=None)
 
     @routes.post("/host/new")
-    async def create(request: Request) -> Response:
-        await run_in_threadpool(host_of, request)
-        engine = engine_of(request)
-        fields = await read_form(request)
-        check_mark(request, fields, engine.form_secret)
-        given = {name: fields.get(name, b"").decode("utf-8", errors="replace").strip() for name in _DEFAULTS}
+    def create(request: Request, form: HostForm) -> Response:
+        given = {name: text_of(form, name) for name in _DEFAULTS}
         try:
             terms = _terms(given)
-            parts = {name: fields.get(name, b"") for name in ("features", "labels")}
-            if not all(parts.values()):
+            files = {name: form.get(name, b"") for name in ("features", "labels")}
+            if not all(files.values()):
                 raise InvalidInput("features and labels must both be given as CSV files; choose them again")
-            await run_in_threadpool(engine.create_competition, terms, **parts)
+            engine_of(request).create_competition(terms, **files)
         except TacitError as refusal:
-            status = refusal.status if isinstance(refusal, ServerError) else 422
-            return await run_in_threadpool(render, request, "new.html", status=status, given=given, error=str(refusal))
+            return render(request, "new.html", status=status_of(refusal), given=given, error=str(refusal))
         return go_to(f"/c/{terms.slug}/host")
 
     @routes.get("/c/{slug}/host")
@@ -99,19 +86,14 @@ def add_host_pages(routes: APIRouter) -> None:
         return _manage_page(request, slug)
 
     @routes.post("/c/{slug}/invites")
-    async def invite(request: Request, slug: str) -> Response:
-        await run_in_threadpool(host_of, request)
-        engine = engine_of(request)
-        check_mark(request, await read_form(request), engine.form_secret)
-        code = await run_in_threadpool(engine.invite, slug)
-        return await run_in_threadpool(_manage_page, request, slug, invite=code)
+    def invite(request: Request, slug: str, form: HostForm) -> Response:
+        del form
+        return _manage_page(request, slug, invite=engine_of(request).invite(slug))
 
     @routes.post("/c/{slug}/final")
-    async def finish(request: Request, slug: str) -> Response:
-        await run_in_threadpool(host_of, request)
-        engine = engine_of(request)
-        check_mark(request, await read_form(request), engine.form_secret)
-        await run_in_threadpool(engine.finish, slug)
+    def finish(request: Request, slug: str, form: HostForm) -> Response:
+        del form
+        engine_of(request).finish(slug)
         return go_to(f"/c/{slug}")
 
 

@@ -10,8 +10,7 @@ from fastapi.responses import JSONResponse
 from tacit.server.errors import NotFound
 from tacit.server.pages.anyone import add_public_pages
 from tacit.server.pages.host import add_host_pages
-from tacit.server.pages.leaks import add_leak_pages, leak_api
-from tacit.server.pages.replays import Replays
+from tacit.server.pages.leaks import add_leak_pages
 from tacit.server.pages.team import add_team_pages
 from tacit.server.pages.view import PageRoute, render
 
@@ -30,7 +29,6 @@ def add_pages(app: FastAPI) -> None:
     >>> app.url_path_for("leaks", slug="titanic")
     '/c/titanic/leaks'
     """
-    app.state.replays = Replays()
     routes = APIRouter(route_class=PageRoute, include_in_schema=False)
     for add in (add_public_pages, add_team_pages, add_host_pages, add_leak_pages):
         add(routes)
@@ -49,4 +47,3 @@ def add_pages(app: FastAPI) -> None:
         return render(request, "error.html", status=404, sentence="There is no such page.")
 
     app.include_router(routes)
-    app.include_router(leak_api())

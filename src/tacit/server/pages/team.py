@@ -8,25 +8,18 @@ from fastapi import APIRouter, Request, Response
 from starlette.concurrency import run_in_threadpool
 
 from tacit.privacy.errors import TacitError
-from tacit.server.errors import ServerError
+from tacit.server.errors import status_of
 from tacit.server.intake import read_predictions
-from tacit.server.pages.forms import check_mark
-from tacit.server.pages.view import engine_of, go_to, render, team_of
+from tacit.server.pages.forms import check_csrf
+from tacit.server.pages.view import go_to, render
+from tacit.server.pages.visitor import engine_of, team_of
 from tacit.server.records import Team
 
 __all__ = ["add_team_pages"]
 
 
 def add_team_pages(routes: APIRouter) -> None:
-    """Add the pages of a team.
-
-    Examples
-    --------
-    >>> routes = APIRouter()
-    >>> add_team_pages(routes)
-    >>> [route.path for route in routes.routes]
-    ['/c/{slug}/team', '/c/{slug}/team']
-    """
+    """Add the pages of a team."""
 
     @routes.get("/c/{slug}/team")
     def team(request: Request, slug: str) -> Response:
@@ -39,11 +32,11 @@ def add_team_pages(routes: APIRouter) -> None:
         board = await run_in_threadpool(engine.board, slug)
         try:
             predictions, fields = await read_predictions(request, board, engine)
-            check_mark(request, fields, engine.form_secret)
+            check_csrf(request, fields.get("csrf", ""))
             queued = await run_in_threadpool(engine.submit, own, predictions)
             score = await asyncio.shield(asyncio.wrap_future(queued))
         except TacitError as refusal:
-            status = refusal.status if isinstance(refusal, ServerError) else 422
+            status = status_of(refusal)
             return await run_in_threadpool(_team_page, request, own, error=str(refusal), status=status)
         return go_to(f"/c/{slug}/team?score={score.number}#scores")
 

@@ -1,4 +1,4 @@
-"""How a page is made: who asks, the template, and what every answer carries."""
+"""How a page is made: the template, and what every answer carries."""
 
 from __future__ import annotations
 
@@ -12,16 +12,15 @@ from fastapi.responses import HTMLResponse, RedirectResponse
 from fastapi.routing import APIRoute
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from tacit.privacy.errors import BudgetExceeded, TacitError
+from tacit.privacy.errors import TacitError
 from tacit.privacy.ledger.records import format_down
 from tacit.privacy.rounding import format_up
-from tacit.server.engine import Engine
-from tacit.server.errors import Forbidden, ServerError, Unauthorized
-from tacit.server.pages.forms import mark_for, remember_visitor
-from tacit.server.records import Competition, Host, Identity, Team
-from tacit.server.security import COOKIE
+from tacit.server.errors import status_of
+from tacit.server.pages.forms import csrf_for, remember_visitor
+from tacit.server.pages.visitor import visitor
+from tacit.server.records import Host, Team
 
-__all__ = ["Page", "PageRoute", "engine_of", "go_to", "host_of", "render", "team_of", "visible", "visitor"]
+__all__ = ["Page", "PageRoute", "go_to", "render"]
 
 
 def _environment() -> Environment:
@@ -42,58 +41,18 @@ def _moment(time: datetime | None) -> str:
 _ENVIRONMENT = _environment()
 
 
-def engine_of(request: Request) -> Engine:
-    """Return the server's engine."""
-    engine: Engine = request.app.state.engine
-    return engine
-
-
-def visitor(request: Request) -> Identity:
-    """Return who looks at a page: who just joined, or whose token is in the cookie."""
-    joined: Team | None = getattr(request.state, "joined", None)
-    return joined or engine_of(request).identify(request.cookies.get(COOKIE))
-
-
-def host_of(request: Request) -> Host:
-    """Return the host, or raise."""
-    found = visitor(request)
-    if isinstance(found, Host):
-        return found
-    if isinstance(found, Team):
-        raise Forbidden("only the host may see this page; sign in with the admin token")
-    raise Unauthorized("only the host may see this page; sign in with the admin token")
-
-
-def team_of(request: Request, slug: str) -> Team:
-    """Return the team of this competition, or raise."""
-    found = visitor(request)
-    if isinstance(found, Team) and found.competition == slug:
-        return found
-    raise Unauthorized("only a team of this competition may see this page; join with an invite or sign in")
-
-
-def visible(request: Request, slug: str) -> Competition:
-    """Return a competition whose scores the visitor may see, or raise."""
-    found = engine_of(request).competition(slug)
-    who = visitor(request)
-    if found.public or isinstance(who, Host) or (isinstance(who, Team) and who.competition == slug):
-        return found
-    raise Unauthorized("only the teams of this competition and the host may see it; sign in with your token")
-
-
 def render(request: Request, template: str, *, status: int = 200, **values: Any) -> HTMLResponse:  # noqa: ANN401
-    """Return a page; a form's mark and the visitor's role are always there."""
-    engine = engine_of(request)
+    """Return a page; a form's CSRF token and the visitor's role are always there."""
     who = visitor(request)
     page = _ENVIRONMENT.get_template(template).render(
-        mark=mark_for(request, engine.form_secret),
+        csrf=csrf_for(request),
         is_host=isinstance(who, Host),
         own=who if isinstance(who, Team) else None,
         here=request.url.path,
         **values,
     )
     response = HTMLResponse(page, status_code=status)
-    remember_visitor(request, response, secure=engine.settings.secure_cookies)
+    remember_visitor(request, response)
     return response
 
 
@@ -116,9 +75,7 @@ class PageRoute(APIRoute):
             try:
                 return await inner(request)
             except TacitError as refusal:
-                status = refusal.status if isinstance(refusal, ServerError) else 422
-                status = 409 if isinstance(refusal, BudgetExceeded) else status
-                return render(request, "error.html", status=status, sentence=_sentence(str(refusal)))
+                return render(request, "error.html", status=status_of(refusal), sentence=_sentence(str(refusal)))
             except RequestValidationError:
                 return render(request, "error.html", status=422, sentence="This address is not complete.")
 

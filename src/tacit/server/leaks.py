@@ -1,36 +1,34 @@
-"""Replays that run beside the server, one for a competition at a time, and what they last said."""
+"""What a competition's rules leak: the forecast, and replays of the attack that run beside the server."""
 
 from __future__ import annotations
 
 import logging
 import threading
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
+from tacit.leak.prior import doubt_of
 from tacit.privacy.errors import InvalidInput, TacitError
+from tacit.server.board import Board
 from tacit.server.engine import Engine
-from tacit.server.errors import Conflict
-from tacit.server.replay import Replay, ReplayProgress, replay_attack
+from tacit.server.errors import Conflict, NotFound
+from tacit.server.forecast import Forecast, forecast
+from tacit.server.replay import Replay, ReplayProgress, prior_of, replay_attack
 
-__all__ = ["MOST", "ReplayState", "Replays"]
+__all__ = ["MOST_SUBMISSIONS", "ReplayState", "Replays", "forecast_of"]
 
-MOST = 10_000
-"""Submissions of one replay at most."""
+MOST_SUBMISSIONS = 10_000
+"""Submissions of one replay."""
 
 _log = logging.getLogger("tacit.server")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayState:
-    """Where the latest replay of a competition stands.
-
-    Examples
-    --------
-    >>> ReplayState(running=False, progress=None, result=None, error="stopped").to_json()["error"]
-    'stopped'
-    """
+    """Where the latest replay of a competition stands."""
 
     running: bool
     progress: ReplayProgress | None
@@ -38,13 +36,7 @@ class ReplayState:
     error: str | None
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON; no label is in it.
-
-        Examples
-        --------
-        >>> ReplayState(running=True, progress=None, result=None, error=None).to_json()["running"]
-        True
-        """
+        """Return it as plain JSON; no label is in it."""
         return {
             "running": self.running,
             "progress": None if self.progress is None else asdict(self.progress),
@@ -76,11 +68,18 @@ class Replays:
         """Return how the latest replay stands; None where there was none."""
         return self._states.get(slug)
 
+    def state_json(self, slug: str) -> dict[str, Any]:
+        """Return how the latest replay stands, or raise where there was none."""
+        found = self.state(slug)
+        if found is None:
+            raise NotFound("no replay was started since the server began")
+        return found.to_json()
+
     def start(self, engine: Engine, slug: str, *, submissions: int | None = None) -> None:
         """Begin a replay in the background."""
         made = engine.board(slug).setting.budget.per_team if submissions is None else submissions
-        if not 1 <= made <= MOST:
-            raise InvalidInput(f"submissions must be from 1 to {MOST:,} for a replay, got {made:,}")
+        if not 1 <= made <= MOST_SUBMISSIONS:
+            raise InvalidInput(f"submissions must be from 1 to {MOST_SUBMISSIONS:,} for a replay, got {made:,}")
         with self._lock:
             if any(state.running for state in self._states.values()):
                 raise Conflict("a replay is running already; wait until it is over")
@@ -108,3 +107,15 @@ class Replays:
             error = "the replay failed; this was logged"
         last = self._states[slug].progress
         self._states[slug] = ReplayState(running=False, progress=last, result=result, error=error)
+
+
+@lru_cache(maxsize=16)
+def forecast_of(board: Board) -> Forecast:
+    """Return what a competition's rules are expected to leak, given what its features tell already."""
+    rows = len(board.index)
+    try:
+        prior = prior_of(board)
+    except InvalidInput:  # labels that are no classes
+        return forecast(board.setting, rows=rows)
+    right = float((prior.argmax(axis=1) == board.labels.codes).mean())
+    return forecast(board.setting, rows=rows, doubt=doubt_of(prior), known=right)

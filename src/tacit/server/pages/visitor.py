@@ -1,0 +1,50 @@
+"""Who looks at a page, and whether they may."""
+
+from __future__ import annotations
+
+from fastapi import Request
+
+from tacit.server.engine import Engine
+from tacit.server.errors import Forbidden, Unauthorized
+from tacit.server.records import Competition, Host, Identity, Team, may_see
+from tacit.server.security import COOKIE
+
+__all__ = ["engine_of", "host_of", "team_of", "visible", "visitor"]
+
+
+def engine_of(request: Request) -> Engine:
+    """Return the server's engine."""
+    engine: Engine = request.app.state.engine
+    return engine
+
+
+def visitor(request: Request) -> Identity:
+    """Return who looks at a page: who just joined, or whose token is in the cookie."""
+    joined: Team | None = getattr(request.state, "joined", None)
+    return joined or engine_of(request).identify(request.cookies.get(COOKIE))
+
+
+def host_of(request: Request) -> Host:
+    """Return the host, or raise."""
+    found = visitor(request)
+    if isinstance(found, Host):
+        return found
+    if isinstance(found, Team):
+        raise Forbidden("only the host may see this page; sign in with the admin token")
+    raise Unauthorized("only the host may see this page; sign in with the admin token")
+
+
+def team_of(request: Request, slug: str) -> Team:
+    """Return the team of this competition, or raise."""
+    found = visitor(request)
+    if isinstance(found, Team) and found.competition == slug:
+        return found
+    raise Unauthorized("only a team of this competition may see this page; join with an invite or sign in")
+
+
+def visible(request: Request, slug: str) -> Competition:
+    """Return a competition whose scores the visitor may see, or raise."""
+    found = engine_of(request).competition(slug)
+    if may_see(visitor(request), found):
+        return found
+    raise Unauthorized("only the teams of this competition and the host may see it; sign in with your token")
