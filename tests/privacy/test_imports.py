@@ -9,7 +9,8 @@ import pytest
 @pytest.mark.parametrize(
     ("module", "absent"),
     [
-        ("tacit.privacy", ["pandas", "scipy", "dp_accounting", "alembic"]),
+        ("tacit.privacy", ["numpy", "pyarrow", "sqlalchemy", "pandas", "scipy", "dp_accounting", "alembic"]),
+        ("tacit.privacy.plan", ["numpy", "pyarrow", "sqlalchemy", "mpmath"]),
         ("tacit.privacy.noise", ["pandas", "scipy"]),
         ("tacit.leak", ["pandas", "scipy.stats", "scipy.optimize", "sklearn"]),
     ],

@@ -29,7 +29,7 @@ from tacit.audit.source import Source
 from tacit.audit.utility import Utility
 from tacit.audit.words import percent, within_chance
 from tacit.leak import Interval, Leak, leak_from_guesses
-from tacit.privacy.compose import compose
+from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import NoGuarantee, Promise
 from tacit.privacy.rounding import check_count, check_epsilon

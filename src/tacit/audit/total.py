@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tacit.audit.finding import Finding
 from tacit.audit.result import Total
-from tacit.privacy.compose import compose
+from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, NoGuarantee, Promise, Unit
 

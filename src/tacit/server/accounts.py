@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tacit.privacy.compose import compose
+from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.ledger import Ledger, Part, Statement

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from tacit.privacy.compose import compose
+from tacit.privacy.composition import compose
 from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.rounding import exact, round_up
 from tacit.scores.protect import Setting, Thresholdout

@@ -13,7 +13,7 @@ from tacit.features.protect.box import Box
 from tacit.features.protect.rows import ClassTotals, NoisedRows
 from tacit.features.protect.scores import check_class_rows
 from tacit.features.protect.selection import PrivateSelection
-from tacit.privacy.compose import compose
+from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.loss import PrivacyLoss

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.labels.learn.validate import AccuracyEstimate
-from tacit.privacy.compose import compose
+from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.ledger import Ledger

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.labels.protect.bins import RandomizedResponseOnBins
 from tacit.labels.protect.column import Coding, LabelColumn, Values, column_of
 from tacit.labels.protect.prior import PriorRandomizedResponse
-from tacit.privacy.compose import compose
+from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.noise import DiscreteLaplace
