@@ -10,8 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tacit.data.dataset import Dataset
+from tacit.privacy.errors import InvalidInput
 
-__all__ = ["digits", "iris", "satellite", "titanic"]
+__all__ = ["BUNDLED", "bundled_table", "digits", "iris", "satellite", "titanic"]
 
 
 def titanic() -> Dataset:
@@ -109,6 +110,27 @@ def digits() -> Dataset:
     names = tuple(f"pixel_{row}_{column}" for row in range(8) for column in range(8))
     source = "UCI Optical Recognition of Handwritten Digits (test part), as scikit-learn ships it"
     return _from_scikit(load_digits(), "Digits", names, label="digit", source=source)
+
+
+BUNDLED = {"digits": digits, "iris": iris, "satellite": satellite, "titanic": titanic}
+"""The sets that come with tacit, by name."""
+
+
+def bundled_table(name: str) -> pa.Table:
+    """Return a set that comes with tacit as a table, its label in words: what ``bundled:NAME`` names in a command.
+
+    Examples
+    --------
+    >>> bundled_table("iris")["species"][0].as_py()
+    'setosa'
+    """
+    if name not in BUNDLED:
+        raise InvalidInput(f"must be one of {', '.join(BUNDLED)}, got {name!r}", field="bundled")
+    data = BUNDLED[name]()
+    if not data.class_names:
+        return data.table
+    place = data.table.column_names.index(data.label)
+    return data.table.set_column(place, data.label, pa.array([data.class_names[code] for code in data.codes]))
 
 
 def _read(file: str) -> pa.Table:

@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
 
+from tacit.data.bundled_sets import bundled_table
 from tacit.data.connection import connection, register
 from tacit.data.csv_file import ACCEPTED, fault, read_csv_file
 from tacit.data.endings import ENDINGS
@@ -22,6 +23,7 @@ from tacit.privacy.errors import InvalidInput
 
 __all__ = ["load_table"]
 
+_BUNDLED = "bundled:"
 _PARQUET, _ARROW_FILE, _ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
 
 
@@ -35,7 +37,8 @@ def load_table(source: object) -> ibis.Table:
     Parameters
     ----------
     source
-        The path of a CSV or TSV file (plain or gzipped), a Parquet file, or an Arrow or Feather file; or a
+        The path of a CSV or TSV file (plain or gzipped), a Parquet file, or an Arrow or Feather file; ``bundled:NAME``
+        for a set that comes with tacit; or a
         pandas or polars frame, a pyarrow table, dataset or record batch reader, or an Ibis table, which is
         returned as it is. A record batch reader is read to its end into DuckDB. A pandas index is left out.
 
@@ -60,7 +63,9 @@ def load_table(source: object) -> ibis.Table:
     ...
     tacit.privacy.errors.InvalidInput: nowhere.csv does not exist; give the path of a table
     """
-    if isinstance(source, str | PathLike):
+    if isinstance(source, str) and source.startswith(_BUNDLED):
+        table, name = _from_memory(bundled_table(source.removeprefix(_BUNDLED)), source), source
+    elif isinstance(source, str | PathLike):
         table, name = _read_file(Path(source)), str(source)
     elif isinstance(source, ibis.Table):
         table, name = source, "the Ibis table"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Self
 
 from tacit.privacy.errors import InvalidInput
@@ -125,6 +125,15 @@ class Plan:
         """Return what makes two requests the same one, as text: equal plans, in whatever order classes are listed."""
         same = {**self.to_json(), "classes": None if self.classes is None else sorted(self.classes)}
         return json.dumps({"surface": self.surface, **same}, sort_keys=True)
+
+    def describe(self) -> str:
+        """Return what leaves, in a few words."""
+        how = getattr(self, "mechanism", None) or getattr(self, "policy", None) or self.surface
+        return f"{how}, {'no noise' if self.epsilon is None else f'epsilon {self.epsilon:g}'}"
+
+    def at(self, epsilon: float) -> Self:
+        """Return the same release at another epsilon, a point of its curve; a surface's plan may need more changes."""
+        return replace(self, epsilon=epsilon)
 
     def to_options(self) -> list[str]:
         """Return the options that give this plan on the command line; defaults are left out."""

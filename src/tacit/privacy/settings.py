@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, Union
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.words import join_words, numbers_of, split_words
 
-__all__ = ["Choice", "Setting", "about", "choices_of", "read_choice", "settings_of", "settle", "to_plain", "to_words"]
+__all__ = ["Choice", "Setting", "about", "choices_of", "read_choice", "read_value", "settings_of", "settle", "to_plain", "to_words"]
 
 NONE = "none"
 """How a missing value is written on a command line, and in ``tacit.toml``, which has no null."""
@@ -149,6 +149,14 @@ def read_choice(kind: Any, value: object, *, field: str | None = None) -> Any:  
         return known[name](**given)
     except InvalidInput as error:
         raise InvalidInput(f"{name}: {error}", field=field) from None
+
+
+def read_value(kind: Any, value: object, *, field: str) -> Any:  # noqa: ANN401
+    """Return a value as a type, from the type itself, words or TOML; raise with the field's name."""
+    try:
+        return _read(kind, value)
+    except _Unreadable as wanted:
+        raise InvalidInput(f"must be {wanted}, got {value!r}", field=field) from None
 
 
 def choices_of(kind: Any) -> tuple[type[Choice], ...]:  # noqa: ANN401
