@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet
 
-from tacit.data.bundled_sets import bundled_table
 from tacit.data.connection import connection, register
 from tacit.data.csv_file import ACCEPTED, fault, read_csv_file
 from tacit.data.endings import ENDINGS
@@ -64,7 +63,7 @@ def load_table(source: object) -> ibis.Table:
     tacit.privacy.errors.InvalidInput: nowhere.csv does not exist; give the path of a table
     """
     if isinstance(source, str) and source.startswith(_BUNDLED):
-        table, name = _from_memory(bundled_table(source.removeprefix(_BUNDLED)), source), source
+        table, name = _from_bundle(source), source
     elif isinstance(source, str | PathLike):
         table, name = _read_file(Path(source)), str(source)
     elif isinstance(source, ibis.Table):
@@ -74,6 +73,12 @@ def load_table(source: object) -> ibis.Table:
         table = _from_memory(source, name)
     check_names(table.columns, source=name)
     return _check_rows(table, name)
+
+
+def _from_bundle(source: str) -> ibis.Table:
+    from tacit.data.bundled_sets import bundled_table  # whose sets are tables themselves
+
+    return _from_memory(bundled_table(source.removeprefix(_BUNDLED)), source)
 
 
 def _read_file(path: Path) -> ibis.Table:

@@ -12,7 +12,18 @@ from typing import Any, ClassVar, Literal, Union
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.words import join_words, numbers_of, split_words
 
-__all__ = ["Choice", "Setting", "about", "choices_of", "read_choice", "read_value", "settings_of", "settle", "to_plain", "to_words"]
+__all__ = [
+    "Choice",
+    "Setting",
+    "about",
+    "choices_of",
+    "read_choice",
+    "read_value",
+    "settings_of",
+    "settle",
+    "to_plain",
+    "to_words",
+]
 
 NONE = "none"
 """How a missing value is written on a command line, and in ``tacit.toml``, which has no null."""
