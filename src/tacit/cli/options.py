@@ -136,7 +136,7 @@ def assumed(promise: Promise) -> list[str]:
 
 def check_out(out: Path, *sources: object, written: str, force: bool) -> None:
     """Raise if a file of this format cannot be written there, is read, or has a name that says another format."""
-    from tacit.data.endings import check_ending
+    from tacit.privacy.endings import check_ending
     from tacit.privacy.files import check_writable
 
     for source in sources or (None,):

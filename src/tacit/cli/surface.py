@@ -102,7 +102,7 @@ def protect_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -
     def protect(**given: Any) -> None:  # noqa: ANN401
         module = import_module(f"tacit.{surface}")
         plan = module.Plan(**{one.name: given[one.name] for one in settings if given[one.name] is not None})
-        out = given["out"] or _beside(given["table"], surface, module.Release)
+        out = given["out"] or Path(f"{Path(given['table']).stem}.{surface}{module.Release.suffix_for(plan)}")
         payment = open_payment({name: given[name] for name in _PAYING})
         with show_progress(surface) as report:
             release = module.protect(
@@ -253,10 +253,6 @@ def _method_option(methods: Any) -> Any:  # noqa: ANN401
 
 def _method(methods: Any, text: str | None) -> Any:  # noqa: ANN401
     return None if text is None else read_choice(methods, text, field="method")
-
-
-def _beside(table: str, surface: str, release: type[Release]) -> Path:
-    return Path(f"{Path(table).stem}.{surface}{release.suffix}")
 
 
 def _target(out: Path, *, force: bool) -> Any:  # noqa: ANN401

@@ -51,4 +51,4 @@ def check_present(name: str, columns: Sequence[str], *, argument: str) -> str:
     hint = f"; did you mean {folded[near[0]]!r}?" if near else ";"
     more = f" and {len(columns) - _LISTED} more" if len(columns) > _LISTED else ""
     listed = ", ".join(map(str, columns[:_LISTED]))
-    raise InvalidInput(f"{argument} names no column {name!r}{hint} the columns are {listed}{more}")
+    raise InvalidInput(f"names no column {name!r}{hint} the columns are {listed}{more}", field=argument)

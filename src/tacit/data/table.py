@@ -16,7 +16,7 @@ import pyarrow.parquet
 
 from tacit.data.connection import connection, register
 from tacit.data.csv_file import ACCEPTED, fault, read_csv_file
-from tacit.data.endings import ENDINGS
+from tacit.privacy.endings import ENDINGS
 from tacit.data.names import check_names
 from tacit.privacy.errors import InvalidInput
 

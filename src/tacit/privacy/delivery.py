@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeVar
 
+from tacit.privacy.endings import check_ending, format_of
 from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.files import check_writable
 from tacit.privacy.folders import check_folder
@@ -23,7 +24,7 @@ from tacit.privacy.store import ReleaseStore, digest_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Overwrite", "Request", "deliver"]
+__all__ = ["Overwrite", "Request", "check_target", "deliver"]
 
 R = TypeVar("R", bound=Release)
 Batches = Callable[[], Iterable["pa.RecordBatch"]]
@@ -108,10 +109,9 @@ def deliver(
     BudgetExceeded
         The ledger refuses; nothing is drawn.
     """
+    check_target(out, suffix=suffix, sources=sources)
     target = None if out is None else Path(out.path if isinstance(out, Overwrite) else out)
     force = isinstance(out, Overwrite)
-    if target is not None:
-        _check_target(target, suffix, force=force, sources=sources)
     if payment is not None:
         return _paid(kind, request, payment, draw=draw, suffix=suffix, target=target, force=force)
     if target is None:
@@ -123,10 +123,18 @@ def deliver(
     return kind.read(target)
 
 
-def _check_target(target: Path, suffix: str, *, force: bool, sources: Sequence[object]) -> None:
+def check_target(
+    out: str | os.PathLike[str] | Overwrite | None, *, suffix: str, sources: Sequence[object] = ()
+) -> None:
+    """Raise if a release cannot be written there: for whoever reads a large table before :func:`deliver`."""
+    force = isinstance(out, Overwrite)
+    target = out.path if isinstance(out, Overwrite) else out
+    if target is None:
+        return
     if suffix:
         for source in sources or (None,):
             check_writable(target, force=force, source=source)
+        check_ending(target, written=format_of(suffix))
     else:
         check_folder(target, force=force)
 

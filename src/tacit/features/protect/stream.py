@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.data import load_table
-from tacit.data.endings import check_ending
+from tacit.privacy.endings import check_ending
 from tacit.features.protect.box import Box
 from tacit.features.protect.moments import ClassMoments
 from tacit.features.protect.plan import FeaturePlan

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.labels.protect.finite import OverClasses, check_codes, estimate_counts, posterior_of
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.noise.choice import keep_coin
+from tacit.privacy.noise.response import randomize_codes, response_matrix
 
-__all__ = ["RandomizedResponse", "switch"]
+__all__ = ["RandomizedResponse"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,11 +68,7 @@ class RandomizedResponse(OverClasses):
         array([[0.731059, 0.268941],
                [0.268941, 0.731059]])
         """
-        K = self.K
-        keep = float(keep_coin(self.epsilon, outcomes=K).probability)
-        matrix = np.full((K, K), (1 - keep) / (K - 1))
-        np.fill_diagonal(matrix, keep)
-        return matrix
+        return response_matrix(epsilon=self.epsilon, classes=self.K)
 
     def randomize(self, codes: NDArray[np.int64], *, rng: np.random.Generator) -> NDArray[np.int64]:
         """Draw one output a label.
@@ -81,10 +78,8 @@ class RandomizedResponse(OverClasses):
         >>> RandomizedResponse(epsilon=4000.0, classes=2).randomize(np.array([0, 1]), rng=np.random.default_rng(0))
         array([0, 1])
         """
-        K = self.K
-        labels = check_codes(codes, classes=K)
-        kept = keep_coin(self.epsilon, outcomes=K).flip(len(labels), rng=rng)
-        return switch(labels, np.flatnonzero(~kept), outcomes=K, rng=rng)
+        labels = check_codes(codes, classes=self.K)
+        return randomize_codes(labels, epsilon=self.epsilon, classes=self.K, rng=rng)
 
     def likelihood(self, observed: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return P(observed | label = c) as column c.
@@ -125,19 +120,3 @@ class RandomizedResponse(OverClasses):
         epsilon 1 for one label
         """
         return Guarantee(unit=Unit.LABEL, epsilon=self.epsilon, assumptions=("features and the class list are public",))
-
-
-def switch(
-    labels: NDArray[np.int64], rows: NDArray[np.int64], *, outcomes: int, rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Return the labels with those of ``rows`` replaced by another one, uniform among the other outcomes.
-
-    Examples
-    --------
-    >>> switch(np.array([0, 1, 1]), np.array([0, 2]), outcomes=2, rng=np.random.default_rng(0))
-    array([1, 1, 0])
-    """
-    result = labels.copy()
-    drawn = rng.integers(0, outcomes - 1, size=len(rows))
-    result[rows] = drawn + (drawn >= labels[rows])
-    return result

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from tacit.data import load_table
-from tacit.data.endings import check_ending
+from tacit.privacy.endings import check_ending
 from tacit.data.names import check_present
 from tacit.labels.protect.column import Coding, Mechanism, check_missing
 from tacit.labels.protect.estimate import EstimatedPrior

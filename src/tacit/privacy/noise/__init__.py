@@ -9,6 +9,7 @@ from tacit.privacy.noise.entropy import SystemGenerator, is_seeded, system_rng
 from tacit.privacy.noise.gaussian import DiscreteGaussian
 from tacit.privacy.noise.grid import Grid
 from tacit.privacy.noise.laplace import DiscreteLaplace
+from tacit.privacy.noise.response import randomize_codes, response_matrix
 
 __all__ = [
     "Choice",
@@ -26,6 +27,8 @@ __all__ = [
     "keep_or_switch",
     "max_log_ratio",
     "max_ratio",
+    "randomize_codes",
+    "response_matrix",
     "system_rng",
     "zcdp_delta",
     "zcdp_epsilon",

@@ -70,6 +70,11 @@ class Release:
         """Whether anyone who knows the seed can remove the noise."""
         return self.header.seeded
 
+    @classmethod
+    def suffix_for(cls, plan: Plan) -> str:  # noqa: ARG003  # a surface whose mechanisms differ in format reads it
+        """Return the ending of the file that a plan's release is written to; empty for a folder."""
+        return cls.suffix
+
     def check(self) -> None:
         """Raise if the plan's mechanism cannot keep the guarantee; a surface's release knows its mechanisms."""
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["ENDINGS", "check_ending"]
+__all__ = ["ENDINGS", "check_ending", "format_of"]
 
 ENDINGS = {
     "Parquet": (".parquet", ".pq"),
@@ -37,3 +37,14 @@ def check_ending(path: str | PathLike[str], *, written: str) -> None:
         plain = Path(path).name[: Path(path).name.lower().rindex(endings[-1])]
         better = f"call it {plain}{ENDINGS[written][0]}" if written in ENDINGS else "choose another name"
         raise InvalidInput(f"{path} ends as {promised} does, and {written} is written; {better}")
+
+
+def format_of(suffix: str) -> str:
+    """Return the format of a file's ending, or the ending itself where it is of no common format.
+
+    Examples
+    --------
+    >>> format_of(".pq"), format_of(".safetensors")
+    ('Parquet', 'safetensors')
+    """
+    return next((kind for kind, known in ENDINGS.items() if suffix in known), suffix.removeprefix("."))
