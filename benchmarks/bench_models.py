@@ -6,9 +6,9 @@ import numpy as np
 from scipy.stats import norm
 
 from benchmarks.timing import in_turns, timed_row
-from tacit.models.attack.lira import OfflineLira, OnlineLira, Pooled
-from tacit.models.attack.rmia import OfflineRmia, OnlineRmia
-from tacit.models.attack.shadow import Shadows
+from tacit.models.attacks.lira import OfflineLira, OnlineLira, Pooled
+from tacit.models.attacks.rmia import OfflineRmia, OnlineRmia
+from tacit.models.attacks.shadow import Shadows
 
 
 def run(*, quick: bool) -> list[dict]:

@@ -32,13 +32,13 @@ from threadpoolctl import threadpool_limits
 from benchmarks.__main__ import HERE, describe_machine
 from tacit.data import adult, digits
 from tacit.leak import Leak
-from tacit.models.attack.confidence import FLOOR
-from tacit.models.attack.lira import OfflineLira, OnlineLira, Pooled
-from tacit.models.attack.loss_threshold import LossThreshold
-from tacit.models.attack.rmia import OfflineRmia, OnlineRmia
-from tacit.models.attack.shadow import Shadows
-from tacit.models.attack.shadow_training import train_shadows
-from tacit.models.attack.targets import MembershipAttack, Targets, attack_model, gather_targets
+from tacit.models.attacks.confidence import FLOOR
+from tacit.models.attacks.lira import OfflineLira, OnlineLira, Pooled
+from tacit.models.attacks.loss_threshold import LossThreshold
+from tacit.models.attacks.rmia import OfflineRmia, OnlineRmia
+from tacit.models.attacks.shadow import Shadows
+from tacit.models.attacks.shadow_training import train_shadows
+from tacit.models.attacks.targets import MembershipAttack, Targets, attack_model, gather_targets
 from tacit.privacy.files import write_atomically
 
 RESULTS = HERE / "results" / "models_membership.json"

@@ -30,7 +30,7 @@ from rich.progress import track
 from benchmarks.__main__ import describe_machine
 from papers.margin_membership.theory import GaussianMixture, PointSource, Sphere, interpolate_labels
 from tacit.leak import FixedThreshold, Leak, leak_from_scores
-from tacit.models.attack import (
+from tacit.models.attacks import (
     BoundedMargin,
     KnownMargin,
     MarginRule,
@@ -39,7 +39,7 @@ from tacit.models.attack import (
     measure_similarity,
     reconstruct_points,
 )
-from tacit.models.learn import MarginFit, fit_margin, kkt
+from tacit.models.margin import MarginFit, fit_margin, kkt
 from tacit.models.theory import (
     bound_outputs,
     effective_dimension,

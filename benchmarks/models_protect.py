@@ -34,7 +34,7 @@ from sklearn.base import BaseEstimator
 from benchmarks.__main__ import describe_machine
 from tacit.labels import RandomizedResponse
 from tacit.leak import Leak
-from tacit.models.attack import (
+from tacit.models.attacks import (
     KnownMargin,
     LossThreshold,
     OnlineLira,
@@ -43,7 +43,7 @@ from tacit.models.attack import (
     attack_confidence,
     measure_membership,
 )
-from tacit.models.protect import margin_snapshots, stop_before_ties, train_dp_sgd, train_label_private
+from tacit.models.training import margin_snapshots, stop_before_ties, train_dp_sgd, train_label_private
 from tacit.privacy.files import write_atomically
 
 OUT = Path(__file__).parent / "results" / "models_protect.json"

@@ -24,8 +24,8 @@ from tacit.data import criteo, one_hot_matrix
 from tacit.labels import LabelPrivateClassifier, RandomizedResponse
 from tacit.labels.attack import guess_labels as guess_from_labels
 from tacit.leak import leak_from_guesses
-from tacit.models.attack import attack_losses
-from tacit.models.protect import train_dp_sgd
+from tacit.models.attacks import attack_losses
+from tacit.models.training import train_dp_sgd
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Ledger, MissingExtra, Unit, compose
 from tacit.privacy.extras import load_extra
 from tacit.privacy.noise import system_rng

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 
 from tacit.data import digits
-from tacit.models.attack import attack_losses, attack_margin
-from tacit.models.files import ModelRelease, read_model
-from tacit.models.protect import margin_snapshots, stop_before_ties, train_dp_sgd
+from tacit.models.attacks import attack_losses, attack_margin
+from tacit.models.releases.files import ModelRelease, read_model
+from tacit.models.training import margin_snapshots, stop_before_ties, train_dp_sgd
 from tacit.privacy.noise import system_rng
 
 

@@ -71,8 +71,8 @@ QUICK = Plan(width=50, draws=2, tests=200, steps=300, hard_steps=300)
 
 
 def load(name: str) -> ModuleType:
-    """Load a module of ``tacit.models.learn`` by its file: it imports nothing of tacit."""
-    path = ROOT / "src" / "tacit" / "models" / "learn" / f"{name}.py"
+    """Load a module of ``tacit.models.margin`` by its file: it imports nothing of tacit."""
+    path = ROOT / "src" / "tacit" / "models" / "margin" / f"{name}.py"
     spec = importlib.util.spec_from_file_location(f"figure1_{name}", path)
     assert spec is not None
     assert spec.loader is not None
@@ -130,7 +130,7 @@ def run_dimension(plan: Plan, dimension: int, *, device: str) -> dict[str, Any]:
 def starts(
     plan: Plan, dimension: int, rngs: Sequence[np.random.Generator], *, device: str
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    """Draw the first networks as ``tacit.models.learn`` does: balanced, Gaussian, of norm ``initial_scale``."""
+    """Draw the first networks as ``tacit.models.margin`` does: balanced, Gaussian, of norm ``initial_scale``."""
     neurons = torch.empty((plan.draws, plan.width, dimension + 1), dtype=torch.float64, device=device)
     outputs = torch.empty((plan.draws, plan.width), dtype=torch.float64, device=device)
     for k, rng in enumerate(rngs):

@@ -31,16 +31,16 @@ from rich.progress import track
 from benchmarks.__main__ import describe_machine
 from papers.margin_membership.theory.univariate import move_breakpoint
 from tacit.leak import clopper_pearson
-from tacit.models.attack.univariate import (
+from tacit.models.attacks.univariate import (
     Reconstruction,
     build_candidates,
     probe_function,
     reconstruct_univariate,
     to_piecewise_linear,
 )
-from tacit.models.learn.certificate import kkt
-from tacit.models.learn.margin import NotSeparated, fit_margin
-from tacit.models.learn.univariate import fit_least_norm
+from tacit.models.margin.certificate import kkt
+from tacit.models.margin.fit import NotSeparated, fit_margin
+from tacit.models.margin.univariate import fit_least_norm
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.files import write_atomically
 

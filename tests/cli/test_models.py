@@ -14,8 +14,8 @@ import pyarrow.csv
 import pytest
 
 from tacit.cli.app import main
-from tacit.models.files import ModelRelease, read_model
 from tacit.models.network import TwoLayerReLU
+from tacit.models.releases.files import ModelRelease, read_model
 from tacit.privacy import Guarantee, NoGuarantee, Unit
 from tacit.privacy.ledger import Ledger
 

@@ -10,10 +10,10 @@ import zipfile
 import numpy as np
 import pytest
 
-from tacit.models.files import ModelRelease, read_model
 from tacit.models.network import TwoLayerReLU
-from tacit.models.onnx_graph import open_onnx, read_graph
-from tacit.models.state import network_from_state
+from tacit.models.releases.files import ModelRelease, read_model
+from tacit.models.releases.onnx_graph import open_onnx, read_graph
+from tacit.models.releases.state import network_from_state
 from tacit.privacy.errors import InvalidInput, InvalidRelease, TacitError
 from tacit.privacy.guarantee import Guarantee, NoGuarantee, Unit
 

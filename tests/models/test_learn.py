@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import torch
 
-from tacit.models.learn import Exponential, Logistic, NotSeparated, fit_least_norm, fit_margin, fit_margins, kkt
-from tacit.models.learn.batch import initial_network, train
-from tacit.models.learn.gradient import ascend
-from tacit.models.learn.polish import polish_network
+from tacit.models.margin import Exponential, Logistic, NotSeparated, fit_least_norm, fit_margin, fit_margins, kkt
+from tacit.models.margin.batch import initial_network, train
+from tacit.models.margin.gradient import ascend
+from tacit.models.margin.polish import polish_network
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
 

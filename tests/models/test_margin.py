@@ -7,10 +7,10 @@ import pytest
 
 from papers.margin_membership.theory import GaussianMixture, Sphere, interpolate_labels
 from tacit.leak import HeldOut, roc_from_scores
-from tacit.models.attack.margin import BoundedMargin, KnownMargin
-from tacit.models.attack.outputs import attack_margin, attack_outputs
-from tacit.models.attack.span import attack_weights, find_span
-from tacit.models.learn import fit_margin
+from tacit.models.attacks.margin import BoundedMargin, KnownMargin
+from tacit.models.attacks.outputs import attack_margin, attack_outputs
+from tacit.models.attacks.span import attack_weights, find_span
+from tacit.models.margin import fit_margin
 from tacit.models.network import TwoLayerReLU
 from tacit.models.theory import Coverage, bound_outputs, least_margin
 from tacit.privacy import InvalidInput

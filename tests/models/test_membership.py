@@ -18,20 +18,20 @@ from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeClassifier
 
 from tacit.leak import HeldOut, leak_from_scores
-from tacit.models.attack.confidence import (
+from tacit.models.attacks.confidence import (
     FLOOR,
     confidence_from_logits,
     confidence_from_losses,
     confidence_from_probabilities,
     measure_confidence,
 )
-from tacit.models.attack.lira import LEAST_SD, OfflineLira, OnlineLira, PerPoint, Pooled
-from tacit.models.attack.loss_threshold import LossThreshold, attack_losses
-from tacit.models.attack.rmia import OfflineRmia, OnlineRmia, Population
-from tacit.models.attack.shadow import Shadows
-from tacit.models.attack.shadow_training import train_shadows
-from tacit.models.attack.targets import attack_confidence, attack_model, gather_targets
-from tacit.models.attack.targets_leak import LargestAdvantage, measure_membership
+from tacit.models.attacks.lira import LEAST_SD, OfflineLira, OnlineLira, PerPoint, Pooled
+from tacit.models.attacks.loss_threshold import LossThreshold, attack_losses
+from tacit.models.attacks.rmia import OfflineRmia, OnlineRmia, Population
+from tacit.models.attacks.shadow import Shadows
+from tacit.models.attacks.shadow_training import train_shadows
+from tacit.models.attacks.targets import attack_confidence, attack_model, gather_targets
+from tacit.models.attacks.targets_leak import LargestAdvantage, measure_membership
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
 

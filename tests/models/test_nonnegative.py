@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tacit.models import nonnegative
-from tacit.models.learn.stationarity import solve, stationarity_of
+from tacit.models.margin.stationarity import solve, stationarity_of
 from tacit.models.network import TwoLayerReLU
 from tacit.models.nonnegative import solve_nonnegative
 

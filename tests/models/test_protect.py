@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate, stats
 
 from tacit.leak import FixedThreshold, leak_from_scores
-from tacit.models.protect import ASSUMPTIONS, SampledGaussian, find_noise, train_dp_sgd
+from tacit.models.training import ASSUMPTIONS, SampledGaussian, find_noise, train_dp_sgd
 from tacit.privacy import Guarantee, Unit
 from tacit.privacy.errors import BudgetExceeded, InvalidInput
 from tacit.privacy.ledger import Ledger
@@ -157,7 +157,7 @@ def test_a_step_that_draws_no_row_is_noise_alone():
 
 def test_an_auditor_of_many_runs_proves_less_than_the_promise_and_catches_too_little_noise():
     """Neighbours whose records pull in opposite directions: the worst case of one step."""
-    from tacit.models.protect.noisy_steps import NoisyTraining
+    from tacit.models.training.noisy_steps import NoisyTraining
 
     accounted = find_noise(epsilon=1.0, delta=1e-5, rate=1.0, steps=1)
     rng = np.random.default_rng(0)
@@ -226,7 +226,7 @@ def test_batch_norm_becomes_group_norm():
 
 
 def test_batches_too_large_for_memory_give_the_same_model():
-    from tacit.models.protect.noisy_steps import NoisyTraining, make_private
+    from tacit.models.training.noisy_steps import NoisyTraining, make_private
 
     X, y = (torch.as_tensor(part) for part in _problem())
     run = SampledGaussian(noise=1.0, rate=0.5, steps=3)

@@ -5,8 +5,8 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from tacit.labels import LabelPrivateClassifier, RandomizedResponse
-from tacit.models.attack.outputs import attack_margin
-from tacit.models.protect import FEATURES, NO_PROMISE, TieRule, margin_snapshots, stop_before_ties, train_label_private
+from tacit.models.attacks.outputs import attack_margin
+from tacit.models.training import FEATURES, NO_PROMISE, TieRule, margin_snapshots, stop_before_ties, train_label_private
 from tacit.privacy import NoGuarantee, Unit
 from tacit.privacy.errors import InvalidInput
 

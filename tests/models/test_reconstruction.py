@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from papers.margin_membership.theory import Sphere
-from tacit.models.attack import measure_similarity, reconstruct_points
-from tacit.models.learn import kkt
+from tacit.models.attacks import measure_similarity, reconstruct_points
+from tacit.models.margin import kkt
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy import InvalidInput
 

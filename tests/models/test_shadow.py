@@ -12,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.models.attack import shadow_training
-from tacit.models.attack.confidence import measure_confidence
-from tacit.models.attack.shadow_training import train_shadows
+from tacit.models.attacks import shadow_training
+from tacit.models.attacks.confidence import measure_confidence
+from tacit.models.attacks.shadow_training import train_shadows
 from tacit.privacy.errors import InvalidInput
 
 

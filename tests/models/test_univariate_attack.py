@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from tacit.models.attack.univariate import (
+from tacit.models.attacks.univariate import (
     PiecewiseLinear,
     build_candidates,
     explain_weights,
@@ -17,8 +17,8 @@ from tacit.models.attack.univariate import (
     reconstruction_leak,
     to_piecewise_linear,
 )
-from tacit.models.learn.certificate import kkt
-from tacit.models.learn.univariate import fit_least_norm
+from tacit.models.margin.certificate import kkt
+from tacit.models.margin.univariate import fit_least_norm
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy.optimize import lsq_linear, minimize
 
-from tacit.models.learn.certificate import kkt
-from tacit.models.learn.univariate import fit_least_norm
-from tacit.models.learn.univariate_refinement import largest_dual_value
+from tacit.models.margin.certificate import kkt
+from tacit.models.margin.univariate import fit_least_norm
+from tacit.models.margin.univariate_refinement import largest_dual_value
 from tacit.privacy.errors import InvalidInput
 
 

@@ -12,7 +12,7 @@ from scipy.optimize import minimize_scalar
 from scipy.special import betaincc
 from scipy.stats import ncx2
 
-from tacit.models.learn.labels import check_points
+from tacit.models.margin.labels import check_points
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.models.learn.labels import check_points, signs_of
+from tacit.models.margin.labels import check_points, signs_of
 
 __all__ = ["LinearInterpolator", "interpolate_labels"]
 

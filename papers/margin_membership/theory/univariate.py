@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.models.attack.univariate.function import PiecewiseLinear, find_margin, merge_neurons
+from tacit.models.attacks.univariate.function import PiecewiseLinear, find_margin, merge_neurons
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
 
@@ -74,7 +74,7 @@ def count_breakpoints(network: TwoLayerReLU, points: ArrayLike, *, tolerance: fl
 
     Examples
     --------
-    >>> from tacit.models.learn.univariate import fit_least_norm
+    >>> from tacit.models.margin.univariate import fit_least_norm
     >>> count_breakpoints(fit_least_norm([-1.0, 1.0], [-1, 1]).network, [-1.0, 1.0]).tolist()  # both break at a point
     [[0, 0], [0, 0], [0, 0]]
     """

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from tacit.leak import Leak
-    from tacit.models.files import ModelRelease
+    from tacit.models.releases.files import ModelRelease
 
 __all__ = ["attack"]
 
@@ -117,8 +117,8 @@ def _attack_losses(inside: Path, outside: Path, *, seed: int | None) -> tuple[di
     import numpy as np
 
     from tacit.cli.models.points import read_features
-    from tacit.models.attack import OfflineLira, Pooled, Shadows, attack_confidence, attack_losses
-    from tacit.models.attack import confidence_from_losses as confidence_of
+    from tacit.models.attacks import OfflineLira, Pooled, Shadows, attack_confidence, attack_losses
+    from tacit.models.attacks import confidence_from_losses as confidence_of
     from tacit.privacy.errors import InvalidInput
 
     tables = [read_features(path, features=None, label=None)[0] for path in (inside, outside)]
@@ -153,9 +153,9 @@ def _attack_rows(
     import numpy as np
 
     from tacit.cli.models.points import not_shared, read_features
-    from tacit.models.attack import KnownMargin, attack_margin
-    from tacit.models.files import read_model
-    from tacit.models.formats import NETWORK
+    from tacit.models.attacks import KnownMargin, attack_margin
+    from tacit.models.releases.files import read_model
+    from tacit.models.releases.formats import NETWORK
 
     found = read_model(path)
     ask, network = _model(path, found, black_box=black_box)
@@ -210,7 +210,7 @@ def _other_attacks(
     seed: int | None,
 ) -> Iterator[tuple[str, str, Leak]]:
     """Yield what the labels and the weights tell, where they are at hand."""
-    from tacit.models.attack import attack_losses, attack_weights
+    from tacit.models.attacks import attack_losses, attack_weights
 
     (inside, labels), (outside, other_labels) = members, nonmembers
     if labels is not None and other_labels is not None:
@@ -236,7 +236,7 @@ def _losses(outputs: Any, labels: NDArray[Any], classes: list[str] | None) -> ND
 
 
 def _model(path: Path, found: ModelRelease, *, black_box: bool) -> tuple[Callable[[NDArray[np.float64]], Any], Any]:
-    from tacit.models.onnx_graph import open_onnx
+    from tacit.models.releases.onnx_graph import open_onnx
     from tacit.privacy.errors import InvalidInput
 
     if not black_box:
@@ -249,9 +249,9 @@ def _model(path: Path, found: ModelRelease, *, black_box: bool) -> tuple[Callabl
 def _reconstruct(
     path: Path, *, margin: float | None, points: int, steps: int, seed: int | None
 ) -> tuple[dict[str, Any], str]:
-    from tacit.models.attack import reconstruct_points
-    from tacit.models.attack.univariate.reconstruction import reconstruct_univariate
-    from tacit.models.files import read_model
+    from tacit.models.attacks import reconstruct_points
+    from tacit.models.attacks.univariate.reconstruction import reconstruct_univariate
+    from tacit.models.releases.files import read_model
     from tacit.privacy.errors import InvalidInput
 
     network = read_model(path).network

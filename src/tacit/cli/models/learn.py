@@ -15,7 +15,7 @@ from tacit.cli.options import AsJson, Force, rng_of, show_progress, words_of
 
 if TYPE_CHECKING:
     from tacit.cli.models.points import LabelledPoints
-    from tacit.models.learn import Certificate
+    from tacit.models.margin import Certificate
     from tacit.models.network import TwoLayerReLU
 
 __all__ = ["learn"]
@@ -58,7 +58,7 @@ def learn(
     Example: tacit models learn visits.csv --label ill --width 1000 --out model.pt
     """
     from tacit.cli.models.points import read_points
-    from tacit.models.files import ModelRelease, check_model_path
+    from tacit.models.releases.files import ModelRelease, check_model_path
     from tacit.privacy.guarantee import NoGuarantee
 
     check_model_path(out, force=force)
@@ -106,7 +106,7 @@ class _Fitted:
 def _fit(
     points: LabelledPoints, *, width: int, steps: int, initial_scale: float, seed: int | None, polished: bool
 ) -> _Fitted:
-    from tacit.models.learn import fit_margin
+    from tacit.models.margin import fit_margin
 
     with show_progress("steps") as report:
         fit = fit_margin(
@@ -127,8 +127,8 @@ def _fit(
 
 
 def _fit_exact(points: LabelledPoints) -> _Fitted:
-    from tacit.models.learn import kkt
-    from tacit.models.learn.univariate import fit_least_norm
+    from tacit.models.margin import kkt
+    from tacit.models.margin.univariate import fit_least_norm
 
     network = fit_least_norm(points.rows, points.signs).network
     return _Fitted(network=network, certificate=kkt(network, points.rows, points.signs, slack=1e-6))

@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     import torch
 
     from tacit.cli.models.points import LabelledPoints
-    from tacit.models.files import ModelRelease
     from tacit.models.network import TwoLayerReLU
-    from tacit.models.protect import PrivateModel
+    from tacit.models.releases.files import ModelRelease
+    from tacit.models.training import PrivateModel
 
 __all__ = ["protect"]
 
@@ -68,8 +68,8 @@ def protect(
     Example: tacit models protect visits.csv --label ill --epsilon 3 --delta 1e-6 --out model.pt --ledger ledger.db
     """
     from tacit.cli.models.points import read_points
-    from tacit.models.files import check_model_path
-    from tacit.models.protect import train_dp_sgd
+    from tacit.models.releases.files import check_model_path
+    from tacit.models.training import train_dp_sgd
     from tacit.privacy.errors import InvalidInput
 
     check_model_path(out, force=force)
@@ -107,7 +107,7 @@ def protect(
 
 def _release(made: PrivateModel, points: LabelledPoints, *, label: str, scale: float) -> ModelRelease:
     """Return the model file's content: the network of the features as they are, and what is public about it."""
-    from tacit.models.files import ModelRelease
+    from tacit.models.releases.files import ModelRelease
 
     mechanism = {**made.mechanism, **points.header(label=label), "scale": scale}
     known = () if points.declared else ("which classes occur is public",)

@@ -9,7 +9,7 @@ from enum import StrEnum
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.models.learn.labels import check_points
+from tacit.models.margin.labels import check_points
 from tacit.privacy.errors import InvalidInput
 
 __all__ = [

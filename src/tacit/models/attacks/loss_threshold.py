@@ -1,0 +1,78 @@
+"""The plainest membership attack: rows the model has a low loss on were trained on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.leak import Leak
+from tacit.leak.roc import check_scores
+from tacit.models.attacks.targets_leak import measure_membership
+
+__all__ = ["LossThreshold", "attack_losses"]
+
+
+@dataclass(frozen=True, slots=True)
+class LossThreshold:
+    """Score a row by the model's confidence in its label: the order of falling cross-entropy.
+
+    References
+    ----------
+    Yeom et al. (2018), Adversary 2.
+
+    Examples
+    --------
+    >>> LossThreshold().score([0.5, 2.0])
+    array([0.5, 2. ])
+    """
+
+    def score(self, confidence: ArrayLike) -> NDArray[np.float64]:
+        """Return the confidence itself.
+
+        Examples
+        --------
+        >>> LossThreshold().score([1.0])
+        array([1.])
+        """
+        return np.asarray(confidence, dtype=np.float64)
+
+
+def attack_losses(
+    member_losses: ArrayLike,
+    nonmember_losses: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    fair_coins: bool = False,
+    level: float = 0.95,
+    delta: float = 0.0,
+) -> Leak:
+    """Call a row a member when the model's loss on it is at or below a threshold; only the order of losses counts.
+
+    Parameters
+    ----------
+    member_losses, nonmember_losses
+        One loss a row, of rows the model was trained on and of rows it was not. Infinite losses are allowed.
+    rng
+        Draws the half of the rows that chooses the threshold, and the order of equal losses.
+    fair_coins
+        Whether each row was put into the training data by a fair coin of its own: then an epsilon is proved, see
+        :func:`tacit.models.attacks.targets_leak.measure_membership`.
+    level, delta
+        Confidence, and the delta of the promise under test.
+
+    References
+    ----------
+    Yeom et al. (2018), Adversary 2.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> leak = attack_losses(rng.exponential(0.1, 500), rng.exponential(1.0, 500), rng=rng)
+    >>> leak.roc.auc > 0.85, leak.advantage > 0.5
+    (True, True)
+    """
+    inside = -check_scores(member_losses, name="member_losses")
+    outside = -check_scores(nonmember_losses, name="nonmember_losses")
+    return measure_membership(inside, outside, rng=rng, fair_coins=fair_coins, level=level, delta=delta)

@@ -1,0 +1,198 @@
+"""Membership from a network's outputs: arrays of them, or anything that can be asked about rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.leak import FixedThreshold, Leak, Threshold, leak_from_scores
+from tacit.models.attacks.margin import KnownMargin, MarginRule, check_outputs
+from tacit.models.theory import Coverage, judge_coverage
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["MarginLeak", "attack_margin", "attack_outputs", "check_apart"]
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MarginLeak:
+    """What membership at the margin told about one network.
+
+    Parameters
+    ----------
+    leak
+        The rates, with the ROC.
+    margin
+        m, the least |Phi| of the training points.
+    coverage
+        Whether theory proves the attack for these points, measurements let expect it, or neither. A proof is about
+        exact KKT points: :func:`tacit.models.margin.kkt` says how near the network is to one.
+
+    Examples
+    --------
+    >>> from tacit.models.network import TwoLayerReLU
+    >>> network = TwoLayerReLU(weights=[[1.0, 0.0]], biases=[0.1], outputs=[1.0])
+    >>> known = KnownMargin(margin=10.1)
+    >>> found = attack_margin(network, [[10.0, 0.0]], [[0.0, 10.0], [1.0, 9.0]], labels=[1], rule=known)
+    >>> found.margin, str(found.coverage), found.leak.rate, found.leak.baseline
+    (10.1, 'proved', 1.0, 0.0)
+    """
+
+    leak: Leak
+    margin: float
+    coverage: Coverage
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the result as plain JSON.
+
+        Examples
+        --------
+        >>> leak = attack_outputs([1.0], [0.1], rule=KnownMargin(margin=1.0))
+        >>> sorted(MarginLeak(leak=leak, margin=1.0, coverage=Coverage.EXPECTED).to_json())
+        ['coverage', 'leak', 'margin']
+        """
+        return {"leak": self.leak.to_json(), "margin": self.margin, "coverage": str(self.coverage)}
+
+
+def attack_outputs(
+    members: ArrayLike,
+    nonmembers: ArrayLike,
+    *,
+    rule: MarginRule,
+    threshold: Threshold | None = None,
+    level: float = 0.95,
+) -> Leak:
+    """Measure how well a rule tells training points from others by their outputs alone.
+
+    No weights, labels or rows are needed (Remark 4.1). The intervals treat the points as independent draws; points of
+    one network are not independent runs, so no epsilon is proved.
+
+    Parameters
+    ----------
+    members, nonmembers
+        Phi of points that were trained on, and of others.
+    rule
+        ``KnownMargin`` or ``BoundedMargin``.
+    threshold
+        Where to cut the rule's scores; without it where the rule says, which looked at no output of these.
+    level
+        Confidence of the intervals.
+
+    References
+    ----------
+    Paper 004, Theorem 4.2, Corollaries 4.3 to 4.5, Remark 4.1.
+
+    Examples
+    --------
+    >>> leak = attack_outputs([1.0, -1.01, 1.0], [0.2, -0.3, 0.1, 0.4], rule=KnownMargin(margin=1.0))
+    >>> leak.roc.auc, leak.advantage, leak.bound
+    (1.0, 1.0, None)
+    """
+    inside = rule.score(check_outputs(members, name="members"))
+    outside = rule.score(check_outputs(nonmembers, name="nonmembers"))
+    cut = FixedThreshold(rule.threshold) if threshold is None else threshold
+    return replace(leak_from_scores(inside, outside, threshold=cut, level=level), bound=None)
+
+
+def attack_margin(
+    model: Callable[[Vector], ArrayLike],
+    members: ArrayLike,
+    nonmembers: ArrayLike,
+    *,
+    rule: MarginRule | None = None,
+    labels: ArrayLike | None = None,
+    threshold: Threshold | None = None,
+    level: float = 0.95,
+) -> MarginLeak:
+    """Ask a network about points it was trained on and others, and measure membership at its margin.
+
+    Parameters
+    ----------
+    model
+        Anything that maps rows to one output each: a :class:`tacit.models.network.TwoLayerReLU`, a remote service.
+    members, nonmembers
+        Rows of the training data, and rows from where they came.
+    rule
+        What the attacker knows of the margin; without it the margin itself (Corollary 4.3), which the member of the
+        least output tells: that one is then not counted, or any network would seem to give it away.
+    labels
+        Of the members, any two values: they let :func:`tacit.models.theory.bound_outputs` prove more.
+    threshold, level
+        As in :func:`attack_outputs`.
+
+    References
+    ----------
+    Paper 004, Theorem 4.2, Corollaries 4.3 to 4.5.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, fresh = rng.normal(size=(20, 1000)), rng.normal(size=(500, 1000))
+    >>> def remote(rows):  # ties at +-1 on X, as a network at the margin does
+    ...     return rows @ np.linalg.pinv(X) @ np.ones(20)
+    >>> found = attack_margin(remote, X, fresh)
+    >>> found.leak.roc.auc, str(found.coverage)
+    (1.0, 'expected')
+    """
+    inside, outside = check_apart(members, nonmembers)
+    member_outputs = _ask(model, inside, "members")
+    nonmember_outputs = _ask(model, outside, "nonmembers")
+    margin = float(np.abs(member_outputs).min())
+    if margin == 0:
+        raise InvalidInput("members must have outputs other than 0: the network has no margin on them")
+    if rule is None:
+        if len(inside) < 2:
+            raise InvalidInput("members must be 2 rows or more, one to tell the margin, got 1: give the margin or more")
+        rule = KnownMargin(margin=margin)
+        member_outputs = np.delete(member_outputs, np.abs(member_outputs).argmin())
+    return MarginLeak(
+        leak=attack_outputs(member_outputs, nonmember_outputs, rule=rule, threshold=threshold, level=level),
+        margin=margin,
+        coverage=judge_coverage(inside, labels, fresh=outside),
+    )
+
+
+def check_apart(members: ArrayLike, nonmembers: ArrayLike) -> tuple[Vector, Vector]:
+    """Return both as tables of finite numbers, or raise unless they have the same columns and share no row.
+
+    Examples
+    --------
+    >>> check_apart([[1.0, 2.0]], [[1.0]])
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: members and nonmembers must have the same columns, got 2 and 1
+    """
+    inside, outside = _rows(members, "members"), _rows(nonmembers, "nonmembers")
+    if inside.shape[1] != outside.shape[1]:
+        raise InvalidInput(
+            f"members and nonmembers must have the same columns, got {inside.shape[1]} and {outside.shape[1]}"
+        )
+    # + 0.0 makes -0.0 equal 0.0
+    shared = len({row.tobytes() for row in inside + 0.0} & {row.tobytes() for row in outside + 0.0})
+    if shared:
+        raise InvalidInput(f"members and nonmembers must not share rows, got {shared} in both: drop them from one")
+    return inside, outside
+
+
+def _rows(rows: ArrayLike, name: str) -> Vector:
+    try:
+        array = np.asarray(rows, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InvalidInput(f"{name} must be a table of numbers, got {type(rows).__name__}") from None
+    if array.ndim != 2 or array.size == 0:
+        raise InvalidInput(f"{name} must have a row a point and a column a feature, got shape {array.shape}")
+    if not np.isfinite(array).all():
+        raise InvalidInput(f"{name} must hold finite numbers only: drop or fill the rows that do not")
+    return array
+
+
+def _ask(model: Callable[[Vector], ArrayLike], rows: Vector, name: str) -> Vector:
+    outputs = check_outputs(model(rows), name=name)
+    if len(outputs) != len(rows):
+        raise InvalidInput(f"model must give one output a row, got {len(outputs)} for {len(rows)} {name}")
+    return outputs

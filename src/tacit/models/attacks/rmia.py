@@ -1,0 +1,162 @@
+"""The robust membership attack: against how many other rows does this one's likelihood ratio stand out."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_expit, logsumexp
+
+from tacit.models.attacks.shadow import Shadows
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["OfflineRmia", "OnlineRmia", "Population"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Population:
+    """Other rows z that points are compared with.
+
+    Parameters
+    ----------
+    confidence
+        The target model's f on each z.
+    shadows
+        The shadow models' f on each z.
+
+    Examples
+    --------
+    >>> Population(confidence=[0.0], shadows=Shadows(confidence=[[1.0]], member=[[False]])).shadows.points
+    1
+    """
+
+    confidence: ArrayLike
+    shadows: Shadows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OnlineRmia:
+    """Score a row by the share of z with ratio_x/ratio_z >= gamma, ratio_x = p_target(x)/p(x).
+
+    p(x) = (p_in(x) + p_out(x))/2, means over the shadow models with and without x. All in logarithms. The order is
+    that of ratio_x, whatever gamma; but rows between the same two gamma ratio_z tie. With gamma = 1 and the points
+    as population none do.
+
+    Parameters
+    ----------
+    shadows
+        Two models or more with each point, and two or more without.
+    gamma
+        How many times the ratio of z it must be, >= 1; more than 1 only ties rows.
+    population
+        The z; by default the points themselves, which asks for no more than the attack has.
+
+    References
+    ----------
+    Zarifzadeh, Liu and Shokri (2024), the online attack.
+
+    Examples
+    --------
+    >>> shadows = Shadows(confidence=[[2.0, 2.0], [2.0, 2.0], [0.0, 0.0], [0.0, 0.0]],
+    ...                   member=[[True, True]] * 2 + [[False, False]] * 2)
+    >>> OnlineRmia(shadows=shadows, gamma=1.5).score([3.0, 0.0])
+    array([0.5, 0. ])
+    """
+
+    shadows: Shadows
+    gamma: float = 1.0
+    population: Population | None = None
+
+    def __post_init__(self) -> None:
+        _check_gamma(self.gamma)
+
+    def score(self, confidence: ArrayLike) -> Array:
+        """Return a score a point, from 0 to 1.
+
+        Examples
+        --------
+        >>> shadows = Shadows(confidence=np.zeros((4, 1)), member=[[True], [True], [False], [False]])
+        >>> OnlineRmia(shadows=shadows, gamma=1.0).score([0.0])
+        array([1.])
+        """
+        ratio = self._ratio(confidence, self.shadows)
+        others = ratio if self.population is None else self._ratio(self.population.confidence, self.population.shadows)
+        return _share(ratio, others, self.gamma)
+
+    def _ratio(self, confidence: ArrayLike, shadows: Shadows) -> Array:
+        own, p = log_expit(shadows.check(confidence, inside=True)), log_expit(shadows.confidence)
+        return np.asarray(own - np.logaddexp(_mean(p, shadows.member), _mean(p, ~shadows.member)) + math.log(2))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class OfflineRmia:
+    """As :class:`OnlineRmia`, with p(x) = ((1 + a) p_out(x) + 1 - a)/2: no model with the point is needed.
+
+    Parameters
+    ----------
+    shadows
+        Two models or more without each point.
+    a
+        In [0, 1]: p_in is taken as a p_out + 1 - a, so 1 says that training on a row changes nothing.
+    gamma, population
+        As in :class:`OnlineRmia`.
+
+    References
+    ----------
+    Zarifzadeh, Liu and Shokri (2024), the offline attack and its approximation of p(x).
+
+    Examples
+    --------
+    >>> shadows = Shadows(confidence=np.zeros((2, 2)), member=np.zeros((2, 2), dtype=bool))
+    >>> OfflineRmia(shadows=shadows, a=0.3, gamma=1.5).score([3.0, 0.0])
+    array([0.5, 0. ])
+    """
+
+    shadows: Shadows
+    a: float = 0.3
+    gamma: float = 1.0
+    population: Population | None = None
+
+    def __post_init__(self) -> None:
+        _check_gamma(self.gamma)
+        if not 0 <= self.a <= 1:
+            raise InvalidInput(f"a must be in [0, 1], got {self.a!r}")
+
+    def score(self, confidence: ArrayLike) -> Array:
+        """Return a score a point, from 0 to 1.
+
+        Examples
+        --------
+        >>> shadows = Shadows(confidence=np.zeros((2, 1)), member=[[False], [False]])
+        >>> OfflineRmia(shadows=shadows, gamma=1.0).score([0.0])
+        array([1.])
+        """
+        ratio = self._ratio(confidence, self.shadows)
+        others = ratio if self.population is None else self._ratio(self.population.confidence, self.population.shadows)
+        return _share(ratio, others, self.gamma)
+
+    def _ratio(self, confidence: ArrayLike, shadows: Shadows) -> Array:
+        own = log_expit(shadows.check(confidence, inside=False))
+        without = _mean(log_expit(shadows.confidence), ~shadows.member)
+        with np.errstate(divide="ignore"):  # a = 1 leaves p_out alone
+            average = np.logaddexp(np.log((1 + self.a) / 2) + without, np.log((1 - self.a) / 2))
+        return np.asarray(own - average)
+
+
+def _mean(log_p: Array, chosen: NDArray[np.bool_]) -> Array:
+    """Return the logarithm of the mean of p over the chosen models of each point."""
+    return np.asarray(logsumexp(np.where(chosen, log_p, -np.inf), axis=0) - np.log(chosen.sum(axis=0)))
+
+
+def _share(ratio: Array, others: Array, gamma: float) -> Array:
+    """Return the share of the others at or below ratio/gamma; all are logarithms."""
+    return np.asarray(np.searchsorted(np.sort(others), ratio - math.log(gamma), "right") / len(others))
+
+
+def _check_gamma(gamma: float) -> None:
+    if not 1 <= gamma < math.inf:
+        raise InvalidInput(f"gamma must be a finite number >= 1, got {gamma!r}")

@@ -1,0 +1,154 @@
+"""Membership from weights: a stationary network's neurons lie in the span of its training points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.leak import Leak
+from tacit.models.attacks.outputs import check_apart
+from tacit.models.attacks.targets_leak import measure_membership
+from tacit.models.margin.labels import check_points
+from tacit.models.network import TwoLayerReLU
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["WeightSpan", "attack_weights", "find_span"]
+
+Vector = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class WeightSpan:
+    """The directions that a network's neurons (w_j, b_j) span, as far as their singular values stand out.
+
+    Parameters
+    ----------
+    basis
+        Orthonormal rows in d + 1 dimensions.
+    singular_values
+        Of all neurons, falling; the first ``len(basis)`` belong to the basis.
+
+    Examples
+    --------
+    >>> network = TwoLayerReLU(weights=[[2.0, 0.0], [1e-9, 1e-9]], biases=[1.0, 0.0], outputs=[1.0, 1.0])
+    >>> find_span(network).score([[4.0, 0.0], [2.0, 0.0], [0.0, 5.0]]).round(3)
+    array([-0.217, -0.   , -0.996])
+    """
+
+    basis: Vector
+    singular_values: Vector
+
+    @property
+    def rank(self) -> int:
+        """The number of directions: the number of training points, where the activations tell them all apart."""
+        return len(self.basis)
+
+    def score(self, X: ArrayLike) -> Vector:
+        """Return minus the sine of the angle between (x, 1) and the span: 0 for training points, below for others.
+
+        Examples
+        --------
+        >>> span = WeightSpan(basis=np.array([[0.0, 1.0]]), singular_values=np.array([1.0]))
+        >>> span.score([[0.0], [1.0]]).round(3)
+        array([-0.   , -0.707])
+        """
+        rows = check_points(X)
+        if rows.shape[1] + 1 != self.basis.shape[1]:
+            raise InvalidInput(
+                f"X must have {self.basis.shape[1] - 1} columns, as the network has, got {rows.shape[1]}"
+            )
+        lifted = np.c_[rows, np.ones(len(rows))]
+        outside = lifted - lifted @ self.basis.T @ self.basis
+        return np.asarray(-np.linalg.norm(outside, axis=1) / np.linalg.norm(lifted, axis=1))
+
+
+def find_span(network: TwoLayerReLU, *, rank: int | None = None) -> WeightSpan:
+    """Return the directions in which a network's neurons moved away from where they began.
+
+    Stationarity makes (w_j, b_j) = v_j sum_i l_i y_i s_ij (x_i, 1): gradients move a neuron only within the span of
+    the points (x_i, 1). The rest is what is left of the first weights, small where these were small.
+
+    Parameters
+    ----------
+    network
+        The network; more neurons than training points tell more.
+    rank
+        How many directions to keep; without it, the fewest after which the rest looks like Gaussian noise: its
+        largest singular value within a tenth of sigma (sqrt(width) + sqrt(left over dimensions)), sigma^2 its mean
+        square. That is the number of training points, where the activations tell them all apart.
+
+    References
+    ----------
+    Equations (8) and (9) of paper 004; that the span tells members is ours (docs/models_margin.md). Marchenko and
+    Pastur (1967) for the edge of the noise.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> points = rng.normal(size=(3, 8))
+    >>> neurons = rng.normal(size=(30, 3)) @ points + 1e-6 * rng.normal(size=(30, 8))
+    >>> network = TwoLayerReLU(weights=neurons[:, :7], biases=neurons[:, 7], outputs=np.ones(30))
+    >>> find_span(network).rank
+    3
+    """
+    values, directions = np.linalg.svd(np.c_[network.weights, network.biases], full_matrices=False)[1:]
+    if not values[0] > 0:
+        raise InvalidInput("the network's hidden weights are all zero: they span nothing")
+    if rank is None:
+        rank = _rank_above_noise(values, width=network.width, dimension=network.dimension + 1)
+    if not 1 <= rank <= len(values):
+        raise InvalidInput(f"rank must be from 1 to {len(values)}, as many as neurons and features allow, got {rank}")
+    return WeightSpan(basis=directions[:rank], singular_values=values)
+
+
+def _rank_above_noise(values: Vector, *, width: int, dimension: int) -> int:
+    rounding = width * np.finfo(np.float64).eps * values[0]
+    for rank in range(1, len(values)):
+        left = dimension - rank
+        sigma = np.sqrt(np.square(values[rank:]).sum() / (width * left))
+        edge = 1.1 * sigma * (np.sqrt(width) + np.sqrt(left))  # where the spectrum of noise ends (Marchenko, Pastur)
+        if values[rank] <= max(edge, rounding):
+            return rank
+    return len(values)
+
+
+def attack_weights(
+    network: TwoLayerReLU,
+    members: ArrayLike,
+    nonmembers: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    rank: int | None = None,
+    level: float = 0.95,
+) -> Leak:
+    """Measure how well the span of a network's weights tells training points from others.
+
+    It needs more dimensions than directions, and no ties at the margin: it also finds training points off the margin.
+
+    Parameters
+    ----------
+    network
+        With its weights.
+    members, nonmembers
+        Rows of the training data, and rows from where they came.
+    rng
+        Draws the half of the rows that chooses the threshold.
+    rank
+        As in :func:`find_span`.
+    level
+        Confidence of the intervals.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, fresh = rng.normal(size=(2, 10, 30))
+    >>> neurons = rng.normal(size=(50, 10)) @ np.c_[X, np.ones(10)]
+    >>> network = TwoLayerReLU(weights=neurons[:, :-1], biases=neurons[:, -1], outputs=np.ones(50))
+    >>> attack_weights(network, X, fresh, rng=rng).roc.auc
+    1.0
+    """
+    inside, outside = check_apart(members, nonmembers)
+    span = find_span(network, rank=rank)
+    return measure_membership(span.score(inside), span.score(outside), rng=rng, level=level)

@@ -1,0 +1,194 @@
+"""Rows whose membership is asked, and the attack on one model that scores them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.leak import Leak
+from tacit.models.attacks.confidence import FLOOR, measure_confidence
+from tacit.models.attacks.loss_threshold import LossThreshold
+from tacit.models.attacks.targets_leak import measure_membership
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["MembershipAttack", "Targets", "attack_confidence", "attack_model", "gather_targets"]
+
+
+class MembershipAttack(Protocol):
+    """A way to score rows: ``LossThreshold``, ``OnlineLira``, ``OfflineLira``, ``OnlineRmia`` or ``OfflineRmia``.
+
+    Examples
+    --------
+    >>> attack: MembershipAttack = LossThreshold()
+    """
+
+    def score(self, confidence: ArrayLike) -> NDArray[np.float64]:
+        """Return a score a row from the target model's confidence in its label; higher says "member"."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Targets:
+    """Rows, their labels, and which of them the target model was trained on; made by :func:`gather_targets`.
+
+    Parameters
+    ----------
+    X, y
+        All rows and their labels: what shadow models are trained on halves of. ``X`` is a pandas table where both were.
+    member
+        True for rows of the target's training data.
+
+    Examples
+    --------
+    >>> gather_targets(([[0.0]], ["a"]), ([[1.0]], ["b"])).member
+    array([ True, False])
+    """
+
+    X: NDArray[Any] | pd.DataFrame
+    y: NDArray[Any]
+    member: NDArray[np.bool_]
+
+
+def gather_targets(
+    members: tuple[ArrayLike | pd.DataFrame, ArrayLike], nonmembers: tuple[ArrayLike | pd.DataFrame, ArrayLike]
+) -> Targets:
+    """Put members and non-members, each (X, y), into one set of rows, or say why they do not fit.
+
+    Two pandas tables stay one, text and missing values included: for pipelines that choose columns by name.
+
+    Examples
+    --------
+    >>> gather_targets((pd.DataFrame({"city": ["Bern"]}), [1]), (pd.DataFrame({"city": ["Wien"]}), [1])).X
+       city
+    0  Bern
+    1  Wien
+    >>> gather_targets(([[0.0, 1.0]], [1]), ([[0.0, 1.0]], [1]))
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: members and nonmembers must not share rows, got 1 in both: a row cannot be in
+    and out, drop it from one
+    """
+    inside, inside_labels = _table(*members, name="members")
+    outside, outside_labels = _table(*nonmembers, name="nonmembers")
+    if _columns(inside) != _columns(outside):
+        raise InvalidInput(
+            f"members and nonmembers must have the same columns, got {_columns(inside)} and {_columns(outside)}"
+        )
+    shared = len(_rows(inside, inside_labels) & _rows(outside, outside_labels))
+    if shared:
+        raise InvalidInput(
+            f"members and nonmembers must not share rows, got {shared} in both: a row cannot be in and out, drop it "
+            "from one"
+        )
+    member = np.repeat([True, False], [len(inside), len(outside)])
+    labels = np.concatenate([inside_labels, outside_labels])
+    if isinstance(inside, pd.DataFrame) and isinstance(outside, pd.DataFrame):
+        return Targets(X=pd.concat([inside, outside], ignore_index=True), y=labels, member=member)
+    return Targets(X=np.concatenate([np.asarray(inside), np.asarray(outside)]), y=labels, member=member)
+
+
+def attack_model(
+    model: Any,  # noqa: ANN401
+    targets: Targets,
+    *,
+    rng: np.random.Generator,
+    attack: MembershipAttack = LossThreshold(),  # noqa: B008 - frozen, without state
+    fair_coins: bool = False,
+    floor: float = FLOOR,
+    level: float = 0.95,
+    delta: float = 0.0,
+) -> Leak:
+    """Ask a model about rows and measure how well an attack tells those it was trained on.
+
+    Parameters
+    ----------
+    model
+        As in :func:`tacit.models.attacks.confidence.measure_confidence`.
+    targets
+        The rows; an attack with shadow models has theirs in the same order.
+    rng, fair_coins, level, delta
+        As in :func:`tacit.models.attacks.targets_leak.measure_membership`.
+    attack
+        What scores the rows.
+    floor
+        Least probability; the one that the shadow models were asked with.
+
+    Examples
+    --------
+    >>> from sklearn.neighbors import KNeighborsClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X, y, member = rng.normal(size=(800, 2)), rng.integers(0, 2, 800), rng.random(800) < 0.5
+    >>> targets = gather_targets((X[member], y[member]), (X[~member], y[~member]))
+    >>> model = KNeighborsClassifier(1).fit(X[member], y[member])
+    >>> leak = attack_model(model, targets, rng=rng, fair_coins=True)
+    >>> leak.advantage > 0.4, leak.epsilon_lower_bound > 0.5
+    (True, True)
+    """
+    confidence = measure_confidence(model, targets.X, targets.y, floor=floor)
+    return attack_confidence(
+        confidence, targets.member, rng=rng, attack=attack, fair_coins=fair_coins, level=level, delta=delta
+    )
+
+
+def attack_confidence(
+    confidence: ArrayLike,
+    member: ArrayLike,
+    *,
+    rng: np.random.Generator,
+    attack: MembershipAttack = LossThreshold(),  # noqa: B008 - frozen, without state
+    fair_coins: bool = False,
+    level: float = 0.95,
+    delta: float = 0.0,
+) -> Leak:
+    """Measure an attack on a model of which only its confidence in each row's label is at hand.
+
+    Parameters
+    ----------
+    confidence
+        f = ln p - ln(1 - p) of each row, as :func:`tacit.models.attacks.confidence.confidence_from_logits` makes it.
+    member
+        True for rows of the training data.
+    rng, attack, fair_coins, level, delta
+        As in :func:`attack_model`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> member = rng.random(1000) < 0.5
+    >>> attack_confidence(rng.normal(size=1000) + 3 * member, member, rng=rng).roc.auc > 0.95
+    True
+    """
+    chosen = np.asarray(member)
+    scores = attack.score(confidence)
+    if chosen.dtype != np.bool_ or chosen.shape != scores.shape:
+        raise InvalidInput(f"member must be true or false for each of {len(scores)} rows, got shape {chosen.shape}")
+    return measure_membership(scores[chosen], scores[~chosen], rng=rng, fair_coins=fair_coins, level=level, delta=delta)
+
+
+def _table(X: ArrayLike | pd.DataFrame, y: ArrayLike, *, name: str) -> tuple[NDArray[Any] | pd.DataFrame, NDArray[Any]]:
+    rows, labels = X if isinstance(X, pd.DataFrame) else np.asarray(X), np.asarray(y)
+    if isinstance(rows, np.ndarray) and (rows.ndim < 2 or rows.dtype.kind not in "biuf"):
+        raise InvalidInput(
+            f"{name} must hold rows of numbers, or be a pandas table, got {rows.dtype} of shape {rows.shape}"
+        )
+    if not rows.size:
+        raise InvalidInput(f"{name} must hold one row or more, got shape {rows.shape}")
+    if labels.shape != (len(rows),):
+        raise InvalidInput(f"{name} must have a label for each of {len(rows)} rows, got shape {labels.shape}")
+    return rows, labels
+
+
+def _columns(X: NDArray[Any] | pd.DataFrame) -> list[Any] | tuple[int, ...]:
+    return list(X.columns) if isinstance(X, pd.DataFrame) else X.shape[1:]
+
+
+def _rows(X: NDArray[Any] | pd.DataFrame, y: NDArray[Any]) -> set[tuple[Any, Any]]:
+    if isinstance(X, pd.DataFrame):
+        plain = X.astype(object).where(X.notna(), None)  # a missing value equals a missing value
+        return set(zip(plain.itertuples(index=False, name=None), y.tolist(), strict=True))
+    flat = np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float64) + 0.0  # -0.0 is 0.0
+    return {(row.tobytes(), label) for row, label in zip(flat, y.tolist(), strict=True)}

@@ -1,0 +1,103 @@
+"""Candidates for training points from breakpoints and margin alone, a quarter of which are training points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.models.attacks.univariate.function import PiecewiseLinear, find_margin
+
+__all__ = ["Candidates", "build_candidates"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Candidates:
+    """A finite set of points, at least a quarter of them training points under the assumptions of Theorem 3.4.
+
+    Parameters
+    ----------
+    points, labels
+        In increasing order, each with the sign of the network there.
+    windows
+        Low and high end of the disjoint closed windows, a row each: every one holds a training point.
+    enough
+        Whether there were three breakpoints, which the theorem needs; without, the set is empty.
+
+    Examples
+    --------
+    >>> hat = PiecewiseLinear(breakpoints=[-1.0, 0.0, 1.0], values=[0.0, 2.0, 0.0], slopes=[0.0, 2.0, -2.0, 0.0])
+    >>> found = build_candidates(hat)
+    >>> found.points.tolist(), found.labels.tolist(), found.windows.tolist(), found.enough
+    ([-0.5, 0.5], [1, 1], [[-1.0, 1.0]], True)
+    """
+
+    points: Floats
+    labels: NDArray[np.int64]
+    windows: Floats
+    enough: bool
+
+
+def build_candidates(function: PiecewiseLinear, *, margin: float = 1.0, tolerance: float = 1e-9) -> Candidates:
+    """Return a finite set of which at least a quarter are training points: Algorithm 1 with disjoint windows.
+
+    A window is either three breakpoints in a row with neither piece between them on the margin throughout: a
+    training point lies in it and at most four of its points are on the margin (Theorem 3.2); or the two ends of a
+    piece between two pieces on the margin, one of which is a training point (Theorem 3.3). The algorithm as printed
+    slides its windows, so that several may hold the same training point and the quarter is lost. Here closed windows
+    share no point, not even a breakpoint; as many as possible are taken, the one that ends first before others.
+
+    Parameters
+    ----------
+    function
+        The network as a function; only breakpoints and values are needed.
+    margin
+        m.
+    tolerance
+        See :func:`find_margin`.
+
+    References
+    ----------
+    Paper 004, Theorems 3.2 to 3.4, Algorithm 1, footnote 3; the loop runs over breakpoints, not over n points.
+
+    Examples
+    --------
+    >>> vee = PiecewiseLinear(breakpoints=[0.0], values=[0.0], slopes=[-1.0, 1.0])
+    >>> build_candidates(vee).enough
+    False
+    """
+    t = function.breakpoints
+    on = find_margin(function, margin=margin, tolerance=tolerance)
+    windows = _disjoint(t, _flat_between(t, on.flats)) if len(t) >= 3 else []
+    chosen = np.zeros(len(on.points), dtype=np.bool_)
+    for low, high in windows:
+        chosen |= (on.points >= t[low]) & (on.points <= t[high])
+    return Candidates(
+        points=on.points[chosen],
+        labels=on.labels[chosen],
+        windows=np.array([[t[low], t[high]] for low, high in windows]).reshape(-1, 2),
+        enough=len(t) >= 3,
+    )
+
+
+def _flat_between(t: Floats, flats: Floats) -> NDArray[np.bool_]:
+    return np.isin(t[:-1], flats[:, 0]) & np.isin(t[1:], flats[:, 1])
+
+
+def _disjoint(t: Floats, flat: NDArray[np.bool_]) -> list[tuple[int, int]]:
+    """Return first and last breakpoint of the windows: among all, the one that ends first, then again behind it."""
+    windows: list[tuple[int, int]] = []
+    start = 0
+    for last in range(1, len(t)):
+        between_flats = 2 <= last < len(t) - 1 and flat[last - 2] and not flat[last - 1] and flat[last]
+        if between_flats and last - 1 >= start:
+            windows.append((last - 1, last))
+        elif last - 2 >= start and not (flat[last - 2] or flat[last - 1]):
+            windows.append((last - 2, last))
+        else:
+            continue
+        start = last + 1
+    return windows

@@ -1,0 +1,289 @@
+"""Training points from a network of one feature, each with its multiplier and how far it can be trusted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.leak import Leak, clopper_pearson, difference_interval
+from tacit.models.attacks.univariate.candidates import Candidates, build_candidates
+from tacit.models.attacks.univariate.function import find_margin, merge_neurons, to_piecewise_linear
+from tacit.models.attacks.univariate.level import find_levels
+from tacit.models.attacks.univariate.stationarity import explain_weights
+from tacit.models.network import TwoLayerReLU
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["Reconstruction", "reconstruct_univariate", "reconstruction_leak"]
+
+Floats = NDArray[np.float64]
+
+_NEEDED = 0.5  # without the point, the residual at least doubles
+_FLOOR = 1e-9  # residuals below are rounding
+_KINK = 1e-5  # a free derivative explains much: where a result may be trusted, only at the breakpoint itself
+_TOLERANCES = (1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+_FEW = 40
+_COARSE = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)  # for trained networks, whose neurons have not quite met
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Reconstruction:
+    """What the weights of a network tell about its training points, and when to believe it.
+
+    Parameters
+    ----------
+    candidates
+        The set of Algorithm 1: a quarter of it are training points.
+    points, labels, multipliers, confidence
+        The points on the margin that the weights ask for, with the label, l of the KKT conditions, and
+        1 - (residual / residual of the best explanation without this point): 1 if no set of points on the margin
+        without it satisfies the KKT conditions, near 0 if another does as well.
+    margin
+        m: the value given, or the one found.
+    other_margins
+        If m was not given: further levels at which other points explain the weights as well.
+    residual
+        The relative stationarity residual of the points reported.
+    ties
+        Further points on the margin that the weights do not ask for.
+    flats
+        Intervals on which the network is constant on the margin: any points in it with the same total of l and of l x
+        satisfy the same conditions, so none inside it can be told.
+    tolerance
+        What counted as equal; above 1e-4 nothing is trusted, for off the margin other points fit.
+    limit
+        The largest residual that is trusted.
+
+    Examples
+    --------
+    >>> from tacit.models.margin.univariate import fit_least_norm
+    >>> network = fit_least_norm([-2.0, -1.0, 1.0, 3.0], [1, -1, 1, -1]).network
+    >>> found = reconstruct_univariate(network, margin=1.0)
+    >>> found.points.round(6).tolist(), found.labels.tolist(), found.trusted
+    ([-2.0, -1.0, 1.0, 3.0], [1, -1, 1, -1], True)
+    >>> print(found)
+    4 training points found at margin 1 (stationarity residual ..., 0 further points on the margin). Trusted: each is
+    needed to explain the weights. Points off the margin leave no trace in the weights. Fewer than three breakpoints:
+    Theorem 3.4 says nothing.
+    """
+
+    candidates: Candidates
+    points: Floats
+    labels: NDArray[np.int64]
+    multipliers: Floats
+    confidence: Floats
+    margin: float
+    other_margins: Floats
+    residual: float
+    ties: int
+    flats: Floats
+    tolerance: float
+    limit: float
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Why the points may not be the training points, each in a sentence; empty if there is no reason."""
+        found = []
+        if self.residual > self.limit:
+            found.append(
+                f"the residual is above {self.limit:g}, so the network is not near a KKT point of these points"
+            )
+        if self.tolerance > _TOLERANCES[-1]:
+            found.append(f"points as far as {self.tolerance:g} from the margin were taken to be on it")
+        if len(self.other_margins):
+            found.append(
+                f"other points at {len(self.other_margins)} other margin(s) explain the weights too: give the margin"
+            )
+        if len(self.flats):
+            found.append(
+                f"the network is constant on the margin in {len(self.flats)} interval(s), where other points fit"
+            )
+        if len(self.confidence) and self.confidence.min() < 0.99:
+            found.append("some points could be left out at little cost")
+        return tuple(found)
+
+    @property
+    def trusted(self) -> bool:
+        """Whether points were found and nothing speaks against them."""
+        return bool(len(self.points)) and not self.doubts
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the reconstruction as plain JSON.
+
+        Examples
+        --------
+        >>> from tacit.models.margin.univariate import fit_least_norm
+        >>> found = reconstruct_univariate(fit_least_norm([-1.0, 1.0], [-1, 1]).network, margin=1.0)
+        >>> found.to_json()["labels"], found.to_json()["trusted"]
+        ([-1, 1], True)
+        """
+        return {
+            "points": self.points.tolist(),
+            "labels": self.labels.tolist(),
+            "multipliers": self.multipliers.tolist(),
+            "confidence": self.confidence.tolist(),
+            "margin": self.margin,
+            "other_margins": self.other_margins.tolist(),
+            "residual": self.residual,
+            "ties": self.ties,
+            "flats": [[float(end) if np.isfinite(end) else None for end in flat] for flat in self.flats],
+            "candidates": self.candidates.points.tolist(),
+            "three_breakpoints": self.candidates.enough,
+            "trusted": self.trusted,
+            "doubts": list(self.doubts),
+        }
+
+    def __str__(self) -> str:
+        verdict = "Trusted: each is needed to explain the weights" if self.trusted else "Not to be trusted: "
+        if not self.trusted:
+            verdict += "; ".join(self.doubts) if self.doubts else "there is nothing on the margin"
+        few = "" if self.candidates.enough else " Fewer than three breakpoints: Theorem 3.4 says nothing."
+        return (
+            f"{len(self.points)} training points found at margin {self.margin:.6g} (stationarity residual "
+            f"{self.residual:.2g}, {self.ties} further points on the margin). {verdict}. Points off the margin leave "
+            f"no trace in the weights.{few}"
+        )
+
+
+def reconstruct_univariate(
+    network: TwoLayerReLU, *, margin: float | None = None, tolerance: float | None = None, limit: float = 1e-5
+) -> Reconstruction:
+    """Reconstruct the training points on the margin from the weights of a network of one feature.
+
+    All points with |Phi(x)| = m are candidates; sparse non-negative least squares on
+    theta = sum_i l_i y_i grad Phi(x_i) tells those that the weights ask for. A point is reported if the residual
+    without it is at least twice as large.
+
+    Parameters
+    ----------
+    network
+        One feature, at a KKT point of the margin problem or near it.
+    margin
+        m; without it, the level whose points explain the weights best is taken.
+    tolerance
+        What counts as equal: directions of neurons, breakpoints, values on the margin, each relative. Without it: the
+        least of 1e-8, ..., 3e-2 that leaves 40 neurons if the margin is not given; else of 1e-8, ..., 1e-4 the one
+        whose result is trusted and has the fewest points, else of all, up to 3e-2, the one of least residual.
+    limit
+        The largest relative stationarity residual at which the result is trusted.
+
+    References
+    ----------
+    Paper 004, Theorems 3.1 to 3.4 and Assumption 2.1; that far-off sets may satisfy the same conditions:
+    arXiv 2509.21296.
+
+    Examples
+    --------
+    >>> from tacit.models.margin.univariate import fit_least_norm
+    >>> one = fit_least_norm([2.0], [1]).network.scaled(3.0)
+    >>> reconstruct_univariate(one).points.round(6).tolist(), round(reconstruct_univariate(one).margin, 6)
+    ([2.0], 3.0)
+    >>> reconstruct_univariate(TwoLayerReLU(weights=[[1.0, 2.0]], biases=[0.0], outputs=[1.0]))
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: network must have one feature, got 2: its margin is then a surface, not a set of
+    points
+    """
+    if tolerance is not None or margin is None:
+        fixed = _least_tolerance(network) if tolerance is None else tolerance
+        return _reconstruct(network, margin=margin, tolerance=fixed, limit=limit)
+    tried = [_reconstruct(network, margin=margin, tolerance=each, limit=limit) for each in _TOLERANCES]
+    trusted = [found for found in tried if found.trusted]
+    if trusted:
+        return min(trusted, key=lambda found: len(found.points))
+    tried += [_reconstruct(network, margin=margin, tolerance=each, limit=limit) for each in _COARSE]
+    return min(tried, key=lambda found: (not len(found.points), found.residual))
+
+
+def _least_tolerance(network: TwoLayerReLU) -> float:
+    """Return the least tolerance that leaves few enough neurons to search for a margin."""
+    few = (each for each in _TOLERANCES + _COARSE if merge_neurons(network, tolerance=each).width <= _FEW)
+    return next(few, _COARSE[-1])
+
+
+def _reconstruct(network: TwoLayerReLU, *, margin: float | None, tolerance: float, limit: float) -> Reconstruction:
+    merged = merge_neurons(network, tolerance=tolerance)
+    function = to_piecewise_linear(merged, tolerance=tolerance)
+    levels = find_levels(merged, function, tolerance=tolerance) if margin is None else np.array([float(margin)])
+    level = float(levels[0])
+    on = find_margin(function, margin=level, tolerance=tolerance)
+    every = explain_weights(merged, on.points, on.labels, kink=tolerance)
+    needed = 1 - (every.residual + _FLOOR) / (every.without + _FLOOR) >= _NEEDED
+    points, labels = on.points[needed], on.labels[needed]
+    # merging leaves fewer equations: what counts is how well all neurons are explained
+    fine = merge_neurons(network, tolerance=min(tolerance, _TOLERANCES[0]))
+    kink = tolerance if tolerance > _TOLERANCES[-1] else min(tolerance, _KINK)
+    last = explain_weights(fine, points, labels, kink=kink)
+    return Reconstruction(
+        candidates=build_candidates(function, margin=level, tolerance=tolerance),
+        points=points,
+        labels=labels,
+        multipliers=last.multipliers,
+        confidence=1 - np.minimum((last.residual + _FLOOR) / (every.without[needed] + _FLOOR), 1.0),
+        margin=level,
+        other_margins=levels[1:],
+        residual=last.residual,
+        ties=int((~needed).sum()),
+        flats=on.flats,
+        tolerance=tolerance,
+        limit=limit,
+    )
+
+
+def reconstruction_leak(
+    found: Reconstruction,
+    x: ArrayLike,
+    y: ArrayLike,
+    *,
+    fresh: ArrayLike,
+    within: float = 1e-6,
+    level: float = 0.95,
+) -> Leak:
+    """Measure a reconstruction against the truth: how many of its points are training points, label included.
+
+    Parameters
+    ----------
+    found
+        The reconstruction.
+    x, y
+        The training points and their labels, -1 and 1.
+    fresh
+        Points of the same distribution that were not trained on: a guesser without the network names those.
+    within
+        A point counts if a training point of its label is at most this far away, relative to 1 + |x|.
+    level
+        Confidence of the intervals.
+
+    Examples
+    --------
+    >>> from tacit.models.margin.univariate import fit_least_norm
+    >>> x, y = [-2.0, -1.0, 1.0, 3.0], [1, -1, 1, -1]
+    >>> leak = reconstruction_leak(
+    ...     reconstruct_univariate(fit_least_norm(x, y).network, margin=1.0), x, y, fresh=[0.0, 0.5, 2.0, -3.0]
+    ... )
+    >>> leak.rate, leak.baseline
+    (1.0, 0.0)
+    """
+    if not len(found.points):
+        raise InvalidInput("found must hold a point, got none: there is no rate of right points")
+    points, labels, others = (np.asarray(values, dtype=np.float64).ravel() for values in (x, y, fresh))
+    if points.shape != labels.shape or not len(others):
+        raise InvalidInput("x and y must have one length, and fresh at least one point")
+    near = np.abs(found.points[:, None] - points) <= within * (1 + np.abs(points))
+    right = np.any(near & (found.labels[:, None] == labels), axis=1)
+    lucky = np.any(np.abs(others[:, None] - points) <= within * (1 + np.abs(points)), axis=1)
+    counts, chance = (int(right.sum()), len(found.points)), (int(lucky.sum()), len(others))
+    return Leak(
+        right=counts[0],
+        trials=counts[1],
+        baseline=chance[0] / chance[1],
+        baseline_right=chance[0],
+        baseline_trials=chance[1],
+        interval=clopper_pearson(*counts, level=level),
+        advantage_interval=difference_interval(counts, chance, level=level),
+        method="Clopper-Pearson; the advantage with half of the error for each of the two rates",
+        rate_of="reconstructed points are training points",
+        baseline_of="of fresh points",
+    )

@@ -1,0 +1,273 @@
+"""Train a two-layer network until its direction is near a KKT point of the margin problem, and say how near."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.models.margin.batch import Trained, initial_network, train
+from tacit.models.margin.certificate import Certificate, kkt
+from tacit.models.margin.labels import check_points, signs_of
+from tacit.models.margin.losses import Loss
+from tacit.models.margin.polish import polish_network
+from tacit.models.network import TwoLayerReLU
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["MarginFit", "NotSeparated", "check_settings", "fit_margin", "fit_margins"]
+
+_ENOUGH = 1e-4  # a residual above this is said to stop short
+
+
+class NotSeparated(InvalidInput):
+    """The network does not have every training point on its side, so it has no margin.
+
+    Examples
+    --------
+    >>> issubclass(NotSeparated, InvalidInput)
+    True
+    """
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class MarginFit:
+    """A network trained by gradients, the network polished from it, and the certificate of each.
+
+    Parameters
+    ----------
+    network
+        The gradient-trained network, rescaled to least margin 1.
+    certificate
+        How near it is to a KKT point, with kinks at the tolerance it states.
+    polished
+        A network at a KKT point, from the activation patterns of the first: it may be a different, much smaller one,
+        and attacks on it are reported apart. None where no polish was asked for.
+    polished_certificate
+        Its certificate, with kinks at 1e-7.
+    steps
+        How many gradient steps were taken.
+    below_at
+        The step after which Theorem 2.1 applies: the exponential loss below 1/n, the logistic one below log(2)/n. None
+        where it never was.
+    shortfall
+        Why the gradient-trained network is not at a KKT point, in a sentence; None where it is.
+
+    Examples
+    --------
+    >>> fit = fit_margin([[-1.0], [1.0]], [0, 1], width=20, rng=np.random.default_rng(0))
+    >>> round(fit.certificate.margin, 6), round(float(np.sum(fit.polished_certificate.multipliers)), 4)
+    (1.0, 1.4142)
+    """
+
+    network: TwoLayerReLU
+    certificate: Certificate
+    polished: TwoLayerReLU | None
+    polished_certificate: Certificate | None
+    steps: int
+    below_at: int | None
+    shortfall: str | None
+
+    @property
+    def best(self) -> TwoLayerReLU:
+        """The polished network where there is one, else the gradient-trained one."""
+        return self.network if self.polished is None else self.polished
+
+
+def fit_margin(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    width: int,
+    rng: np.random.Generator,
+    steps: int = 2000,
+    initial_scale: float = 1e-3,
+    loss: Loss | None = None,
+    polish: bool = True,
+    tolerance: float = 1e-2,
+    device: str = "cpu",
+    report: Callable[[int], None] | None = None,
+) -> MarginFit:
+    """Train a network on (X, y) to an approximate KKT point of min |theta|^2/2 subject to y_i Phi(x_i) >= 1.
+
+    From a small random network, gradient steps on the logarithm of the loss; then the network is rescaled to least
+    margin 1. The polish solves the convex program of its activation patterns.
+
+    Parameters
+    ----------
+    X, y
+        Points and their labels: two values, the larger one is +1.
+    width
+        The number of hidden neurons.
+    rng
+        Of the first network.
+    steps
+        Gradient steps.
+    initial_scale
+        Norm of the first network; the smaller, the fewer directions its neurons take.
+    loss
+        ``Exponential()`` (the default) or ``Logistic()``.
+    polish
+        Whether to polish.
+    tolerance
+        Of the gradient-trained network's kinks in its certificate.
+    device
+        Where PyTorch computes: "cpu", "cuda".
+    report
+        Called with the number of each step.
+
+    Raises
+    ------
+    NotSeparated
+        A point is on the wrong side after all steps, or two equal points have unlike labels.
+
+    References
+    ----------
+    Paper 004, Theorem 2.1 and Section 5; Lyu and Li (2020); Haim et al. (2022) for the small first network.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(6, 30)), [0, 1, 0, 1, 1, 0]
+    >>> fit = fit_margin(X, y, width=50, rng=rng, steps=500)
+    >>> fit.certificate.residual < 0.1, fit.polished_certificate.residual < 1e-6
+    (True, True)
+    """
+    [fit] = fit_margins(
+        [(X, y)],
+        width=width,
+        rngs=[rng],
+        steps=steps,
+        initial_scale=initial_scale,
+        loss=loss,
+        polish=polish,
+        tolerance=tolerance,
+        device=device,
+        report=report,
+    )
+    return fit
+
+
+def fit_margins(
+    problems: Sequence[tuple[ArrayLike, ArrayLike]],
+    *,
+    width: int,
+    rngs: Sequence[np.random.Generator],
+    steps: int = 2000,
+    initial_scale: float = 1e-3,
+    loss: Loss | None = None,
+    polish: bool = True,
+    tolerance: float = 1e-2,
+    device: str = "cpu",
+    report: Callable[[int], None] | None = None,
+) -> list[MarginFit]:
+    """Train a network on each (X, y) at once: one batched run of gradient steps, then each one's polish.
+
+    Parameters
+    ----------
+    problems
+        Pairs (X, y); dimensions and numbers of points may differ.
+    width
+        Of every network.
+    rngs
+        One a problem: each network is what :func:`fit_margin` makes of that generator, but for rounding.
+    steps, initial_scale, loss, polish, tolerance, device, report
+        As in :func:`fit_margin`.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> problems = [(rng.normal(size=(4, d)), [0, 1, 1, 0]) for d in (5, 40)]
+    >>> fits = fit_margins(problems, width=20, rngs=rng.spawn(2), steps=300, polish=False)
+    >>> [fit.network.dimension for fit in fits]
+    [5, 40]
+    """
+    if len(rngs) != len(problems) or not problems:
+        raise InvalidInput(f"rngs must hold one generator a problem, got {len(rngs)} for {len(problems)} problems")
+    check_settings(width=width, steps=steps, initial_scale=initial_scale)
+    checked = [_check_problem(X, y) for X, y in problems]
+    starts = [
+        initial_network(width=width, dimension=rows.shape[1], scale=initial_scale, rng=rng)
+        for (rows, _), rng in zip(checked, rngs, strict=True)
+    ]
+    found = train(checked, starts, steps=steps, loss=loss, device=device, report=report)
+    return [
+        _fit_of(trained, *problem, steps=steps, polish=polish, tolerance=tolerance)
+        for trained, problem in zip(found, checked, strict=True)
+    ]
+
+
+def check_settings(*, width: int, steps: int, initial_scale: float) -> None:
+    """Raise unless these can train a network.
+
+    Examples
+    --------
+    >>> check_settings(width=0, steps=1, initial_scale=1.0)
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: width must be at least 1, got 0
+    """
+    if width < 1:
+        raise InvalidInput(f"width must be at least 1, got {width}")
+    if steps < 1:
+        raise InvalidInput(f"steps must be at least 1, got {steps}")
+    if not 0 < initial_scale < np.inf:
+        raise InvalidInput(f"initial_scale must be > 0, got {initial_scale}")
+
+
+def _fit_of(
+    trained: Trained,
+    rows: NDArray[np.float64],
+    signs: NDArray[np.float64],
+    *,
+    steps: int,
+    polish: bool,
+    tolerance: float,
+) -> MarginFit:
+    margins = signs * trained.network(rows)
+    if not margins.min() > 0:
+        raise NotSeparated(
+            f"X is not separated: {int((margins <= 0).sum())} of {len(rows)} points are on the wrong side after "
+            f"{steps} steps; raise width, steps or initial_scale"
+        )
+    network = trained.network.scaled(1 / margins.min())
+    certificate = kkt(network, rows, signs, tolerance=tolerance)
+    polished = polish_network(network, rows, signs) if polish else None
+    return MarginFit(
+        network=network,
+        certificate=certificate,
+        polished=polished,
+        polished_certificate=None if polished is None else kkt(polished, rows, signs),
+        steps=steps,
+        below_at=trained.below_at,
+        shortfall=_shortfall(certificate, steps, trained.below_at),
+    )
+
+
+def _shortfall(certificate: Certificate, steps: int, below_at: int | None) -> str | None:
+    if below_at is None:
+        return f"after {steps} steps the loss is not below the threshold of Theorem 2.1: take more steps"
+    if certificate.residual > _ENOUGH or certificate.slackness > _ENOUGH:
+        return (
+            f"after {steps} steps the stationarity residual is {certificate.residual:.2g} with kinks at "
+            f"{certificate.tolerance:g} and the slackness {certificate.slackness:.2g}, not both below {_ENOUGH:g}"
+        )
+    return None
+
+
+def _check_problem(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    rows = check_points(X)
+    signs = signs_of(y, rows=len(rows))
+    if len(np.unique(signs)) < 2:
+        raise InvalidInput("y must hold two values, got 1: a margin is between two classes")
+    keys = [row.tobytes() for row in rows + 0.0]  # + 0.0 makes -0.0 equal 0.0
+    positive = {key: place for place, key in enumerate(keys) if signs[place] > 0}
+    clashes = [(place, positive[key]) for place, key in enumerate(keys) if signs[place] < 0 and key in positive]
+    if clashes:
+        one, other = sorted(clashes[0])
+        raise NotSeparated(
+            f"X must hold no point under both labels, which no network separates, got {len(clashes)}, such as X[{one}] "
+            f"and X[{other}]: drop one of the two"
+        )
+    return rows, signs

@@ -1,0 +1,142 @@
+"""Gradient ascent of the log loss of many networks at once, in the coordinates of the points they see.
+
+The gradient of (w_j, b_j) lies in the span of the points (x_i, 1). Only the coordinates in that span ever move, so n
+points cost the same in 20 dimensions and in 1,000.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+# nothing of tacit is imported: benchmarks load this file where only NumPy and PyTorch are installed
+import torch
+
+if TYPE_CHECKING:
+    from tacit.models.margin.losses import Loss
+
+__all__ = ["Ascent", "ascend"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ascent:
+    """Where the steps ended, for each network of the batch.
+
+    Parameters
+    ----------
+    neurons
+        Coordinates of (w_j, b_j), of shape (networks, width, rank).
+    outputs
+        v, of shape (networks, width).
+    margins
+        y_i Phi(x_i), of shape (networks, points).
+    log_loss
+        log sum_i l(y_i Phi(x_i)).
+    below_at
+        The first step at which the loss was below the threshold of Theorem 2.1; -1 where it never was.
+
+    Examples
+    --------
+    >>> Ascent.__slots__[:2]
+    ('neurons', 'outputs')
+    """
+
+    neurons: torch.Tensor
+    outputs: torch.Tensor
+    margins: torch.Tensor
+    log_loss: torch.Tensor
+    below_at: torch.Tensor
+
+
+def ascend(
+    points: torch.Tensor,
+    signs: torch.Tensor,
+    neurons: torch.Tensor,
+    outputs: torch.Tensor,
+    *,
+    loss: Loss,
+    steps: int,
+    rate: float = 4.0,
+    momentum: float = 0.9,
+    longest: float = 0.1,
+    report: Callable[[int], None] | None = None,
+) -> Ascent:
+    """Take gradient steps on -log sum_i l(q_i), with Nesterov's momentum, each network at its own rate.
+
+    The gradient of the logarithm is that of the loss divided by the loss, so the rate on the loss itself grows
+    without bound. A step's rate is ``rate`` / max_i |grad q_i|^2, the scale at which the logarithm curves, and no step
+    moves theta by more than ``longest`` |theta|: small networks grow slowly enough to turn. Momentum is dropped
+    where the loss rose.
+
+    Parameters
+    ----------
+    points
+        Coordinates of (x_i, 1), of shape (networks, points, rank).
+    signs
+        y_i, of shape (networks, points); 0 marks a row that is padding.
+    neurons, outputs
+        Where to begin: (networks, width, rank) and (networks, width).
+    loss
+        Its logarithm and the weights.
+    steps
+        How many steps.
+    report
+        Called with the number of each step.
+
+    References
+    ----------
+    Nacson et al. (2019) and Lyu and Li (2020), Section 5: rates proportional to 1/L; Ji, Srebro and Telgarsky (2021):
+    momentum for margins.
+
+    Examples
+    --------
+    >>> from tacit.models.margin.losses import Exponential
+    >>> points = torch.tensor([[[-1.0, 1.0], [1.0, 1.0]]], dtype=torch.float64)
+    >>> neurons = torch.tensor([[[-0.1, 0.0], [0.0, 0.1]]], dtype=torch.float64)
+    >>> signs, outputs = torch.tensor([[-1.0, 1.0]]).double(), torch.tensor([[-0.1, 0.1]]).double()
+    >>> found = ascend(points, signs, neurons, outputs, loss=Exponential(), steps=200)
+    >>> bool((found.margins > 1).all())
+    True
+    """
+    padding, lengths = signs == 0, points.square().sum(2)
+    threshold = loss.threshold(points.shape[1])
+    speed_neurons, speed_outputs = torch.zeros_like(neurons), torch.zeros_like(outputs)
+    below_at = torch.full_like(signs[:, 0], -1, dtype=torch.long)
+    value = torch.full_like(signs[:, 0], torch.inf)
+    neurons, outputs = neurons.clone(), outputs.clone()
+    for step in range(steps + 1):
+        hidden = torch.bmm(points, neurons.mT).clamp_(min=0)
+        margins = (signs * torch.bmm(hidden, outputs[:, :, None])[:, :, 0]).masked_fill_(padding, torch.inf)
+        before, value = value, loss.log_sum(margins)
+        below_at = torch.where((below_at < 0) & (value < threshold), step, below_at)
+        if step == steps:
+            break
+        force = loss.weights(margins) * signs
+        on = (hidden > 0).to(points)
+        curve = hidden.square().sum(2) + lengths * torch.bmm(on, outputs.square()[:, :, None])[:, :, 0]
+        up_outputs = torch.bmm(hidden.mT, force[:, :, None])[:, :, 0]
+        up_neurons = torch.bmm(on.mul_(force[:, :, None]).mT, points).mul_(outputs[:, :, None])
+        norm = _norm(neurons, outputs)
+        eta = torch.minimum(rate / curve.amax(1), longest * norm / _norm(up_neurons, up_outputs))
+        kept = momentum * (value <= before).to(points)
+        for speed, up in ((speed_neurons, up_neurons), (speed_outputs, up_outputs)):
+            up.mul_(_wide(eta, up))
+            speed.mul_(_wide(kept, speed)).add_(up)
+            up.add_(speed, alpha=momentum)
+        shrink = (longest * norm / _norm(up_neurons, up_outputs)).clamp(max=1.0)
+        for value_of, speed, up in ((neurons, speed_neurons, up_neurons), (outputs, speed_outputs, up_outputs)):
+            value_of.add_(up.mul_(_wide(shrink, up)))
+            speed.mul_(_wide(shrink, speed))
+        if report is not None:
+            report(step + 1)
+    return Ascent(neurons=neurons, outputs=outputs, margins=margins, log_loss=value, below_at=below_at)
+
+
+def _norm(neurons: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:
+    size = (neurons.square().sum((1, 2)) + outputs.square().sum(1)).sqrt()
+    return size.clamp(min=torch.finfo(size.dtype).tiny)
+
+
+def _wide(scale: torch.Tensor, like: torch.Tensor) -> torch.Tensor:
+    return scale.view(-1, *(1,) * (like.ndim - 1))

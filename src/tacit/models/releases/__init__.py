@@ -1,0 +1,1 @@
+"""Model releases: numbers and a guarantee in one file, never code."""

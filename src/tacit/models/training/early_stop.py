@@ -1,0 +1,201 @@
+"""Stop training before the margins tie: it takes the plainest sign of membership away, and promises nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.models.network import TwoLayerReLU
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import NoGuarantee
+from tacit.privacy.rounding import check_count
+
+__all__ = ["NO_PROMISE", "StoppedEarly", "TieRule", "margin_snapshots", "stop_before_ties"]
+
+NO_PROMISE = NoGuarantee(
+    reason="training stopped before the margins tie: what the model tells of a record is measured, not bounded"
+)
+"""What a model that was stopped early carries."""
+
+Model = TypeVar("Model", bound=Callable[[NDArray[np.float64]], ArrayLike])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TieRule:
+    """Margins tie when more than ``share`` of the points are within a factor 1 + ``within`` of the least.
+
+    At a KKT point every support point has the least margin exactly, which is what membership attacks look for.
+
+    Parameters
+    ----------
+    within
+        Of the least margin, in margins.
+    share
+        Of the points.
+
+    References
+    ----------
+    Paper 004, Theorem 2.1 (training ends at such a point) and Corollaries 4.3 to 4.5 (what that tells).
+
+    Examples
+    --------
+    >>> rule = TieRule(within=0.1, share=0.5)
+    >>> rule.tied([1.0, 1.05, 2.0, 3.0]), rule.stops([1.0, 1.05, 2.0, 3.0]), rule.stops([1.0, 1.05, 1.1, 3.0])
+    (0.5, False, True)
+    """
+
+    within: float = 0.1
+    share: float = 0.25
+
+    def __post_init__(self) -> None:
+        if not (math.isfinite(self.within) and self.within > 0):
+            raise InvalidInput(f"within must be > 0, got {self.within!r}")
+        if not 0 < self.share < 1:
+            raise InvalidInput(f"share must be in (0, 1), got {self.share!r}")
+
+    def tied(self, margins: ArrayLike) -> float:
+        """Return the share of points near the least margin; 0 while a point is on the wrong side.
+
+        Examples
+        --------
+        >>> TieRule().tied([-1.0, 1.0]), TieRule().tied([1.0, 1.0])
+        (0.0, 1.0)
+        """
+        values = np.asarray(margins, dtype=np.float64)
+        if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
+            raise InvalidInput(f"margins must be one finite number a point, got shape {values.shape}")
+        least = values.min()
+        return float((values <= (1 + self.within) * least).mean()) if least > 0 else 0.0
+
+    def stops(self, margins: ArrayLike) -> bool:
+        """Say whether training must not go on.
+
+        Examples
+        --------
+        >>> TieRule().stops([1.0, 5.0, 7.0, 9.0, 11.0])
+        False
+        """
+        return self.tied(margins) > self.share
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StoppedEarly(Generic[Model]):
+    """The last model whose margins did not tie.
+
+    Parameters
+    ----------
+    model
+        That snapshot.
+    place
+        Its place among the snapshots, from 0.
+    tied
+        The share of points near its least margin.
+    stopped
+        Whether the next snapshot tied; else the snapshots ended.
+    promise
+        Always none, and why.
+
+    Examples
+    --------
+    >>> print(StoppedEarly(model=np.sum, place=3, tied=0.2, stopped=True).promise)
+    no guarantee: training stopped before the margins tie: ...
+    """
+
+    model: Model
+    place: int
+    tied: float
+    stopped: bool
+    promise: NoGuarantee = NO_PROMISE
+
+
+def stop_before_ties(
+    snapshots: Iterable[Model], X: ArrayLike, y: ArrayLike, *, rule: TieRule | None = None
+) -> StoppedEarly[Model]:
+    """Follow a training loop and return its last model whose margins do not tie yet.
+
+    Unit: none. There is no guarantee, for any unit: the model still depends on every record without noise, and where
+    it stops depends on them too. It weakens attacks at the margin; a loss threshold may see as much as before. Not
+    protected: everything, measure it with :mod:`tacit.models.attacks`.
+
+    Parameters
+    ----------
+    snapshots
+        Models in the order of training, each a function from rows to one output a row; only two are held at a time, so
+        a generator that trains as it is asked will do (:func:`margin_snapshots`).
+    X, y
+        The training points and their labels, -1 and +1.
+    rule
+        When margins tie; default: more than a quarter of the points within 10% of the least margin.
+
+    Examples
+    --------
+    >>> X, y = np.array([[-3.0], [-1.0], [1.0], [2.0]]), np.array([-1, -1, 1, 1])
+    >>> def network(power):  # outputs sign(x)|x|^power: they tie as the power falls
+    ...     return lambda rows: np.sign(rows[:, 0]) * np.abs(rows[:, 0]) ** power
+    >>> found = stop_before_ties(map(network, [1.0, 0.5, 0.1]), X, y, rule=TieRule(within=0.1, share=0.5))
+    >>> found.place, found.tied, found.stopped
+    (1, 0.5, True)
+    """
+    rule = rule or TieRule()
+    rows, signs = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    if signs.shape != (len(rows),) or not np.isin(signs, (-1.0, 1.0)).all():
+        raise InvalidInput("y must hold -1 or +1 for each row of X")
+    best: StoppedEarly[Model] | None = None
+    for place, model in enumerate(snapshots):
+        tied = rule.tied(signs * np.asarray(model(rows), dtype=np.float64).reshape(len(rows)))
+        if tied > rule.share:
+            if best is None:
+                raise InvalidInput(f"snapshots must begin before the margins tie, got {tied:.0%} tied in the first")
+            return StoppedEarly(model=best.model, place=best.place, tied=best.tied, stopped=True)
+        best = StoppedEarly(model=model, place=place, tied=tied, stopped=False)
+    if best is None:
+        raise InvalidInput("snapshots must hold a model, got none")
+    return best
+
+
+def margin_snapshots(
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    width: int,
+    rng: np.random.Generator,
+    steps: int = 2000,
+    every: int = 20,
+    initial_scale: float = 1e-3,
+) -> Iterator[TwoLayerReLU]:
+    """Train a two-layer network to its margin as :func:`tacit.models.margin.fit_margin` does, and show it now and then.
+
+    Momentum starts anew at each snapshot, so the path is a little slower.
+
+    Parameters
+    ----------
+    X, y
+        Points and labels -1 or +1.
+    width, rng, steps, initial_scale
+        As in :func:`tacit.models.margin.fit_margin`.
+    every
+        Steps between snapshots.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> X, y = rng.normal(size=(6, 30)), np.array([-1, 1, -1, 1, 1, -1])
+    >>> len(list(margin_snapshots(X, y, width=20, rng=rng, steps=60)))
+    3
+    """
+    from tacit.models.margin.batch import initial_network, train
+    from tacit.models.margin.labels import check_points, signs_of
+
+    rows = check_points(X)
+    signs = signs_of(y, rows=len(rows))
+    chunk, left = check_count(every, name="every"), check_count(steps, name="steps")
+    network = initial_network(width=width, dimension=rows.shape[1], scale=initial_scale, rng=rng)
+    while left > 0:
+        [trained] = train([(rows, signs)], [network], steps=min(chunk, left))
+        network, left = trained.network, left - chunk
+        yield network
