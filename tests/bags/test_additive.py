@@ -9,12 +9,12 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
+from papers.label_bags.theory import GradientDescent
 from tacit.bags.learn import (
     MLP,
     AdditiveModel,
     Calibration,
     Cross,
-    GradientDescent,
     Lbfgs,
     NoiseRidge,
     Ridge,

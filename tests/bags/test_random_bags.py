@@ -10,10 +10,10 @@ from scipy.optimize import check_grad
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+from papers.label_bags.theory import Printed, printed_objective
 from tacit.bags.learn import (
     BagMean,
     EasyLabels,
-    Printed,
     ProportionLoss,
     RandomBagModel,
     Training,
@@ -24,7 +24,6 @@ from tacit.bags.learn.random_bags import (
     bag_residuals,
     easy_labels,
     label_variance,
-    printed_objective,
     unbiased_risk,
 )
 from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel

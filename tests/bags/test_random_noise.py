@@ -9,7 +9,8 @@ from scipy import sparse
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from tacit.bags.learn import BagMean, EasyLabels, Printed, ProportionLoss, RandomBagModel, Unbiased
+from papers.label_bags.theory import Printed
+from tacit.bags.learn import BagMean, EasyLabels, ProportionLoss, RandomBagModel, Unbiased
 from tacit.bags.learn.random_bags import BagMoments, center_labels, choose_penalty, is_drowned
 from tacit.bags.learn.random_bags.noise import L2
 from tacit.bags.losses import CrossEntropy, LogLoss, SquaredLoss

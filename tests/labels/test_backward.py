@@ -19,7 +19,6 @@ from tacit.labels import (
     LabelPrivateClassifier,
     PriorRandomizedResponse,
     RandomizedResponse,
-    backward_loss,
 )
 from tacit.labels.learn.model import fit_soft
 from tacit.privacy import Guarantee, InvalidInput, Unit
@@ -50,11 +49,18 @@ def test_the_expected_loss_is_the_loss_on_the_true_labels(classes, epsilon):
     assert abs(plain - true) > 1e-3, "control: labels as given are biased"
 
 
+def test_the_backward_loss_of_the_formula_sheet():
+    """Formula sheet a10."""
+    weights = weights_of(np.arange(3), RandomizedResponse(epsilon=1.0, classes=3))
+    assert weights @ -np.log([0.6, 0.3, 0.1]) == pytest.approx([-0.935332, 0.968002, 3.984714], abs=5e-7)
+
+
 def test_the_weights_are_those_of_the_backward_loss():
     rr = RandomizedResponse(epsilon=1.0, classes=4)
     given, losses = np.arange(4), np.random.default_rng(1).exponential(size=(4, 4))
     weights = weights_of(given, rr)
-    assert (weights * losses).sum(axis=1) == pytest.approx(backward_loss(losses, given, transition=rr.transition()))
+    backward = losses @ np.linalg.inv(rr.transition()).T
+    assert (weights * losses).sum(axis=1) == pytest.approx(np.diag(backward))
     assert weights.sum(axis=1) == pytest.approx(np.ones(4))
     assert (weights[~np.eye(4, dtype=bool)] < 0).all()
 

@@ -1,4 +1,4 @@
-"""What theory promises for random bags: Theorem 2's bound, corrected, and the complexities that it needs."""
+"""What the paper proves about bags, corrected: bounds, complexities, its objective, and what a total reveals."""
 
 from papers.label_bags.theory.bound import RiskBound, linear_risk_bound, risk_bound, size_trade_off
 from papers.label_bags.theory.deviations import (
@@ -7,6 +7,8 @@ from papers.label_bags.theory.deviations import (
     mean_residual_deviation,
     row_risk_deviation,
 )
+from papers.label_bags.theory.gradient_descent import GradientDescent
+from papers.label_bags.theory.printed_objective import Printed, printed_objective
 from papers.label_bags.theory.rademacher import (
     class_rademacher,
     linear_patterns,
@@ -23,7 +25,9 @@ from papers.label_bags.theory.reconstruction import (
 )
 
 __all__ = [
+    "GradientDescent",
     "OddsChange",
+    "Printed",
     "RiskBound",
     "additive_advantage",
     "bag_count_channel",
@@ -35,6 +39,7 @@ __all__ = [
     "linear_risk_bound",
     "mean_residual_deviation",
     "multiplicative_advantage",
+    "printed_objective",
     "published_advantage_limits",
     "randomized_response_channel",
     "risk_bound",

@@ -26,13 +26,9 @@ from tacit.labels.learn import (
     TorchClassifier,
     Twins,
     ValidationKeeper,
-    backward_loss,
     choose_learner,
     debiased_accuracy,
     debiased_scorer,
-    forward_loss,
-    generalised_cross_entropy,
-    symmetric_cross_entropy,
 )
 from tacit.labels.protect.bins import RandomizedResponseOnBins
 from tacit.labels.protect.finite import FiniteMechanism
@@ -75,13 +71,9 @@ __all__ = [
     "TorchClassifier",
     "Twins",
     "ValidationKeeper",
-    "backward_loss",
     "best_top_k",
     "choose_learner",
     "debiased_accuracy",
     "debiased_scorer",
-    "forward_loss",
-    "generalised_cross_entropy",
     "release_labels",
-    "symmetric_cross_entropy",
 ]

@@ -1,11 +1,11 @@
 """Learn from label totals: additive models from curated bags without loss, and estimators for random bags."""
 
 from tacit.bags.learn.additive import AdditiveModel
-from tacit.bags.learn.crosses import GradientDescent, Lbfgs, Solver
+from tacit.bags.learn.crosses import Lbfgs, Solver
 from tacit.bags.learn.evaluation import Calibration, Evaluation, evaluate
 from tacit.bags.learn.parts import MLP, Cross, Module, Part, Tree
 from tacit.bags.learn.penalty import NoiseRidge, Penalty, Ridge
-from tacit.bags.learn.random_bags import BagMean, EasyLabels, Printed, ProportionLoss, RandomBagModel, Unbiased
+from tacit.bags.learn.random_bags import BagMean, EasyLabels, ProportionLoss, RandomBagModel, Unbiased
 from tacit.bags.learn.training import Training
 
 __all__ = [
@@ -16,13 +16,11 @@ __all__ = [
     "Cross",
     "EasyLabels",
     "Evaluation",
-    "GradientDescent",
     "Lbfgs",
     "Module",
     "NoiseRidge",
     "Part",
     "Penalty",
-    "Printed",
     "ProportionLoss",
     "RandomBagModel",
     "Ridge",

@@ -53,7 +53,7 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
         Default ``NoiseRidge()``, which learns from the release how far to trust it; ``Ridge(l2=0.0)`` for the plain
         maximum likelihood fit.
     solver
-        ``Lbfgs()`` (default) or ``GradientDescent()`` for crosses and trees; ``Training()`` for networks (default
+        ``Lbfgs()`` for crosses and trees (default); ``Training()`` for networks (default
         where a part needs torch).
     recalibrate
         Move the intercept after training so that predictions add up to the released total. Crosses and trees do

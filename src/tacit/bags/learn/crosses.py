@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 
 from tacit.bags.losses import SemilinearLoss
-from tacit.privacy.errors import InvalidInput
 
-__all__ = ["CrossProblem", "GradientDescent", "Lbfgs", "Solver"]
+__all__ = ["CrossProblem", "Lbfgs", "Solver"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -199,40 +198,6 @@ class Lbfgs:
             options={"maxiter": self.steps, "maxfun": 4 * self.steps, "gtol": self.tolerance, "ftol": 0.0},
         )
         return np.asarray(scale * found.x, dtype=np.float64), int(found.nit)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GradientDescent:
-    """Full-batch gradient steps of a fixed rate on the mean loss.
-
-    Examples
-    --------
-    >>> GradientDescent(steps=10, rate=0.5).steps
-    10
-    """
-
-    steps: int = 1000
-    rate: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.steps < 1 or not self.rate > 0:
-            raise InvalidInput(f"steps must be >= 1 and rate > 0, got steps={self.steps!r} and rate={self.rate!r}")
-
-    def solve(self, problem: CrossProblem, start: Floats, /) -> tuple[Floats, int]:
-        """Return the parameters after the steps.
-
-        Examples
-        --------
-        >>> from tacit.bags.losses import SquaredLoss
-        >>> problem = CrossProblem(loss=SquaredLoss(), cells=np.array([[0]]), weights=np.ones(1), total=np.ones(1),
-        ...                        totals=[np.ones((1, 1))], strengths=[np.zeros(1)])
-        >>> GradientDescent(steps=1, rate=0.25).solve(problem, np.zeros(2))[0]
-        array([0.25, 0.25])
-        """
-        parameters = start.copy()
-        for _ in range(self.steps):
-            parameters -= self.rate * problem.value_and_gradient(parameters)[1]
-        return parameters, self.steps
 
 
 def sum_by_cell(values: Floats, cell: Ints, cells: int) -> Floats:

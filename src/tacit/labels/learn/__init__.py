@@ -3,12 +3,6 @@
 from tacit.labels.learn.backward import Backward
 from tacit.labels.learn.choose import Choice, CleanLabels, HeldOut, Judge, choose_learner
 from tacit.labels.learn.classifier import LabelPrivateClassifier
-from tacit.labels.learn.correction import (
-    backward_loss,
-    forward_loss,
-    generalised_cross_entropy,
-    symmetric_cross_entropy,
-)
 from tacit.labels.learn.denoise import AsGiven, Denoise, Forward
 from tacit.labels.learn.keeper import ValidationKeeper
 from tacit.labels.learn.neighbours import Neighbours
@@ -43,11 +37,7 @@ __all__ = [
     "TorchClassifier",
     "Twins",
     "ValidationKeeper",
-    "backward_loss",
     "choose_learner",
     "debiased_accuracy",
     "debiased_scorer",
-    "forward_loss",
-    "generalised_cross_entropy",
-    "symmetric_cross_entropy",
 ]

@@ -7,7 +7,6 @@ from tacit.bags.learn.random_bags.objectives import (
     BagObjective,
     EasyLabels,
     Objective,
-    Printed,
     ProportionLoss,
     Unbiased,
     easy_labels,
@@ -16,7 +15,6 @@ from tacit.bags.learn.random_bags.risk import (
     BagMoments,
     bag_residuals,
     label_variance,
-    printed_objective,
     unbiased_risk,
 )
 
@@ -26,7 +24,6 @@ __all__ = [
     "BagObjective",
     "EasyLabels",
     "Objective",
-    "Printed",
     "ProportionLoss",
     "RandomBagModel",
     "Unbiased",
@@ -36,6 +33,5 @@ __all__ = [
     "easy_labels",
     "is_drowned",
     "label_variance",
-    "printed_objective",
     "unbiased_risk",
 ]

@@ -36,7 +36,7 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     objective
-        :class:`Unbiased`, :class:`Printed`, :class:`EasyLabels`, :class:`ProportionLoss`, :class:`BagMean`. None takes
+        :class:`Unbiased`, :class:`EasyLabels`, :class:`ProportionLoss`, :class:`BagMean`. None takes
         :class:`Unbiased`; in a linear model of labels with noise :class:`EasyLabels` where the noise drowns what
         bags say (:func:`~tacit.bags.learn.random_bags.is_drowned`), unless ``l2`` is given.
     columns

@@ -12,7 +12,7 @@ from tacit.bags.learn.random_bags.risk import BagMoments
 from tacit.bags.partition import RandomBags
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["BagMean", "BagObjective", "EasyLabels", "Objective", "Printed", "ProportionLoss", "Unbiased", "easy_labels"]
+__all__ = ["BagMean", "BagObjective", "EasyLabels", "Objective", "ProportionLoss", "Unbiased", "easy_labels"]
 
 Floats = NDArray[np.float64]
 _LEAST = 1e-12
@@ -72,37 +72,6 @@ class BagMean(_Plain):
         """
         r = means - labels
         return float(np.mean(np.sum(r**2, axis=1))), 2 * r / len(r)
-
-
-@dataclass(frozen=True, slots=True)
-class Printed(_Plain):
-    """Theorem 2's objective as printed, mean|r|^2 - c|mean r|^2, times k so that it has the scale of a risk.
-
-    References
-    ----------
-    Chen et al. (2023), Theorem 2.
-
-    Examples
-    --------
-    >>> round(Printed().value_and_gradient(np.array([[1.0], [0.0]]), np.array([[0.5], [0.5]]),
-    ...                                    BagMoments(size=2, rows=5))[0], 6)
-    0.666667
-    """
-
-    def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:
-        """Return the objective and its gradient.
-
-        Examples
-        --------
-        See the class.
-
-        >>> Printed().value_and_gradient(np.zeros((2, 1)), np.zeros((2, 1)), BagMoments(size=2, rows=5))[0]
-        0.0
-        """
-        r = means - labels
-        mean = r.mean(axis=0)
-        value = np.mean(np.sum(r**2, axis=1)) - moments.c * mean @ mean
-        return float(moments.k * value), moments.k * 2 * (r - moments.c * mean) / len(r)
 
 
 @dataclass(frozen=True, slots=True)

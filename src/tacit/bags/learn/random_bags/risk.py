@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tacit.bags.partition import RandomBags
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["BagMoments", "bag_residuals", "label_variance", "printed_objective", "unbiased_risk"]
+__all__ = ["BagMoments", "bag_residuals", "label_variance", "unbiased_risk"]
 
 Floats = NDArray[np.float64]
 
@@ -74,25 +74,6 @@ def bag_residuals(bags: RandomBags, outputs: Floats) -> Floats:
     if bags.rows.size and bags.rows.max() >= len(outputs):
         raise InvalidInput(f"outputs must have a row for each row of the bags, got {len(outputs)} rows")
     return np.asarray(outputs[bags.rows].mean(axis=1) - bags.labels)
-
-
-def printed_objective(residuals: Floats, moments: BagMoments) -> float:
-    """Return what Theorem 2's estimator minimises, as printed: mean|r|^2 - c |mean r|^2.
-
-    Its expectation is lower than 1/k times the risk (plus a constant) by c E|r - E r|^2/n, which depends on h:
-    :func:`unbiased_risk` has no such term.
-
-    References
-    ----------
-    Chen et al. (2023), Theorem 2.
-
-    Examples
-    --------
-    >>> printed_objective(np.array([[0.5], [-0.5]]), BagMoments(size=2, rows=5))
-    0.25
-    """
-    mean = residuals.mean(axis=0)
-    return float(np.mean(np.sum(residuals**2, axis=1)) - moments.c * mean @ mean)
 
 
 def unbiased_risk(residuals: Floats, moments: BagMoments, *, excess: float = 0.0) -> float:

@@ -12,7 +12,7 @@ from tacit.labels.learn.network.losses import (
     Loss,
     SymmetricCrossEntropy,
 )
-from tacit.labels.learn.network.optimizers import Adam, MomentumSGD, Optimizer
+from tacit.labels.learn.network.optimizers import Adam, Optimizer
 from tacit.labels.learn.network.twins import Twins
 from tacit.labels.learn.network.views import Bent, Corrupted, Views
 
@@ -25,7 +25,6 @@ __all__ = [
     "GeneralisedCrossEntropy",
     "Likelihoods",
     "Loss",
-    "MomentumSGD",
     "Optimizer",
     "SymmetricCrossEntropy",
     "TorchClassifier",

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from tacit.privacy.extras import load_extra
 
-__all__ = ["Adam", "MomentumSGD", "Optimizer"]
+__all__ = ["Adam", "Optimizer"]
 
 
 class Optimizer(Protocol):
@@ -53,39 +53,6 @@ class Adam:
         2
         """
         made = load_extra("torch").optim.AdamW(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
-        return made, _one_cycle(made, self.learning_rate, steps)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MomentumSGD:
-    """Stochastic gradient descent with Nesterov's momentum and the one-cycle rule for the rate.
-
-    References
-    ----------
-    Das et al. (2024), Appendix G (momentum 0.9, one cycle).
-
-    Examples
-    --------
-    >>> MomentumSGD().momentum
-    0.9
-    """
-
-    learning_rate: float = 0.1
-    momentum: float = 0.9
-    weight_decay: float = 5e-4
-
-    def build(self, parameters: Iterable[Any], *, steps: int) -> tuple[Any, Any]:
-        """Return the torch optimiser and scheduler for a training of ``steps`` batches.
-
-        Examples
-        --------
-        >>> import torch
-        >>> len(MomentumSGD().build(torch.nn.Linear(2, 2).parameters(), steps=10))
-        2
-        """
-        made = load_extra("torch").optim.SGD(
-            parameters, lr=self.learning_rate, momentum=self.momentum, weight_decay=self.weight_decay, nesterov=True
-        )
         return made, _one_cycle(made, self.learning_rate, steps)
 
 
