@@ -16,8 +16,8 @@ import pyarrow.parquet
 
 from tacit.data.connection import connection, register
 from tacit.data.csv_file import ACCEPTED, fault, read_csv_file
-from tacit.privacy.endings import ENDINGS
 from tacit.data.names import check_names
+from tacit.privacy.endings import ENDINGS
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["load_table"]

@@ -136,7 +136,7 @@ def check_target(
             check_writable(target, force=force, source=source)
         check_ending(target, written=format_of(suffix))
     else:
-        check_folder(target, force=force)
+        check_folder(Path(target), force=force)
 
 
 def _paid(

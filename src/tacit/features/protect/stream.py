@@ -13,12 +13,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.data import load_table
-from tacit.privacy.endings import check_ending
 from tacit.features.protect.box import Box
 from tacit.features.protect.moments import ClassMoments
 from tacit.features.protect.plan import FeaturePlan
 from tacit.features.protect.rows import ClassTotals, NoisedRows
 from tacit.features.protect.survey import FeatureTable, Progress, Survey
+from tacit.privacy.endings import check_ending
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import check_writable
 from tacit.privacy.guarantee import Guarantee

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 from tacit.data import load_table
-from tacit.privacy.endings import check_ending
 from tacit.data.names import check_present
 from tacit.labels.protect.column import Coding, Mechanism, check_missing
 from tacit.labels.protect.estimate import EstimatedPrior
@@ -22,6 +21,7 @@ from tacit.labels.protect.payment import Payment
 from tacit.labels.protect.release import MissingLabels
 from tacit.labels.protect.source import LABEL, Source, TableSource
 from tacit.labels.protect.survey import survey_labels
+from tacit.privacy.endings import check_ending
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import check_writable
 from tacit.privacy.guarantee import Guarantee
