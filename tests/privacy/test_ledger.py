@@ -24,8 +24,7 @@ from tacit.privacy import (
 )
 from tacit.privacy.ledger import Ledger, Part
 from tacit.privacy.ledger.account import Account
-from tacit.privacy.ledger.database import Database
-from tacit.privacy.ledger.migrate import SCHEMA
+from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.rows import seal
 from tacit.privacy.ledger.schema import ENTRY
 
@@ -464,7 +463,7 @@ class TestDatabase:
         assert ledger.rebuild("adult").spent == 0.5
 
     def test_an_old_schema_is_brought_up_to_date(self, location, monkeypatch):
-        monkeypatch.setattr(Database, "schema", replace(SCHEMA, revisions=("0001",)))
+        monkeypatch.setattr(LedgerDatabase, "schema", replace(LedgerDatabase.schema, revisions=("0001",)))
         old = Ledger.create(location)
         register(old)
         old.charge("adult", label(0.5), purpose="a")
@@ -496,7 +495,7 @@ class TestDatabase:
         from importlib.resources import files
 
         names = sorted(entry.name for entry in files("tacit.privacy.ledger.migrations.versions").iterdir())
-        assert tuple(name[1:5] for name in names if name.startswith("r")) == SCHEMA.revisions
+        assert tuple(name[1:5] for name in names if name.startswith("r")) == LedgerDatabase.schema.revisions
 
     def test_one_place_holds_one_ledger(self, ledger, location):
         register(ledger)

@@ -18,9 +18,8 @@ from sqlalchemy import Engine, Pool, event
 from tacit.privacy import BudgetExceeded, Guarantee, LedgerError, TacitError, Unit
 from tacit.privacy.ledger import Ledger, Part, registry
 from tacit.privacy.ledger.book import Book
-from tacit.privacy.ledger.database import Database
+from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.fingerprint import fingerprints
-from tacit.privacy.ledger.migrate import SCHEMA
 from tacit.privacy.ledger.registry import Terms
 from tacit.privacy.ledger.sqlite_file import APPLICATION_ID
 
@@ -166,10 +165,10 @@ class TestKills:
             return lambda: Ledger.open(places[0])
 
         def check():
-            with Database.at(places[0]).reading() as connection:
-                revision = SCHEMA.revision(connection)
-            assert revision in SCHEMA.revisions
-            if revision == SCHEMA.head:
+            with LedgerDatabase.at(places[0]).reading() as connection:
+                revision = LedgerDatabase.schema.revision(connection)
+            assert revision in LedgerDatabase.schema.revisions
+            if revision == LedgerDatabase.schema.head:
                 check_books(Ledger.open(places.pop()), released=1)
 
         assert kill_everywhere(fork, open_old_ledger, check) >= 40
@@ -200,7 +199,7 @@ class TestKills:
 
 def create_old_ledger(location, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(Database, "schema", replace(SCHEMA, revisions=("0001",)))
+        patch.setattr(LedgerDatabase, "schema", replace(LedgerDatabase.schema, revisions=("0001",)))
         ledger = Ledger.create(location)
         ledger.register([0, 1], name="adult", budget=PLENTY)
         ledger.charge("adult", TENTH, purpose="a")

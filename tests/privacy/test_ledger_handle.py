@@ -7,7 +7,7 @@ import pytest
 
 from tacit.privacy import Guarantee, LedgerError, Unit
 from tacit.privacy.ledger import Ledger
-from tacit.privacy.ledger.database import Database
+from tacit.privacy.ledger.database import LedgerDatabase
 
 ONE = Guarantee(unit=Unit.LABEL, epsilon=1.0)
 
@@ -40,6 +40,6 @@ def test_a_pickle_of_a_ledger_that_is_gone_says_so(ledger, tmp_path):
 
 
 def test_a_pickle_holds_no_password():
-    ledger = Ledger(Database.at("postgresql://me:hunter2@host:5433/books"), b"secret of the ledger")
+    ledger = Ledger(LedgerDatabase.at("postgresql://me:hunter2@host:5433/books"), b"secret of the ledger")
     _, (location,) = ledger.__reduce__()
     assert location == "postgresql+psycopg://me@host:5433/books"

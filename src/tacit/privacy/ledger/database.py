@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from sqlalchemy import NullPool
 
-from tacit.privacy import database
+from tacit.privacy.database import PATIENCE, Database
 from tacit.privacy.errors import LedgerError
-from tacit.privacy.ledger.migrate import SCHEMA
-from tacit.privacy.ledger.sqlite_file import check_file
+from tacit.privacy.ledger.sqlite_file import APPLICATION_ID, check_file
+from tacit.privacy.revisions import Schema
 
-__all__ = ["Database"]
+__all__ = ["LedgerDatabase"]
 
 _DAMAGE = ("malformed", "not a database", "not decode", "no such column", "no such table")
 
 
-class Database(database.Database):
+class LedgerDatabase(Database):
     """A ledger's database; every transaction has a connection of its own, so forks and threads are safe.
 
     Examples
     --------
-    >>> Database.at("ledger.db").where, Database.at("postgresql://me:secret@host/books").where
+    >>> LedgerDatabase.at("ledger.db").where, LedgerDatabase.at("postgresql://me:secret@host/books").where
     ('ledger.db', 'postgresql+psycopg://me:***@host/books')
-    >>> Database.at("mysql://host/books")
+    >>> LedgerDatabase.at("mysql://host/books")
     Traceback (most recent call last):
     ...
     tacit.privacy.errors.InvalidInput: ledger must be a file or a postgresql:// URL, got mysql://...
@@ -29,7 +29,12 @@ class Database(database.Database):
 
     name = "ledger"
     refusal = LedgerError
-    schema = SCHEMA
+    schema = Schema(
+        package="tacit.privacy.ledger",
+        table="ledger_migration",
+        revisions=("0001", "0002", "0003"),
+        application_id=APPLICATION_ID,
+    )
     journal = "DELETE"
     pool = {"poolclass": NullPool}  # noqa: RUF012
 
@@ -42,8 +47,7 @@ class Database(database.Database):
         """Return one sentence: whether to wait, to restore, or to look at the reason."""
         if "locked" in reason:
             return LedgerError(
-                f"the ledger {self.where} was busy for {database.PATIENCE} s; "
-                "try again when no other process writes to it"
+                f"the ledger {self.where} was busy for {PATIENCE} s; try again when no other process writes to it"
             )
         if any(sign in reason for sign in _DAMAGE):
             return LedgerError(f"the ledger {self.where} is damaged ({reason}); restore it from an export")

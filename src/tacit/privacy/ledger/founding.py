@@ -10,7 +10,7 @@ from sqlalchemy import Connection, select, text
 
 from tacit.privacy.errors import LedgerError
 from tacit.privacy.ledger.book import now
-from tacit.privacy.ledger.database import Database
+from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.rows import Rows
 from tacit.privacy.ledger.schema import LEDGER
 from tacit.privacy.ledger.transfer import restore
@@ -18,7 +18,7 @@ from tacit.privacy.ledger.transfer import restore
 __all__ = ["fill", "open_database"]
 
 
-def fill(database: Database, document: Mapping[str, Any] | None) -> None:
+def fill(database: LedgerDatabase, document: Mapping[str, Any] | None) -> None:
     """Make the tables and the secret, or those of an export, in one transaction."""
     secret = secrets.token_bytes(32) if document is None else bytes.fromhex(document["secret"])
     with database.founding() as connection:
@@ -31,7 +31,7 @@ def fill(database: Database, document: Mapping[str, Any] | None) -> None:
             restore(rows, document)
 
 
-def open_database(database: Database) -> bytes:
+def open_database(database: LedgerDatabase) -> bytes:
     """Check an existing ledger, bring an older schema up to date, and return its secret."""
     with database.reading() as connection:
         _check_sound(database, connection)
@@ -45,7 +45,7 @@ def open_database(database: Database) -> bytes:
         return _secret(connection)
 
 
-def _check_sound(database: Database, connection: Connection) -> None:
+def _check_sound(database: LedgerDatabase, connection: Connection) -> None:
     if database.file is not None:
         # the quick check would miss a damaged index, through which rows are not found
         verdict = connection.execute(text("PRAGMA integrity_check(1)")).scalar()

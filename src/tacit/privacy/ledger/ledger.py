@@ -17,10 +17,9 @@ from tacit.privacy.files import write_atomically
 from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.ledger import charging, registry, requests
 from tacit.privacy.ledger.book import Book
-from tacit.privacy.ledger.database import Database
+from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.fingerprint import fingerprint_rows, fingerprints
 from tacit.privacy.ledger.founding import fill, open_database
-from tacit.privacy.ledger.migrate import current_revision
 from tacit.privacy.ledger.records import Part, Receipt, Statement, Version, check_text
 from tacit.privacy.ledger.requests import Charge, Delivery
 from tacit.privacy.ledger.rows import Rows
@@ -67,7 +66,7 @@ class Ledger:
     0.5 for one label would bring it to 1.25, so nothing was charged
     """
 
-    _database: Database
+    _database: LedgerDatabase
     _secret: bytes = field(repr=False)
 
     @classmethod
@@ -92,7 +91,7 @@ class Ledger:
         ...
         tacit.privacy.errors.LedgerError: ...ledger.db exists already; it was left as it is
         """
-        database = Database.at(location)
+        database = LedgerDatabase.at(location)
         document = None if restore is None else read_export(restore)
         if database.file is None:
             fill(database, document)
@@ -102,7 +101,7 @@ class Ledger:
             # a ledger is made aside and takes its name when it is whole
             with write_atomically(database.file, mode=0o600) as draft:
                 stamp(Path(draft.name))
-                fill(replace(Database.at(Path(draft.name)), where=database.where), document)
+                fill(replace(LedgerDatabase.at(Path(draft.name)), where=database.where), document)
         return cls.open(location)
 
     @classmethod
@@ -116,7 +115,7 @@ class Ledger:
         ...
         tacit.privacy.errors.LedgerError: there is no ledger at no such file; make one with `tacit ledger create`
         """
-        database = Database.at(location)
+        database = LedgerDatabase.at(location)
         return cls(database, open_database(database))
 
     @classmethod
@@ -128,11 +127,11 @@ class Ledger:
         >>> Ledger.exists("no such file")
         False
         """
-        database = Database.at(location)
+        database = LedgerDatabase.at(location)
         if database.file is not None:
             return os.path.lexists(database.file)
         with database.reading() as connection:
-            return current_revision(connection) is not None
+            return database.schema.revision(connection) is not None
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Ledger:
         """Itself: a copy of the handle is the same ledger, so what holds one can be copied."""
