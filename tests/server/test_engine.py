@@ -37,7 +37,7 @@ from tacit.server.copies import clear_copies
 from tacit.server.demo import offer_titanic
 from tacit.server.errors import BudgetSpent, Conflict, Forbidden, NotFound, Unavailable
 from tacit.server.inspection import _store
-from tacit.server.labels import VARIABLE, Key
+from tacit.server.key import VARIABLE, Key
 from tacit.server.records import Anyone, Host
 from tacit.server.schema import SUBMISSION, TEAM
 

@@ -9,8 +9,8 @@ from fastapi.testclient import TestClient
 from tacit.privacy.errors import InvalidInput
 from tacit.server import Engine, Limits, Rate
 from tacit.server.app import create_app
-from tacit.server.journal import JsonLines
 from tacit.server.limits import RateLimit
+from tacit.server.log import JsonLines
 
 API = "/api/v1"
 

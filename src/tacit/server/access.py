@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, insert, select, update
 
 from tacit.server.joining import TEAMS, team_of
-from tacit.server.labels import Key
+from tacit.server.key import Key
 from tacit.server.reading import Reader
 from tacit.server.records import Anyone, Host, Identity, Team
 from tacit.server.schema import SERVER, TEAM
@@ -23,15 +23,7 @@ _KEY_CHECK = b"tacit scoring server"
 
 
 class Access(Reader):
-    """The part of the engine that knows its key and its callers.
-
-    Examples
-    --------
-    >>> from tacit.server.demo import toy
-    >>> with toy() as engine:
-    ...     engine.identify("nobody's token")
-    Anyone()
-    """
+    """The part of the engine that knows its key and its callers."""
 
     def __init__(self, settings: Settings, *, key: Key) -> None:
         super().__init__(settings, key=key)
@@ -46,18 +38,7 @@ class Access(Reader):
         return self._key.derive("forms")
 
     def new_admin_token(self) -> str:
-        """Make the admin token, shown this once; an earlier one is void from now on.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from tacit.server import Engine
-        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
-        >>> engine.identify(engine.new_admin_token())
-        Host()
-        >>> engine.close()
-        """
+        """Make the admin token, shown this once; an earlier one is void from now on."""
         token = new_token("host")
         with self._writing() as connection:
             connection.execute(update(SERVER).values(admin=hash_token(token)))
@@ -67,13 +48,6 @@ class Access(Reader):
         """Make the admin token where there was never one, and return it; None where there was.
 
         Of servers that start at the same moment one is told it, and no other makes it void.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.first_admin_token() is None, engine.first_admin_token() is None
-        (False, True)
         """
         token = new_token("host")
         with self._writing() as connection:
@@ -81,18 +55,7 @@ class Access(Reader):
         return token if made.rowcount else None
 
     def identify(self, token: str | None) -> Identity:
-        """Return whose token it is: the Host's, a Team's, or Anyone's.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from tacit.server import Engine
-        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
-        >>> engine.identify("tacit_team_guessed"), engine.identify(None)
-        (Anyone(), Anyone())
-        >>> engine.close()
-        """
+        """Return whose token it is: the Host's, a Team's, or Anyone's."""
         if not token:
             return Anyone()
         digest = hash_token(token)
@@ -109,18 +72,7 @@ class Access(Reader):
         return self._known[digest]
 
     def knows(self, token: str) -> bool:
-        """Tell, without asking the database, whether a token is known to be a team's.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from tacit.server import Engine
-        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
-        >>> engine.knows("tacit_team_guessed")
-        False
-        >>> engine.close()
-        """
+        """Tell, without asking the database, whether a token is known to be a team's."""
         return hash_token(token) in self._known
 
     def _read_teams(self) -> dict[bytes, Team]:

@@ -12,6 +12,7 @@ from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.scores.protect import complete_setting
 from tacit.server.engine import Engine
 from tacit.server.errors import Forbidden, Unauthorized
+from tacit.server.guard import caller
 from tacit.server.intake import DESCRIPTION, take_submission
 from tacit.server.leaks import Replays, forecast_of
 from tacit.server.payloads import (
@@ -35,7 +36,6 @@ from tacit.server.records import (
     Team,
     may_see,
 )
-from tacit.server.security import caller
 from tacit.server.terms import Terms
 
 __all__ = ["router"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import JSONResponse
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
@@ -18,11 +18,10 @@ from tacit.privacy.errors import TacitError
 from tacit.server.api import router
 from tacit.server.engine import Engine
 from tacit.server.errors import status_of
-from tacit.server.journal import write_log
+from tacit.server.guard import Guard
 from tacit.server.leaks import Replays
+from tacit.server.log import write_log
 from tacit.server.pages import add_pages
-from tacit.server.reference import reference_page
-from tacit.server.security import Guard
 from tacit.server.settings import Settings
 
 if TYPE_CHECKING:
@@ -64,7 +63,7 @@ def create_app(source: Settings | Engine) -> FastAPI:
         title="tacit scoring server",
         version=__version__,
         openapi_url="/api/v1/openapi.json",
-        docs_url=None,  # FastAPI's own pages load scripts from elsewhere
+        docs_url=None,  # FastAPI's own pages load scripts from elsewhere; ours is among the pages
         redoc_url=None,
         lifespan=lifespan,
     )
@@ -73,7 +72,6 @@ def create_app(source: Settings | Engine) -> FastAPI:
     app.state.replays = Replays()
     app.include_router(router())
     add_pages(app)
-    app.add_api_route("/api/v1/docs", _reference(app), include_in_schema=False, response_class=HTMLResponse)
     _add_refusals(app)
     app.add_middleware(Guard, engine=lambda: app.state.engine)
     return app
@@ -90,12 +88,6 @@ def serve(source: Settings | Engine, *, host: str = "127.0.0.1", port: int = 800
         Where to listen; the default is reached from this machine alone.
     log
         Whether each request writes one line of JSON to standard error.
-
-    Examples
-    --------
-    >>> import inspect
-    >>> list(inspect.signature(serve).parameters)
-    ['source', 'host', 'port', 'log']
     """
     if log:
         write_log()
@@ -111,11 +103,6 @@ def configured(app: FastAPI, *, host: str = "127.0.0.1", port: int = 8000) -> uv
         As :func:`create_app` returns it.
     host, port
         Where to listen, unless it is run with sockets that listen already.
-
-    Examples
-    --------
-    >>> configured(FastAPI(), port=0).config.access_log
-    False
     """
     import uvicorn
 
@@ -133,13 +120,6 @@ def configured(app: FastAPI, *, host: str = "127.0.0.1", port: int = 8000) -> uv
             timeout_graceful_shutdown=30,
         )
     )
-
-
-def _reference(app: FastAPI) -> Any:  # noqa: ANN401
-    def reference() -> HTMLResponse:
-        return HTMLResponse(reference_page(app.openapi()))
-
-    return reference
 
 
 def _add_refusals(app: FastAPI) -> None:

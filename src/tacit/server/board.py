@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.protect import Auc, Brier, LogLoss, Measurement, Metric, OwnMetric, Setting
-from tacit.server.files import Features, Labels
+from tacit.server.host_files import Features, Labels
 
 __all__ = ["Board", "columns_of", "from_stored", "stored"]
 
@@ -89,13 +89,7 @@ def columns_of(metric: Metric) -> tuple[str, ...]:
 
 
 def stored(predictions: NDArray[np.float64]) -> bytes:
-    """Return predictions as they are stored: 64-bit floats, little-endian, row after row.
-
-    Examples
-    --------
-    >>> len(stored(np.zeros((2, 3))))
-    48
-    """
+    """Return predictions as they are stored: 64-bit floats, little-endian, row after row."""
     return predictions.astype("<f8").tobytes()
 
 

@@ -11,8 +11,8 @@ from sqlalchemy import Connection, RowMapping, func, insert, select
 from tacit.scores.protect import OwnMetric, Setting
 from tacit.server.board import Board, columns_of
 from tacit.server.errors import NotFound
-from tacit.server.files import Features, Labels
-from tacit.server.labels import Key
+from tacit.server.host_files import Features, Labels
+from tacit.server.key import Key
 from tacit.server.limits import Limits
 from tacit.server.records import Competition
 from tacit.server.reservation import team_promise

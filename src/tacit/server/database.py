@@ -47,13 +47,7 @@ class ServerDatabase(Database):
     pool = {"poolclass": QueuePool, "pool_size": 8, "max_overflow": 8, "pool_pre_ping": True}  # noqa: RUF012
 
     def exists(self) -> bool:
-        """Tell whether a server was begun here, so that what it keeps is under a key; nothing is written.
-
-        Examples
-        --------
-        >>> ServerDatabase.at("no such file").exists()
-        False
-        """
+        """Tell whether a server was begun here, so that what it keeps is under a key; nothing is written."""
         if self.file is not None:
             return _application(self.file) == _APPLICATION_ID
         self._reach()
@@ -61,16 +55,7 @@ class ServerDatabase(Database):
             return self.revision(connection) is not None and connection.execute(select(SERVER)).first() is not None
 
     def prepare(self) -> None:
-        """Make the tables where there are none, and bring older ones up to date.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> database = ServerDatabase.at(Path(tempfile.mkdtemp()) / "server.db")
-        >>> database.prepare()
-        >>> database.exists()
-        True
-        """
+        """Make the tables where there are none, and bring older ones up to date."""
         if self.file:
             _make_file(self.file)
         self._reach()

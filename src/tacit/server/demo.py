@@ -26,28 +26,13 @@ _DESCRIPTION = (
 
 
 def titanic_terms(*, slug: str = "titanic", setting: Setting | None = None) -> Terms:
-    """Return the terms of the demo: log loss of capped probabilities, and the default rules.
-
-    Examples
-    --------
-    >>> titanic_terms().setting.metric.name
-    'log_loss'
-    """
+    """Return the terms of the demo: log loss of capped probabilities, and the default rules."""
     chosen = setting or default_setting(LogLoss(floor=0.01))
     return Terms(slug=slug, name="Titanic", description=_DESCRIPTION, setting=chosen)
 
 
 def create_titanic(engine: Engine, *, terms: Terms | None = None) -> Competition:
-    """Create the Titanic competition from the bundled data: 2,201 rows, two classes.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     engine = Engine.open(Settings(folder=Path(folder)))
-    ...     print(create_titanic(engine).rows)
-    ...     engine.close()
-    2201
-    """
+    """Create the Titanic competition from the bundled data: 2,201 rows, two classes."""
     data = titanic()
     columns = [data.table.column(name).to_pylist() for name in data.features]
     features = _csv(["id", *data.features], ([row, *cells] for row, cells in enumerate(zip(*columns, strict=True))))
@@ -56,15 +41,7 @@ def create_titanic(engine: Engine, *, terms: Terms | None = None) -> Competition
 
 
 def offer_titanic(engine: Engine) -> None:
-    """Create the Titanic competition where there is none of any kind; a server that starts beside this one may do it.
-
-    Examples
-    --------
-    >>> with toy() as engine:
-    ...     offer_titanic(engine)
-    ...     [competition.slug for competition in engine.competitions()]
-    ['coins']
-    """
+    """Create the Titanic competition where there is none of any kind; a server that starts beside this may do so."""
     if engine.competitions():
         return
     try:
@@ -76,14 +53,7 @@ def offer_titanic(engine: Engine) -> None:
 
 @contextmanager
 def toy() -> Iterator[Engine]:
-    """Open an engine with the competition ``coins``: three rows, scores noised with epsilon 1, two submissions a team.
-
-    Examples
-    --------
-    >>> with toy() as engine:
-    ...     engine.competition("coins").columns
-    ('id', 'prediction')
-    """
+    """Open an engine with the competition ``coins``: three rows, and noisy scores of epsilon 1."""
     setting = Setting(metric=Accuracy(), policy=Laplace(epsilon=1.0))
     terms = Terms(slug="coins", name="Coins", setting=setting)
     with tempfile.TemporaryDirectory(prefix="tacit-toy-") as folder:

@@ -21,11 +21,11 @@ from tacit.server.competition import COMPETITIONS, find, insert_competition
 from tacit.server.copies import clear_copies, copy_folder
 from tacit.server.database import ServerDatabase
 from tacit.server.errors import Conflict, Forbidden
-from tacit.server.files import Features, Labels
 from tacit.server.finals import release_final
+from tacit.server.host_files import Features, Labels
 from tacit.server.inspection import Inspector
 from tacit.server.joining import find_invited, insert_team, reserve
-from tacit.server.labels import VARIABLE, Key
+from tacit.server.key import VARIABLE, Key
 from tacit.server.limits import Rate
 from tacit.server.records import Competition, FinalPlace, Registration, Score, Team
 from tacit.server.reservation import labels_budget, scores_reserved
@@ -71,31 +71,14 @@ class Engine(Access):
 
     @classmethod
     def open(cls, settings: Settings) -> Engine:
-        """Open a server's data, or make them where there are none; start its writer.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
-        >>> engine.competitions()
-        ()
-        >>> engine.close()
-        """
+        """Open a server's data, or make them where there are none; start its writer."""
         _check_key_is_kept(settings)
         settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         clear_copies(settings.folder)
         return cls(settings, key=Key.find(settings.key_location))
 
     def close(self) -> None:
-        """Finish what is queued, and stop.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> Engine.open(Settings(folder=Path(tempfile.mkdtemp()))).close()
-        """
+        """Finish what is queued, and stop."""
         self._writer.close()
         self._inspector.close()
         self._database.close()
@@ -132,19 +115,7 @@ class Engine(Access):
         return self.competition(terms.slug)
 
     def invite(self, slug: str) -> str:
-        """Return a new code with which one team may join; it is kept as a hash alone.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
-        >>> engine.invite("coins")
-        Traceback (most recent call last):
-        ...
-        tacit.server.errors.NotFound: there is no competition 'coins'
-        >>> engine.close()
-        """
+        """Return a new code with which one team may join; it is kept as a hash alone."""
         code = new_token(_INVITE)
         with self._writing() as connection:
             competition = find(connection, slug)
@@ -154,19 +125,7 @@ class Engine(Access):
         return code
 
     def register(self, code: str, *, name: str) -> Registration:
-        """Let a team join with an invite; its whole budget is charged to the ledger first.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
-        >>> engine.register("guessed", name="Newcomers")
-        Traceback (most recent call last):
-        ...
-        tacit.server.errors.NotFound: this invite is not known; ask the host for another one
-        >>> engine.close()
-        """
+        """Let a team join with an invite; its whole budget is charged to the ledger first."""
         check_line(name, name="team name", longest=_TEAM_NAME)
         token = new_token(_TEAM)
         with self._writing() as connection:
@@ -232,16 +191,7 @@ class Engine(Access):
         return answer
 
     def wait_for_inspection(self) -> None:
-        """Return when every submission so far was looked at.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
-        >>> engine.wait_for_inspection()
-        >>> engine.close()
-        """
+        """Return when every submission so far was looked at."""
         self._inspector.drain()
 
     def finish(self, slug: str) -> tuple[FinalPlace, ...]:
@@ -250,13 +200,6 @@ class Engine(Access):
         Each team's last submission is scored on the private rows: the choice is the team's, and not the luck of the
         noise in earlier scores. Without a split the leaderboard as it stands is final. A competition with a closing
         date is finished after it, one without is closed by this.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.finish("coins"), engine.competition("coins").finished
-        ((), True)
         """
         board = self.board(slug)
         with self._writing() as connection:
@@ -276,14 +219,6 @@ class Engine(Access):
         attack on it charges the competition nothing, and what a killed server leaves behind cannot be read and is
         removed at the next start. It has the same rules and the same split, no dates and no rate limits, and another
         submission budget where one is given.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     with engine.copy_for_replay("coins") as copy:
-        ...         copy.competition("coins").name
-        'Coins (copy)'
         """
         board = self.board(slug)
         with self._database.reading() as connection:

@@ -53,14 +53,7 @@ class Forecast:
     sentence: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return the forecast as plain JSON.
-
-        Examples
-        --------
-        >>> from tacit.scores.protect import Accuracy, Exact
-        >>> forecast(Setting(metric=Accuracy(), policy=Exact()), rows=100).to_json()["attack"]
-        'one by one'
-        """
+        """Return the forecast as plain JSON."""
         return asdict(self)
 
 

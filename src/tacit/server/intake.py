@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 from tacit.server.board import Board
-from tacit.server.csv import PredictionReader
 from tacit.server.engine import Engine
-from tacit.server.forms import read_upload
+from tacit.server.multipart import read_upload
 from tacit.server.payloads import PredictionsRequest
+from tacit.server.prediction_file import PredictionReader
 from tacit.server.records import Score, Team
 
 __all__ = ["DESCRIPTION", "read_predictions", "take_submission"]
@@ -80,10 +80,7 @@ async def read_predictions(
     reader = PredictionReader(columns=board.columns, index=board.index, longest=engine.settings.limits.cell)
     fields: dict[str, str] = {}
     if kind == "multipart/form-data":
-        upload = await read_upload(request.stream(), content_type=request.headers["content-type"], feed=reader.feed)
-        fields = upload.fields
-        if not upload.files:
-            raise InvalidInput("an upload must have a file in the field file")
+        fields = await read_upload(request.stream(), content_type=request.headers["content-type"], feed=reader.feed)
     elif kind in ("text/csv", "text/plain", "application/csv", "application/octet-stream"):
         async for piece in request.stream():
             reader.feed(piece)

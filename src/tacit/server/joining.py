@@ -11,7 +11,7 @@ from tacit.scores.protect import Setting
 from tacit.server.accounts import PUBLIC, Accounts
 from tacit.server.competition import find
 from tacit.server.errors import Conflict, Forbidden, NotFound
-from tacit.server.labels import Key
+from tacit.server.key import Key
 from tacit.server.records import Team
 from tacit.server.reservation import scores_reserved, team_promise
 from tacit.server.schema import COMPETITION, INVITE, TEAM

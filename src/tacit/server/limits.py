@@ -15,13 +15,7 @@ __all__ = ["Limits", "Rate", "RateLimit"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """A token bucket's terms: so many requests a minute on average, and so many at once.
-
-    Examples
-    --------
-    >>> Rate(per_minute=60, burst=10).per_minute
-    60
-    """
+    """A token bucket's terms: so many requests a minute on average, and so many at once."""
 
     per_minute: int
     burst: int
@@ -47,11 +41,6 @@ class Limits:
         Characters of one CSV field.
     token_rate, address_rate
         Requests of one token, and of one address without a known token.
-
-    Examples
-    --------
-    >>> Limits().rows
-    1000000
     """
 
     body: int = 64 * 2**20
@@ -82,13 +71,7 @@ class RateLimit:
         self._lock = threading.Lock()
 
     def wait(self, key: str) -> float:
-        """Take one request from the key's bucket: 0, or the seconds until there is one.
-
-        Examples
-        --------
-        >>> RateLimit(Rate(per_minute=1, burst=1), clock=lambda: 0.0).wait("team 1")
-        0.0
-        """
+        """Take one request from the key's bucket: 0, or the seconds until there is one."""
         per_second = self._rate.per_minute / 60
         with self._lock:
             now = self._clock()

@@ -9,7 +9,9 @@ from python_multipart.multipart import MultipartParser, parse_options_header
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Take", "read_parts"]
+__all__ = ["Take", "read_parts", "read_upload"]
+
+_FIELD_BYTES, _FIELDS = 4096, 20
 
 Take = Callable[[bytes], None]
 """Takes a piece of a part's content."""
@@ -33,14 +35,14 @@ async def read_parts(
     --------
     >>> import asyncio
     >>> async def body():
-    ...     yield b'--x\r\nContent-Disposition: form-data; name="mark"\r\n\r\n1'
+    ...     yield b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n1'
     ...     yield b'2\r\n--x--\r\n'
     >>> parts = {}
     >>> def open_part(name, is_file):
     ...     return parts.setdefault((name, is_file), []).append
     >>> asyncio.run(read_parts(body(), content_type="multipart/form-data; boundary=x", open_part=open_part))
     >>> parts
-    {('mark', False): [b'1', b'2']}
+    {('csrf', False): [b'1', b'2']}
     """
     kind, options = parse_options_header(content_type)
     boundary = options.get(b"boundary")
@@ -53,6 +55,52 @@ async def read_parts(
         parser.finalize()
     except FormParserError:
         raise InvalidInput("the upload is not a whole multipart form; send it again") from None
+
+
+async def read_upload(
+    stream: AsyncIterator[bytes], *, content_type: str, feed: Callable[[bytes], None], file: str = "file"
+) -> dict[str, str]:
+    r"""Read a form with one file: pieces of the file go to ``feed`` as they come, small fields are returned.
+
+    Fields are limited in size and number, and other files are refused.
+
+    Examples
+    --------
+    >>> import asyncio
+    >>> async def body():
+    ...     yield b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n1\r\n--x\r\n'
+    ...     yield b'Content-Disposition: form-data; name="file"; filename="../a"\r\n\r\nid,p\n\r\n--x--\r\n'
+    >>> pieces = []
+    >>> fields = asyncio.run(read_upload(body(), content_type="multipart/form-data; boundary=x", feed=pieces.append))
+    >>> fields, b"".join(pieces)
+    ({'csrf': '1'}, b'id,p\n')
+    """
+    fields: dict[str, str] = {}
+    files = 0
+
+    def open_part(name: str, is_file: bool) -> Take:
+        nonlocal files
+        files += name == file
+        if files > 1 or len(fields) >= _FIELDS or (is_file and name != file):
+            raise InvalidInput(f"an upload must have one file, in the field {file}, and few other fields")
+        if name == file:
+            return feed
+        content = b""
+
+        def take(piece: bytes) -> None:
+            nonlocal content
+            content += piece
+            if len(content) > _FIELD_BYTES:
+                raise InvalidInput(f"a field of an upload must have at most {_FIELD_BYTES} bytes")
+            fields[name] = content.decode("utf-8", errors="replace")
+
+        take(b"")
+        return take
+
+    await read_parts(stream, content_type=content_type, open_part=open_part)
+    if not files:
+        raise InvalidInput(f"an upload must have a file in the field {file}")
+    return fields
 
 
 class _Parts:

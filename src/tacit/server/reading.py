@@ -11,7 +11,7 @@ from tacit.server.board import Board
 from tacit.server.competition import COMPETITIONS, describe, find, read_board, setting_of
 from tacit.server.database import ServerDatabase
 from tacit.server.joining import TEAMS, team_of
-from tacit.server.labels import Key
+from tacit.server.key import Key
 from tacit.server.records import Competition, FinalPlace, Flag, Place, Remaining, Score, Spend, Team
 from tacit.server.schema import COMPETITION, SUBMISSION, TEAM
 from tacit.server.settings import Settings
@@ -21,15 +21,7 @@ __all__ = ["Reader"]
 
 
 class Reader:
-    """The part of the engine that only reads.
-
-    Examples
-    --------
-    >>> from tacit.server.demo import toy
-    >>> with toy() as engine:
-    ...     isinstance(engine, Reader)
-    True
-    """
+    """The part of the engine that only reads."""
 
     def __init__(self, settings: Settings, *, key: Key) -> None:
         self.settings = settings
@@ -40,15 +32,7 @@ class Reader:
         self._boards: dict[str, Board] = {}
 
     def remaining(self, team: Team) -> Remaining:
-        """Return what is left of the team's budget.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.remaining(engine.register(engine.invite("coins"), name="Newcomers").team).total
-        100
-        """
+        """Return what is left of the team's budget."""
         budget = self.board(team.competition).setting.budget
         with self._database.reading() as connection:
             row = connection.execute(select(TEAM).where(TEAM.c.id == team.id)).mappings().one()
@@ -58,55 +42,23 @@ class Reader:
         return Remaining(total=total, today=left)
 
     def own_scores(self, team: Team) -> tuple[Score, ...]:
-        """Return the team's released scores, oldest first.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.own_scores(engine.register(engine.invite("coins"), name="Newcomers").team)
-        ()
-        """
+        """Return the team's released scores, oldest first."""
         with self._database.reading() as connection:
             return standings.scores(connection, SUBMISSION.c.team == team.id)
 
     def competitions(self) -> tuple[Competition, ...]:
-        """Return all competitions, newest first.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     [found.slug for found in engine.competitions()]
-        ['coins']
-        """
+        """Return all competitions, newest first."""
         with self._database.reading() as connection:
             rows = connection.execute(COMPETITIONS.order_by(COMPETITION.c.id.desc())).mappings()
             return tuple(self._describe(row) for row in rows)
 
     def competition(self, slug: str) -> Competition:
-        """Return a competition, or raise NotFound.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.competition("coins").rows
-        3
-        """
+        """Return a competition, or raise NotFound."""
         with self._database.reading() as connection:
             return self._describe(find(connection, slug))
 
     def board(self, slug: str) -> Board:
-        """Return a competition with its labels, for scoring; never for an answer.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.board("coins")
-        Board(1, 3 rows)
-        """
+        """Return a competition with its labels, for scoring; never for an answer."""
         if slug not in self._boards:
             with self._database.reading() as connection:
                 competition = find(connection, slug)
@@ -116,27 +68,11 @@ class Reader:
         return self._boards[slug]
 
     def features(self, slug: str) -> bytes:
-        """Return the public features file, a CSV with the column id first.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.features("coins").decode().split()
-        ['id,size', '0,1', '1,2', '2,3']
-        """
+        """Return the public features file, a CSV with the column id first."""
         return self.board(slug).features.to_csv()
 
     def leaderboard(self, slug: str) -> tuple[Place, ...]:
-        """Return each team's best released score, best first; whether the caller may see it is the caller's check.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.leaderboard("coins")
-        ()
-        """
+        """Return each team's best released score, best first; whether the caller may see it is the caller's check."""
         with self._database.reading() as connection:
             competition = find(connection, slug)
             return standings.leaderboard(
@@ -144,57 +80,25 @@ class Reader:
             )
 
     def history(self, slug: str, *, most: int = 10_000) -> tuple[Score, ...]:
-        """Return the released scores of all teams, oldest first, the newest ``most`` of them, for the plot.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.history("coins")
-        ()
-        """
+        """Return the released scores of all teams, oldest first, the newest ``most`` of them, for the plot."""
         with self._database.reading() as connection:
             competition = find(connection, slug)
             return standings.scores(connection, TEAM.c.competition == competition["id"], most=most)
 
     def teams(self, slug: str) -> tuple[Team, ...]:
-        """Return the teams, first joined first.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.teams("coins")
-        ()
-        """
+        """Return the teams, first joined first."""
         with self._database.reading() as connection:
             competition = find(connection, slug)
             rows = connection.execute(TEAMS.where(TEAM.c.competition == competition["id"]).order_by(TEAM.c.id))
             return tuple(map(team_of, rows.mappings()))
 
     def flags(self, slug: str) -> tuple[Flag, ...]:
-        """Return what the checks found in submissions, newest first; for the host alone.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.flags("coins")
-        ()
-        """
+        """Return what the checks found in submissions, newest first; for the host alone."""
         with self._database.reading() as connection:
             return standings.flags(connection, find(connection, slug)["id"])
 
     def spend(self, slug: str) -> Spend:
-        """Return what the labels have spent in the ledger, and how many scores were shown.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.spend("coins").budget
-        2000.0
-        """
+        """Return what the labels have spent in the ledger, and how many scores were shown."""
         with self._database.reading() as connection:
             competition = find(connection, slug)
             mine = TEAM.c.competition == competition["id"]
@@ -214,15 +118,7 @@ class Reader:
         )
 
     def final(self, slug: str) -> tuple[FinalPlace, ...]:
-        """Return the final ranking, empty before it was released.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     engine.final("coins")
-        ()
-        """
+        """Return the final ranking, empty before it was released."""
         with self._database.reading() as connection:
             return standings.final(connection, find(connection, slug)["id"])
 

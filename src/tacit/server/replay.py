@@ -38,11 +38,6 @@ class ReplayProgress:
         Share of labels the attacker now guesses right.
     baseline
         Share that the features alone tell, without any score.
-
-    Examples
-    --------
-    >>> ReplayProgress(submissions=5, planned=10, recovered=0.9, baseline=0.8).share_done
-    0.5
     """
 
     submissions: int
@@ -89,33 +84,15 @@ class Replay:
 
     @property
     def gained(self) -> float:
-        """Recovered beyond the baseline.
-
-        Examples
-        --------
-        >>> Replay(attack="", submissions=1, rows=1, recovered=0.5, baseline=0.5, seconds=0.0).gained
-        0.0
-        """
+        """Recovered beyond the baseline."""
         return self.recovered - self.baseline
 
     def passes(self, most: float) -> bool:
-        """Tell whether no more than ``most`` beyond the baseline was recovered.
-
-        Examples
-        --------
-        >>> Replay(attack="", submissions=1, rows=1, recovered=0.6, baseline=0.5, seconds=0.0).passes(0.05)
-        False
-        """
+        """Tell whether no more than ``most`` beyond the baseline was recovered."""
         return self.gained <= most
 
     def to_json(self) -> dict[str, Any]:
-        """Return the numbers as plain JSON.
-
-        Examples
-        --------
-        >>> Replay(attack="", submissions=1, rows=1, recovered=0.6, baseline=0.5, seconds=0.0).to_json()["rows"]
-        1
-        """
+        """Return the numbers as plain JSON."""
         return asdict(self) | {"gained": self.gained}
 
 
@@ -218,15 +195,7 @@ def _attack(
 
 
 def prior_of(board: Board) -> NDArray[np.float64]:
-    """Return what the features alone say of a competition's labels, for the host: as sure as it is right.
-
-    Examples
-    --------
-    >>> from tacit.server.demo import toy
-    >>> with toy() as engine:
-    ...     prior_of(engine.board("coins")).shape
-    (3, 2)
-    """
+    """Return what the features alone say of a competition's labels, for the host: as sure as it is right."""
     codes = board.labels.codes
     classes = board.setting.metric.classes or 2
     if not np.isin(codes, np.arange(classes)).all():
@@ -237,15 +206,7 @@ def prior_of(board: Board) -> NDArray[np.float64]:
 
 @contextmanager
 def running(engine: Engine) -> Iterator[str]:
-    """Serve an engine on a free port of this machine; the value is its address.
-
-    Examples
-    --------
-    >>> from tacit.server.demo import toy
-    >>> with toy() as engine, running(engine) as url:
-    ...     url.startswith("http://127.0.0.1:")
-    True
-    """
+    """Serve an engine on a free port of this machine; the value is its address."""
     import socket
 
     import uvicorn

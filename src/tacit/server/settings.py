@@ -14,13 +14,7 @@ __all__ = ["Settings", "utc_now"]
 
 
 def utc_now() -> datetime:
-    """Return the time in UTC.
-
-    Examples
-    --------
-    >>> utc_now().tzinfo is UTC
-    True
-    """
+    """Return the time in UTC."""
     return datetime.now(UTC)
 
 

@@ -23,7 +23,7 @@ from tacit.scores.protect import Answer, Exact, Laplace, Measurement, Rounded
 from tacit.server.board import Board, stored
 from tacit.server.database import ServerDatabase
 from tacit.server.errors import BudgetSpent, Conflict, Forbidden, NotFound, Unavailable
-from tacit.server.labels import Key
+from tacit.server.key import Key
 from tacit.server.records import Score
 from tacit.server.schema import COMPETITION, PREDICTION, SUBMISSION, TEAM
 from tacit.server.settings import Settings

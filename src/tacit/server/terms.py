@@ -76,13 +76,7 @@ class Terms:
 
 
 def check_line(value: str, *, name: str, longest: int) -> str:
-    """Return one line of printable text, or raise.
-
-    Examples
-    --------
-    >>> check_line("Titanic", name="name", longest=20)
-    'Titanic'
-    """
+    """Return one line of printable text, or raise."""
     if not value.strip() or not value.isprintable() or len(value) > longest:
         raise InvalidInput(f"{name} must be one line of 1 to {longest} printable characters, got {value[:40]!r}")
     return value

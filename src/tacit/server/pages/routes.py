@@ -8,9 +8,9 @@ from fastapi import APIRouter, FastAPI, Request, Response
 from fastapi.responses import JSONResponse
 
 from tacit.server.errors import NotFound
-from tacit.server.pages.anyone import add_public_pages
 from tacit.server.pages.host import add_host_pages
 from tacit.server.pages.leaks import add_leak_pages
+from tacit.server.pages.public import add_public_pages
 from tacit.server.pages.team import add_team_pages
 from tacit.server.pages.view import PageRoute, render
 
@@ -20,15 +20,7 @@ _STATIC = {"style.css": "text/css; charset=utf-8", "replay.js": "text/javascript
 
 
 def add_pages(app: FastAPI) -> None:
-    """Add the pages to the application.
-
-    Examples
-    --------
-    >>> app = FastAPI()
-    >>> add_pages(app)
-    >>> app.url_path_for("leaks", slug="titanic")
-    '/c/titanic/leaks'
-    """
+    """Add the pages to the application."""
     routes = APIRouter(route_class=PageRoute, include_in_schema=False)
     for add in (add_public_pages, add_team_pages, add_host_pages, add_leak_pages):
         add(routes)
@@ -39,6 +31,10 @@ def add_pages(app: FastAPI) -> None:
             raise NotFound("there is no such file")
         content = files("tacit.server").joinpath("static", name).read_bytes()
         return Response(content, media_type=_STATIC[name], headers={"cache-control": "max-age=3600"})
+
+    @routes.get("/api/v1/docs")
+    def reference(request: Request) -> Response:
+        return render(request, "reference.html", description=app.openapi())
 
     @app.exception_handler(404)
     def not_found(request: Request, error: Exception) -> Response:

@@ -6,8 +6,8 @@ from fastapi import Request
 
 from tacit.server.engine import Engine
 from tacit.server.errors import Forbidden, Unauthorized
+from tacit.server.guard import COOKIE
 from tacit.server.records import Competition, Host, Identity, Team, may_see
-from tacit.server.security import COOKIE
 
 __all__ = ["engine_of", "host_of", "team_of", "visible", "visitor"]
 

@@ -79,15 +79,7 @@ class PredictionReader:
             raise TooLarge(f"line {self._line + 1}: a line must not be longer than {self._longest} characters a column")
 
     def finish(self) -> NDArray[np.float64]:
-        """Return the predictions in the order of the rows, a list or a table, after the last piece.
-
-        Examples
-        --------
-        >>> PredictionReader(columns=("id", "prediction"), index={"a": 0}).finish()
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: the file is empty; it must have the columns id,prediction
-        """
+        """Return the predictions in the order of the rows, a list or a table, after the last piece."""
         if self._rest:
             self._take(self._rest)
         if not self._started:

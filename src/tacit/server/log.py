@@ -24,33 +24,14 @@ class JsonLines(logging.Formatter):
     """
 
     def format(self, record: logging.LogRecord) -> str:
-        """Return the line.
-
-        Examples
-        --------
-        >>> record = logging.LogRecord("tacit", logging.INFO, "", 0, "request", (), None)
-        >>> record.fields = {"status": 200}
-        >>> json.loads(JsonLines().format(record))["status"]
-        200
-        """
+        """Return the line."""
         moment = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
         told = getattr(record, "fields", None) or {"message": record.getMessage()}
         return json.dumps({"time": moment, "level": record.levelname.lower(), **told})
 
 
 def write_log(stream: TextIO | None = None) -> logging.Handler:
-    """Send the server's log to a stream, standard error unless told; return the handler.
-
-    Examples
-    --------
-    >>> import io
-    >>> stream = io.StringIO()
-    >>> handler = write_log(stream)
-    >>> logging.getLogger("tacit.server").error("a request failed: %s", "OSError")
-    >>> '"level": "error"' in stream.getvalue()
-    True
-    >>> logging.getLogger("tacit.server").removeHandler(handler)
-    """
+    """Send the server's log to a stream, standard error unless told; return the handler."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines())
     logger = logging.getLogger("tacit.server")

@@ -51,37 +51,17 @@ class Key:
 
     @classmethod
     def new(cls) -> Key:
-        """Draw a key from the operating system.
-
-        Examples
-        --------
-        >>> Key.new() == Key.new()
-        False
-        """
+        """Draw a key from the operating system."""
         return cls(secrets.token_bytes(_BYTES))
 
     @staticmethod
     def exists(file: Path) -> bool:
-        """Tell whether :meth:`find` would find a key, and not make one.
-
-        Examples
-        --------
-        >>> Key.exists(Path("no such file"))
-        False
-        """
+        """Tell whether :meth:`find` would find a key, and not make one."""
         return VARIABLE in os.environ or os.path.lexists(file)
 
     @classmethod
     def find(cls, file: Path) -> Key:
-        """Take the key from the environment, or from a file, which is made with mode 0600 where it is absent.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> file = Path(tempfile.mkdtemp()) / "labels.key"
-        >>> Key.find(file) == Key.find(file)
-        True
-        """
+        """Take the key from the environment, or from a file, which is made with mode 0600 where it is absent."""
         told = os.environ.get(VARIABLE)
         if told is not None:
             return cls(_decode(told, where=f"the environment variable {VARIABLE}"))
@@ -91,13 +71,7 @@ class Key:
         return cls(_decode(file.read_text(encoding="ascii", errors="replace"), where=str(file)))
 
     def seal(self, plain: bytes, *, place: str) -> bytes:
-        """Encrypt for one place.
-
-        Examples
-        --------
-        >>> len(Key.new().seal(b"labels", place="titanic"))
-        34
-        """
+        """Encrypt for one place."""
         nonce = secrets.token_bytes(_NONCE)
         return nonce + AESGCM(self.secret).encrypt(nonce, plain, place.encode())
 
@@ -120,13 +94,7 @@ class Key:
             ) from None
 
     def derive(self, purpose: str) -> bytes:
-        """Return another key for another purpose, from which this one cannot be found.
-
-        Examples
-        --------
-        >>> len(Key.new().derive("forms"))
-        32
-        """
+        """Return another key for another purpose, from which this one cannot be found."""
         return hmac.digest(self.secret, purpose.encode(), "sha256")
 
 

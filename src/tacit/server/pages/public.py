@@ -10,13 +10,13 @@ from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.rounding import format_up
 from tacit.server.engine import Engine
 from tacit.server.errors import Unauthorized
+from tacit.server.guard import COOKIE
 from tacit.server.pages.forms import Form, text_of
 from tacit.server.pages.plot import draw_history
 from tacit.server.pages.view import go_to, render
 from tacit.server.pages.visitor import engine_of, visible
 from tacit.server.records import Host, Team
 from tacit.server.reservation import final_promise
-from tacit.server.security import COOKIE
 
 __all__ = ["add_public_pages", "sign_in"]
 

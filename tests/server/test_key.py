@@ -7,7 +7,7 @@ import stat
 import pytest
 
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.server.labels import VARIABLE, Key
+from tacit.server.key import VARIABLE, Key
 
 
 def test_the_key_file_is_its_owners_alone(tmp_path):

@@ -50,14 +50,7 @@ def token_of(headers: Headers) -> str | None:
 
 
 async def caller(request: Request) -> Identity:
-    """Return who sent a request; pages may set another identity, from their cookie.
-
-    Examples
-    --------
-    >>> import asyncio
-    >>> asyncio.run(caller(Request({"type": "http", "headers": [], "state": {}})))
-    Anyone()
-    """
+    """Return who sent a request; pages may set another identity, from their cookie."""
     found: Identity = getattr(request.state, "identity", Anyone())
     return found
 

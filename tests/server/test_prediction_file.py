@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tacit.privacy.errors import InvalidInput
-from tacit.server.csv import PredictionReader
 from tacit.server.errors import TooLarge
+from tacit.server.prediction_file import PredictionReader
 
 COLUMNS = ("id", "prediction")
 WIDE = ("id", "class_0", "class_1", "class_2")

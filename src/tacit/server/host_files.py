@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.protect import Metric
-from tacit.server.csv import quote
 from tacit.server.limits import Limits
+from tacit.server.prediction_file import quote
 
 __all__ = ["Features", "Labels"]
 
@@ -63,13 +63,7 @@ class Features:
         return cls(ids=ids, names=tuple(header), cells=tuple(map(tuple, rows)))
 
     def to_csv(self) -> bytes:
-        r"""Return the file that teams get, the column ``id`` first.
-
-        Examples
-        --------
-        >>> Features(ids=("a",), names=("age",), cells=(("30",),)).to_csv()
-        b'id,age\r\na,30\r\n'
-        """
+        """Return the file that teams get, the column ``id`` first."""
         text = io.StringIO()
         writer = csv.writer(text)
         writer.writerow([_ID, *self.names])
@@ -166,24 +160,12 @@ class Labels:
         return metric.check_labels(np.array([code[label] for label in labels]))
 
     def to_bytes(self) -> bytes:
-        """Return what is encrypted and stored.
-
-        Examples
-        --------
-        >>> Labels(codes=np.array([0, 1]), public_rows=np.array([True, False])).to_bytes()
-        b'{"codes": [0, 1], "public": [true, false]}'
-        """
+        """Return what is encrypted and stored."""
         return json.dumps({"codes": self.codes.tolist(), "public": self.public_rows.tolist()}).encode()
 
     @classmethod
     def from_bytes(cls, content: bytes) -> Labels:
-        """Read back what :meth:`to_bytes` wrote.
-
-        Examples
-        --------
-        >>> Labels.from_bytes(b'{"codes": [0, 1], "public": [true, false]}').public_rows
-        array([ True, False])
-        """
+        """Read back what :meth:`to_bytes` wrote."""
         document = json.loads(content)
         return cls(codes=np.array(document["codes"]), public_rows=np.array(document["public"], dtype=bool))
 
