@@ -29,7 +29,7 @@ from tacit.features import (
     PrivateSelection,
     protect_features,
 )
-from tacit.labels import RandomizedResponse
+from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.privacy.noise import system_rng
 
 Row = dict[str, Any]

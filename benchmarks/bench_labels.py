@@ -19,8 +19,12 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 from benchmarks.timing import in_turns, timed_row
-from tacit.labels import AsGiven, Consensus, LabelPrivateClassifier, PriorRandomizedResponse, RandomizedResponse
-from tacit.labels.protect.stream import protect_table
+from tacit.labels.fitting.denoise import AsGiven
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.learners.retrain import Consensus
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
+from tacit.labels.releases.stream import protect_table
 from tacit.privacy.noise import system_rng
 
 Row = dict[str, Any]
@@ -93,7 +97,7 @@ def _plain_top_k(prior: np.ndarray, codes: np.ndarray, epsilon: float, rng: np.r
 
 _PRIOR = """
 import numpy as np, sys
-from tacit.labels import PriorRandomizedResponse
+from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
 from tacit.privacy.noise import system_rng
 rows, classes = map(int, sys.argv[1:])
 rng = np.random.default_rng(0)

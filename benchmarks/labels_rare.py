@@ -31,7 +31,10 @@ from sklearn.metrics import log_loss, roc_auc_score
 from benchmarks.cells import parse_options, read_cells, write_cells, write_table
 from benchmarks.labels_accuracy.problems import SETS, Split
 from tacit.data import adult, one_hot_matrix
-from tacit.labels import Consensus, LabelPrivateClassifier, RandomizedResponse, release_labels
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.learners.retrain import Consensus
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.releases.labels import release_labels
 
 OUT = Path(__file__).parent / "results" / "labels_rare.json"
 PAGE = Path(__file__).parents[1] / "docs" / "labels_accuracy.md"

@@ -32,7 +32,7 @@ from rich.progress import track
 from sklearn.base import BaseEstimator
 
 from benchmarks.__main__ import describe_machine
-from tacit.labels import RandomizedResponse
+from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.leak import Leak
 from tacit.models.attacks import (
     KnownMargin,

@@ -21,8 +21,9 @@ from tacit.bags import LaplaceNoise, LogLoss, curate
 from tacit.bags.attack import guess_labels as guess_from_totals
 from tacit.bags.learn import AdditiveModel
 from tacit.data import criteo, one_hot_matrix
-from tacit.labels import LabelPrivateClassifier, RandomizedResponse
-from tacit.labels.attack import guess_labels as guess_from_labels
+from tacit.labels.attacks.guess import guess_labels as guess_from_labels
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.leak import leak_from_guesses
 from tacit.models.attacks import attack_losses
 from tacit.models.training import train_dp_sgd

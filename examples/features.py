@@ -25,7 +25,7 @@ from tacit.features import (
 )
 from tacit.features.attack import link_rows, linkage_leak
 from tacit.features.theory import split_budget
-from tacit.labels import RandomizedResponse
+from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.privacy import read_release
 from tacit.privacy.noise import system_rng
 

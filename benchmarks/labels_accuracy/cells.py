@@ -13,7 +13,8 @@ from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.labels_accuracy.methods import CLEAN, METHODS, Method
 from benchmarks.labels_accuracy.problems import PROBLEMS, Problem, Split
-from tacit.labels import LabelPrivateClassifier, RandomizedResponse
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.mechanisms.response import RandomizedResponse
 
 RETRAINED = {"full", "consensus", "confidence", "default", "forward_loss_consensus"}
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.labels_accuracy.problems import Problem
-from tacit.labels import AsGiven, Confidence, Consensus, Forward, Full, Likelihoods
-from tacit.labels.learn.network import GeneralisedCrossEntropy, SymmetricCrossEntropy
+from tacit.labels.fitting.denoise import AsGiven, Forward
+from tacit.labels.learners.network import GeneralisedCrossEntropy, Likelihoods, SymmetricCrossEntropy
+from tacit.labels.learners.retrain import Confidence, Consensus, Full
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

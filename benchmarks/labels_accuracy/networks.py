@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacit.labels.learn.network import Adam, TorchClassifier
+from tacit.labels.learners.network import Adam, TorchClassifier
 
 
 def small_cnn(shape: tuple[int, ...], classes: int) -> Any:

@@ -52,7 +52,7 @@ from tacit.features import (
 from tacit.features.protect.moments import ClassMoments
 from tacit.features.protect.scores import FeatureScore
 from tacit.features.theory import BudgetSplit, split_budget
-from tacit.labels import RandomizedResponse
+from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.privacy.files import write_atomically
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "results"

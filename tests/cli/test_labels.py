@@ -11,7 +11,7 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 from tacit.cli.app import main
-from tacit.labels.attack import guess_labels
+from tacit.labels.attacks.guess import guess_labels
 from tacit.privacy import Guarantee, LedgerError, Unit, read_release
 from tacit.privacy.ledger import Ledger
 

@@ -9,8 +9,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tacit.data.classes import as_column
-from tacit.labels import Classes, MissingLabels, RandomizedResponse, release_labels
+from tacit.data.classes import Classes, as_column
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.releases.labels import MissingLabels, release_labels
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import system_rng
 

@@ -18,7 +18,7 @@ from tacit.features import (
     learn_release,
     protect_features,
 )
-from tacit.labels import RandomizedResponse
+from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.privacy import InvalidInput, InvalidRelease, NoGuarantee
 from tacit.privacy.release import Release, read_release
 

@@ -20,7 +20,7 @@ from tacit.features import (
 )
 from tacit.features.attack import canary_leak
 from tacit.features.protect.moments import ClassMoments, class_members
-from tacit.labels import RandomizedResponse
+from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import system_rng

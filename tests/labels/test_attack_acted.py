@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
-from tacit.labels import RandomizedResponse
-from tacit.labels.attack import did_it_act
+from tacit.labels.attacks.acted import did_it_act
+from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.privacy import InvalidInput
 
 SURE = 1e-6

@@ -8,8 +8,10 @@ from scipy.stats import binomtest, chisquare
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.labels import LabelPrivateClassifier, RandomizedResponse, release_labels
-from tacit.labels.attack import audit_canaries, plant_canaries
+from tacit.labels.attacks.canary import audit_canaries, plant_canaries
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.releases.labels import release_labels
 from tacit.privacy import Guarantee, InvalidInput, Unit
 
 SURE = 1e-6

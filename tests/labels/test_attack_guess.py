@@ -11,18 +11,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from papers.label_bags.theory import additive_advantage
-from tacit.labels import (
-    LaplaceOneHot,
-    MissingLabels,
-    OptimalUnbiased,
-    PriorRandomizedResponse,
-    RandomizedResponse,
-    RandomizedResponseOnBins,
-    release_labels,
-)
-from tacit.labels.attack import bayes_guess, guess_labels, guess_labels_with_features, read_evidence
-from tacit.labels.attack.learn_prior import unfold
-from tacit.labels.learn.expect import calibrate
+from tacit.labels.attacks.guess import bayes_guess, guess_labels, guess_labels_with_features
+from tacit.labels.attacks.learn_prior import unfold
+from tacit.labels.fitting.expect import calibrate
+from tacit.labels.mechanisms.binned import RandomizedResponseOnBins
+from tacit.labels.mechanisms.one_hot import LaplaceOneHot
+from tacit.labels.mechanisms.optimal import OptimalUnbiased
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
+from tacit.labels.releases.evidence import read_evidence
+from tacit.labels.releases.labels import MissingLabels, release_labels
 from tacit.leak import (
     ABSTAIN,
     advantage_limit,

@@ -12,15 +12,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.labels import (
-    AsGiven,
-    Backward,
-    Forward,
-    LabelPrivateClassifier,
-    PriorRandomizedResponse,
-    RandomizedResponse,
-)
-from tacit.labels.learn.model import fit_soft
+from tacit.labels.fitting.denoise import AsGiven, Forward
+from tacit.labels.fitting.model import fit_soft
+from tacit.labels.learners.backward import Backward
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
 from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 

@@ -6,7 +6,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import chisquare
 
-from tacit.labels import RandomizedResponseOnBins
+from tacit.labels.mechanisms.binned import RandomizedResponseOnBins
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import Choice, max_log_ratio
 

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import chisquare
 
-from tacit.labels import Classes
-from tacit.labels.protect.column import Values
-from tacit.labels.protect.estimate import EstimatedPrior, estimate_prior, project_to_simplex
-from tacit.labels.protect.prior import PriorRandomizedResponse
+from tacit.data.classes import Classes
+from tacit.labels.mechanisms.column import Values
+from tacit.labels.mechanisms.estimate import EstimatedPrior, estimate_prior, project_to_simplex
+from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import DiscreteLaplace
 from tacit.privacy.rounding import exact

@@ -7,9 +7,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.labels import Forward, LabelPrivateClassifier, RandomizedResponse
-from tacit.labels.learn.expect import expect_outside, posterior_targets
-from tacit.labels.learn.model import cross_fit
+from tacit.labels.fitting.denoise import Forward
+from tacit.labels.fitting.expect import expect_outside, posterior_targets
+from tacit.labels.fitting.model import cross_fit
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.privacy import InvalidInput
 
 RR = RandomizedResponse(epsilon=1.0, classes=3)

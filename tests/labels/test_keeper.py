@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from tacit.labels import ValidationKeeper
+from tacit.labels.learners.keeper import ValidationKeeper
 from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.errors import BudgetExceeded, LedgerError, UnknownData
 from tacit.privacy.ledger import Ledger

@@ -4,7 +4,7 @@ import math
 import numpy as np
 import pytest
 
-from tacit.labels import LaplaceOneHot
+from tacit.labels.mechanisms.one_hot import LaplaceOneHot
 from tacit.privacy import InvalidInput
 
 

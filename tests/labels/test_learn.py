@@ -15,20 +15,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
-from tacit.labels import (
-    AsGiven,
-    Careful,
-    Confidence,
-    Consensus,
-    Forward,
-    Full,
-    LabelPrivateClassifier,
-    LabelPrivateRegressor,
-    RandomizedResponse,
-    debiased_accuracy,
-    debiased_scorer,
-    release_labels,
-)
+from tacit.labels.fitting.denoise import AsGiven, Forward
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.learners.regressor import LabelPrivateRegressor
+from tacit.labels.learners.retrain import Careful, Confidence, Consensus, Full
+from tacit.labels.learners.validate import debiased_accuracy, debiased_scorer
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.releases.labels import release_labels
 from tacit.privacy import InvalidInput
 
 WEIGHTS = "labels are randomized row by row, so two layouts of the same rows draw different labels"

@@ -14,20 +14,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tacit.data import load_table
-from tacit.labels import (
-    AsGiven,
-    Forward,
-    LabelPrivateClassifier,
-    LabelPrivateRegressor,
-    MissingLabels,
-    OptimalUnbiased,
-    RandomizedResponse,
-    ReleasedLabels,
-    debiased_scorer,
-)
-from tacit.labels.learn.table import learn_table
-from tacit.labels.protect.payment import Payment
-from tacit.labels.protect.stream import protect_table
+from tacit.labels.fitting.denoise import AsGiven, Forward
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.learners.regressor import LabelPrivateRegressor
+from tacit.labels.learners.released import ReleasedLabels
+from tacit.labels.learners.table import learn_table
+from tacit.labels.learners.validate import debiased_scorer
+from tacit.labels.mechanisms.optimal import OptimalUnbiased
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.releases.labels import MissingLabels
+from tacit.labels.releases.payment import Payment
+from tacit.labels.releases.stream import protect_table
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, LedgerError, Unit, UnitMismatch, read_release
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import system_rng

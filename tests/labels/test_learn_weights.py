@@ -5,7 +5,11 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.labels import AsGiven, Backward, Forward, LabelPrivateClassifier, LabelPrivateRegressor, RandomizedResponse
+from tacit.labels.fitting.denoise import AsGiven, Forward
+from tacit.labels.learners.backward import Backward
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.learners.regressor import LabelPrivateRegressor
+from tacit.labels.mechanisms.response import RandomizedResponse
 
 RR = RandomizedResponse(epsilon=3.0)
 

@@ -9,15 +9,17 @@ from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
 from tacit.cli.app import main
-from tacit.labels import AsGiven, LabelPrivateClassifier, RandomizedResponse
-from tacit.labels.learn.expect import posterior_targets
-from tacit.labels.learn.neighbours import (
+from tacit.labels.fitting.denoise import AsGiven
+from tacit.labels.fitting.expect import posterior_targets
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.learners.neighbours import (
     Neighbours,
     _first_votes,
     choose_count,
     expect_from_neighbours,
     find_neighbours,
 )
+from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.privacy.errors import InvalidInput
 
 

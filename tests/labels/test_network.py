@@ -8,22 +8,19 @@ from sklearn.datasets import make_blobs
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import check_estimator
 
-from tacit.labels import (
-    AsGiven,
-    Consensus,
-    Forward,
-    ForwardCorrected,
-    LabelPrivateClassifier,
-    Likelihoods,
-    RandomizedResponse,
-    TorchClassifier,
-)
-from tacit.labels.learn.network import (
+from tacit.labels.fitting.denoise import AsGiven, Forward
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.learners.network import (
     Adam,
     CrossEntropy,
+    ForwardCorrected,
     GeneralisedCrossEntropy,
+    Likelihoods,
     SymmetricCrossEntropy,
+    TorchClassifier,
 )
+from tacit.labels.learners.retrain import Consensus
+from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.privacy import InvalidInput
 from tacit.privacy.errors import TacitError
 

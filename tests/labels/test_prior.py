@@ -5,7 +5,7 @@ import pytest
 from scipy.optimize import linprog
 from scipy.stats import chisquare
 
-from tacit.labels import PriorRandomizedResponse, best_top_k
+from tacit.labels.mechanisms.top_k import PriorRandomizedResponse, best_top_k
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import Choice, max_ratio
 
@@ -100,7 +100,7 @@ def test_draws_follow_each_rows_own_matrix():
 
 
 def test_one_prior_for_all_rows_and_parts(monkeypatch):
-    from tacit.labels.protect import prior as module
+    from tacit.labels.mechanisms import top_k as module
 
     labels = np.arange(1000) % 3
     whole = PriorRandomizedResponse(epsilon=1.0, prior=np.array([0.4, 0.3, 0.3]))

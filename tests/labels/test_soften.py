@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss, roc_auc_score
 
-from tacit.labels import Full, LabelPrivateClassifier, RandomizedResponse
-from tacit.labels.learn.soften import find_temperature, soften
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.learners.retrain import Full
+from tacit.labels.learners.soften import find_temperature, soften
+from tacit.labels.mechanisms.response import RandomizedResponse
 
 
 @pytest.fixture

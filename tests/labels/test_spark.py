@@ -12,10 +12,12 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.stats import chisquare
 
-from tacit.labels import LaplaceOneHot, MissingLabels, RandomizedResponse
-from tacit.labels.protect.estimate import EstimatedPrior
-from tacit.labels.protect.payment import Payment
-from tacit.labels.protect.stream import protect_table
+from tacit.labels.mechanisms.estimate import EstimatedPrior
+from tacit.labels.mechanisms.one_hot import LaplaceOneHot
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.releases.labels import MissingLabels
+from tacit.labels.releases.payment import Payment
+from tacit.labels.releases.stream import protect_table
 from tacit.privacy import Guarantee, InvalidInput, Unit, read_release
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import system_rng
@@ -25,7 +27,7 @@ if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
     pytest.skip("needs Java, which Spark runs on", allow_module_level=True)
 
 from tacit.data.spark import start_spark
-from tacit.labels.protect.spark import SparkSource, _explained, open_spark_table
+from tacit.labels.releases.spark import SparkSource, _explained, open_spark_table
 
 RR = RandomizedResponse(epsilon=1.0)
 ROWS = 30_000

@@ -14,17 +14,15 @@ import pytest
 from scipy.stats import chisquare
 
 from tacit.data import load_table
-from tacit.labels import (
-    LaplaceOneHot,
-    MissingLabels,
-    OptimalUnbiased,
-    PriorRandomizedResponse,
-    RandomizedResponse,
-    RandomizedResponseOnBins,
-)
-from tacit.labels.protect.column import Values
-from tacit.labels.protect.source import TableSource
-from tacit.labels.protect.stream import protect_table
+from tacit.labels.mechanisms.binned import RandomizedResponseOnBins
+from tacit.labels.mechanisms.column import Values
+from tacit.labels.mechanisms.one_hot import LaplaceOneHot
+from tacit.labels.mechanisms.optimal import OptimalUnbiased
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
+from tacit.labels.releases.labels import MissingLabels
+from tacit.labels.releases.source import TableSource
+from tacit.labels.releases.stream import protect_table
 from tacit.privacy import InvalidInput, read_release
 from tacit.privacy.noise import system_rng
 
@@ -130,8 +128,8 @@ MEASURE = """
     from pathlib import Path
     import numpy as np
     from tacit.data import load_table
-    from tacit.labels import RandomizedResponse
-    from tacit.labels.protect.stream import protect_table
+    from tacit.labels.mechanisms.response import RandomizedResponse
+    from tacit.labels.releases.stream import protect_table
 
     def peak():
         status = Path("/proc/self/status")

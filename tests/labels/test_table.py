@@ -10,19 +10,16 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
 
 from tacit.data import load_table, titanic
-from tacit.labels import (
-    AsGiven,
-    Consensus,
-    LabelPrivateClassifier,
-    LaplaceOneHot,
-    MissingLabels,
-    RandomizedResponse,
-    TorchClassifier,
-    release_labels,
-)
-from tacit.labels.learn.encode import FeatureEncoder
-from tacit.labels.learn.table import learn_table
-from tacit.labels.protect.stream import protect_table
+from tacit.labels.fitting.denoise import AsGiven
+from tacit.labels.fitting.encode import FeatureEncoder
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.learners.network import TorchClassifier
+from tacit.labels.learners.retrain import Consensus
+from tacit.labels.learners.table import learn_table
+from tacit.labels.mechanisms.one_hot import LaplaceOneHot
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.releases.labels import MissingLabels, release_labels
+from tacit.labels.releases.stream import protect_table
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Unit, read_release
 from tacit.privacy.ledger import Ledger
 

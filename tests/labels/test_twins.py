@@ -14,19 +14,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
-from tacit.labels import (
-    LabelPrivateClassifier,
-    Neighbours,
-    RandomizedResponse,
-    TorchClassifier,
-    Twins,
-    choose_learner,
-    release_labels,
-)
-from tacit.labels.attack import audit_canaries, plant_canaries
-from tacit.labels.learn.neighbours import find_neighbours
-from tacit.labels.learn.network import Bent, Corrupted
-from tacit.labels.learn.network.twins import twins_loss
+from tacit.labels.attacks.canary import audit_canaries, plant_canaries
+from tacit.labels.learners.choose import choose_learner
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.learners.neighbours import Neighbours, find_neighbours
+from tacit.labels.learners.network import Bent, Corrupted, TorchClassifier, Twins
+from tacit.labels.learners.network.twins import twins_loss
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.releases.labels import release_labels
 from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 

@@ -4,7 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from tacit.labels import OptimalUnbiased
+from tacit.labels.mechanisms.optimal import OptimalUnbiased
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import Choice, max_log_ratio
 

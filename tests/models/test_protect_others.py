@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from tacit.labels import LabelPrivateClassifier, RandomizedResponse
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.models.attacks.outputs import attack_margin
 from tacit.models.training import FEATURES, NO_PROMISE, TieRule, margin_snapshots, stop_before_ties, train_label_private
 from tacit.privacy import NoGuarantee, Unit

@@ -1,6 +1,6 @@
 """tacit's mechanisms, losses and choices, also where most of tacit's dependencies are missing.
 
-``import tacit.labels`` needs Arrow, scikit-learn, Ibis and more, which a bare GPU machine lacks. The modules used here
+The learners of labels need Arrow, scikit-learn, Ibis and more, which a bare GPU machine lacks. The modules used here
 need NumPy, SciPy and mpmath. Where the whole package does not import, its packages are entered into ``sys.modules``
 without running their ``__init__``, and third-party modules that are not installed get stand-ins that raise when used.
 """
@@ -20,9 +20,10 @@ BARE = (
     "tacit.privacy",
     "tacit.privacy.noise",
     "tacit.labels",
-    "tacit.labels.protect",
-    "tacit.labels.learn",
-    "tacit.labels.learn.network",
+    "tacit.labels.mechanisms",
+    "tacit.labels.fitting",
+    "tacit.labels.learners",
+    "tacit.labels.learners.network",
 )
 ABSENT = ("sklearn", "pyarrow", "dp_accounting")  # what the modules used here import and never call
 
@@ -68,19 +69,19 @@ def _enter_bare() -> None:
 
 
 try:
-    importlib.import_module("tacit.labels")
+    importlib.import_module("tacit.labels.learners.classifier")
     WHOLE = True
 except (ModuleNotFoundError, ImportError):
     WHOLE = False
     _enter_bare()
 
-_response = importlib.import_module("tacit.labels.protect.response")
-_prior = importlib.import_module("tacit.labels.protect.prior")
-_retrain = importlib.import_module("tacit.labels.learn.retrain")
-_losses = importlib.import_module("tacit.labels.learn.network.losses")
-_soften = importlib.import_module("tacit.labels.learn.soften")
-_expect = importlib.import_module("tacit.labels.learn.expect")
-_neighbours = importlib.import_module("tacit.labels.learn.neighbours")
+_response = importlib.import_module("tacit.labels.mechanisms.response")
+_prior = importlib.import_module("tacit.labels.mechanisms.top_k")
+_retrain = importlib.import_module("tacit.labels.learners.retrain")
+_losses = importlib.import_module("tacit.labels.learners.network.losses")
+_soften = importlib.import_module("tacit.labels.learners.soften")
+_expect = importlib.import_module("tacit.labels.fitting.expect")
+_neighbours = importlib.import_module("tacit.labels.learners.neighbours")
 _files = importlib.import_module("tacit.privacy.files")
 
 RandomizedResponse = _response.RandomizedResponse

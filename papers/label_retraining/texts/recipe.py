@@ -18,9 +18,11 @@ from papers.label_retraining.texts.neighbours import Near, mean_over
 from papers.label_retraining.texts.retraining import Codes
 from papers.label_retraining.texts.texts import Texts
 from papers.label_retraining.texts.views import View
-from tacit.labels import Consensus, Full, PriorRandomizedResponse, RandomizedResponse, Retrain
-from tacit.labels.learn.expect import calibrate, posterior_targets
-from tacit.labels.learn.neighbours import expect_from_neighbours
+from tacit.labels.fitting.expect import calibrate, posterior_targets
+from tacit.labels.learners.neighbours import expect_from_neighbours
+from tacit.labels.learners.retrain import Consensus, Full, Retrain
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
 
 CLEAN_DECAY = 1e-5
 FLOOR = 1e-4  # a vote of 0 from 30 neighbours is no proof

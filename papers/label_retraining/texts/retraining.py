@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from papers.label_retraining.texts.linear import Array, Linear, Matrix, fit_linear
 from papers.label_retraining.texts.views import View
-from tacit.labels import Confidence, Consensus, Full, RandomizedResponse, Retrain
+from tacit.labels.learners.retrain import Confidence, Consensus, Full, Retrain
+from tacit.labels.mechanisms.response import RandomizedResponse
 
 Codes = NDArray[np.int64]
 

@@ -31,7 +31,7 @@ from tacit.features import (
 )
 from tacit.features.attack import canary_leak, link_rows, linkage_leak, totals_leak
 from tacit.features.theory import split_budget
-from tacit.labels import RandomizedResponse
+from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.leak import Leak
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import NoGuarantee

@@ -15,8 +15,11 @@ from tacit.audit.planned import plain_model
 from tacit.audit.source import Source
 from tacit.audit.utility import Utility, share_utility
 from tacit.audit.words import percent
-from tacit.labels import LabelPrivateClassifier, RandomizedResponse, release_labels
-from tacit.labels.attack import audit_canaries, guess_labels, plant_canaries
+from tacit.labels.attacks.canary import audit_canaries, plant_canaries
+from tacit.labels.attacks.guess import guess_labels
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.releases.labels import release_labels
 from tacit.leak import EpsilonBound, Leak, advantage_limit
 from tacit.privacy.rounding import check_epsilon
 

@@ -84,7 +84,10 @@ def test_the_gradient_is_that_of_the_loss(package, corrected):
 def test_retraining_is_that_of_the_library(package):
     from sklearn.linear_model import LogisticRegression
 
-    from tacit.labels import AsGiven, LabelPrivateClassifier, RandomizedResponse, release_labels
+    from tacit.labels.fitting.denoise import AsGiven
+    from tacit.labels.learners.classifier import LabelPrivateClassifier
+    from tacit.labels.mechanisms.response import RandomizedResponse
+    from tacit.labels.releases.labels import release_labels
 
     linear, texts, views = package("linear"), package("texts"), package("views")
     made = texts.made_up()
@@ -100,7 +103,7 @@ def test_retraining_is_that_of_the_library(package):
 
 
 def test_neighbours_are_those_of_the_library_nearest_first(package, tmp_path):
-    from tacit.labels.learn.neighbours import find_neighbours
+    from tacit.labels.learners.neighbours import find_neighbours
 
     neighbours, views = package("neighbours"), package("views")
     rows = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
@@ -118,7 +121,7 @@ def test_neighbours_are_those_of_the_library_nearest_first(package, tmp_path):
 
 
 def test_more_votes_are_asked_of_a_noisier_release(package):
-    from tacit.labels import RandomizedResponse
+    from tacit.labels.mechanisms.response import RandomizedResponse
 
     recipe = package("recipe")
     needed = [

@@ -85,7 +85,7 @@ class Wanted:
             PublicClassRows,
             TStatistic,
         )
-        from tacit.labels import RandomizedResponse
+        from tacit.labels.mechanisms.response import RandomizedResponse
 
         release = (ClassTotals if self.totals else NoisedRows)(epsilon=split.release, delta=self.delta)
         labels = None if self.totals else RandomizedResponse(epsilon=split.labels)

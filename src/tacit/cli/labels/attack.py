@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from numpy.typing import NDArray
 
-    from tacit.labels.attack import LabelGuesses, ResponseTest
+    from tacit.labels.attacks.acted import ResponseTest
+    from tacit.labels.attacks.guess import LabelGuesses
     from tacit.privacy.release import Release
 
 __all__ = ["attack"]
@@ -69,7 +70,7 @@ def attack(
 def _guess(
     release: Release, X: NDArray[Any] | None, estimator: EstimatorName, seed: int | None
 ) -> dict[str, LabelGuesses]:
-    from tacit.labels.attack import guess_labels, guess_labels_with_features
+    from tacit.labels.attacks.guess import guess_labels, guess_labels_with_features
 
     with show_progress("attack") as report:
         found = {"alone": guess_labels(release)}
@@ -93,9 +94,9 @@ def _features(release: Release, path: Path | None, *, private: str | None) -> ND
     import pyarrow as pa
 
     from tacit.data import load_table, read_rows
-    from tacit.labels.learn.encode import FeatureEncoder
-    from tacit.labels.protect.evidence import PRIOR, STAGE
-    from tacit.labels.protect.source import LABEL
+    from tacit.labels.fitting.encode import FeatureEncoder
+    from tacit.labels.releases.evidence import PRIOR, STAGE
+    from tacit.labels.releases.source import LABEL
 
     rows = pa.table(release.value) if path is None else read_rows(load_table(path))
     own = {LABEL, private, release.mechanism.get("column")}
@@ -106,8 +107,8 @@ def _features(release: Release, path: Path | None, *, private: str | None) -> ND
 
 
 def _acted(release: Release, truth: object) -> ResponseTest | None:
-    from tacit.labels import RandomizedResponse
-    from tacit.labels.attack import did_it_act
+    from tacit.labels.attacks.acted import did_it_act
+    from tacit.labels.mechanisms.response import RandomizedResponse
 
     said = release.mechanism
     if said["name"] != RandomizedResponse.name or said.get("stages", 1) != 1:

@@ -45,8 +45,8 @@ from tacit.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from tacit.labels import LabelPrivateClassifier
-    from tacit.labels.learn.table import LearnedTable
+    from tacit.labels.learners.classifier import LabelPrivateClassifier
+    from tacit.labels.learners.table import LearnedTable
     from tacit.privacy.release import Release
 
 __all__ = ["learn"]
@@ -120,8 +120,8 @@ def _learn(
 ) -> LearnedTable:
     """Read the files and train."""
     from tacit.data import load_table
-    from tacit.labels.learn.table import learn_table
-    from tacit.labels.protect.source import LABEL
+    from tacit.labels.learners.table import learn_table
+    from tacit.labels.releases.source import LABEL
     from tacit.privacy.errors import InvalidInput
 
     given = private or _read_release(release, table)
@@ -166,7 +166,7 @@ def _private_column(label: str | None, epsilon: float | None, release: Path | No
 def _declare(learner: LabelPrivateClassifier, classes: str, table: Path, label: str) -> None:
     from tacit.data import load_table
     from tacit.data.names import check_present
-    from tacit.labels.protect.source import TableSource, declare_classes
+    from tacit.labels.releases.source import TableSource, declare_classes
 
     rows = load_table(table)
     check_present(label, rows.columns, argument="--label")

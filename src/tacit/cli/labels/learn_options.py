@@ -11,7 +11,9 @@ import typer
 from tacit.cli.options import EstimatorName, estimator_of
 
 if TYPE_CHECKING:
-    from tacit.labels import Denoise, LabelPrivateClassifier, Retrain
+    from tacit.labels.fitting.denoise import Denoise
+    from tacit.labels.learners.classifier import LabelPrivateClassifier
+    from tacit.labels.learners.retrain import Retrain
 
 __all__ = [
     "Compare",
@@ -111,7 +113,8 @@ def learner_of(
     seed: int | None,
 ) -> LabelPrivateClassifier:
     """Return the learner that the options describe, without classes or a ledger."""
-    from tacit.labels import LabelPrivateClassifier, RandomizedResponse
+    from tacit.labels.learners.classifier import LabelPrivateClassifier
+    from tacit.labels.mechanisms.response import RandomizedResponse
 
     return LabelPrivateClassifier(
         estimator_of(estimator),
@@ -126,7 +129,9 @@ def learner_of(
 
 
 def _denoise(name: DenoiseName, estimator: EstimatorName) -> Denoise:
-    from tacit.labels import AsGiven, Backward, Forward, Neighbours
+    from tacit.labels.fitting.denoise import AsGiven, Forward
+    from tacit.labels.learners.backward import Backward
+    from tacit.labels.learners.neighbours import Neighbours
 
     if name is DenoiseName.AUTO:
         name = DenoiseName.NONE if estimator is EstimatorName.TREES else DenoiseName.FORWARD
@@ -139,7 +144,7 @@ def _denoise(name: DenoiseName, estimator: EstimatorName) -> Denoise:
 
 
 def _retrain(name: RetrainName) -> Retrain | None:
-    from tacit.labels import Confidence, Consensus, Full
+    from tacit.labels.learners.retrain import Confidence, Consensus, Full
 
     choices: dict[RetrainName, Retrain] = {
         RetrainName.FULL: Full(),

@@ -46,11 +46,11 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tacit.labels.protect.column import Coding, Mechanism
-    from tacit.labels.protect.estimate import EstimatedPrior
-    from tacit.labels.protect.payment import Payment
-    from tacit.labels.protect.source import Source
-    from tacit.labels.protect.stream import ProtectedTable
+    from tacit.labels.mechanisms.column import Coding, Mechanism
+    from tacit.labels.mechanisms.estimate import EstimatedPrior
+    from tacit.labels.releases.payment import Payment
+    from tacit.labels.releases.source import Source
+    from tacit.labels.releases.stream import ProtectedTable
 
 __all__ = ["protect"]
 
@@ -88,8 +88,8 @@ def protect(
 
     Example: tacit labels protect visits.parquet --label days --epsilon 2 --mechanism bins --classes 0:30:1
     """
-    from tacit.labels.protect.release import MissingLabels
-    from tacit.labels.protect.stream import protect_table
+    from tacit.labels.releases.labels import MissingLabels
+    from tacit.labels.releases.stream import protect_table
     from tacit.privacy.errors import InvalidInput
     from tacit.privacy.rounding import check_epsilon
 
@@ -134,18 +134,18 @@ def _print(made: ProtectedTable, *, as_json: bool) -> None:
 def _source(table: str, engine: EngineName) -> Source:
     if engine is EngineName.SPARK:
         from tacit.data.spark import start_spark
-        from tacit.labels.protect.spark import open_spark_table
+        from tacit.labels.releases.spark import open_spark_table
 
         return open_spark_table(table, session=start_spark())
     from tacit.data import load_table
-    from tacit.labels.protect.source import TableSource
+    from tacit.labels.releases.source import TableSource
 
     return TableSource(table=load_table(table))
 
 
 def _payment(location: str | None, dataset: str | None, memo: Path | None, *, again: bool) -> Payment | None:
-    from tacit.labels.protect.memo import Memo
-    from tacit.labels.protect.payment import Payment
+    from tacit.labels.releases.memo import Memo
+    from tacit.labels.releases.payment import Payment
 
     ledger = open_ledger(location, dataset=dataset, memo=memo)
     kept = None if memo is None else Memo(memo)
@@ -154,8 +154,8 @@ def _payment(location: str | None, dataset: str | None, memo: Path | None, *, ag
 
 def _coding(text: str, mechanism: MechanismName, source: Source, label: str) -> Coding:
     from tacit.data.names import check_present
-    from tacit.labels.protect.column import Values
-    from tacit.labels.protect.source import declare_classes, find_classes, find_values
+    from tacit.labels.mechanisms.column import Values
+    from tacit.labels.releases.source import declare_classes, find_classes, find_values
 
     check_present(label, source.columns, argument="--label")
     if mechanism is MechanismName.BINS:
@@ -166,9 +166,12 @@ def _coding(text: str, mechanism: MechanismName, source: Source, label: str) -> 
 def _mechanism(
     name: MechanismName, epsilon: float, prior: str, share: float, coding: Coding
 ) -> Mechanism | EstimatedPrior:
-    from tacit.labels import LaplaceOneHot, PriorRandomizedResponse, RandomizedResponse, RandomizedResponseOnBins
-    from tacit.labels.protect.column import Values
-    from tacit.labels.protect.estimate import EstimatedPrior
+    from tacit.labels.mechanisms.binned import RandomizedResponseOnBins
+    from tacit.labels.mechanisms.column import Values
+    from tacit.labels.mechanisms.estimate import EstimatedPrior
+    from tacit.labels.mechanisms.one_hot import LaplaceOneHot
+    from tacit.labels.mechanisms.response import RandomizedResponse
+    from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
     from tacit.privacy.errors import InvalidInput
 
     if name in (MechanismName.RR, MechanismName.LAPLACE):

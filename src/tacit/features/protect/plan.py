@@ -31,7 +31,7 @@ class LabelMechanism(Protocol):
 
     Examples
     --------
-    >>> from tacit.labels import RandomizedResponse
+    >>> from tacit.labels.mechanisms.response import RandomizedResponse
     >>> mechanism: LabelMechanism = RandomizedResponse(epsilon=1.0, classes=2)
     >>> mechanism.name
     'randomized_response'
@@ -154,7 +154,7 @@ class FeaturePlan:
 
     Examples
     --------
-    >>> from tacit.labels import RandomizedResponse
+    >>> from tacit.labels.mechanisms.response import RandomizedResponse
     >>> plan = FeaturePlan(
     ...     box=Box.symmetric(1.0), release=NoisedRows(epsilon=4.0, delta=1e-5),
     ...     selection=PrivateSelection(epsilon=1.0, keep=5), class_rows=NoisedClassRows(epsilon=0.1),

@@ -1,0 +1,1 @@
+"""Attacks on randomized labels: the best guess of each, canaries, and whether noise was added."""

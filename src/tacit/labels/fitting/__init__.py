@@ -1,0 +1,1 @@
+"""Any scikit-learn classifier on soft targets, and what noisy labels say about true ones."""

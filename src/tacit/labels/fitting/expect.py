@@ -1,0 +1,120 @@
+"""P(true label | x) of every row from the released labels of other rows: expectation maximisation without an echo."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize_scalar
+from scipy.special import softmax
+from sklearn.utils import _safe_indexing
+
+from tacit.labels.fitting.model import Model, Weights, fit_soft
+
+__all__ = ["calibrate", "expect_outside", "posterior_targets"]
+
+Array = NDArray[np.float64]
+Folds = frozenset[int]
+
+_FLOOR = 1e-12  # a model's 0 is no proof
+
+
+def posterior_targets(prior: Array, likelihood: Array) -> Array:
+    """Return prior times likelihood, each row scaled to sum to 1.
+
+    Examples
+    --------
+    >>> posterior_targets(np.array([[0.5, 0.5]]), np.array([[0.75, 0.25]]))
+    array([[0.75, 0.25]])
+    """
+    joint = np.maximum(prior, _FLOOR) * likelihood
+    return np.asarray(joint / joint.sum(axis=1, keepdims=True))
+
+
+def calibrate(prior: Array, *, likelihood: Array) -> Array:
+    """Return the priors to the power, one for all rows, that makes the release likeliest.
+
+    A regularised model, or one trained on soft targets, is not sure enough; a naive one is too sure. One number from
+    all rows says nothing about any of them.
+
+    Examples
+    --------
+    >>> likelihood = np.array([[0.9, 0.1]] * 17 + [[0.1, 0.9]] * 3)
+    >>> calibrate(np.array([[0.999, 0.001]] * 20), likelihood=likelihood)[0].round(2)
+    array([0.94, 0.06])
+    """
+    logs = np.log(np.maximum(prior, _FLOOR))
+
+    def loss(log_power: float) -> float:
+        joint = softmax(math.exp(log_power) * logs, axis=1) * likelihood
+        return -float(np.log(np.maximum(joint.sum(axis=1), _FLOOR)).sum())
+
+    found = minimize_scalar(loss, bounds=(-4.0, 3.0), method="bounded")
+    return np.asarray(softmax(math.exp(float(found.x)) * logs, axis=1))
+
+
+def expect_outside(
+    estimator: Any,  # noqa: ANN401
+    X: Any,  # noqa: ANN401
+    *,
+    likelihood: Array,
+    start: Array,
+    rounds: int,
+    folds: int,
+    sample_weight: Weights = None,
+    rng: np.random.Generator,
+) -> Array:
+    """Return P(true label | x) of every row from models that its own released label never reached, not even indirectly.
+
+    Plain cross-fitting over several rounds has an echo: row i teaches the model that makes row j's target, which
+    teaches the model that predicts row i. Here the model for fold A in the last round is trained outside A on targets
+    that come from models trained outside A and one more fold, and so on: round r leaves ``rounds - r + 1`` folds out.
+    Each round's probabilities are calibrated, since soft targets give flat models.
+
+    Parameters
+    ----------
+    likelihood
+        P(released | true label = c) of every row, as column c.
+    start
+        The targets of the first round, each from its own row.
+    rounds, folds
+        ``folds`` > ``rounds``. The number of fits is the sum of the binomials (folds, r), r = 1..rounds.
+
+    Examples
+    --------
+    >>> from sklearn.naive_bayes import GaussianNB
+    >>> X, likelihood = np.arange(40.0)[:, None], np.repeat([[0.8, 0.2], [0.2, 0.8]], 20, axis=0)
+    >>> p = expect_outside(GaussianNB(), X, likelihood=likelihood, start=likelihood, rounds=2, folds=3,
+    ...                    rng=np.random.default_rng(0))
+    >>> bool((p[:15, 0] > 0.5).all()), p.shape
+    (True, (40, 2))
+    """
+    fold = rng.permutation(np.arange(len(likelihood)) % folds)
+    models: dict[Folds, Model] = {}
+
+    def fit(left: Folds) -> Model:
+        """The model trained outside these folds."""
+        rows = np.flatnonzero(~np.isin(fold, list(left)))
+        targets = start[rows] if len(left) == rounds else posterior_targets(predict(left), likelihood)[rows]
+        weights = None if sample_weight is None else sample_weight[rows]
+        return fit_soft(estimator, _safe_indexing(X, rows), targets, sample_weight=weights, rng=rng)
+
+    def predict(left: Folds) -> Array:
+        """Probabilities of the rows outside these folds, each fold's from a model that has not seen it either."""
+        prior = np.ones_like(likelihood)
+        for number in sorted(set(range(folds)) - left):
+            wider, rows = left | {number}, np.flatnonzero(fold == number)
+            if wider not in models:
+                models[wider] = fit(wider)
+            prior[rows] = models[wider].probabilities(_safe_indexing(X, rows))
+        return _calibrated(prior, ~np.isin(fold, list(left)), likelihood)
+
+    return predict(frozenset())
+
+
+def _calibrated(prior: Array, rows: NDArray[np.bool_], likelihood: Array) -> Array:
+    result = prior.copy()
+    result[rows] = calibrate(prior[rows], likelihood=likelihood[rows])
+    return result

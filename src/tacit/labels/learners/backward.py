@@ -1,0 +1,117 @@
+"""Backward correction: weights for every class of a row that undo the randomization on average."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import has_fit_parameter
+
+from tacit.labels.fitting.model import Weights, fit_soft
+from tacit.labels.learners.stages import has_row_priors
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["Backward"]
+
+_TRIAL_ROWS = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Backward:
+    """Weigh each class c of a row by (T^-1)[z, c]: the expected loss is then the loss on the true labels.
+
+    For randomized response (T^-1)[z, c] = (1[c = z] - q)/(pi - q), with pi the probability of the true label and q of
+    any other: negative for every class but the released one, and summing to 1 over the classes. Unbiased, where
+    :class:`Forward` is not, and noisier: the weights grow like 1/epsilon.
+
+    Negative weights make sense where training adds up a loss over rows, as in linear models, boosted trees and
+    networks. Refused before anything is charged: estimators without ``sample_weight``, those that raise on negative
+    weights or leave them out, those that return no probabilities from them (single trees and forests, whose leaves hold
+    class shares), and stages, whose later rows go through channels without an inverse.
+
+    References
+    ----------
+    Natarajan et al. (2013); Patrini et al. (2017), Theorem 1. Formula sheet a10.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tacit.labels.learners.classifier import LabelPrivateClassifier
+    >>> from tacit.labels.mechanisms.response import RandomizedResponse
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LabelPrivateClassifier(mechanism=RandomizedResponse(epsilon=3.0), denoise=Backward(), random_state=0)
+    >>> model.fit(X, y).score(X, y) > 0.9
+    True
+    """
+
+    def check(self, estimator: Any, X: Any, *, mechanism: Any, classes: int, stages: int) -> None:  # noqa: ANN401
+        """Raise if estimator, mechanism or stages do not allow it; made-up labels are fitted to find out.
+
+        Examples
+        --------
+        >>> from sklearn.neighbors import KNeighborsClassifier
+        >>> Backward().check(KNeighborsClassifier(), np.zeros((9, 1)), mechanism=None, classes=2, stages=1)
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: denoise=Backward() needs an estimator with sample_weight, got
+        KNeighborsClassifier(); use Forward()
+        """
+        if stages > 1:
+            raise InvalidInput(
+                f"denoise=Backward() needs a channel with an inverse, so stages=1, got {stages}; use Forward()"
+            )
+        if mechanism is not None:
+            codes = np.arange(classes)
+            likelihood = np.empty((0, 0)) if has_row_priors(mechanism) else mechanism.likelihood(codes)
+            self.targets(estimator, X, likelihood=likelihood, given=codes, rng=np.random.default_rng(0))
+        if not (has_fit_parameter(estimator, "sample_weight") or hasattr(estimator, "fit_targets")):
+            raise InvalidInput(
+                f"denoise=Backward() needs an estimator with sample_weight, got {estimator!r}; use Forward()"
+            )
+        if not hasattr(estimator, "fit_targets"):  # a network takes the weights as they are
+            _try_out(estimator, columns=X.shape[1], classes=classes)
+
+    def targets(
+        self,
+        estimator: Any,  # noqa: ANN401, ARG002
+        X: Any,  # noqa: ANN401, ARG002
+        *,
+        likelihood: NDArray[np.float64],
+        given: NDArray[np.int64],
+        sample_weight: Weights = None,  # noqa: ARG002
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> NDArray[np.float64]:
+        """Return the row of T^-1 at each released label.
+
+        Examples
+        --------
+        >>> Backward().targets(None, None, likelihood=np.array([[0.75, 0.25]]), given=np.array([0]), rng=None)
+        array([[ 1.5, -0.5]])
+        """
+        refused = InvalidInput("denoise=Backward() needs randomized response over all classes; use Forward()")
+        if not likelihood.size:
+            raise refused
+        released = np.eye(likelihood.shape[1], dtype=bool)[given]
+        pi, q = likelihood[released], np.where(released, np.inf, likelihood).min(axis=1)
+        as_response = np.where(released, pi[:, None], q[:, None])
+        if not np.allclose(likelihood, as_response, rtol=0, atol=1e-9) or (pi <= q).any():
+            raise refused
+        return np.asarray((released - q[:, None]) / (pi - q)[:, None])
+
+
+def _try_out(estimator: Any, *, columns: int, classes: int) -> None:  # noqa: ANN401
+    """Fit made-up rows, with the negative weights and without: no difference means that they are left out."""
+    rng = np.random.default_rng(0)
+    X = rng.random((max(_TRIAL_ROWS, 2 * classes), columns))
+    released = np.eye(classes, dtype=bool)[rng.permutation(np.arange(len(X)) % classes)]
+
+    def scores(weights: NDArray[np.float64], scale: float) -> NDArray[np.float64]:
+        rows = np.full(len(X), scale)
+        model = fit_soft(estimator, X, weights, sample_weight=rows, rng=np.random.default_rng(0))
+        return np.asarray(getattr(model.estimator, "decision_function", model.probabilities)(X))
+
+    signed, cut = scores(np.where(released, 1.5, -0.5 / (classes - 1)), 1.0), scores(released.astype(np.float64), 1.5)
+    if signed.shape == cut.shape and np.allclose(signed, cut):
+        raise InvalidInput(f"estimator must take negative weights, {estimator!r} leaves them out; use Forward()")

@@ -1,0 +1,210 @@
+"""Choose between learners on one release: by its own labels, at no cost, or by clean ones, if asked by name."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+
+from tacit.labels.learners.promise import assuming
+from tacit.labels.learners.released import ReleasedLabels
+from tacit.labels.learners.validate import AccuracyEstimate, debiased_accuracy
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.release import Release
+
+__all__ = ["Choice", "CleanLabels", "HeldOut", "Judge", "choose_learner"]
+
+
+class Judge(Protocol):
+    """Says how good a learner is, and what that assumes.
+
+    Examples
+    --------
+    >>> HeldOut().assumes
+    ()
+    """
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """What the guarantee of the chosen model assumes, besides that of the release."""
+
+    def judge(
+        self,
+        learner: Any,  # noqa: ANN401
+        X: NDArray[Any],
+        labels: ReleasedLabels,
+        *,
+        order: NDArray[np.int64],
+    ) -> AccuracyEstimate:
+        """Fit a copy of the learner and return its accuracy; ``order`` is a permutation, the same for all learners."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldOut:
+    """Judge by the released labels of rows that were held out: unbiased, and inside the guarantee of the release.
+
+    Examples
+    --------
+    >>> HeldOut(fraction=0.3).fraction
+    0.3
+    """
+
+    fraction: float = 0.2
+
+    def __post_init__(self) -> None:
+        if not 0 < self.fraction < 1:
+            raise InvalidInput(f"fraction must be in (0, 1), got {self.fraction!r}")
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """Nothing more."""
+        return ()
+
+    def judge(
+        self,
+        learner: Any,  # noqa: ANN401
+        X: NDArray[Any],
+        labels: ReleasedLabels,
+        *,
+        order: NDArray[np.int64],
+    ) -> AccuracyEstimate:
+        """Return the de-biased accuracy on the held-out rows.
+
+        Examples
+        --------
+        >>> HeldOut(fraction=1.0)
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: fraction must be in (0, 1), got 1.0
+        """
+        said = labels.release.mechanism
+        if said["name"] != RandomizedResponse.name or said.get("stages", 1) > 1:
+            raise InvalidInput(f"release must be by plain randomized response to judge by, got {said['name']}")
+        held, kept = np.split(order, [max(1, round(self.fraction * len(order)))])
+        model = clone(learner).fit(X[kept], labels[kept])
+        transition = RandomizedResponse(epsilon=said["epsilon"], classes=len(said["classes"])).transition()
+        return debiased_accuracy(model.predict(X[held]), np.asarray(labels[held]), transition=transition)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CleanLabels:
+    """Judge by true labels of other rows, which nothing protects: the guarantee then says so.
+
+    Parameters
+    ----------
+    X, y
+        Rows that are not in the release, and their true labels.
+
+    Examples
+    --------
+    >>> CleanLabels([[0.0], [1.0]], [0, 1]).assumes
+    ('2 clean validation labels chose the model, and are outside this guarantee',)
+    """
+
+    X: ArrayLike
+    y: ArrayLike
+
+    @property
+    def assumes(self) -> tuple[str, ...]:
+        """That the validation labels need no protection."""
+        return (f"{len(np.asarray(self.y))} clean validation labels chose the model, and are outside this guarantee",)
+
+    def judge(
+        self,
+        learner: Any,  # noqa: ANN401
+        X: NDArray[Any],
+        labels: ReleasedLabels,
+        *,
+        order: NDArray[np.int64],  # noqa: ARG002
+    ) -> AccuracyEstimate:
+        """Return the accuracy on the clean rows.
+
+        Examples
+        --------
+        >>> from sklearn.dummy import DummyClassifier
+        >>> judge = CleanLabels([[0.0], [1.0]], [0, 1])
+        >>> print(judge.judge(DummyClassifier(strategy="constant", constant=0), np.zeros((2, 1)), [0, 1], order=None))
+        0.500 +- 0.354
+        """
+        right = float(np.mean(clone(learner).fit(X, labels).predict(self.X) == np.asarray(self.y)))
+        return AccuracyEstimate(value=right, standard_error=math.sqrt(right * (1 - right) / len(np.asarray(self.y))))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Choice:
+    """The learner that did best, fitted on the whole release, and what every one of them scored.
+
+    Examples
+    --------
+    >>> from tacit.privacy import Unit
+    >>> one = Guarantee(unit=Unit.LABEL, epsilon=1.0)
+    >>> print(Choice(model=None, place=0, scores=(AccuracyEstimate(value=0.8, standard_error=0.02),), guarantee=one))
+    number 1 of 1, accuracy 0.800 +- 0.020, epsilon 1 for one label
+    """
+
+    model: Any
+    place: int
+    scores: tuple[AccuracyEstimate, ...]
+    guarantee: Promise
+
+    def __str__(self) -> str:
+        return f"number {self.place + 1} of {len(self.scores)}, accuracy {self.scores[self.place]}, {self.guarantee}"
+
+
+def choose_learner(
+    learners: Sequence[Any],
+    X: ArrayLike,
+    release: Release,
+    *,
+    judge: Judge | None = None,
+    rng: np.random.Generator,
+) -> Choice:
+    """Return the learner with the best accuracy, fitted on the whole release.
+
+    All learners read the same release, so the choice costs nothing. The winner's accuracy is that of the luckiest: its
+    expectation is a little above the truth.
+
+    Parameters
+    ----------
+    learners
+        Such as :class:`LabelPrivateClassifier`; copies are fitted.
+    X, release
+        Features, and the labels released for them.
+    judge
+        Default :class:`HeldOut`. :class:`CleanLabels` uses true labels, and the guarantee says so.
+    rng
+        Splits the rows.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tacit.labels.learners.classifier import LabelPrivateClassifier
+    >>> from tacit.labels.releases.labels import release_labels
+    >>> X, y = load_iris(return_X_y=True)
+    >>> rng = np.random.default_rng(0)
+    >>> release = release_labels(y, mechanism=RandomizedResponse(epsilon=3.0), rng=rng)
+    >>> learners = [LabelPrivateClassifier(rounds=rounds, random_state=0) for rounds in (0, 1)]
+    >>> choose_learner(learners, X, release, rng=rng).model.score(X, y) > 0.9
+    True
+    """
+    if not learners:
+        raise InvalidInput("learners must be at least one, got none")
+    by, rows, labels = judge or HeldOut(), np.asarray(X), ReleasedLabels(release)
+    if len(rows) != len(labels):
+        raise InvalidInput(f"release must have one label for each of the {len(rows)} rows of X, got {len(labels)}")
+    order = rng.permutation(len(rows))
+    scores = tuple(by.judge(learner, rows, labels, order=order) for learner in learners)
+    place = int(np.argmax([score.value for score in scores]))
+    model = clone(learners[place]).fit(rows, release)
+    promise: Promise = model.guarantee_
+    if isinstance(promise, Guarantee):
+        promise = assuming(promise, *by.assumes)
+    model.guarantee_ = promise
+    return Choice(model=model, place=place, scores=scores, guarantee=promise)

@@ -1,0 +1,393 @@
+"""Train any scikit-learn classifier from labels that were randomized before it saw them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils import check_array, check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+
+from tacit.data.classes import Classes
+from tacit.labels.fitting.denoise import Denoise, Forward
+from tacit.labels.fitting.model import Model, Weights, fit_hard, fit_soft, fresh_copy
+from tacit.labels.learners.network.likelihoods import Likelihoods
+from tacit.labels.learners.promise import (
+    CLASSES,
+    REPRESENTATION,
+    WEIGHTS,
+    assuming,
+    charge_labels,
+    check_choices,
+    without_ledger,
+)
+from tacit.labels.learners.released import release_of
+from tacit.labels.learners.retrain import Careful, Retrain, RetrainingReport
+from tacit.labels.learners.soften import find_temperature, soften
+from tacit.labels.learners.stages import Randomized, bind_mechanism, randomize_in_stages, read_release, staged_release
+from tacit.labels.mechanisms.finite import FiniteMechanism
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.ledger import Receipt
+from tacit.privacy.noise import system_rng
+from tacit.privacy.release import Release
+from tacit.privacy.rounding import check_count
+
+__all__ = ["LabelPrivateClassifier"]
+
+
+class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Randomize the labels once, in ``fit``, then train ``estimator`` on what was released.
+
+    Everything after the randomization is post-processing: denoising and retraining cost no privacy.
+
+    Unit: one row's label. Not protected: the features and whatever they tell about the labels, the number of rows,
+    ``sample_weight`` (weights made from the labels tell them: balance classes by the estimator's own
+    ``class_weight``, which sees released labels only), and, where ``classes`` is None, which classes occur.
+
+    Parameters
+    ----------
+    estimator
+        A scikit-learn classifier; default logistic regression.
+    mechanism
+        Default randomized response at epsilon 1.
+    stages
+        1: all labels by ``mechanism``. More: the rows are split at random, and the model of the earlier stages
+        gives each later row the prior of :class:`PriorRandomizedResponse`.
+    representation
+        A scikit-learn transformer, such as :class:`Twins`, fitted here on the features alone; denoising, the estimator
+        and predictions read what it returns. One that is fitted already: ``FrozenEstimator(transformer)``; the
+        guarantee assumes that it was not made from these labels. In a pipeline before this learner a transformer would
+        be given the true ones.
+    denoise
+        How released labels become targets; default :class:`Likelihoods` for networks, :class:`Forward` for other
+        estimators. :class:`AsGiven` trains on them as they are.
+    retrain
+        Which rows to train on again, with the model's own predictions; default :class:`Careful`: where they agree with
+        the released labels, unless predictions forget half of the classes, as they do when labels are rare.
+    rounds
+        How many times to retrain; 0 does not.
+    student
+        The estimator that is retrained, on the features as they are, and then predicts; such as a network that starts
+        from the representation's own (:meth:`Twins.start`). Default: ``estimator``, on the representation.
+    warm
+        Retrain from the last model's weights, where the estimator has ``warm_start``. Neither did better on MNIST.
+    classes
+        The public class list, which is put into scikit-learn's sorted order, or a :class:`Classes`, which keeps its
+        own; None declares the classes in y public.
+    rows_per_person
+        How many rows one person holds at most: the guarantee is then stated for all of them.
+    ledger, dataset
+        Where to charge the guarantee, before anything is released. The ledger recognises the labels; ``dataset`` is
+        for labels it cannot recognise, such as part of a column.
+    random_state
+        None draws from the operating system: a real release. Anything else makes the release seeded.
+
+    Attributes
+    ----------
+    classes_, n_features_in_
+        As in scikit-learn.
+    release_, guarantee_
+        What left, and what is promised about it.
+    receipt_
+        The ledger's; None where nothing was charged.
+    consensus_fraction_
+        Share of rows whose predicted label is the released one, after the first fit.
+    temperature_
+        How much softer :meth:`predict_proba` is than a model trained again, which is as sure as hard labels are: what
+        makes the released labels likeliest (:func:`find_temperature`). 1 without retraining.
+
+    References
+    ----------
+    Ghazi et al. (2021), Algorithm 3 (stages); Das et al. (2024) (retraining; fresh against warm start: Appendix G).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tacit.labels.mechanisms.response import RandomizedResponse
+    >>> X, y = load_iris(return_X_y=True)
+    >>> model = LabelPrivateClassifier(mechanism=RandomizedResponse(epsilon=3.0), random_state=0).fit(X, y)
+    >>> model.score(X, y) > 0.9, print(model.guarantee_)
+    epsilon 3 for one label
+    (True, None)
+    """
+
+    release_: Release
+    guarantee_: Promise
+    receipt_: Receipt | None
+
+    def __init__(
+        self,
+        estimator: Any = None,  # noqa: ANN401
+        *,
+        mechanism: FiniteMechanism | None = None,
+        stages: int = 1,
+        representation: Any = None,  # noqa: ANN401
+        denoise: Denoise | None = None,
+        retrain: Retrain | None = None,
+        rounds: int = 1,
+        student: Any = None,  # noqa: ANN401
+        warm: bool = False,
+        classes: Any = None,  # noqa: ANN401
+        rows_per_person: int = 1,
+        ledger: Any = None,  # noqa: ANN401
+        dataset: str | None = None,
+        random_state: Any = None,  # noqa: ANN401
+    ) -> None:
+        self.estimator = estimator
+        self.mechanism = mechanism
+        self.stages = stages
+        self.representation = representation
+        self.denoise = denoise
+        self.retrain = retrain
+        self.rounds = rounds
+        self.student = student
+        self.warm = warm
+        self.classes = classes
+        self.rows_per_person = rows_per_person
+        self.ledger = ledger
+        self.dataset = dataset
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> LabelPrivateClassifier:  # noqa: ANN401
+        """Randomize ``y`` and train; a :class:`Release` as ``y`` is taken as it is and charges nothing.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X, y = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
+        >>> LabelPrivateClassifier(random_state=0).fit(X, y).classes_
+        array([0, 1])
+        """
+        rng = generator_from(self.random_state)
+        self._check_settings()
+        release = release_of(y)
+        read = self._randomize if release is None else self._read
+        features, represented, randomized, weights = read(X, y if release is None else release, sample_weight, rng)
+        if isinstance(self.guarantee_, Guarantee):
+            self.guarantee_ = assuming(self.guarantee_, *self._assumed(sample_weight))
+        self._train(features, represented, randomized, weights, rng)
+        return self
+
+    def _check_settings(self) -> None:
+        """Find what cannot be done before anything is charged."""
+        check_choices(
+            estimator=(self.estimator, "fit"),
+            student=(self.student, "fit"),
+            denoise=(self.denoise, "targets"),
+            retrain=(self.retrain, "choose"),
+            ledger=(self.ledger, "charge"),
+        )
+        check_count(self.rounds, name="rounds", least=0)
+        check_count(self.stages, name="stages")
+        check_count(self.rows_per_person, name="rows_per_person")
+        if self.warm and "warm_start" not in self._base().get_params(deep=False):
+            raise InvalidInput(f"warm needs an estimator with warm_start, got {self._base()!r}; leave it False")
+        if self.student is not None and (self.warm or self.rounds == 0):
+            raise InvalidInput(f"student must have rounds >= 1 and warm False, got {self.rounds} and {self.warm}")
+
+    def _assumed(self, sample_weight: ArrayLike | None) -> tuple[str, ...]:
+        """What is read past the mechanism must not have been made from the labels."""
+        given = {REPRESENTATION: self.representation, WEIGHTS: sample_weight}
+        return tuple(words for words, what in given.items() if what is not None)
+
+    def _features(self, X: ArrayLike, *targets: Any, **options: Any) -> Any:  # noqa: ANN401
+        # rows of any shape are for estimators that say they take them, such as networks, and for representations
+        allow_nd = self.representation is not None or hasattr(self._base(), "fit_targets")
+        return validate_data(self, X, *targets, allow_nd=allow_nd, **options)
+
+    def _represent(self, X: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        """Fit the representation, before anything is charged; labels are not among its arguments."""
+        self._representation = None
+        if self.representation is not None:
+            self._representation = fresh_copy(self.representation, rng).fit(X, None)
+        return self._represented(X)
+
+    def _represented(self, X: NDArray[Any]) -> NDArray[Any]:
+        if self._representation is None:
+            return X
+        represented: NDArray[Any] = check_array(
+            self._representation.transform(X), allow_nd=True, input_name="representation"
+        )
+        return represented
+
+    def _read(
+        self, X: ArrayLike, release: Release, sample_weight: ArrayLike | None, rng: np.random.Generator
+    ) -> _Training:
+        features = self._features(X)
+        coding, randomized, self._rows = read_release(release, rows=len(features))
+        weights = _weights(sample_weight, features)
+        represented = self._represent(features, rng)
+        self._check_denoise(
+            represented, mechanism=None, classes=len(coding), stages=int(release.mechanism.get("stages", 1))
+        )
+        self.release_, self.guarantee_, self.classes_ = release, release.guarantee, np.asarray(coding.values)
+        self.receipt_ = None
+        kept = None if weights is None else weights[self._rows]
+        return features[self._rows], represented[self._rows], randomized, kept
+
+    def _randomize(
+        self,
+        X: ArrayLike,
+        y: Any,  # noqa: ANN401
+        sample_weight: ArrayLike | None,
+        rng: np.random.Generator,
+    ) -> _Training:
+        features, labels = self._features(X, y)
+        check_classification_targets(labels)
+        coding = (
+            self.classes if isinstance(self.classes, Classes) else Classes.of(labels, declared=_listed(self.classes))
+        )
+        codes, weights = coding.encode(labels), _weights(sample_weight, features)
+        mechanism = bind_mechanism(self.mechanism, classes=len(coding), rows=len(codes), stages=self.stages)
+        represented = self._represent(features, rng)
+        self._check_denoise(represented, mechanism=mechanism, classes=len(coding), stages=self.stages)
+        more = (*(() if coding.declared else (CLASSES,)), *self._assumed(sample_weight))
+        guarantee = assuming(mechanism.guarantee(), *more).for_group(rows=self.rows_per_person)
+        purpose = f"labels for {type(self._base()).__name__}"
+        self.receipt_ = charge_labels(self.ledger, labels, guarantee, dataset=self.dataset, purpose=purpose)
+        randomized = randomize_in_stages(
+            self._base(),
+            represented,
+            codes,
+            mechanism=mechanism,
+            stages=self.stages,
+            denoise=self._denoise(),
+            sample_weight=weights,
+            rng=rng,
+        )
+        self.release_ = staged_release(randomized, coding, mechanism=mechanism, guarantee=guarantee, rng=rng)
+        self.guarantee_, self.classes_ = guarantee, np.asarray(coding.values)
+        self._rows = np.arange(len(codes))
+        return features, represented, randomized, weights
+
+    def _check_denoise(self, X: NDArray[Any], **channel: Any) -> None:  # noqa: ANN401
+        check = getattr(self._denoise(), "check", None)
+        if check is not None:
+            check(self._base(), X, **channel)
+
+    def _train(
+        self,
+        X: NDArray[Any],
+        represented: NDArray[Any],
+        randomized: Randomized,
+        weights: Weights,
+        rng: np.random.Generator,
+    ) -> None:
+        given, K = randomized.given, len(self.classes_)
+        targets = self._denoise().targets(
+            self._base(), represented, likelihood=randomized.likelihood, given=given, sample_weight=weights, rng=rng
+        )
+        fit = getattr(self._denoise(), "fit", fit_soft)
+        model: Model = fit(self._base(), represented, targets, sample_weight=weights, rng=rng)
+        probabilities = model.probabilities(represented)
+        self._given, self._predicted = given, probabilities.argmax(axis=1)
+        self._chosen, self._as_given = np.arange(len(given)), False
+        self.consensus_fraction_ = float(np.mean(self._predicted == given))
+        learner, seen = (self._base(), represented) if self.student is None else (self.student, X)
+        first = model
+        for _ in range(self.rounds):
+            self._chosen = rows = self._retrain().choose(probabilities, given=given)
+            if len(rows) == 0:
+                break  # nothing to learn from: the last model stands
+            codes, kept = probabilities.argmax(axis=1)[rows], None if weights is None else weights[rows]
+            start = model if self.warm else None
+            model = fit_hard(learner, seen[rows], codes, classes=K, sample_weight=kept, start=start, rng=rng)
+            probabilities, self._as_given = model.probabilities(seen), self.student is not None
+        self._model, self.temperature_ = model, 1.0
+        if model is not first:
+            self.temperature_ = find_temperature(probabilities, randomized.likelihood, sample_weight=weights)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return P(class | x), one column for each of ``classes_``.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X, y = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
+        >>> LabelPrivateClassifier(random_state=0).fit(X, y).predict_proba(X).shape
+        (20, 2)
+        """
+        check_is_fitted(self)
+        model: Model = self._model
+        features = self._features(X, reset=False)
+        probabilities = model.probabilities(features if self._as_given else self._represented(features))
+        return soften(probabilities, temperature=self.temperature_)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the likeliest class of each row.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X, y = np.arange(20.0)[:, None], np.repeat(["a", "b"], 10)
+        >>> set(LabelPrivateClassifier(random_state=0).fit(X, y).predict(X)) <= {"a", "b"}
+        True
+        """
+        best = self.predict_proba(X).argmax(axis=1)
+        return np.asarray(self.classes_[best])
+
+    def retraining_report(self, y: ArrayLike) -> RetrainingReport:
+        """Compare with the true labels of the training rows; what it returns is outside the guarantee.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X, y = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
+        >>> 0 <= LabelPrivateClassifier(random_state=0).fit(X, y).retraining_report(y).predicted <= 1
+        True
+        """
+        check_is_fitted(self)
+        truth = Classes(values=tuple(self.classes_.tolist())).encode(y)[self._rows]
+        right = self._predicted == truth
+        return RetrainingReport(
+            given=float(np.mean(self._given == truth)),
+            predicted=float(np.mean(right)),
+            chosen=float(np.mean(right[self._chosen])) if len(self._chosen) else 0.0,
+            chosen_fraction=len(self._chosen) / len(truth),
+        )
+
+    def __getstate__(self) -> dict[str, Any]:
+        return without_ledger(super().__getstate__())
+
+    def _base(self) -> Any:  # noqa: ANN401
+        return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
+
+    def _retrain(self) -> Retrain:
+        return Careful() if self.retrain is None else self.retrain
+
+    def _denoise(self) -> Denoise:
+        if self.denoise is None:
+            return Likelihoods() if hasattr(self._base(), "fit_likelihoods") else Forward()
+        return self.denoise
+
+
+_Training = tuple[NDArray[Any], NDArray[Any], Randomized, Weights]
+
+
+def _listed(classes: Any) -> list[Any] | None:  # noqa: ANN401
+    return None if classes is None else sorted(classes)
+
+
+def _weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> Weights:
+    return None if sample_weight is None else np.asarray(_check_sample_weight(sample_weight, X))
+
+
+def generator_from(random_state: Any) -> np.random.Generator:  # noqa: ANN401
+    """Return the operating system's generator for None, a seeded one for anything else.
+
+    Examples
+    --------
+    >>> from tacit.privacy.noise import is_seeded
+    >>> is_seeded(generator_from(None)), is_seeded(generator_from(0))
+    (False, True)
+    """
+    if random_state is None:
+        return system_rng()
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    return np.random.default_rng(check_random_state(random_state).randint(2**31, size=4))

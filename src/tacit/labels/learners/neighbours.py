@@ -1,0 +1,196 @@
+"""From randomized labels to what a row's neighbours say about its true one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
+
+from tacit.labels.fitting.expect import calibrate, posterior_targets
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_count
+
+__all__ = ["Neighbours", "choose_count", "expect_from_neighbours", "find_neighbours"]
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int64]
+
+_FLOOR = 1e-3  # a vote of 0 from some hundred neighbours is no proof
+_LEAST = 10  # fewer neighbours are not tried
+_ROWS_AT_ONCE = 1024  # rows whose distances to all others are held at a time
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbours:
+    """The posterior of each true label: what the labels of near rows make likely, times the row's own likelihood.
+
+    No model is trained, so it takes seconds; it is as good as the rows' distances are. Give it a representation:
+    features that a network learned without labels, or scaled columns of a table. Features are public under label
+    privacy, so whatever is learned from them alone is free.
+
+    Parameters
+    ----------
+    count
+        At most so many neighbours a row, and a tenth of the rows. How many of them are heard is chosen: what makes the
+        release likeliest, few where labels are often right, many where they are not.
+    rounds
+        Votes over votes, after the first. They sharpen clusters of many rows; with few rows or much noise some classes
+        swallow others, and an estimator trained on the first votes does better.
+
+    References
+    ----------
+    Cover and Hart (1967). Votes are de-biased by one Newton step from the uniform distribution: for randomized
+    response that is formula sheet a3.
+
+    Examples
+    --------
+    >>> X, likelihood = np.repeat([[0.0], [9.0]], 20, axis=0), np.repeat([[0.6, 0.4], [0.4, 0.6]], 20, axis=0)
+    >>> likelihood[0] = [0.4, 0.6]
+    >>> targets = Neighbours(count=10).targets(None, X, likelihood=likelihood, given=None, rng=None)
+    >>> targets[[0, 1, 39]].argmax(axis=1)
+    array([0, 0, 1])
+    """
+
+    count: int = 300
+    rounds: int = 0
+
+    def __post_init__(self) -> None:
+        check_count(self.count, name="count")
+        check_count(self.rounds, name="rounds", least=0)
+
+    def targets(
+        self,
+        estimator: Any,  # noqa: ANN401, ARG002
+        X: Any,  # noqa: ANN401
+        *,
+        likelihood: Array,
+        given: NDArray[np.int64],  # noqa: ARG002
+        sample_weight: Any = None,  # noqa: ANN401, ARG002
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> Array:
+        """Return the posterior of each label after the last round.
+
+        Examples
+        --------
+        >>> X, likelihood = np.arange(20.0)[:, None], np.repeat([[0.7, 0.3], [0.3, 0.7]], 10, axis=0)
+        >>> Neighbours().targets(None, X, likelihood=likelihood, given=None, rng=None).shape
+        (20, 2)
+        """
+        if len(likelihood) == 1:  # nobody to hear
+            return posterior_targets(np.ones_like(likelihood), likelihood)
+        near = find_neighbours(X, count=min(self.count, max(1, len(likelihood) // 10)))
+        heard = near[:, : choose_count(near, likelihood=likelihood)]
+        prior = expect_from_neighbours(heard, likelihood=likelihood, rounds=self.rounds)
+        return posterior_targets(prior, likelihood)
+
+
+def find_neighbours(X: ArrayLike, *, count: int) -> Rows:
+    """Return for each row the other rows at the least Euclidean distance, the nearest first.
+
+    Examples
+    --------
+    >>> find_neighbours([[0.0], [1.0], [5.0], [5.5]], count=1).ravel()
+    array([1, 0, 3, 2])
+    """
+    check_count(count, name="count")
+    rows = _scaled(np.asarray(X))
+    if count >= len(rows):
+        raise InvalidInput(f"count must be less than the {len(rows)} rows, got {count}")
+    squares = (rows**2).sum(axis=1)
+    near = np.empty((len(rows), count), dtype=np.int64)
+    for start in range(0, len(rows), _ROWS_AT_ONCE):
+        part = rows[start : start + _ROWS_AT_ONCE]
+        far = squares - 2 * part @ rows.T
+        far[np.arange(len(part)), np.arange(start, start + len(part))] = np.inf  # a row is no neighbour of its own
+        found = np.argpartition(far, count - 1, axis=1)[:, :count]
+        order = np.take_along_axis(far, found, axis=1).argsort(axis=1)
+        near[start : start + len(part)] = np.take_along_axis(found, order, axis=1)
+    return near
+
+
+def _scaled(given: NDArray[Any]) -> NDArray[np.float32]:
+    """Return rows with the same neighbours whose squares neither overflow nor lose the digits that tell them apart.
+
+    The offset goes before the digits do: float32 has seven. It is the median, which one stray row does not move.
+    """
+    rows = given.reshape(len(given), -1).astype(np.result_type(given, np.float32))
+    rows = rows - np.median(rows, axis=0)
+    return np.asarray(rows / (np.abs(rows).max(initial=0.0) or 1.0), dtype=np.float32)
+
+
+def expect_from_neighbours(neighbours: Rows, *, likelihood: Array, rounds: int = 0) -> Array:
+    """Return P(true label) of every row from the released labels of its neighbours.
+
+    With g_j(c) = L_j(c) / mean L_j - 1 the first vote is one Newton step for the neighbours' log-likelihood from the
+    uniform distribution, 1/K + F^+ mean_j g_j with F = E[g g']. Every later round is the mean of the neighbours'
+    posteriors, each its own last vote times its own likelihood. Votes are calibrated: to the power, one for all rows,
+    that makes the release likeliest.
+
+    Parameters
+    ----------
+    neighbours
+        Row numbers; row i not among those of row i.
+    likelihood
+        P(released | true label = c) of every row, as column c.
+    rounds
+        After the first vote. From the second vote on a row's own label has a part in it, through its neighbours.
+
+    Examples
+    --------
+    >>> likelihood = np.array([[0.6, 0.4]] * 5 + [[0.4, 0.6]])
+    >>> near = np.array([[j for j in range(6) if j != i] for i in range(6)])
+    >>> expect_from_neighbours(near, likelihood=likelihood)[5].argmax()
+    np.int64(0)
+    """
+    n, count = neighbours.shape
+    if len(likelihood) != n:
+        raise InvalidInput(
+            f"likelihood must have one row for each of the {n} rows with neighbours, got {likelihood.shape}"
+        )
+    mean = csr_array(
+        (np.full(n * count, 1 / count), neighbours.ravel(), np.arange(n + 1) * count), shape=(n, len(likelihood))
+    )
+    prior = calibrate(_proportions(_first_votes(mean, likelihood)), likelihood=likelihood)
+    for _ in range(rounds):
+        prior = calibrate(_proportions(mean @ posterior_targets(prior, likelihood)), likelihood=likelihood)
+    return prior
+
+
+def choose_count(neighbours: Rows, *, likelihood: Array) -> int:
+    """Return how many of the neighbours to hear: what makes the release likeliest.
+
+    A row's own label has no part in its first vote, so each label is judged by those of others.
+
+    Parameters
+    ----------
+    neighbours
+        The nearest first. All of them are tried, and a third, a ninth and so on, down to 10.
+
+    Examples
+    --------
+    >>> X, likelihood = np.arange(200.0)[:, None], np.repeat([[0.9, 0.1], [0.1, 0.9]] * 2, 50, axis=0)
+    >>> choose_count(find_neighbours(X, count=90), likelihood=likelihood)
+    10
+    """
+    counts = [int(neighbours.shape[1])]
+    while counts[-1] // 3 >= _LEAST:
+        counts.append(counts[-1] // 3)
+    votes = (expect_from_neighbours(neighbours[:, :count], likelihood=likelihood, rounds=0) for count in counts)
+    fits = [float(np.log((prior * likelihood).sum(axis=1)).sum()) for prior in votes]
+    return counts[fits.index(max(fits))]
+
+
+def _first_votes(mean: csr_array, likelihood: Array) -> Array:
+    """The Newton step; entries may be negative."""
+    score = likelihood / likelihood.mean(axis=1, keepdims=True) - 1
+    information = score.T @ score / len(score)
+    step = (mean @ score) @ np.linalg.pinv(information, rcond=1e-6, hermitian=True)
+    return np.asarray(1 / likelihood.shape[1] + step)
+
+
+def _proportions(votes: Array) -> Array:
+    kept = np.maximum(votes, _FLOOR)
+    return np.asarray(kept / kept.sum(axis=1, keepdims=True))

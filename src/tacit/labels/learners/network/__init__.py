@@ -1,0 +1,33 @@
+"""Torch networks as scikit-learn classifiers and transformers, with the losses that noisy labels ask for.
+
+Needs the extra ``torch``.
+"""
+
+from tacit.labels.learners.network.classifier import TorchClassifier
+from tacit.labels.learners.network.likelihoods import Likelihoods
+from tacit.labels.learners.network.losses import (
+    CrossEntropy,
+    ForwardCorrected,
+    GeneralisedCrossEntropy,
+    Loss,
+    SymmetricCrossEntropy,
+)
+from tacit.labels.learners.network.optimizers import Adam, Optimizer
+from tacit.labels.learners.network.twins import Twins
+from tacit.labels.learners.network.views import Bent, Corrupted, Views
+
+__all__ = [
+    "Adam",
+    "Bent",
+    "Corrupted",
+    "CrossEntropy",
+    "ForwardCorrected",
+    "GeneralisedCrossEntropy",
+    "Likelihoods",
+    "Loss",
+    "Optimizer",
+    "SymmetricCrossEntropy",
+    "TorchClassifier",
+    "Twins",
+    "Views",
+]

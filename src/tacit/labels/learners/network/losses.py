@@ -1,0 +1,171 @@
+"""What a network minimises: losses of a row's logits and the weights of its classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.extras import load_extra
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["CrossEntropy", "ForwardCorrected", "GeneralisedCrossEntropy", "Loss", "SymmetricCrossEntropy"]
+
+
+class Loss(Protocol):
+    """Gives the loss of each row, from its logits and the weights ``targets`` of its classes (one-hot for a label).
+
+    Examples
+    --------
+    >>> import torch
+    >>> CrossEntropy().rows(torch.tensor([[0.0, 0.0]]), torch.tensor([[1.0, 0.0]]))
+    tensor([0.6931])
+    """
+
+    def rows(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Return one loss a row."""
+
+
+@dataclass(frozen=True, slots=True)
+class CrossEntropy:
+    """-sum_k t_k log p_k.
+
+    Examples
+    --------
+    >>> CrossEntropy()
+    CrossEntropy()
+    """
+
+    def rows(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Return one loss a row.
+
+        Examples
+        --------
+        >>> import torch
+        >>> CrossEntropy().rows(torch.tensor([[0.0, 0.0]]), torch.tensor([[0.5, 0.5]]))
+        tensor([0.6931])
+        """
+        return -(targets * logits.log_softmax(dim=1)).sum(dim=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ForwardCorrected:
+    """-log sum_z t_z (p T)_z: the forward-corrected loss, whose minimiser is the model of the true labels.
+
+    Without a transition matrix T the targets are themselves likelihoods, t_k = P(released label | true label k), one
+    row of them for each release: that covers mechanisms that differ from row to row, as in stages. Either way a
+    one-hot target under T = I is plain cross-entropy, so a model can be retrained on its own predictions with
+    ``transition=None``.
+
+    Parameters
+    ----------
+    transition
+        P(released label | true label), a row for each true label.
+
+    References
+    ----------
+    Patrini et al. (2017), Theorem 2. Formula sheet a10.
+
+    Examples
+    --------
+    >>> from tacit.labels.mechanisms.response import RandomizedResponse
+    >>> ForwardCorrected(transition=RandomizedResponse(epsilon=1.0, classes=3).transition()).transition.shape
+    (3, 3)
+    """
+
+    transition: NDArray[np.float64] | None = None
+
+    def __post_init__(self) -> None:
+        if self.transition is None:
+            return
+        T = np.asarray(self.transition, dtype=np.float64)
+        if T.ndim != 2 or T.shape[0] != T.shape[1] or (T < 0).any() or not np.allclose(T.sum(axis=1), 1, atol=1e-9):
+            raise InvalidInput(f"transition must be a square matrix of rows that sum to 1, got shape {T.shape}")
+
+    def rows(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Return one loss a row.
+
+        Examples
+        --------
+        >>> import torch
+        >>> ForwardCorrected().rows(torch.tensor([[0.0, 0.0]]), torch.tensor([[0.75, 0.25]]))
+        tensor([0.6931])
+        """
+        torch = load_extra("torch")
+        if self.transition is not None:
+            T = torch.as_tensor(self.transition, dtype=targets.dtype, device=targets.device)
+            targets = targets @ T.T
+        # in logs: a class that cannot have been the true one has likelihood 0, and a sure model p = 0
+        loss: Tensor = -torch.logsumexp(logits.log_softmax(dim=1) + targets.clamp_min(1e-30).log(), dim=1)
+        return loss
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GeneralisedCrossEntropy:
+    """sum_k t_k (1 - p_k^q)/q: bounded, so a wrong label cannot pull without end. It needs no T.
+
+    References
+    ----------
+    Zhang and Sabuncu (2018), Eq. 6.
+
+    Examples
+    --------
+    >>> GeneralisedCrossEntropy().q
+    0.7
+    """
+
+    q: float = 0.7
+
+    def __post_init__(self) -> None:
+        if not 0 < self.q <= 1:
+            raise InvalidInput(f"q must be in (0, 1], got {self.q!r}")
+
+    def rows(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Return one loss a row.
+
+        Examples
+        --------
+        >>> import torch
+        >>> GeneralisedCrossEntropy(q=1.0).rows(torch.tensor([[0.0, 0.0]]), torch.tensor([[1.0, 0.0]]))
+        tensor([0.5000])
+        """
+        powers = (self.q * logits.log_softmax(dim=1)).exp()
+        return (targets * (1 - powers) / self.q).sum(dim=1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SymmetricCrossEntropy:
+    """sum_k t_k (-alpha log p_k - beta log(floor) (1 - p_k)): cross-entropy and its reverse. It needs no T.
+
+    References
+    ----------
+    Wang et al. (2019), Eqs. 6 and 8.
+
+    Examples
+    --------
+    >>> SymmetricCrossEntropy().alpha
+    0.1
+    """
+
+    alpha: float = 0.1
+    beta: float = 1.0
+    floor: float = 1e-4
+
+    def rows(self, logits: Tensor, targets: Tensor) -> Tensor:
+        """Return one loss a row.
+
+        Examples
+        --------
+        >>> import torch
+        >>> loss = SymmetricCrossEntropy(alpha=1.0, beta=0.0)
+        >>> loss.rows(torch.tensor([[0.0, 0.0]]), torch.tensor([[1.0, 0.0]]))
+        tensor([0.6931])
+        """
+        log_p = logits.log_softmax(dim=1)
+        losses = -self.alpha * log_p - self.beta * float(np.log(self.floor)) * (1 - log_p.exp())
+        return (targets * losses).sum(dim=1)

@@ -1,0 +1,99 @@
+"""How good a model is, judged by randomized labels alone."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["AccuracyEstimate", "debiased_accuracy", "debiased_scorer"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccuracyEstimate:
+    """An unbiased estimate of accuracy, with its standard error; it may lie outside [0, 1].
+
+    Examples
+    --------
+    >>> print(AccuracyEstimate(value=0.8123, standard_error=0.0274))
+    0.812 +- 0.027
+    """
+
+    value: float
+    standard_error: float
+
+    def __str__(self) -> str:
+        return f"{self.value:.3f} +- {self.standard_error:.3f}"
+
+
+def debiased_accuracy(predicted: ArrayLike, noisy: ArrayLike, *, transition: NDArray[np.float64]) -> AccuracyEstimate:
+    """Estimate accuracy on the true labels from randomized-response labels of rows the model has not seen.
+
+    The agreement t has expectation q + a (pi - q), so a = (t - q)/(pi - q), with standard error
+    sqrt(t (1 - t)/n)/(pi - q).
+
+    Parameters
+    ----------
+    predicted, noisy
+        Classes or class codes. The noise must be independent of the predictor: rows it was not trained on. Rows
+        without a released label, None or NaN, are left out.
+    transition
+        Of randomized response: one probability pi on the diagonal, another, q, off it.
+
+    References
+    ----------
+    Formula sheet (b).
+
+    Examples
+    --------
+    >>> from tacit.labels.mechanisms.response import RandomizedResponse
+    >>> T = RandomizedResponse(epsilon=1.0, classes=2).transition()
+    >>> print(debiased_accuracy([0, 1, 1, 0], [0, 1, 1, 1], transition=T))
+    1.041 +- 0.469
+    """
+    guesses, given = np.asarray(predicted), np.asarray(noisy)
+    if guesses.shape != given.shape or guesses.ndim != 1 or not len(given):
+        raise InvalidInput(f"predicted and noisy must be columns of the same rows, got {guesses.shape}, {given.shape}")
+    present = ~pd.isna(given)
+    guesses, given = guesses[present], given[present]
+    if not len(given):
+        raise InvalidInput("noisy must have at least one label, got only missing ones")
+    pi, q = _keep_and_switch(transition)
+    t = float(np.mean(guesses == given))
+    error = math.sqrt(t * (1 - t) / len(given)) / (pi - q)
+    return AccuracyEstimate(value=(t - q) / (pi - q), standard_error=error)
+
+
+def debiased_scorer(*, transition: NDArray[np.float64]) -> Any:  # noqa: ANN401  # scikit-learn's scorers have no type
+    """Return a scikit-learn scorer that reads randomized labels and returns the de-biased accuracy.
+
+    For a search on one release: scikit-learn's own scorer would need true labels, and would read them.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from tacit.labels.mechanisms.response import RandomizedResponse
+    >>> scorer = debiased_scorer(transition=RandomizedResponse(epsilon=1.0, classes=2).transition())
+    >>> model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
+    >>> round(scorer(model, [[0.0], [1.0]], [0, 1]), 3)
+    1.582
+    """
+
+    def score(model: Any, X: ArrayLike, y: ArrayLike) -> float:  # noqa: ANN401
+        return debiased_accuracy(model.predict(X), y, transition=transition).value
+
+    return score
+
+
+def _keep_and_switch(transition: NDArray[np.float64]) -> tuple[float, float]:
+    pi, q = float(transition[0, 0]), float(transition[0, 1])
+    expected = np.where(np.eye(len(transition), dtype=bool), pi, q)
+    if transition.shape != expected.shape or not np.allclose(transition, expected, rtol=0, atol=1e-12) or pi <= q:
+        raise InvalidInput("transition must be that of randomized response: one value on the diagonal, another off it")
+    return pi, q

@@ -1,0 +1,1 @@
+"""From a private label column to a release of randomized labels."""
