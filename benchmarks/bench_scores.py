@@ -13,21 +13,22 @@ from sklearn.model_selection import cross_val_predict
 from benchmarks.timing import timed_row
 from papers.score_attacks.attacks import TwoColumnLogLoss, exhaustive_labels, labels_from_one_score, precision_for
 from tacit.data import iris, satellite, titanic
-from tacit.scores.attack import (
+from tacit.scores.attacks import (
+    Answers,
+    AttackPlan,
     Channel,
     CrowdedDesign,
     DigitDesign,
-    Exact,
-    Plan,
-    find_scorer,
-    hidden,
+    host_metric,
     infer_labels,
-    plan,
+    plan_attack,
     prior_design,
 )
-from tacit.scores.attack.packing import read_digits
-from tacit.scores.losses import CrossEntropy, sklearn_log_loss
-from tacit.scores.theory import labels_per_query
+from tacit.scores.attacks.bounds import labels_per_query
+from tacit.scores.attacks.packing import read_digits
+from tacit.scores.losses import CrossEntropy
+from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss, UnboundedLoss
+from tacit.scores.policies import Bounded, Exact, Rounded
 
 HOST = "the host's own scoring of the same submissions"
 
@@ -64,7 +65,7 @@ def _five_decimals(quick: bool) -> list[dict]:
                 seed=seed,
                 must=149,
                 design=CrowdedDesign,
-                metric=TwoColumnLogLoss(),
+                metric=UnboundedLoss(loss=TwoColumnLogLoss()),
             ),
         ]
     return cases
@@ -75,7 +76,7 @@ def _noise(quick: bool) -> list[dict]:
     for data in (titanic(), iris()) if quick else (titanic(), iris(), satellite()):
         classes = len(data.classes)
         for tau in (1e-4,) if quick else (1e-6, 1e-5, 1e-4):
-            m = labels_per_query(sklearn_log_loss(classes=classes), len(data), tau=tau).digits
+            m = labels_per_query(_log_loss(classes).loss, len(data), tau=tau).digits
             case = f"{data.name}, log loss, noise {tau:g}, digits"
             must = math.ceil(len(data) / m)
             rows.append(_attack(case, "log_loss", data, tau=tau, must=must, design=DigitDesign))
@@ -101,12 +102,12 @@ def _attack(
 ) -> dict:
     rng = np.random.default_rng(seed)
     truth = rng.permutation(data.codes)
-    scorer, classes = find_scorer(name), len(data.classes)
-    timed = _Timed(scorer.oracle(truth, classes=classes))
-    oracle, answers = hidden(timed, decimals=decimals, tau=tau, rng=rng)
-    metric = metric or scorer.metric(classes)
-    planned = plan(metric, rows=len(truth), answers=answers, design=design)
-    outcome = infer_labels(oracle, metric, rows=len(truth), plan=planned)
+    real = host_metric(name, classes=len(data.classes))
+    policy = Exact() if decimals is None else Rounded(decimals=decimals)
+    policy = policy if tau is None else Bounded(tau=tau)
+    timed = _Timed(lambda p: policy.release(real.measure(truth, p), state={}, rng=rng).released)
+    planned = plan_attack(metric or real, rows=len(truth), policy=policy, design=design)
+    outcome = infer_labels(timed, planned)
     ours = outcome.seconds - timed.seconds
     row = timed_row(case, ours, HOST, timed.seconds)
     right = int((outcome.labels == truth).sum())
@@ -126,8 +127,8 @@ def _decoding(quick: bool) -> list[dict]:
     rows = []
     for classes, few in ((2, 16), (6, 6)):
         rng = np.random.default_rng(0)
-        loss = sklearn_log_loss(classes=classes)
-        channel = Channel(loss=loss, rows=2201, answers=Exact())
+        channel = Channel.of(_log_loss(classes), rows=2201)
+        loss = channel.loss
         labels = DigitDesign(channel=channel).lengths[0]
         steps = [1e-12 * classes**i for i in range(labels)]
         levels = [[step * digit for digit in range(classes)] for step in steps]
@@ -139,7 +140,7 @@ def _decoding(quick: bool) -> list[dict]:
         assert (np.array(found) == truth).all()
         start = time.process_time()
         p = loss.prediction_for(np.array(steps[:few]) * 5e8)
-        answer = loss.score(p, truth[0, :few])
+        answer = loss.score(truth[0, :few], p)
         assert (exhaustive_labels(answer, loss, p) == truth[0, :few]).all()
         theirs = (time.process_time() - start) / few
         case = f"decoding a label, {classes} classes"
@@ -152,7 +153,7 @@ def _one_score(quick: bool) -> dict:
     count = 200 if quick else 1000
     loss, truth = CrossEntropy(), np.random.default_rng(0).integers(0, 2, count)
     precision = precision_for(loss, rows=count)
-    host = _Timed(lambda p: loss.score(p, truth, precision=precision))
+    host = _Timed(lambda p: loss.score(truth, p, precision=precision))
     start = time.perf_counter()
     found = labels_from_one_score(host, loss, rows=count)
     seconds = time.perf_counter() - start
@@ -171,13 +172,14 @@ def _prior(quick: bool) -> list[dict]:
         belief = cross_val_predict(model, data.one_hot().values[order], truth, cv=5, method="predict_proba")
         belief = np.clip(belief, 1e-2, None)
         belief /= belief.sum(axis=1, keepdims=True)
-        loss = sklearn_log_loss(classes=classes)
-        channel = Channel(loss=loss, rows=len(truth), answers=Exact())
-        without = plan(loss, rows=len(truth))
-        design = prior_design(channel, belief)
-        planned = Plan(metric=loss, rows=len(truth), answers=Exact(), design=design, ceilings=without.ceilings)
-        host = _Timed(find_scorer("log_loss").oracle(truth, classes=classes))
-        outcome = infer_labels(host, loss, rows=len(truth), plan=planned)
+        metric = _log_loss(classes)
+        without = plan_attack(metric, rows=len(truth))
+        design = prior_design(Channel.of(metric, rows=len(truth)), belief)
+        planned = AttackPlan(
+            metric=metric, rows=len(truth), answers=Answers(), design=design, ceilings=without.ceilings
+        )
+        host = _Timed(lambda p, y=truth, metric=metric: metric.score(y, p))
+        outcome = infer_labels(host, planned)
         row = timed_row(
             f"{data.name}, log loss, float64, with a forest's beliefs",
             outcome.seconds - host.seconds,
@@ -201,15 +203,15 @@ def _rounding(quick: bool) -> dict:
     rng = np.random.default_rng(0)
     worst = float_seconds = exact_seconds = 0.0
     for rows, classes in ((150, 3), (2201, 2), (6430, 6)):
-        loss = sklearn_log_loss(classes=classes)
-        channel = Channel(loss=loss, rows=rows, answers=Exact())
+        channel = Channel.of(_log_loss(classes), rows=rows)
+        loss = channel.loss
         p = next(DigitDesign(channel=channel).steps()).predictions
         table = loss.row_losses(p)
         offs = []
         for _ in range(5 if quick else 50):
             labels = rng.integers(0, classes, rows)
             start = time.perf_counter()
-            score = loss.score(p, labels)
+            score = loss.score(labels, p)
             middle = time.perf_counter()
             exact = sum(map(Fraction, table[np.arange(rows), labels].tolist())) / rows
             float_seconds, exact_seconds = (
@@ -221,7 +223,11 @@ def _rounding(quick: bool) -> dict:
     row = timed_row(
         "rounding of the mean that labels change", float_seconds, "the same means in rationals", exact_seconds
     )
-    return row | {"growth": round(worst, 2), "reckoned_with": 2 * Exact().growth}
+    return row | {"growth": round(worst, 2), "reckoned_with": 2 * Answers().growth}
+
+
+def _log_loss(classes: int) -> LogLoss:
+    return LogLoss(classes=classes, floor=SKLEARN_FLOOR)
 
 
 class _Timed:

@@ -27,8 +27,10 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from benchmarks.cells import fill_cells, parse_options, write_table
 from tacit.data import Dataset, adult, criteo, one_hot_matrix, satellite, titanic
 from tacit.leak.prior import feature_prior, temper_prior
-from tacit.scores.contest.assault import assault, assault_final
-from tacit.scores.protect import Accuracy, Laplace, LogLoss, Metric, Setting, default_setting, identify
+from tacit.scores.attacks import attack_competition, attack_final_score
+from tacit.scores.metrics import Accuracy, LogLoss, Metric
+from tacit.scores.policies import Laplace
+from tacit.scores.releases import Setting, default_setting, identify
 
 OUT = Path(__file__).parent / "results" / "scores_prior.json"
 PAGE = Path(__file__).parents[1] / "docs" / "server.md"
@@ -135,9 +137,9 @@ def attack(target: Target, prior: NDArray[np.float64], *, policy: str, submissio
     def submit_last(predictions: ArrayLike) -> str:
         return setting.final(target.labels, predictions, public=public, rng=noise(predictions)).text
 
-    found = assault(submit, setting, prior=prior, submissions=submissions - split, rng=attacker)
+    found = attack_competition(submit, setting, prior=prior, submissions=submissions - split, rng=attacker)
     if split:
-        found = assault_final(submit_last, setting, before=found, prior=prior, rng=attacker)
+        found = attack_final_score(submit_last, setting, before=found, prior=prior, rng=attacker)
     return float((found.labels == target.labels).mean())
 
 

@@ -25,18 +25,9 @@ import numpy as np
 
 from tacit.data import satellite, titanic
 from tacit.privacy.files import write_atomically
-from tacit.scores.protect import (
-    Accuracy,
-    Exact,
-    Ladder,
-    Laplace,
-    LogLoss,
-    Policy,
-    Rounded,
-    Setting,
-    Thresholdout,
-    default_setting,
-)
+from tacit.scores.metrics import Accuracy, LogLoss
+from tacit.scores.policies import Exact, Ladder, Laplace, Policy, Rounded, Thresholdout
+from tacit.scores.releases import Setting, default_setting
 from tacit.server import Engine, Settings, Terms
 from tacit.server.replay import prior_of, replay_attack
 

@@ -30,9 +30,10 @@ from benchmarks.scoring_models import MODELS, Table, held_out, one_split, predic
 from benchmarks.scoring_ranking import PAGE, put_table, write_text
 from tacit.leak.prior import feature_prior
 from tacit.privacy.errors import TacitError
-from tacit.scores import attack
-from tacit.scores.losses import Loss, sklearn_brier_score, sklearn_log_loss
-from tacit.scores.protect import FeatureStudy, inspect_submission, sketch_submission
+from tacit.scores import attacks
+from tacit.scores.inspections import FeatureStudy, inspect_submission, sketch_submission
+from tacit.scores.metrics import F1, SKLEARN_FLOOR, Accuracy, Auc, Brier, LogLoss, Mae, Metric, Rmse
+from tacit.scores.policies import Exact, Policy, Rounded
 
 RESULTS = HERE / "results" / "scoring_crafted.json"
 SETS = {"titanic": 2201, "iris": 150, "digits": 1797, "satellite": 1200}
@@ -46,7 +47,7 @@ class Attack:
     """A design, the scorer it asks, and the order of rows."""
 
     name: str
-    design: attack.Design
+    design: attacks.Design
     host: Host
     order: NDArray[np.int64] | None = field(default=None, repr=False)
 
@@ -55,46 +56,45 @@ def attacks_on(y: NDArray[np.int64], prior: Table, *, rng: np.random.Generator) 
     """Yield every design of every metric that can be asked about these labels."""
     classes, rows = prior.shape[1], len(y)
     order = rng.permutation(rows)
-    log, brier = sklearn_log_loss(classes=classes), sklearn_brier_score(classes=classes)
+    log, brier = LogLoss(classes=classes, floor=SKLEARN_FLOOR), Brier(classes=classes)
 
-    def rounded(loss: Loss, decimals: int) -> Host:
-        return lambda p: round(float(loss.score(p, y)), decimals)
+    def rounded(metric: Metric, decimals: int) -> Host:
+        return lambda p: round(metric.score(y, p), decimals)
 
-    yield from _planned("log loss, exact", log, attack.Exact(), lambda p: float(log.score(p, y)), rows, order)
+    yield from _planned("log loss, exact", log, Exact(), lambda p: log.score(y, p), rows, order)
     for decimals in (3, 5):
-        answers = attack.Rounded(decimals=decimals)
-        channel = attack.Channel(loss=log, rows=rows, answers=answers)
+        channel = attacks.Channel.of(log, rows=rows, policy=Rounded(decimals=decimals))
         host = rounded(log, decimals)
         yield Attack(
-            name=f"log loss, {decimals} decimals, digits", design=attack.DigitDesign(channel=channel), host=host
+            name=f"log loss, {decimals} decimals, digits", design=attacks.DigitDesign(channel=channel), host=host
         )
-        joint = attack.JointDesign(channel=channel)
+        joint = attacks.JointDesign(channel=channel)
         yield Attack(name=f"log loss, {decimals} decimals, joint", design=joint, host=host, order=order)
         if classes == 2:
-            crowded = attack.CrowdedDesign(channel=channel)
+            crowded = attacks.CrowdedDesign(channel=channel)
             yield Attack(name=f"log loss, {decimals} decimals, crowded", design=crowded, host=host)
-        beliefs = attack.prior_design(channel, prior)
+        beliefs = attacks.prior_design(channel, prior)
         yield Attack(name=f"log loss, {decimals} decimals, with beliefs", design=beliefs, host=host)
-    five = attack.Rounded(decimals=5)
+    five = Rounded(decimals=5)
     yield from _planned("Brier, 5 decimals", brier, five, rounded(brier, 5), rows, order)
-    right = attack.Accuracy(classes=classes)
+    right = Accuracy(classes=classes)
     yield from _planned("accuracy", right, five, lambda p: round(sk.accuracy_score(y, p), 5), rows, order)
-    noise = attack.LaplaceNoise(scale=0.01, failure=1e-3)
+    noise = attacks.LaplaceNoise(scale=0.01, failure=1e-3)
     noisy = brier if classes == 2 else log
-    yield from _planned("noised", noisy, noise, lambda p: float(noisy.score(p, y)) + rng.laplace(0, 0.01), rows, order)
+    yield from _planned("noised", noisy, noise, lambda p: noisy.score(y, p) + rng.laplace(0, 0.01), rows, order)
     if classes == 2:
-        yield from _planned("F1", attack.F1(), five, lambda p: round(sk.f1_score(y, p), 5), rows, order)
-        yield from _planned("AUC", attack.AUC(), five, lambda p: round(sk.roc_auc_score(y, p), 5), rows, order)
-        root = attack.RootMeanSquaredError()
+        yield from _planned("F1", F1(), five, lambda p: round(sk.f1_score(y, p), 5), rows, order)
+        yield from _planned("AUC", Auc(), five, lambda p: round(sk.roc_auc_score(y, p), 5), rows, order)
+        root = Rmse()
         yield from _planned("RMSE", root, five, lambda p: round(sk.root_mean_squared_error(y, p), 5), rows, order)
-        size = attack.AbsoluteError()
+        size = Mae()
         yield from _planned("MAE", size, five, lambda p: round(sk.mean_absolute_error(y, p), 5), rows, order)
 
 
 def _planned(
-    name: str, metric: Any, answers: attack.Answers, host: Host, rows: int, order: NDArray[np.int64]
+    name: str, metric: Metric, policy: Policy | attacks.RandomNoise, host: Host, rows: int, order: NDArray[np.int64]
 ) -> Iterator[Attack]:
-    design = attack.plan(metric, rows=rows, answers=answers).design
+    design = attacks.plan_attack(metric, rows=rows, policy=policy).design
     yield Attack(name=name, design=design, host=host)
     yield Attack(name=f"{name}, shuffled", design=design, host=host, order=order)
 

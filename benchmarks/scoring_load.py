@@ -32,7 +32,9 @@ from sqlalchemy import func, select
 from benchmarks.__main__ import HERE, describe_machine
 from tacit.data import titanic
 from tacit.privacy.noise import system_rng
-from tacit.scores.protect import Budget, Laplace, LogLoss, Setting
+from tacit.scores.metrics import LogLoss
+from tacit.scores.policies import Laplace
+from tacit.scores.releases import Budget, Setting
 from tacit.server import Engine, Limits, Rate, Settings
 from tacit.server.app import serve
 from tacit.server.demo import create_titanic, titanic_terms

@@ -28,28 +28,10 @@ from benchmarks.scoring_models import Scored, Table, each_prediction, held_out
 from tacit.leak.prior import feature_prior
 from tacit.privacy.errors import TacitError
 from tacit.privacy.files import write_atomically
-from tacit.scores import attack as designs
-from tacit.scores.contest.assault import assault
-from tacit.scores.protect import (
-    F1,
-    Accuracy,
-    Auc,
-    Brier,
-    Exact,
-    Ladder,
-    Laplace,
-    LogLoss,
-    Mae,
-    Measurement,
-    Metric,
-    Policy,
-    Rmse,
-    Rounded,
-    Setting,
-    Split,
-    Thresholdout,
-    identify,
-)
+from tacit.scores.attacks import Channel, DigitDesign, attack_competition
+from tacit.scores.metrics import F1, Accuracy, Auc, Brier, LogLoss, Mae, Measurement, Metric, Rmse
+from tacit.scores.policies import Exact, Ladder, Laplace, Policy, Rounded, Thresholdout
+from tacit.scores.releases import Setting, Split, identify
 
 EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 FLOORS = {"titanic": 500, "satellite": 500, "adult": 3000}  # public: fewer rows than every class has
@@ -187,7 +169,7 @@ def _recovered(
         state.update(answer.state)
         return answer.text
 
-    guessed = [assault(submit, setting, prior=prior[rows], submissions=submissions, rng=rng).labels]
+    guessed = [attack_competition(submit, setting, prior=prior[rows], submissions=submissions, rng=rng).labels]
     if isinstance(policy, Exact | Rounded):
         guessed.append(_by_digits(submit, setting, prior[rows], submissions))
     return max(int((labels == guess).sum()) for guess in guessed)
@@ -195,11 +177,10 @@ def _recovered(
 
 def _by_digits(submit: Callable[[Any], str], setting: Setting, prior: Table, submissions: int) -> NDArray[np.int64]:
     """Return the labels read so far by digits, the rows in doubt first: a joint design tells nothing before its end."""
-    policy, guess = setting.policy, prior.argmax(axis=1)
-    answers = designs.Rounded(decimals=policy.decimals) if isinstance(policy, Rounded) else designs.Exact()
+    guess = prior.argmax(axis=1)
     try:
-        channel = designs.Channel(loss=setting.metric.attacked_as(), rows=len(prior), answers=answers)
-        steps = designs.DigitDesign(channel=channel).steps(order=np.argsort(prior.max(axis=1), kind="stable"))
+        channel = Channel.of(setting.metric, rows=len(prior), policy=setting.policy)
+        steps = DigitDesign(channel=channel).steps(order=np.argsort(prior.max(axis=1), kind="stable"))
         query = next(steps)
         for _ in range(submissions):
             query = steps.send(float(submit(query.predictions)))

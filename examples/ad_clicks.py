@@ -27,13 +27,15 @@ from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.leak import leak_from_guesses
 from tacit.models.attacks import attack_losses
 from tacit.models.training import train_dp_sgd
-from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Ledger, MissingExtra, Unit, compose
+from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Ledger, MissingExtra, Unit
 from tacit.privacy.extras import load_extra
 from tacit.privacy.noise import system_rng
 from tacit.privacy.payment import Payment
 from tacit.privacy.rounding import format_up
-from tacit.scores.contest.assault import assault
-from tacit.scores.protect import Brier, Laplace, Setting
+from tacit.scores.attacks import attack_competition
+from tacit.scores.metrics import Brier
+from tacit.scores.policies import Laplace
+from tacit.scores.releases import Setting
 
 rng = system_rng()  # real noise: every run prints other numbers
 
@@ -133,7 +135,7 @@ except MissingExtra as missing:
 
 # %%
 setting = Setting(metric=Brier(), policy=Laplace(epsilon=0.1))
-promise = compose([setting.policy.guarantee_per_score] * 20)
+promise = setting.policy.guarantee(submissions=20)
 ledger.charge("held-out clicks", promise, purpose="20 scores of a leaderboard")
 
 
@@ -144,7 +146,7 @@ def host(predictions):
 
 winner = min(predicted, key=lambda name: float(host(predicted[name])))
 guess = plain.predict_proba(X_new)
-told = assault(host, setting, prior=guess, submissions=20 - len(predicted), rng=rng)
+told = attack_competition(host, setting, prior=guess, submissions=20 - len(predicted), rng=rng)
 found.append(("scores", promise, leak_from_guesses(told.labels, held_out, baseline=guess.argmax(axis=1))))
 predicted["scores"] = predicted[winner]
 

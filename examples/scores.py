@@ -16,8 +16,10 @@ from sklearn.tree import DecisionTreeClassifier
 from tacit.data import titanic
 from tacit.leak import leak_from_guesses
 from tacit.privacy.noise import system_rng
-from tacit.scores.contest.assault import assault
-from tacit.scores.protect import Ladder, Laplace, LogLoss, Rounded, Setting
+from tacit.scores.attacks import attack_competition
+from tacit.scores.metrics import LogLoss
+from tacit.scores.policies import Ladder, Laplace, Rounded
+from tacit.scores.releases import Setting
 
 MODELS = (DummyClassifier(), BernoulliNB(), DecisionTreeClassifier(max_depth=2), LogisticRegression())
 
@@ -46,9 +48,9 @@ def main():
         best = int(np.argmin([float(host(predictions, team)) for team, predictions in enumerate(submitted)]))
         exact = setting.metric.score(y[kept], submitted[best])
         # attack: submissions made for what their scores tell
-        found = assault(host, setting, prior=prior, submissions=200, rng=rng)
+        found = attack_competition(host, setting, prior=prior, submissions=200, rng=rng)
         leak = leak_from_guesses(found.labels, y[kept], baseline=prior.argmax(axis=1))
-        name, promise = type(MODELS[best]).__name__, str(policy.guarantee_per_score).partition(":")[0]
+        name, promise = type(MODELS[best]).__name__, str(policy.guarantee()).partition(":")[0]
         print(
             f"{policy.kind:<9}{name:<24}{exact:>8.3f}{leak.rate:>8.1%}{leak.baseline:>9.1%}{found.submissions:>13}"
             f"  {promise}"

@@ -33,10 +33,11 @@ from papers.score_attacks.separation import Digits
 from tacit.data import iris, satellite, titanic
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import write_atomically
-from tacit.scores.attack.answers import Bounded
-from tacit.scores.attack.channel import Channel
-from tacit.scores.attack.digits import DigitDesign
+from tacit.scores.attacks.answers import Answers
+from tacit.scores.attacks.channel import Channel
+from tacit.scores.attacks.digits import DigitDesign
 from tacit.scores.losses import FLOAT64, CrossEntropy, Loss, SigmoidCrossEntropy, SoftmaxCrossEntropy
+from tacit.scores.policies import Bounded
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "results"
 SETS = 1000
@@ -225,7 +226,8 @@ def many_queries(task: Task, labels: Labels, *, sets: int, rng: np.random.Genera
 def digits_on_whole_set(task: Task, labels: Labels, *, sets: int, rng: np.random.Generator) -> dict[str, Any]:
     """Return the number of queries of tacit's attack on the whole set, and the share it recovers."""
     loss = CrossEntropy(classes=int(labels.max()) + 1)
-    design = DigitDesign(channel=Channel(loss=loss, rows=len(labels), answers=Bounded(tau=task.tau)), settle=False)
+    answers = Answers(policy=Bounded(tau=task.tau))
+    design = DigitDesign(channel=Channel(loss=loss, rows=len(labels), answers=answers), settle=False)
     try:
         per_query = design.lengths[0]
     except InvalidInput:
@@ -243,7 +245,7 @@ def _attack(design: DigitDesign, truth: Labels, *, noise: Callable[[], float]) -
     query = next(steps)
     while True:
         try:
-            query = steps.send(float(design.channel.loss.score(query.predictions, truth)) + noise())
+            query = steps.send(float(design.channel.loss.score(truth, query.predictions)) + noise())
         except StopIteration as end:
             return np.asarray(end.value)
 

@@ -25,8 +25,10 @@ from papers.kept import measure_missing
 from papers.score_attacks.figures import SEARCH, label_inf, read_digits
 from papers.score_attacks.losses import ItakuraSaito, NormLike
 from papers.score_attacks.separation import largest_noise, separate, table_1
-from tacit.scores.attack import Bounded, infer_labels, plan
+from tacit.scores.attacks import infer_labels, plan_attack
 from tacit.scores.losses import CrossEntropy, Loss, Mahalanobis, SigmoidCrossEntropy, SoftmaxCrossEntropy, SquaredError
+from tacit.scores.metrics import UnboundedLoss
+from tacit.scores.policies import Bounded
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "results"
 CLASSES = 3
@@ -86,10 +88,10 @@ def many_queries(loss: Loss, *, rng: np.random.Generator) -> dict[str, Any]:
     truth = rng.integers(0, loss.classes, WHOLE_SET)
 
     def host(predictions: Any) -> float:
-        return float(loss.score(predictions, truth)) + TAU * float(rng.uniform(-1, 1))
+        return float(loss.score(truth, predictions)) + TAU * float(rng.uniform(-1, 1))
 
-    made = plan(loss, rows=WHOLE_SET, answers=Bounded(tau=TAU))
-    outcome = infer_labels(host, loss, rows=WHOLE_SET, plan=made)
+    made = plan_attack(UnboundedLoss(loss=loss), rows=WHOLE_SET, policy=Bounded(tau=TAU))
+    outcome = infer_labels(host, made)
     return {"queries": outcome.queries, "share": float((outcome.labels == truth).mean()), "seconds": outcome.seconds}
 
 

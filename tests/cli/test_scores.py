@@ -110,7 +110,7 @@ def test_labels_are_written_and_never_over_another_file(run, tmp_path):
         ("attack --labels iris --metric f1", "classes must be 2"),
         ("attack --labels titanic --noise 0", "(tau|--noise) must be a finite number > 0"),
         ("attack --labels titanic --noise -1", "(tau|--noise) must be a finite number > 0"),
-        ("attack --labels titanic --decimals 0", "answers must tell one row's label"),
+        ("attack --labels titanic --decimals 0", "answers must reveal one row's label"),
         ("attack --labels titanic --decimals 2 --noise 0.1", "must not both be given"),
         ("attack --labels titanic --design magic", "design must be one of"),
         ("attack --labels titanic --design digits --metric auc", "design must be best for a metric that is no loss"),

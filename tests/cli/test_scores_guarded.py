@@ -4,7 +4,6 @@ import json
 import math
 from collections import namedtuple
 from contextlib import redirect_stderr, redirect_stdout
-from fractions import Fraction
 from io import StringIO
 
 import numpy as np
@@ -12,12 +11,14 @@ import pytest
 from sklearn.metrics import f1_score, log_loss, roc_auc_score
 
 from tacit.cli.app import main
-from tacit.cli.scores.learn import _STEP, _each
+from tacit.cli.scores.learn import _each
 from tacit.privacy import Guarantee, Unit, read_release
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.rounding import exact
-from tacit.scores.learn import LaplaceGuard, choose
-from tacit.scores.protect import Accuracy, Laplace, LogLoss
+from tacit.scores.learners import choose
+from tacit.scores.metrics import Accuracy, LogLoss
+from tacit.scores.policies import Laplace
+from tacit.scores.policies.several import NoisyMeans
 
 ROWS = 600
 WORDS = np.array(["no", "yes"])
@@ -186,7 +187,7 @@ def test_a_score_is_paid_for_before_it_exists(folder, monkeypatch, command):
     def crash(self, *args, **kwargs):
         raise RuntimeError("as if the power failed")
 
-    monkeypatch.setattr(LaplaceGuard, "guard", crash)
+    monkeypatch.setattr(NoisyMeans, "draw", crash)
     _run(f"{command} --labels truth.csv --epsilon 0.5 --ledger ledger.db --dataset visits", code=1)
     assert _spent() == 0.5
 
@@ -268,10 +269,10 @@ def test_the_best_is_chosen_and_the_choice_is_the_librarys(folder, data):
     assert (found["choice"], found["index"], found["tied"]) == ("good.csv", 1, [1])
     low, high = LogLoss().term_bounds
     losses = np.array([LogLoss().measure(data["y"], data[name]).terms for name in ("poor", "good", "poor")])
-    guard = LaplaceGuard(epsilon=1.0, upper=high, lower=low, step=Fraction(1, 1 << 14))
-    choice = choose([0, 1, 2], guard.guard(losses, rng=np.random.default_rng(5)), within=0.01)
+    scores = Laplace(epsilon=1.0).protect((losses - low) / (high - low), rng=np.random.default_rng(5))
+    choice = choose([0, 1, 2], scores, within=0.01 / (high - low))
     assert found["probability_within"] == pytest.approx(choice.probability_within, abs=0.01)
-    assert found["expected_regret"] == pytest.approx(choice.expected_regret, rel=0.02)
+    assert found["expected_regret"] == pytest.approx(choice.expected_regret * (high - low), rel=0.02)
     for one, mean in zip(found["scores"], losses.mean(axis=1), strict=True):
         assert one["score"] == pytest.approx(mean, abs=20 * (high - low) / ROWS)
 
@@ -310,8 +311,8 @@ def test_the_probability_said_is_that_of_a_right_choice(folder, data):
         _write(folder / name, guess=WORDS[np.where(np.arange(ROWS) < errors, 1 - data["y"], data["y"])])
     command = "learn few.csv many.csv --labels truth.csv --metric accuracy --epsilon 0.1 --within"
     said = {within: _json(f"{command} {within}")["probability_within"] for within in (0.0499, 0.0501)}
-    noise, rng = LaplaceGuard(epsilon=0.05, upper=1.0, step=_STEP).noise, np.random.default_rng(0)
-    few, many = (int(errors / _STEP) + noise.draw(200_000, rng=rng) for errors in wrong.values())
+    means, rng = Laplace(epsilon=0.05).choice_means, np.random.default_rng(0)
+    few, many = (int(errors / means.step) + means.noise.draw(200_000, rng=rng) for errors in wrong.values())
     right = np.mean(few <= many)
     assert said[0.0499] == pytest.approx(right, abs=0.005)
     assert 0.8 < right < 0.9, "control: neither sure nor a coin"

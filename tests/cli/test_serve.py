@@ -19,7 +19,9 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 from tacit.cli.scores import app as scores
 from tacit.cli.serve import app as serve
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.scores.protect import Ladder, LogLoss, Rounded, default_setting
+from tacit.scores.metrics import LogLoss
+from tacit.scores.policies import Ladder, Rounded
+from tacit.scores.releases import default_setting
 from tacit.server import Engine, Settings
 from tacit.server.client import Client
 from tacit.server.replay import running

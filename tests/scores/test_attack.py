@@ -8,24 +8,21 @@ from sklearn.metrics import log_loss
 
 from tacit.data import titanic
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attack import (
-    Accuracy,
+from tacit.scores.attacks import (
+    Answers,
     AttackStopped,
-    Bounded,
     DigitDesign,
-    Exact,
     GaussianNoise,
     HadamardDesign,
     LaplaceNoise,
-    Rounded,
-    Shifted,
     infer_labels,
-    plan,
+    plan_attack,
 )
-from tacit.scores.attack.metrics import AbsoluteError
-from tacit.scores.losses import Reduction, SquaredError, sklearn_log_loss
+from tacit.scores.losses import CrossEntropy, MachineEpsilon, Reduction
+from tacit.scores.metrics import SKLEARN_FLOOR, Accuracy, Brier, LogLoss, Mae, UnboundedLoss
+from tacit.scores.policies import Bounded, Exact, Rounded
 
-LOSS = sklearn_log_loss()
+LOSS = LogLoss(floor=SKLEARN_FLOOR)
 TRUTH = np.random.default_rng(0).permutation(titanic().codes)[:300]
 
 
@@ -51,20 +48,20 @@ def shout():
 @pytest.mark.parametrize("answers", [Exact(), Rounded(decimals=5)])
 def test_resumes_after_an_interruption(answers, tmp_path):
     decimals = getattr(answers, "decimals", None)
-    planned = plan(LOSS, rows=300, answers=answers)
+    planned = plan_attack(LOSS, rows=300, policy=answers)
     state = tmp_path / "state.json"
     broken = Host(decimals=decimals, fails_at=4, failure=shout)
     with pytest.raises(AttackStopped, match=r"at query 4: the host failed with ConnectionResetError") as caught:
-        infer_labels(broken, LOSS, rows=300, plan=planned, state=state)
+        infer_labels(broken, planned, state=state)
     known = caught.value.outcome.labels
     np.testing.assert_array_equal(known[known >= 0], TRUTH[known >= 0])
     whole = Host(decimals=decimals)
-    outcome = infer_labels(whole, LOSS, rows=300, plan=planned, state=state)
+    outcome = infer_labels(whole, planned, state=state)
     np.testing.assert_array_equal(outcome.labels, TRUTH)
     assert whole.queries == planned.queries - 3
     assert outcome.queries == planned.queries
     again = Host(fails_at=1, failure=shout)
-    np.testing.assert_array_equal(infer_labels(again, LOSS, rows=300, plan=planned, state=state).labels, TRUTH)
+    np.testing.assert_array_equal(infer_labels(again, planned, state=state).labels, TRUTH)
     assert again.queries == 0
 
 
@@ -74,10 +71,10 @@ def test_a_killed_attack_leaves_a_whole_state_file(tmp_path):
     def interrupt():
         raise KeyboardInterrupt
 
-    planned = plan(LOSS, rows=300)
+    planned = plan_attack(LOSS, rows=300)
     state = tmp_path / "state.json"
     with pytest.raises(KeyboardInterrupt):
-        infer_labels(Host(fails_at=3, failure=interrupt), LOSS, rows=300, plan=planned, state=state)
+        infer_labels(Host(fails_at=3, failure=interrupt), planned, state=state)
     document = json.loads(state.read_text())
     assert len(document["answers"]) == 2
     labels = np.array(document["labels"])
@@ -89,17 +86,17 @@ def test_a_killed_attack_leaves_a_whole_state_file(tmp_path):
 
 def test_a_state_file_of_something_else_is_refused(tmp_path):
     state = tmp_path / "state.json"
-    planned = plan(LOSS, rows=300)
-    infer_labels(Host(), LOSS, rows=300, plan=planned, state=state)
+    planned = plan_attack(LOSS, rows=300)
+    infer_labels(Host(), planned, state=state)
     with pytest.raises(InvalidInput, match="another host, plan or order"):
-        infer_labels(Host(), LOSS, rows=300, plan=plan(LOSS, rows=300, answers=Rounded(decimals=5)), state=state)
+        infer_labels(Host(), plan_attack(LOSS, rows=300, policy=Rounded(decimals=5)), state=state)
     for text in ("", "{}", '{"version": 1, "plan": "x", "answers": ["y"]}', "[1]"):
         state.write_text(text)
         with pytest.raises(InvalidInput, match="damaged"):
-            infer_labels(Host(), LOSS, rows=300, plan=planned, state=state)
+            infer_labels(Host(), planned, state=state)
     state.write_text('{"version": 2, "plan": "x", "answers": []}')
     with pytest.raises(InvalidInput, match="version"):
-        infer_labels(Host(), LOSS, rows=300, plan=planned, state=state)
+        infer_labels(Host(), planned, state=state)
 
 
 @pytest.mark.parametrize(
@@ -115,10 +112,10 @@ def test_a_state_file_of_something_else_is_refused(tmp_path):
     ],
 )
 def test_a_host_that_misbehaves_stops_the_attack_with_what_is_left(failure, words):
-    planned = plan(LOSS, rows=300)
+    planned = plan_attack(LOSS, rows=300)
     done = sum(planned.design.lengths[:2])
     with pytest.raises(AttackStopped, match=words) as caught:
-        infer_labels(Host(fails_at=3, failure=failure), LOSS, rows=300, plan=planned)
+        infer_labels(Host(fails_at=3, failure=failure), planned)
     assert f"{done} of 300 labels recovered, {300 - done} left" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert caught.value.outcome.recovered == done
@@ -128,96 +125,90 @@ def test_a_host_that_misbehaves_stops_the_attack_with_what_is_left(failure, word
 @pytest.mark.parametrize("design", [DigitDesign, None])
 @pytest.mark.parametrize("constant", [0.0, 0.5, np.log(2), 0.7, 3.0])
 def test_a_constant_host_is_found_out(answers, design, constant):
-    planned = plan(LOSS, rows=300, answers=answers, design=design)
+    planned = plan_attack(LOSS, rows=300, policy=answers, design=design)
     with pytest.raises(AttackStopped, match=r"to every query|no labels give"):
-        infer_labels(lambda _: constant, LOSS, rows=300, plan=planned)
+        infer_labels(lambda _: constant, planned)
 
 
 @pytest.mark.parametrize("constant", [0.0, 0.5, 0.66, 1.0])
 def test_a_constant_accuracy_is_found_out(constant):
     with pytest.raises(AttackStopped, match=r"to every query|no labels give"):
-        infer_labels(lambda _: constant, Accuracy(), rows=300)
+        infer_labels(lambda _: constant, plan_attack(Accuracy(), rows=300))
 
 
 def test_progress_is_told():
     told = []
-    outcome = infer_labels(Host(), LOSS, rows=300, progress=told.append)
+    outcome = infer_labels(Host(), plan_attack(LOSS, rows=300), progress=told.append)
     assert [now.queries for now in told] == list(range(outcome.queries))
     assert [now.recovered for now in told] == sorted(now.recovered for now in told)
     assert told[-1].planned == outcome.queries
 
 
-def test_order_and_plan_are_checked():
+def test_order_is_checked():
     with pytest.raises(InvalidInput, match="order must hold every row"):
-        infer_labels(Host(), LOSS, rows=300, order=np.zeros(300, dtype=int))
-    with pytest.raises(InvalidInput, match="plan must be for 300 rows"):
-        infer_labels(Host(), LOSS, rows=300, plan=plan(LOSS, rows=299))
+        infer_labels(Host(), plan_attack(LOSS, rows=300), order=np.zeros(300, dtype=int))
 
 
 def test_rows_may_be_asked_in_any_order():
     order = np.random.default_rng(1).permutation(300)
     for answers, decimals in ((Exact(), None), (Rounded(decimals=4), 4)):
-        planned = plan(LOSS, rows=300, answers=answers)
-        outcome = infer_labels(Host(decimals=decimals), LOSS, rows=300, plan=planned, order=order)
+        planned = plan_attack(LOSS, rows=300, policy=answers)
+        outcome = infer_labels(Host(decimals=decimals), planned, order=order)
         np.testing.assert_array_equal(outcome.labels, TRUTH)
 
 
 def test_labels_sorted_by_class_do_not_mislead():
     for answers, decimals in ((Exact(), None), (Rounded(decimals=5), 5)):
-        planned = plan(LOSS, rows=300, answers=answers)
-        outcome = infer_labels(Host(np.sort(TRUTH), decimals=decimals), LOSS, rows=300, plan=planned)
+        planned = plan_attack(LOSS, rows=300, policy=answers)
+        outcome = infer_labels(Host(np.sort(TRUTH), decimals=decimals), planned)
         np.testing.assert_array_equal(outcome.labels, np.sort(TRUTH))
 
 
 def test_the_leak_of_an_outcome():
-    leak = infer_labels(Host(), LOSS, rows=300).leak(TRUTH)
+    leak = infer_labels(Host(), plan_attack(LOSS, rows=300)).leak(TRUTH)
     assert leak.rate == 1
     assert leak.baseline == np.bincount(TRUTH).max() / 300
-    rival = infer_labels(Host(), LOSS, rows=300).leak(TRUTH, baseline=np.zeros(300, dtype=int))
+    rival = infer_labels(Host(), plan_attack(LOSS, rows=300)).leak(TRUTH, baseline=np.zeros(300, dtype=int))
     assert rival.advantage == pytest.approx(TRUTH.mean())
 
 
 @pytest.mark.parametrize("inner", [Exact(), Rounded(decimals=6)])
 @pytest.mark.parametrize(("sign", "shift"), [(1, 0.25), (-1, 0.25), (-1, -0.875), (1, 0.0)])
 def test_an_unknown_shift_and_sign(inner, sign, shift):
-    answers = Shifted(inner=inner, either_sign=True)
-    planned = plan(LOSS, rows=300, answers=answers)
+    answers = Answers(policy=inner, shift=1.0, either_sign=True)
+    planned = plan_attack(LOSS, rows=300, policy=answers)
     decimals = getattr(inner, "decimals", None)
 
     def host(predictions):
         shown = shift + sign * log_loss(TRUTH, predictions)
         return shown if decimals is None else round(shown, decimals)
 
-    outcome = infer_labels(host, LOSS, rows=300, plan=planned)
+    outcome = infer_labels(host, planned)
     np.testing.assert_array_equal(outcome.labels, TRUTH)
     assert outcome.queries == planned.queries
 
 
 def test_a_shift_alone_takes_one_query():
-    answers = Shifted(inner=Rounded(decimals=5))
-    planned = plan(SquaredError(), rows=300, answers=answers)
+    answers = Answers(policy=Rounded(decimals=5), shift=1.0)
+    planned = plan_attack(Brier(), rows=300, policy=answers)
     assert planned.design.calibration == 1
-    outcome = infer_labels(
-        lambda p: round(0.5 + SquaredError().score(p, TRUTH), 5), SquaredError(), rows=300, plan=planned
-    )
+    outcome = infer_labels(lambda p: round(0.5 + Brier().score(TRUTH, p), 5), planned)
     np.testing.assert_array_equal(outcome.labels, TRUTH)
 
 
 def test_the_sign_of_the_absolute_error_cannot_be_told():
     """|y - p| and 1 - |(1 - y) - p| are equal: no query decides between the two."""
-    answers = Shifted(inner=Rounded(decimals=5), either_sign=True)
-    loss = AbsoluteError()
+    answers = Answers(policy=Rounded(decimals=5), shift=1.0, either_sign=True)
+    metric = Mae()
     with pytest.raises(AttackStopped, match="no labels give"):
-        infer_labels(lambda p: loss.score(p, TRUTH), loss, rows=300, plan=plan(loss, rows=300, answers=answers))
+        infer_labels(lambda p: metric.score(TRUTH, p), plan_attack(metric, rows=300, policy=answers))
 
 
 def test_a_sum_instead_of_a_mean():
-    loss = sklearn_log_loss(reduction=Reduction.SUM)
+    metric = UnboundedLoss(loss=CrossEntropy(clip=MachineEpsilon(), reduction=Reduction.SUM))
     for answers, decimals in ((Exact(), 15), (Rounded(decimals=2), 2)):
-        planned = plan(loss, rows=300, answers=answers)
-        outcome = infer_labels(
-            lambda p, d=decimals: round(log_loss(TRUTH, p, normalize=False), d), loss, rows=300, plan=planned
-        )
+        planned = plan_attack(metric, rows=300, policy=answers)
+        outcome = infer_labels(lambda p, d=decimals: round(log_loss(TRUTH, p, normalize=False), d), planned)
         np.testing.assert_array_equal(outcome.labels, TRUTH)
 
 
@@ -233,38 +224,38 @@ def test_a_sum_instead_of_a_mean():
 def test_random_noise(noise, draw):
     rng = np.random.default_rng(0)
     truth = TRUTH[:120]
-    planned = plan(LOSS, rows=120, answers=noise)
-    outcome = infer_labels(lambda p: log_loss(truth, p) + draw(rng), LOSS, rows=120, plan=planned)
+    planned = plan_attack(LOSS, rows=120, policy=noise)
+    outcome = infer_labels(lambda p: log_loss(truth, p) + draw(rng), planned)
     np.testing.assert_array_equal(outcome.labels, truth)
     assert outcome.queries == planned.queries
     assert planned.design.failure <= noise.failure
 
 
 def test_strong_noise_asks_for_all_rows_at_once():
-    assert isinstance(plan(LOSS, rows=120, answers=GaussianNoise(scale=1.0)).design, HadamardDesign)
+    assert isinstance(plan_attack(LOSS, rows=120, policy=GaussianNoise(scale=1.0)).design, HadamardDesign)
 
 
 def test_more_random_noise_than_planned_gives_wrong_labels():
     """The control: the same plan at 30 times the noise."""
     rng = np.random.default_rng(0)
     truth = TRUTH[:120]
-    planned = plan(LOSS, rows=120, answers=GaussianNoise(scale=0.3))
-    outcome = infer_labels(lambda p: log_loss(truth, p) + rng.normal(0, 9.0), LOSS, rows=120, plan=planned)
+    planned = plan_attack(LOSS, rows=120, policy=GaussianNoise(scale=0.3))
+    outcome = infer_labels(lambda p: log_loss(truth, p) + rng.normal(0, 9.0), planned)
     assert 5 < (outcome.labels != truth).sum() < 115
 
 
 def test_random_noise_on_three_classes_and_on_accuracy():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, 60)
-    loss = sklearn_log_loss(classes=3)
-    planned = plan(loss, rows=60, answers=LaplaceNoise(scale=0.1))
-    outcome = infer_labels(lambda p: loss.score(p, truth) + rng.laplace(0, 0.1), loss, rows=60, plan=planned)
+    loss = LogLoss(classes=3, floor=SKLEARN_FLOOR)
+    planned = plan_attack(loss, rows=60, policy=LaplaceNoise(scale=0.1))
+    outcome = infer_labels(lambda p: loss.score(truth, p) + rng.laplace(0, 0.1), planned)
     np.testing.assert_array_equal(outcome.labels, truth)
     metric = Accuracy()
-    planned = plan(metric, rows=120, answers=GaussianNoise(scale=3e-3))
+    planned = plan_attack(metric, rows=120, policy=GaussianNoise(scale=3e-3))
     assert planned.design.repeats > 1
-    host = lambda p: metric.score(p, TRUTH[:120]) + rng.normal(0, 3e-3)  # noqa: E731
-    np.testing.assert_array_equal(infer_labels(host, metric, rows=120, plan=planned).labels, TRUTH[:120])
+    host = lambda p: metric.score(TRUTH[:120], p) + rng.normal(0, 3e-3)  # noqa: E731
+    np.testing.assert_array_equal(infer_labels(host, planned).labels, TRUTH[:120])
 
 
 @pytest.mark.parametrize("noise", [GaussianNoise(scale=2.0), LaplaceNoise(scale=2.0)])

@@ -12,10 +12,11 @@ import pytest
 from sklearn.metrics import log_loss
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attack import AsCsv, AttackStopped, HttpOracle, OracleError, infer_labels, plan
-from tacit.scores.losses import sklearn_log_loss
+from tacit.scores.attacks import AsCsv, AttackStopped, HttpOracle, OracleError, infer_labels, plan_attack
+from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
 
 TRUTH = np.random.default_rng(0).integers(0, 2, 120)
+PLAN = plan_attack(LogLoss(floor=SKLEARN_FLOOR), rows=len(TRUTH))
 
 
 class Endpoint(BaseHTTPRequestHandler):
@@ -66,9 +67,9 @@ def test_every_label_over_http(serve, respond, options):
     """Exact scores survive the journey: floats are written so that they read back bit for bit."""
     server, url = serve(respond)
     oracle = HttpOracle(url=url, headers={"Authorization": "Bearer x"}, **options)
-    outcome = infer_labels(oracle, sklearn_log_loss(), rows=len(TRUTH))
+    outcome = infer_labels(oracle, PLAN)
     np.testing.assert_array_equal(outcome.labels, TRUTH)
-    assert len(server.seen) == outcome.queries == plan(sklearn_log_loss(), rows=len(TRUTH)).queries
+    assert len(server.seen) == outcome.queries == PLAN.queries
     assert all(headers["Authorization"] == "Bearer x" for _, headers, _ in server.seen)
 
 
@@ -116,12 +117,12 @@ def test_a_limit_in_the_middle_keeps_what_was_recovered(serve, tmp_path):
     _, url = serve(limited)
     state = tmp_path / "state.json"
     with pytest.raises(AttackStopped, match=r"come back tomorrow.*left; run again with state.json") as caught:
-        infer_labels(HttpOracle(url=url), sklearn_log_loss(), rows=len(TRUTH), state=state)
+        infer_labels(HttpOracle(url=url), PLAN, state=state)
     known = caught.value.outcome.labels
     assert caught.value.outcome.recovered > 60
     np.testing.assert_array_equal(known[known >= 0], TRUTH[known >= 0])
     _, tomorrow = serve(score_json)
-    outcome = infer_labels(HttpOracle(url=tomorrow), sklearn_log_loss(), rows=len(TRUTH), state=state)
+    outcome = infer_labels(HttpOracle(url=tomorrow), PLAN, state=state)
     np.testing.assert_array_equal(outcome.labels, TRUTH)
 
 

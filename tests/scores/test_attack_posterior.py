@@ -6,8 +6,15 @@ import numpy as np
 import pytest
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attack import Menu, OracleError, Reading, climb_labels, guess_labels, label_posterior
-from tacit.scores.attack.posterior import _interval_moments, _laplace_moments
+from tacit.scores.attacks import (
+    CandidatePredictions,
+    OracleError,
+    ScoreReading,
+    climb_labels,
+    guess_labels,
+    label_posterior,
+)
+from tacit.scores.attacks.posterior import _interval_moments, _laplace_moments
 
 HARD = np.array([[0.0, 1.0], [1.0, 0.0], [0.5, 0.5]])
 
@@ -36,7 +43,7 @@ def test_close_to_the_exact_posterior(scale):
         for _ in range(6):
             choice = rng.integers(0, 3, 10)
             answer = HARD[choice, truth].sum() + rng.laplace(0, scale)
-            readings.append(Reading(choice, answer, answer, scale))
+            readings.append(ScoreReading(choice, answer, answer, scale))
         found = label_posterior(readings, prior, losses=HARD)
         away.append(np.abs(found - enumerate_posterior(readings, prior, HARD)).mean())
     assert np.mean(away) < 0.06
@@ -62,12 +69,12 @@ def test_moments_are_those_of_the_density(ends, scale):
 def test_labels_under_noise_come_out_and_a_wrong_noise_model_is_worse(neutral):
     rng = np.random.default_rng(1)
     truth = rng.integers(0, 2, 500)
-    menu = Menu(losses=HARD if neutral else HARD[:2], neutral=neutral)
+    menu = CandidatePredictions(losses=HARD if neutral else HARD[:2], neutral=neutral)
 
     def ask(choices, labels=truth):
         for choice in choices:
             answer = menu.losses[choice, labels].sum() + rng.laplace(0, 2.0)
-            yield Reading(choice, answer, answer, 2.0)
+            yield ScoreReading(choice, answer, answer, 2.0)
 
     def attack(ask):
         prior = np.full((500, 2), 0.5)
@@ -85,12 +92,12 @@ def test_labels_under_noise_come_out_and_a_wrong_noise_model_is_worse(neutral):
 def test_several_classes():
     rng = np.random.default_rng(2)
     truth = rng.integers(0, 4, 200)
-    menu = Menu(losses=np.concatenate([1 - np.eye(4), np.full((1, 4), 0.75)]), neutral=4)
+    menu = CandidatePredictions(losses=np.concatenate([1 - np.eye(4), np.full((1, 4), 0.75)]), neutral=4)
 
     def ask(choices):
         for choice in choices:
             answer = menu.losses[choice, truth].sum() + rng.laplace(0, 0.5)
-            yield Reading(choice, answer, answer, 0.5)
+            yield ScoreReading(choice, answer, answer, 0.5)
 
     beliefs = guess_labels(ask, np.full((200, 4), 0.25), menu=menu, queries=400, deviation=0.7, rng=rng)
     assert (beliefs.argmax(axis=1) == truth).mean() > 0.99
@@ -99,14 +106,14 @@ def test_several_classes():
 def test_a_host_that_stops_leaves_what_was_read():
     rng = np.random.default_rng(3)
     truth = rng.integers(0, 2, 50)
-    menu, answers = Menu(losses=HARD, neutral=2), []
+    menu, answers = CandidatePredictions(losses=HARD, neutral=2), []
 
     def ask(choices):
         for choice in choices:
             if len(answers) == 60:
                 raise OracleError("all submissions are used")
             answers.append(menu.losses[choice, truth].sum())
-            yield Reading(choice, answers[-1], answers[-1], 0.1)
+            yield ScoreReading(choice, answers[-1], answers[-1], 0.1)
 
     told = []
     beliefs = guess_labels(
@@ -132,11 +139,11 @@ def test_a_climber_never_falls_below_what_it_was_told():
         wrong = float((choice != truth).sum())
         if wrong < best[0] - 1:
             best[0] = wrong
-            return Reading(choice, wrong, wrong)
-        return Reading(choice, best[0] - 1, np.inf)
+            return ScoreReading(choice, wrong, wrong)
+        return ScoreReading(choice, best[0] - 1, np.inf)
 
     noisy = prior + rng.normal(0, 0.15, (300, 1)) * [1, -1]
-    menu = Menu(losses=HARD[:2], neutral=None)
+    menu = CandidatePredictions(losses=HARD[:2], neutral=None)
     found = climb_labels(ask, np.clip(noisy, 0.05, 0.95), menu=menu, queries=300, step=1.0, rng=rng)
     start = (np.clip(noisy, 0.05, 0.95).argmax(axis=1) == truth).mean()
     assert (found.argmax(axis=1) == truth).mean() == 1 - best[0] / 300

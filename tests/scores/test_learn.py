@@ -14,30 +14,43 @@ from sklearn.tree import DecisionTreeClassifier
 from tacit.data import satellite
 from tacit.privacy import BudgetExceeded, InvalidInput, NoGuarantee, Unit
 from tacit.privacy.noise import DiscreteLaplace, system_rng
-from tacit.scores.learn import GuardedScores, LaplaceGuard, RoundingGuard, Thresholdout, choose
-from tacit.scores.learn.guard import _difference_tail, _expected_maximum
+from tacit.scores.learners import choose
+from tacit.scores.metrics import LogLoss
+from tacit.scores.policies import Exact, Laplace, Rounded
+from tacit.scores.policies.holdout import ReusableHoldout
+from tacit.scores.policies.several import (
+    BoundedRegret,
+    NoiseRegret,
+    NoisyMeans,
+    ProtectedScores,
+    difference_tail,
+    expected_maximum,
+)
 
 LEVEL = 1e-6
 
 
-class TestLaplaceGuard:
+def rounded(losses, *, decimals):
+    return Rounded(decimals=decimals).protect(losses, rng=np.random.default_rng(0))
+
+
+class TestNoisyMeans:
     def test_pins_of_the_sensitivity_and_scale(self):
         """h1: eta = .01 gives R = 4.595120; h2: n = 1000, epsilon = 1 gives scale .004595."""
-        guard = LaplaceGuard(epsilon=1.0, upper=-math.log(0.01), lower=-math.log(0.99), step=Fraction(1, 2**20))
-        assert guard.upper - guard.lower == pytest.approx(4.595120, abs=5e-7)
-        assert guard.sensitivity * float(guard.step) == pytest.approx(4.595120, abs=2e-6)
-        assert guard.scale(rows=1000) == pytest.approx(0.004595, abs=5e-7)
+        metric = LogLoss(floor=0.01)
+        assert metric.sensitivity(1) == pytest.approx(4.595120, abs=5e-7)
+        assert Laplace(epsilon=1.0).scale(metric, rows=1000) == pytest.approx(0.004595, abs=5e-7)
 
     @pytest.mark.parametrize(("epsilon", "pin"), [(1.0, 0.696735), (0.1, 0.524385)])
     def test_best_attack_on_one_label(self, epsilon, pin):
         """h2: asked with the full range, a label is guessed right with probability 1 - e^(-epsilon/2)/2."""
-        guard = LaplaceGuard(epsilon=epsilon, upper=1.0, step=Fraction(1, 2**16))
-        k = np.arange(-40 * int(guard.noise.scale), guard.sensitivity // 2)
-        assert guard.noise.pmf(k).sum() == pytest.approx(pin, abs=2e-5)
+        means = NoisyMeans(epsilon=epsilon, step=Fraction(1, 2**16))
+        k = np.arange(-40 * int(means.noise.scale), means.sensitivity // 2)
+        assert means.noise.pmf(k).sum() == pytest.approx(pin, abs=2e-5)
         # by doing it: the label costs 0 or all of the range, the other rows cost 0
         low, high = binom.ppf([LEVEL / 2, 1 - LEVEL / 2], 40_000, pin)
-        assert low <= self.guessed_right(guard.noise, guard.sensitivity) <= high
-        weaker = LaplaceGuard(epsilon=2 * epsilon, upper=1.0, step=guard.step)  # control: half the noise
+        assert low <= self.guessed_right(means.noise, means.sensitivity) <= high
+        weaker = NoisyMeans(epsilon=2 * epsilon, step=means.step)  # control: half the noise
         assert self.guessed_right(weaker.noise, weaker.sensitivity) > high
 
     @staticmethod
@@ -48,14 +61,14 @@ class TestLaplaceGuard:
         return int(((sums > sensitivity / 2) == labels).sum())
 
     def test_law_by_enumeration_and_by_sampling(self):
-        guard = LaplaceGuard(epsilon=0.7, upper=3.0, step=Fraction(1))
+        means = NoisyMeans(epsilon=0.7, step=Fraction(1, 3))
         k = np.arange(-200, 201)
-        p, q = guard.noise.pmf(k), guard.noise.pmf(k - guard.sensitivity)  # neighbours: one label moves the sum by 3
+        p, q = means.noise.pmf(k), means.noise.pmf(k - means.sensitivity)  # neighbours: one label moves the sum by 3
         assert np.abs(np.log(p / q)).max() == pytest.approx(0.7, abs=1e-12)
-        rng = np.random.default_rng(1)
-        values = np.array(guard.guard(np.full((30_000, 4), 2.0), rng=rng).values) * 4 - 8
-        assert self.fit(values, guard.noise) > LEVEL
-        assert self.fit(values, DiscreteLaplace(scale=guard.noise.scale * Fraction(11, 10))) < LEVEL
+        drawn = np.array(means.draw(np.full((30_000, 4), 2 / 3), rng=np.random.default_rng(1)))
+        values = np.rint(drawn * 12 - 8)
+        assert self.fit(values, means.noise) > LEVEL
+        assert self.fit(values, DiscreteLaplace(scale=means.noise.scale * Fraction(11, 10))) < LEVEL
 
     @staticmethod
     def fit(values, noise):
@@ -67,33 +80,20 @@ class TestLaplaceGuard:
         return chisquare(seen, law * len(values)).pvalue
 
     def test_guarantee_adds_over_scores_and_names_its_unit(self):
-        scores = LaplaceGuard(epsilon=0.1, upper=1.0).guard(np.zeros((7, 10)), rng=np.random.default_rng(0))
+        scores = Laplace(epsilon=0.1).protect(np.zeros((7, 10)), rng=np.random.default_rng(0))
         assert scores.guarantee.unit is Unit.LABEL
         assert scores.guarantee.epsilon == 0.7
         assert scores.seeded
-        assert not LaplaceGuard(epsilon=0.1, upper=1.0).guard(np.zeros((1, 10)), rng=system_rng()).seeded
+        assert not Laplace(epsilon=0.1).protect(np.zeros((1, 10)), rng=system_rng()).seeded
 
     def test_losses_beyond_the_bounds_are_clipped(self):
-        guard = LaplaceGuard(epsilon=1000.0, upper=1.0)
-        released = guard.guard([[50.0, -3.0]], rng=np.random.default_rng(0)).values
+        released = Laplace(epsilon=1000.0).protect([[50.0, -3.0]], rng=np.random.default_rng(0)).values
         assert released[0] == pytest.approx(0.5, abs=0.01)
-
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"epsilon": 0.0, "upper": 1.0}, "epsilon must be a finite number > 0"),
-            ({"epsilon": 1.0, "upper": math.inf}, "upper must be a finite number above lower"),
-            ({"epsilon": 1.0, "upper": 1.0, "lower": 1.0}, "upper must be a finite number above lower"),
-        ],
-    )
-    def test_bad_options(self, options, message):
-        with pytest.raises(InvalidInput, match=message):
-            LaplaceGuard(**options)
 
     @pytest.mark.parametrize("losses", [[1.0], [[math.nan]], [[]]])
     def test_bad_losses(self, losses):
         with pytest.raises(InvalidInput, match="losses must be finite numbers"):
-            LaplaceGuard(epsilon=1.0, upper=1.0).guard(losses, rng=np.random.default_rng(0))
+            Laplace(epsilon=1.0).protect(losses, rng=np.random.default_rng(0))
 
 
 class TestRegretOfNoise:
@@ -103,41 +103,41 @@ class TestRegretOfNoise:
         p = DiscreteLaplace(scale=Fraction(str(scale))).pmf(k)
         difference = np.convolve(p, p[::-1])
         for least in (1, 2, 5, 20):
-            assert _difference_tail(least, scale=scale) == pytest.approx(difference[800 + least :].sum(), rel=1e-9)
+            assert difference_tail(least, scale=scale) == pytest.approx(difference[800 + least :].sum(), rel=1e-9)
         for models in (2, 3, 10, 100):
             survival = 1 - np.cumsum(p)[400:-1] ** models  # P(max >= k), k = 1, 2, ...
             losing = np.cumsum(p)[:400] ** models  # P(max <= -k)
             exact_mean = survival.sum() - losing.sum()
-            bound = _expected_maximum(models, scale=scale)
+            bound = expected_maximum(models, scale=scale)
             assert exact_mean <= bound <= 2.2 * exact_mean + 1
 
     @pytest.mark.parametrize("models", [2, 10, 50])
     def test_probability_and_mean_of_regret_by_simulation(self, models):
         rows, runs = 400, 20_000
-        guard = LaplaceGuard(epsilon=0.2, upper=1.0)
-        scale = guard.scale(rows=rows)
+        means = NoisyMeans(epsilon=0.2, step=Fraction(1, 1024))
+        scale = means.scale(rows=rows)
         gap = scale * math.log(4 * models)
         exact = np.full(models, 0.3 + gap)
         exact[models // 2] = 0.3  # the worst case for "within just under gap": all others are that far off
-        bound = guard.guard(np.zeros((models, rows)), rng=np.random.default_rng(0)).guard
-        wrong, regrets = self.simulate(guard, exact, rows, runs, np.random.default_rng(models))
-        tail = bound.regret_tail(gap * 0.999, models=models)
+        bound = NoiseRegret(means=means, rows=rows)
+        wrong, regrets = self.simulate(means, exact, rows, runs, np.random.default_rng(models))
+        tail = bound.tail(gap * 0.999, models=models)
         assert wrong <= binom.ppf(1 - LEVEL, runs, tail)
         assert wrong >= 0.2 * runs * tail  # the bound is not idle
-        assert regrets.mean() <= bound.expected_regret(models=models)
-        loud = LaplaceGuard(epsilon=0.05, upper=1.0)  # control: four times the noise the bound was made for
+        assert regrets.mean() <= bound.expected(models=models)
+        loud = NoisyMeans(epsilon=0.05, step=means.step)  # control: four times the noise the bound was made for
         wrong, _ = self.simulate(loud, exact, rows, runs, np.random.default_rng(models))
         assert wrong > binom.ppf(1 - LEVEL, runs, tail)
 
     @staticmethod
-    def simulate(guard, exact, rows, runs, rng):
-        steps = np.round(exact / float(guard.step)).astype(np.int64) * rows
-        chosen = (steps + guard.noise.draw((runs, len(exact)), rng=rng)).argmin(axis=1)
+    def simulate(means, exact, rows, runs, rng):
+        steps = np.round(exact / float(means.step)).astype(np.int64) * rows
+        chosen = (steps + means.noise.draw((runs, len(exact)), rng=rng)).argmin(axis=1)
         regrets = exact[chosen] - exact.min()
         return int((regrets > 0).sum()), regrets
 
     def test_one_model_has_no_regret(self):
-        choice = choose(["only"], LaplaceGuard(epsilon=1.0, upper=1.0).guard([[0.5]], rng=np.random.default_rng(0)))
+        choice = choose(["only"], Laplace(epsilon=1.0).protect([[0.5]], rng=np.random.default_rng(0)))
         assert choice.probability_within == 1.0
         assert choice.expected_regret <= 2**-10
 
@@ -146,30 +146,30 @@ class TestRounding:
     @given(st.lists(st.floats(0, 1), min_size=2, max_size=8), st.integers(0, 4))
     @settings(max_examples=200, deadline=None)
     def test_regret_is_surely_bounded(self, exact, decimals):
-        choice = choose(range(len(exact)), RoundingGuard(decimals=decimals).guard(np.array(exact)[:, None]))
+        choice = choose(range(len(exact)), rounded(np.array(exact)[:, None], decimals=decimals))
         assert exact[choice.index] - min(exact) <= choice.expected_regret + 1e-12
         assert choice.index in choice.tied
 
     def test_bound_is_nearly_reached(self):
-        choice = choose(["worse", "best"], RoundingGuard(decimals=1).guard([[0.1499], [0.0501]]), within=0.09)
+        choice = choose(["worse", "best"], rounded([[0.1499], [0.0501]], decimals=1), within=0.09)
         assert choice.model == "worse"
         assert choice.probability_within == 0.0  # nothing is promised below one unit of the last decimal
         assert choice.tied == (0, 1)
 
     def test_no_guarantee_and_why(self):
-        guarantee = RoundingGuard(decimals=2).guard([[0.5]]).guarantee
+        guarantee = rounded([[0.5]], decimals=2).guarantee
         assert isinstance(guarantee, NoGuarantee)
         assert "submissions can be built" in guarantee.reason
 
-    def test_negative_decimals_are_refused(self):
-        with pytest.raises(InvalidInput, match="decimals must be a whole number >= 0"):
-            RoundingGuard(decimals=-1)
+    def test_exact_scores_have_no_regret(self):
+        choice = choose("ab", Exact().protect([[0.5], [0.25]], rng=np.random.default_rng(0)))
+        assert (choice.model, choice.expected_regret, choice.probability_within) == ("b", 0.0, 1.0)
 
 
 def holdout(*, rows=4, threshold=0.0, scale=0.5, refreshes=1, seed=0):
     """Losses of 0 and 1 on a grid of whole numbers, so that every total is small."""
     rng = np.random.default_rng(seed)
-    return Thresholdout(rows=rows, threshold=threshold, scale=scale, refreshes=refreshes, rng=rng, step=Fraction(1))
+    return ReusableHoldout(rows=rows, threshold=threshold, scale=scale, refreshes=refreshes, rng=rng, step=Fraction(1))
 
 
 class TestThresholdout:
@@ -236,7 +236,7 @@ class TestThresholdout:
         return chisquare(seen, expected / expected.sum() * sum(seen)).pvalue
 
     def test_stops_when_its_refreshes_are_spent(self):
-        asked = Thresholdout(rows=1000, threshold=0.05, scale=0.001, refreshes=2, rng=np.random.default_rng(0))
+        asked = ReusableHoldout(rows=1000, threshold=0.05, scale=0.001, refreshes=2, rng=np.random.default_rng(0))
         agree, differ = (np.zeros(1000), np.zeros(1000)), (np.zeros(1000), np.ones(1000))
         assert [asked.answer(*agree) for _ in range(20)] == [0.0] * 20
         assert asked.left == 2
@@ -245,7 +245,7 @@ class TestThresholdout:
             asked.answer(*agree)
 
     def test_training_means_are_put_on_the_same_scale(self):
-        asked = Thresholdout(rows=300, threshold=0.5, scale=1e-4, refreshes=1, rng=np.random.default_rng(0))
+        asked = ReusableHoldout(rows=300, threshold=0.5, scale=1e-4, refreshes=1, rng=np.random.default_rng(0))
         assert asked.answer([0, 1, 1], np.full(300, 2 / 3)) == pytest.approx(2 / 3, abs=1e-3)
 
     def test_protects_from_overfitting_to_the_holdout(self):
@@ -258,8 +258,8 @@ class TestThresholdout:
         holdout_errors = (rng.random((models, rows)) < 0.5).astype(float)
         train_errors = np.full((models, 1000), 0.5)
         exact_gain = 0.5 - self.vote(holdout_errors, holdout_errors.mean(axis=1))
-        asked = Thresholdout(rows=rows, threshold=0.12, scale=0.004, refreshes=20, rng=rng)
-        guarded = asked.guard(train_errors, holdout_errors)
+        asked = ReusableHoldout(rows=rows, threshold=0.12, scale=0.004, refreshes=20, rng=rng)
+        guarded = asked.protect(train_errors, holdout_errors)
         assert exact_gain > 0.1
         assert set(guarded.values) == {0.5}  # every answer came from the training rows: nothing was learned
 
@@ -277,17 +277,17 @@ class TestThresholdout:
         fooled = 0
         bound = mean_bound = 0.0
         for _ in range(runs):
-            asked = Thresholdout(rows=rows, threshold=0.02, scale=0.002, refreshes=models, rng=rng)
+            asked = ReusableHoldout(rows=rows, threshold=0.02, scale=0.002, refreshes=models, rng=rng)
             train = np.repeat((exact + rng.uniform(-0.06, 0.06, size=models))[:, None], 50, axis=1)
-            choice = choose(range(models), asked.guard(train, np.repeat(exact[:, None], rows, axis=1)), within=x)
+            choice = choose(range(models), asked.protect(train, np.repeat(exact[:, None], rows, axis=1)), within=x)
             fooled += exact[choice.index] - exact.min() > x
             bound, mean_bound = 1 - choice.probability_within, choice.expected_regret
         assert bound < 0.01
         assert mean_bound < 0.2
         assert fooled <= binom.ppf(1 - LEVEL, runs, bound)
         # control: a threshold that lets any training score pass has no such bound
-        asked = Thresholdout(rows=rows, threshold=1.0, scale=0.002, refreshes=1, rng=rng)
-        assert asked.regret_tail(x, models=models) == 1.0
+        asked = ReusableHoldout(rows=rows, threshold=1.0, scale=0.002, refreshes=1, rng=rng)
+        assert asked.tail(x, models=models) == 1.0
 
     @pytest.mark.parametrize(
         ("train", "held", "message"),
@@ -303,7 +303,7 @@ class TestThresholdout:
 
     def test_other_models_on_the_two_sides_are_refused(self):
         with pytest.raises(InvalidInput, match="train_losses must be of the same 2 models"):
-            holdout().guard(np.zeros((1, 3)), np.zeros((2, 4)))
+            holdout().protect(np.zeros((1, 3)), np.zeros((2, 4)))
 
 
 class TestChoose:
@@ -318,26 +318,25 @@ class TestChoose:
         ]
         wrong = np.array([m.fit(data.X[train], data.codes[train]).predict(data.X[held]) for m in models])
         losses = (wrong != data.codes[held]).astype(float)
-        guard = LaplaceGuard(epsilon=0.2, upper=1.0)
-        choice = choose(models, guard.guard(losses, rng=np.random.default_rng(1)), within=0.02)
+        scores = Laplace(epsilon=0.2).protect(losses, rng=np.random.default_rng(1))
+        choice = choose(models, scores, within=0.02)
         assert losses[choice.index].mean() - losses.mean(axis=1).min() <= 0.02
         assert choice.model is models[choice.index]
         assert choice.probability_within > 0.999
         assert choice.guarantee.epsilon == 1.0
 
     def test_as_many_models_as_scores(self):
-        scores = RoundingGuard(decimals=1).guard([[0.1], [0.2]])
-        with pytest.raises(InvalidInput, match="models must be one for each of the 2 guarded scores, got 3"):
+        scores = rounded([[0.1], [0.2]], decimals=1)
+        with pytest.raises(InvalidInput, match="models must be one for each of the 2 scores, got 3"):
             choose("abc", scores)
 
     def test_no_models(self):
-        empty = GuardedScores(
-            values=(), guard=RoundingGuard(decimals=1), guarantee=NoGuarantee(reason="none"), seeded=False
-        )
+        regret, nothing = BoundedRegret(most=0.1), NoGuarantee(reason="none")
+        empty = ProtectedScores(values=(), regret=regret, guarantee=nothing, seeded=False)
         with pytest.raises(InvalidInput, match="models must be one for each of the 0"):
             choose([], empty)
 
     @pytest.mark.parametrize("within", [-0.1, math.nan])
     def test_bad_within(self, within):
         with pytest.raises(InvalidInput, match="within must be a number >= 0"):
-            choose(["a"], RoundingGuard(decimals=1).guard([[0.1]]), within=within)
+            choose(["a"], rounded([[0.1]], decimals=1), within=within)

@@ -111,12 +111,12 @@ def test_neutral_rows_say_nothing(loss):
 def test_every_precision_agrees_with_the_exact_value(loss):
     predictions = loss.prediction_for(some_differences(loss)[:4])
     labels = np.arange(4) % loss.classes
-    exact = loss.score(predictions, labels, precision=EXACT)
+    exact = loss.score(labels, predictions, precision=EXACT)
     scale = max(1, abs(float(exact)))
     for precision, tolerance in ((FLOAT64, 1e-13), (BINARY64, 1e-13), (FloatingPoint.of_bits(129), 1e-16)):
-        score = EXACT.array(loss.score(predictions, labels, precision=precision))[()]
+        score = EXACT.array(loss.score(labels, predictions, precision=precision))[()]
         assert abs(score - exact) < tolerance * scale
-    coarse = loss.score(predictions.astype(np.float32), labels, precision=Float32())
+    coarse = loss.score(labels, predictions.astype(np.float32), precision=Float32())
     assert abs(coarse - float(exact)) < 1e-4 * scale
 
 
@@ -124,8 +124,8 @@ def test_scores_pick_the_label_and_reduce(loss):
     predictions, labels = loss.prediction_for(some_differences(loss)), np.array([1, 0, 1, 1, 0])
     table = loss.row_losses(predictions)
     picked = [table[row, label] for row, label in enumerate(labels)]
-    assert loss.score(predictions, labels) == pytest.approx(math.fsum(picked) / 5, rel=1e-14)
-    total = replace(loss, reduction=Reduction.SUM).score(predictions, labels)
+    assert loss.score(labels, predictions) == pytest.approx(math.fsum(picked) / 5, rel=1e-14)
+    total = replace(loss, reduction=Reduction.SUM).score(labels, predictions)
     assert total == pytest.approx(math.fsum(picked), rel=1e-14)
 
 
@@ -259,9 +259,9 @@ def test_mahalanobis_is_the_quadratic_form():
 def test_binary64_by_mpfr_equals_numpy_where_every_operation_is_rounded_once():
     loss, rng = SquaredError(reduction=Reduction.SUM), np.random.default_rng(0)
     p, labels = rng.uniform(size=7), rng.integers(0, 2, 7)  # NumPy adds fewer than 8 numbers one by one
-    assert float(loss.score(p, labels, precision=BINARY64)) == loss.score(p, labels)
+    assert float(loss.score(labels, p, precision=BINARY64)) == loss.score(labels, p)
     coarse = FloatingPoint(exponent_bits=11, fraction_bits=51)
-    assert float(loss.score(p, labels, precision=coarse)) != loss.score(p, labels)
+    assert float(loss.score(labels, p, precision=coarse)) != loss.score(labels, p)
 
 
 def test_binary16_by_mpfr_equals_numpy():
@@ -302,7 +302,7 @@ def test_float32_clips_at_its_own_epsilon():
 )
 def test_bad_scores_are_refused(predictions, labels, message):
     with pytest.raises(InvalidInput, match=message):
-        CrossEntropy().score(predictions, labels)
+        CrossEntropy().score(labels, predictions)
 
 
 @pytest.mark.parametrize(

@@ -7,18 +7,19 @@ import pytest
 from sklearn.metrics import brier_score_loss, log_loss
 
 from tacit.scores.losses import (
+    ClampedCrossEntropy,
     CrossEntropy,
     Float32,
     Float64,
+    MachineEpsilon,
+    ProbabilityFloor,
     Reduction,
+    SigmoidCrossEntropy,
+    SoftmaxCrossEntropy,
+    SquaredError,
     Unclipped,
-    clipped_log_loss,
-    sklearn_brier_score,
-    sklearn_log_loss,
-    torch_bce,
-    torch_bce_with_logits,
-    torch_cross_entropy,
 )
+from tacit.scores.metrics import SKLEARN_FLOOR, Brier, LogLoss
 
 PRECISIONS = [(np.float64, Float64()), (np.float32, Float32())]
 REDUCTIONS = [(Reduction.MEAN, True), (Reduction.SUM, False)]
@@ -38,19 +39,27 @@ def draws(classes, dtype, *, count=25):
 @pytest.mark.parametrize("classes", [2, 3, 10])
 @pytest.mark.parametrize(("reduction", "normalize"), REDUCTIONS)
 def test_log_loss_bit_for_bit(classes, dtype, precision, reduction, normalize):
-    loss = sklearn_log_loss(classes=classes, reduction=reduction)
+    loss = CrossEntropy(classes=classes, clip=MachineEpsilon(), reduction=reduction)
     for p, labels in draws(classes, dtype):
         theirs = log_loss(labels, p, labels=range(classes), normalize=normalize)
-        assert loss.score(p, labels, precision=precision) == theirs
+        assert loss.score(labels, p, precision=precision) == theirs
+
+
+@pytest.mark.parametrize("classes", [2, 3, 10])
+def test_metrics_bit_for_bit(classes):
+    log, brier = LogLoss(classes=classes, floor=SKLEARN_FLOOR), Brier(classes=classes)
+    for p, labels in draws(classes, np.float64):
+        assert log.score(labels, p) == log_loss(labels, p, labels=range(classes))
+        assert brier.score(labels, p) == brier_score_loss(labels, p, labels=range(classes))
 
 
 @pytest.mark.parametrize(("dtype", "precision"), PRECISIONS)
 @pytest.mark.parametrize("classes", [2, 3, 10])
 def test_brier_score_bit_for_bit(classes, dtype, precision):
-    loss = sklearn_brier_score(classes=classes)
+    loss = SquaredError(classes=classes)
     for p, labels in draws(classes, dtype):
-        assert loss.score(p, labels, precision=precision) == brier_score_loss(labels, p, labels=range(classes))
-        assert loss.score(np.asfortranarray(p), labels, precision=precision) == brier_score_loss(
+        assert loss.score(labels, p, precision=precision) == brier_score_loss(labels, p, labels=range(classes))
+        assert loss.score(labels, np.asfortranarray(p), precision=precision) == brier_score_loss(
             labels, np.asfortranarray(p), labels=range(classes)
         )
 
@@ -59,26 +68,28 @@ def test_brier_score_bit_for_bit(classes, dtype, precision):
 def test_one_column_bit_for_bit(dtype, precision):
     for p, labels in draws(2, dtype):
         t = p[:, 1]
-        assert sklearn_log_loss().score(t, labels, precision=precision) == log_loss(labels, t)
-        assert sklearn_brier_score().score(t, labels, precision=precision) == brier_score_loss(labels, t)
+        assert CrossEntropy(clip=MachineEpsilon()).score(labels, t, precision=precision) == log_loss(labels, t)
+        assert SquaredError().score(labels, t, precision=precision) == brier_score_loss(labels, t)
 
 
 def test_rows_are_not_renormalised():
     p = np.array([[0.5, 0.2], [0.1, 0.3]])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        assert sklearn_log_loss().score(p, [0, 1]) == log_loss([0, 1], p)
+        assert CrossEntropy(clip=MachineEpsilon()).score([0, 1], p) == log_loss([0, 1], p)
     renormalised = p / p.sum(axis=1, keepdims=True)
-    assert sklearn_log_loss().score(renormalised, [0, 1]) != log_loss([0, 1], renormalised[:, ::-1])
-    assert sklearn_log_loss().score(renormalised, [0, 1]) != sklearn_log_loss().score(p, [0, 1])
+    assert CrossEntropy(clip=MachineEpsilon()).score([0, 1], renormalised) != log_loss([0, 1], renormalised[:, ::-1])
+    assert CrossEntropy(clip=MachineEpsilon()).score([0, 1], renormalised) != CrossEntropy(clip=MachineEpsilon()).score(
+        [0, 1], p
+    )
 
 
 def test_the_clip_is_part_of_the_loss():
     p, labels = np.array([0.0, 0.3]), np.array([1, 0])
-    assert sklearn_log_loss().score(p, labels) == log_loss(labels, p)
-    assert clipped_log_loss().score(p, labels) == log_loss(labels, np.clip(p, 1e-15, 1 - 1e-15))
-    assert clipped_log_loss().score(p, labels) != log_loss(labels, p)
-    assert CrossEntropy(clip=Unclipped()).score(p, labels) == np.inf
+    assert CrossEntropy(clip=MachineEpsilon()).score(labels, p) == log_loss(labels, p)
+    assert CrossEntropy(clip=ProbabilityFloor(1e-15)).score(labels, p) == log_loss(labels, np.clip(p, 1e-15, 1 - 1e-15))
+    assert CrossEntropy(clip=ProbabilityFloor(1e-15)).score(labels, p) != log_loss(labels, p)
+    assert CrossEntropy(clip=Unclipped()).score(labels, p) == np.inf
 
 
 def units_apart(ours, theirs, dtype):
@@ -98,15 +109,15 @@ def test_torch_within_units(dtype, precision, reduction, name):
         truth = torch.tensor(bits.astype(dtype))
         pairs = [
             (
-                torch_cross_entropy(classes=classes, reduction=reduction).score(x, labels, precision=precision),
+                SoftmaxCrossEntropy(classes=classes, reduction=reduction).score(labels, x, precision=precision),
                 torch.nn.CrossEntropyLoss(reduction=name)(torch.tensor(x), torch.tensor(labels)).item(),
             ),
             (
-                torch_bce(reduction=reduction).score(t, bits, precision=precision),
+                ClampedCrossEntropy(reduction=reduction).score(bits, t, precision=precision),
                 torch.nn.BCELoss(reduction=name)(torch.tensor(t), truth).item(),
             ),
             (
-                torch_bce_with_logits(reduction=reduction).score(x[:, 0], bits, precision=precision),
+                SigmoidCrossEntropy(reduction=reduction).score(bits, x[:, 0], precision=precision),
                 torch.nn.BCEWithLogitsLoss(reduction=name)(torch.tensor(x[:, 0]), truth).item(),
             ),
         ]
@@ -118,4 +129,4 @@ def test_torch_clamps_the_logarithm_at_100():
     p = np.array([0.0, 1.0, 1e-60])
     for labels in ([1, 0, 1], [0, 1, 0]):
         theirs = torch.nn.BCELoss(reduction="sum")(torch.tensor(p), torch.tensor(labels, dtype=torch.float64)).item()
-        assert torch_bce(reduction=Reduction.SUM).score(p, labels) == theirs
+        assert ClampedCrossEntropy(reduction=Reduction.SUM).score(labels, p) == theirs

@@ -12,14 +12,15 @@ from sklearn.metrics import log_loss
 
 from tacit.data import digits, iris, satellite, titanic
 from tacit.privacy import InvalidInput, TacitError
-from tacit.scores.attack import AttackStopped, Bounded, DigitDesign, Exact, infer_labels, plan
-from tacit.scores.attack.network import MutatorNetwork
-from tacit.scores.attack.row_hash import RowHash
-from tacit.scores.losses import CrossEntropy, ProbabilityFloor, sklearn_log_loss
+from tacit.scores.attacks import Answers, AttackStopped, DigitDesign, infer_labels, plan_attack
+from tacit.scores.attacks.network import MutatorNetwork
+from tacit.scores.attacks.row_hash import RowHash
+from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
+from tacit.scores.policies import Bounded
 
 ORDINARY = {"Gemm", "Relu", "Softmax", "Reshape"}
 # a network's softmax rounds a few times more than predictions that are submitted as numbers
-NETWORK_ANSWERS = Exact(growth=8.0)
+NETWORK_ANSWERS = Answers(growth=8.0)
 
 
 def run_onnx(model, features):
@@ -121,9 +122,9 @@ def test_whole_set_network_reads_titanic(tmp_path):
         )
         return score_onnx(path, features, labels)
 
-    metric = sklearn_log_loss()
-    worked_out = plan(metric, rows=len(labels), answers=NETWORK_ANSWERS)
-    outcome = infer_labels(oracle, metric, rows=len(labels), plan=worked_out)
+    metric = LogLoss(floor=SKLEARN_FLOOR)
+    worked_out = plan_attack(metric, rows=len(labels), policy=NETWORK_ANSWERS)
+    outcome = infer_labels(oracle, worked_out)
     assert (outcome.labels == labels).all()
     assert outcome.queries == worked_out.queries <= 49
 
@@ -159,9 +160,9 @@ def test_row_network_reads_labels_from_a_row_by_row_host(load, rows, tmp_path):
         MutatorNetwork.for_hash(hashed, predictions).write_onnx(path, force=True)
         return score_onnx(path, features[order], labels[order])  # the host keeps its own order
 
-    metric = sklearn_log_loss(classes=labels.max() + 1)
-    worked_out = plan(metric, rows=rows, answers=NETWORK_ANSWERS)
-    outcome = infer_labels(oracle, metric, rows=rows, plan=worked_out)
+    metric = LogLoss(classes=int(labels.max()) + 1, floor=SKLEARN_FLOOR)
+    worked_out = plan_attack(metric, rows=rows, policy=NETWORK_ANSWERS)
+    outcome = infer_labels(oracle, worked_out)
     assert (outcome.labels == labels).all()
     assert outcome.queries == worked_out.queries
 
@@ -171,13 +172,13 @@ def test_row_network_fails_on_a_host_that_changes_its_features():
     features, labels = data.X[:300], data.codes[:300]
     hashed = RowHash.of(features, rng=np.random.default_rng(6))
     secret = features @ np.linalg.qr(np.random.default_rng(7).normal(size=(36, 36)))[0]
-    metric = sklearn_log_loss(classes=6)
+    metric = LogLoss(classes=6, floor=SKLEARN_FLOOR)
 
     def oracle(predictions):
         return log_loss(labels, MutatorNetwork.for_hash(hashed, predictions).predict(secret), labels=range(6))
 
     with pytest.raises(AttackStopped):
-        infer_labels(oracle, metric, rows=300, plan=plan(metric, rows=300, answers=NETWORK_ANSWERS))
+        infer_labels(oracle, plan_attack(metric, rows=300, policy=NETWORK_ANSWERS))
 
 
 def test_float32_network_reads_labels_under_noise():
@@ -185,7 +186,7 @@ def test_float32_network_reads_labels_under_noise():
     features, labels = data.X[:200], (data.codes[:200] >= 5).astype(np.int64)
     rng = np.random.default_rng(8)
     hashed = RowHash.of(features, rng=rng, dtype=np.float32)
-    metric = CrossEntropy(clip=ProbabilityFloor(2e-7))
+    metric = LogLoss(floor=2e-7)
     tau = 1e-5
 
     def oracle(predictions):
@@ -194,7 +195,7 @@ def test_float32_network_reads_labels_under_noise():
         assert answer.dtype == np.float32
         return log_loss(labels, answer) + tau * rng.uniform(-0.9, 0.9)
 
-    outcome = infer_labels(oracle, metric, rows=200, plan=plan(metric, rows=200, answers=Bounded(tau=tau)))
+    outcome = infer_labels(oracle, plan_attack(metric, rows=200, policy=Bounded(tau=tau)))
     assert (outcome.labels == labels).all()
 
 
@@ -302,8 +303,8 @@ def test_core_works_without_torch_and_onnx():
         "        if name.split('.')[0] in ('torch', 'onnx'): raise ImportError(name)\n"
         "sys.meta_path.insert(0, Absent())\n"
         "import numpy as np\n"
-        "from tacit.scores.attack.network import MutatorNetwork\n"
-        "from tacit.scores.protect import inspect_network\n"
+        "from tacit.scores.attacks.network import MutatorNetwork\n"
+        "from tacit.scores.inspections import inspect_network\n"
         "rng = np.random.default_rng(0)\n"
         "network = MutatorNetwork.for_rows([[0.0, 1.0], [1.0, 3.0]], [0.5, 0.25], rng=rng)\n"
         "print(inspect_network(network.predict, [[0.0, 1.0], [1.0, 3.0]], rng=rng).inputs)"
@@ -317,14 +318,14 @@ def test_row_network_reads_all_of_satellite():
     data = satellite()
     features, labels = data.X, data.codes
     hashed = RowHash.of(features, rng=np.random.default_rng(11))
-    metric = sklearn_log_loss(classes=6)
+    metric = LogLoss(classes=6, floor=SKLEARN_FLOOR)
 
     def oracle(predictions):
         return log_loss(labels, MutatorNetwork.for_hash(hashed, predictions).predict(features))
 
     # known rows stay neutral, so that a network has a unit for each row asked about and no more
     unsettled = partial(DigitDesign, settle=False)
-    worked_out = plan(metric, rows=len(labels), answers=NETWORK_ANSWERS, design=unsettled)
-    outcome = infer_labels(oracle, metric, rows=len(labels), plan=worked_out)
+    worked_out = plan_attack(metric, rows=len(labels), policy=NETWORK_ANSWERS, design=unsettled)
+    outcome = infer_labels(oracle, worked_out)
     assert (outcome.labels == labels).all()
     assert outcome.queries == worked_out.queries

@@ -6,46 +6,67 @@ import math
 import numpy as np
 import pytest
 from sklearn.datasets import load_iris
-from sklearn.metrics import log_loss
+from sklearn.metrics import (
+    accuracy_score,
+    brier_score_loss,
+    f1_score,
+    log_loss,
+    mean_absolute_error,
+    roc_auc_score,
+    root_mean_squared_error,
+)
 
 from papers.score_attacks.losses import LinearlyDecomposable, ZeroOne
 from tacit.data import satellite, titanic
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attack import (
-    AUC,
-    F1,
-    Accuracy,
+from tacit.scores.attacks import (
+    Answers,
     AttackStopped,
-    Bounded,
     Channel,
     DigitDesign,
-    Exact,
     JointDesign,
-    RootMeanSquaredError,
-    Rounded,
-    Shifted,
-    find_scorer,
-    hidden,
+    host_metric,
     infer_labels,
-    plan,
+    plan_attack,
 )
-from tacit.scores.losses import Float32, SquaredError, sklearn_log_loss
-from tacit.scores.theory import labels_per_query
+from tacit.scores.attacks.bounds import labels_per_query
+from tacit.scores.losses import Float32, Loss
+from tacit.scores.metrics import F1, SKLEARN_FLOOR, Accuracy, Auc, Brier, LogLoss, Rmse, UnboundedLoss
+from tacit.scores.policies import Bounded, Exact, Rounded
 
 TITANIC = titanic().codes
 IRIS = load_iris().target
 DATA = {"titanic": (TITANIC, 2), "iris": (IRIS, 3)}
 
 
+LOG_LOSS = LogLoss(floor=SKLEARN_FLOOR)
+REAL = {
+    "log_loss": lambda y, p, k: log_loss(y, p, labels=range(k)),
+    "brier": lambda y, p, k: brier_score_loss(y, p, **({} if k == 2 else {"labels": range(k)})),
+    "accuracy": lambda y, p, _: accuracy_score(y, p),
+    "f1": lambda y, p, _: f1_score(y, p, zero_division=0.0),
+    "auc": lambda y, p, _: roc_auc_score(y, p),
+    "rmse": lambda y, p, _: root_mean_squared_error(y, p),
+    "mae": lambda y, p, _: mean_absolute_error(y, p),
+}
+
+
 def keep_promise(name, truth, classes, *, decimals=None, tau=None, seed=0, design=None):
     """Plan, attack the real scorer with shuffled rows, and compare."""
     rng = np.random.default_rng(seed)
     truth = rng.permutation(truth)
-    scorer = find_scorer(name)
-    oracle, answers = hidden(scorer.oracle(truth, classes=classes), decimals=decimals, tau=tau, rng=rng)
-    metric = scorer.metric(classes)
-    planned = plan(metric, rows=len(truth), answers=answers, design=design)
-    outcome = infer_labels(oracle, metric, rows=len(truth), plan=planned)
+    metric = host_metric(name, classes=classes)
+    policy = Exact() if decimals is None else Rounded(decimals=decimals)
+    policy = policy if tau is None else Bounded(tau=tau)
+    real = REAL.get(name, lambda y, p, _: metric.score(y, p))
+
+    def host(predictions):
+        score = real(truth, predictions, classes)
+        score = score if decimals is None else round(score, decimals)
+        return score if tau is None else score + rng.uniform(-tau, tau)
+
+    planned = plan_attack(metric, rows=len(truth), policy=policy, design=design)
+    outcome = infer_labels(host, planned)
     np.testing.assert_array_equal(outcome.labels, truth)
     if not planned.design.expected:
         assert outcome.queries == planned.queries
@@ -88,7 +109,7 @@ def test_float64_for_many_shapes(name, classes):
 
 
 def test_satellite_plan():
-    planned = plan(sklearn_log_loss(classes=6), rows=6430)
+    planned = plan_attack(LogLoss(classes=6, floor=SKLEARN_FLOOR), rows=6430)
     assert planned.queries <= 397
     assert min(planned.design.lengths[:-1]) >= 16
 
@@ -98,9 +119,9 @@ def test_satellite_plan():
 def test_bounded_noise_at_the_digits_rate(data, tau):
     truth, classes = DATA[data]
     queries = keep_promise("log_loss", truth, classes, tau=tau, design=DigitDesign)
-    m = labels_per_query(sklearn_log_loss(classes=classes), len(truth), tau=tau).digits
+    m = labels_per_query(LogLoss(classes=classes, floor=SKLEARN_FLOOR).loss, len(truth), tau=tau).digits
     if classes == 2:
-        assert m == 1 + math.floor(math.log2(sklearn_log_loss().difference_range() / (2 * len(truth) * tau)))
+        assert m == 1 + math.floor(math.log2(LOG_LOSS.loss.difference_range() / (2 * len(truth) * tau)))
     assert queries <= math.ceil(len(truth) / m)
 
 
@@ -109,12 +130,10 @@ def test_the_worst_noise_that_is_allowed(tau):
     """Noise at the very bound, of either sign: still every label."""
     truth = np.random.default_rng(0).permutation(TITANIC)[:600]
     rng = np.random.default_rng(1)
-    loss = sklearn_log_loss()
+    loss = LOG_LOSS
     for design in (DigitDesign, JointDesign):
-        planned = plan(loss, rows=len(truth), answers=Bounded(tau=tau), design=design)
-        outcome = infer_labels(
-            lambda p: log_loss(truth, p) + rng.choice([-tau, tau]), loss, rows=len(truth), plan=planned
-        )
+        planned = plan_attack(loss, rows=len(truth), policy=Bounded(tau=tau), design=design)
+        outcome = infer_labels(lambda p: log_loss(truth, p) + rng.choice([-tau, tau]), planned)
         np.testing.assert_array_equal(outcome.labels, truth)
 
 
@@ -122,14 +141,12 @@ def test_more_noise_than_planned_is_noticed_or_wrong():
     """The control: at three times the planned noise no attack goes through with all labels."""
     truth = np.random.default_rng(0).permutation(TITANIC)[:600]
     rng = np.random.default_rng(1)
-    loss = sklearn_log_loss()
+    loss = LOG_LOSS
     for design in (DigitDesign, JointDesign):
-        planned = plan(loss, rows=len(truth), answers=Bounded(tau=1e-5), design=design)
+        planned = plan_attack(loss, rows=len(truth), policy=Bounded(tau=1e-5), design=design)
         wrong = True
         with contextlib.suppress(AttackStopped):
-            outcome = infer_labels(
-                lambda p: log_loss(truth, p) + 3e-5 * rng.choice([-1, 1]), loss, rows=len(truth), plan=planned
-            )
+            outcome = infer_labels(lambda p: log_loss(truth, p) + 3e-5 * rng.choice([-1, 1]), planned)
             wrong = (outcome.labels != truth).any()
         assert wrong
 
@@ -155,47 +172,49 @@ def test_every_metric_of_three_classes(name, decimals):
 
 
 def test_float32_scores():
-    loss, precision = sklearn_log_loss(), Float32()
+    coarse = LogLoss(floor=2.0**-23)  # what scikit-learn makes of 32-bit predictions
     truth = np.random.default_rng(0).permutation(TITANIC)[:300]
-    planned = plan(loss, rows=300, answers=Exact(precision=precision))
-    outcome = infer_labels(lambda p: log_loss(truth, p), loss, rows=300, plan=planned)
+    planned = plan_attack(coarse, rows=300, policy=Answers(precision=Float32()))
+    outcome = infer_labels(lambda p: log_loss(truth, p), planned)
     np.testing.assert_array_equal(outcome.labels, truth)
     assert outcome.queries == planned.queries
-    assert planned.queries > plan(loss, rows=300).queries
+    assert planned.queries > plan_attack(LOG_LOSS, rows=300).queries
 
 
 def test_every_submitted_row_sums_to_one():
     for classes, answers in ((3, Exact()), (6, Exact()), (3, Rounded(decimals=4))):
         rng = np.random.default_rng(0)
         truth = rng.integers(0, classes, 200)
-        loss = sklearn_log_loss(classes=classes)
+        loss = LogLoss(classes=classes, floor=SKLEARN_FLOOR)
         seen = []
 
         def host(predictions, truth=truth, loss=loss, seen=seen, answers=answers):
             seen.append(predictions)
-            score = loss.score(predictions, truth)
+            score = loss.score(truth, predictions)
             return round(score, 4) if isinstance(answers, Rounded) else score
 
-        infer_labels(host, loss, rows=200, plan=plan(loss, rows=200, answers=answers))
+        infer_labels(host, plan_attack(loss, rows=200, policy=answers))
         assert all(np.abs(p.sum(axis=1) - 1).max() < 1e-14 for p in seen)
         assert all(p.min() > 0 for p in seen)
 
 
 def test_rows_not_asked_are_neutral():
-    planned = plan(sklearn_log_loss(classes=3), rows=150, answers=Rounded(decimals=5), design=DigitDesign)
+    planned = plan_attack(
+        LogLoss(classes=3, floor=SKLEARN_FLOOR), rows=150, policy=Rounded(decimals=5), design=DigitDesign
+    )
     first = next(planned.steps()).predictions
     m = planned.design.lengths[0]
     assert np.all(first[m + 1 :] == 1 / 3)
     assert np.all(np.abs(first[:m] - 1 / 3).max(axis=1) > 0)
 
 
-@pytest.mark.parametrize("answers", [Exact(), Exact(growth=8.0), Rounded(decimals=5), Bounded(tau=1e-4)])
+@pytest.mark.parametrize("answers", [Exact(), Answers(growth=8.0), Rounded(decimals=5), Bounded(tau=1e-4)])
 @pytest.mark.parametrize("settle", [True, False])
 @pytest.mark.parametrize(("name", "classes"), [("log_loss", 2), ("log_loss", 5), ("softmax", 7), ("brier", 10)])
 def test_lengths_worked_out_in_runs_are_those_of_the_queries_one_by_one(name, classes, settle, answers):
-    loss = find_scorer(name).metric(classes)
+    metric = host_metric(name, classes=classes)
     for rows in (1, 5, 51, 141):
-        design = DigitDesign(channel=Channel(loss=loss, rows=rows, answers=answers), settle=settle)
+        design = DigitDesign(channel=Channel.of(metric, rows=rows, policy=answers), settle=settle)
         taken = tuple(lengths_one_by_one(design))
         assert design.lengths == taken
         assert design.queries == len(taken)
@@ -207,7 +226,7 @@ def lengths_one_by_one(design):
     query = next(steps)
     while True:
         try:
-            following = steps.send(design.channel.score(query.predictions, truth))
+            following = steps.send(design.channel.score(truth, query.predictions))
         except StopIteration:
             yield (query.recovered < 0).sum()
             return
@@ -215,32 +234,28 @@ def lengths_one_by_one(design):
         query = following
 
 
-@pytest.mark.parametrize(
-    "metric", [sklearn_log_loss(), sklearn_log_loss(classes=5), Accuracy(), RootMeanSquaredError()]
-)
+@pytest.mark.parametrize("metric", [LOG_LOSS, LogLoss(classes=5, floor=SKLEARN_FLOOR), Accuracy(), Rmse()])
 def test_a_thousand_million_rows_are_planned_for_without_going_through_them(metric):
-    few, many = plan(metric, rows=10_000_000), plan(metric, rows=1_000_000_000)
+    few, many = plan_attack(metric, rows=10_000_000), plan_attack(metric, rows=1_000_000_000)
     assert 85 < many.queries / few.queries < 150
 
 
 def test_days_and_ceilings():
-    planned = plan(sklearn_log_loss(), rows=2201, answers=Rounded(decimals=5), limit_per_day=5)
+    planned = plan_attack(LOG_LOSS, rows=2201, policy=Rounded(decimals=5), limit_per_day=5)
     assert planned.days == math.ceil(planned.queries / 5)
     assert planned.labels_per_query < planned.ceilings.entropy < planned.ceilings.counting
-    assert plan(sklearn_log_loss(), rows=2201).days is None
+    assert plan_attack(LOG_LOSS, rows=2201).days is None
 
 
-@pytest.mark.parametrize(
-    "metric", [sklearn_log_loss(), Accuracy(), F1(), AUC(), RootMeanSquaredError(), SquaredError()]
-)
+@pytest.mark.parametrize("metric", [LOG_LOSS, Accuracy(), F1(), Auc(), Rmse(), Brier()])
 @pytest.mark.parametrize("answers", [Exact(), Rounded(decimals=5), Bounded(tau=1e-5)])
 def test_no_plan_beats_its_counting_ceiling(metric, answers):
-    planned = plan(metric, rows=500, answers=answers)
+    planned = plan_attack(metric, rows=500, policy=answers)
     assert planned.labels_per_query <= planned.ceilings.counting
 
 
 def test_json_of_a_plan():
-    document = plan(Accuracy(), rows=100, limit_per_day=10).to_json()
+    document = plan_attack(Accuracy(), rows=100, limit_per_day=10).to_json()
     assert document["queries"] == 41
     assert document["days"] == 5
     assert document["ceiling"].startswith("entropy: ")
@@ -249,28 +264,28 @@ def test_json_of_a_plan():
 @pytest.mark.parametrize(
     ("metric", "answers", "words"),
     [
-        (sklearn_log_loss(), Rounded(decimals=0), "answers must tell one row's label"),
-        (SquaredError(), Rounded(decimals=3), "answers must tell one row's label"),
-        (RootMeanSquaredError(), Rounded(decimals=3), "answers must tell one row's label"),
+        (LOG_LOSS, Rounded(decimals=0), "answers must reveal one row's label"),
+        (Brier(), Rounded(decimals=3), "answers must reveal one row's label"),
+        (Rmse(), Rounded(decimals=3), "answers must reveal one row's label"),
         (Accuracy(), Rounded(decimals=2), "accuracy moves by"),
         (F1(), Rounded(decimals=2), "f1 moves by"),
-        (AUC(), Rounded(decimals=3), "auc may move by"),
-        (Accuracy(), Shifted(inner=Exact()), "only a loss can be calibrated"),
+        (Auc(), Rounded(decimals=3), "auc may move by"),
+        (Accuracy(), Answers(shift=1.0), "only a mean of row losses can be calibrated"),
     ],
 )
 def test_what_cannot_separate_is_refused_with_the_bound(metric, answers, words):
     with pytest.raises(InvalidInput, match=words) as caught:
-        plan(metric, rows=2201, answers=answers)
+        plan_attack(metric, rows=2201, policy=answers)
     assert "\n" not in str(caught.value)
 
 
 def test_bad_arguments():
     with pytest.raises(InvalidInput, match="rows must be"):
-        plan(sklearn_log_loss(), rows=0)
+        plan_attack(LOG_LOSS, rows=0)
     with pytest.raises(InvalidInput, match="rows must be at most 10,000,000,000 "):
-        plan(sklearn_log_loss(), rows=10**20)
+        plan_attack(LOG_LOSS, rows=10**20)
     with pytest.raises(InvalidInput, match="limit_per_day"):
-        plan(sklearn_log_loss(), rows=5, limit_per_day=0)
+        plan_attack(LOG_LOSS, rows=5, limit_per_day=0)
     with pytest.raises(InvalidInput, match="tau must be"):
         Bounded(tau=-1.0)
     with pytest.raises(InvalidInput, match="decimals"):
@@ -278,11 +293,11 @@ def test_bad_arguments():
 
 
 def test_losses_whose_differences_cannot_be_chosen_are_refused():
-    ungraded = [cls for cls in _subclasses(type(SquaredError()).__mro__[1]) if not cls.graded]
+    ungraded = [cls for cls in _subclasses(Loss) if not cls.graded]
     assert ZeroOne in ungraded
     for cls in ungraded:
         with pytest.raises(InvalidInput, match="cannot separate"):
-            plan(cls(), rows=5)
+            plan_attack(UnboundedLoss(loss=cls()), rows=5)
     assert LinearlyDecomposable.graded
 
 

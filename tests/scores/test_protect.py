@@ -13,9 +13,9 @@ from threadpoolctl import threadpool_limits
 
 from tacit.data import digits, iris, satellite, titanic
 from tacit.privacy import InvalidInput
-from tacit.scores.attack.network import Layer, MutatorNetwork
-from tacit.scores.attack.row_hash import RowHash
-from tacit.scores.protect import NetworkInspection, inspect_network
+from tacit.scores.attacks.network import Layer, MutatorNetwork
+from tacit.scores.attacks.row_hash import RowHash
+from tacit.scores.inspections import NetworkInspection, inspect_network
 
 
 def load(name):

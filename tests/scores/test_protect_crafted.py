@@ -6,7 +6,7 @@ from threadpoolctl import threadpool_limits
 
 from benchmarks import scoring_crafted
 from tacit.privacy import InvalidInput
-from tacit.scores.protect import FeatureStudy, inspect_submission, sketch_submission
+from tacit.scores.inspections import FeatureStudy, inspect_submission, sketch_submission
 
 
 def checks(predictions, **given):

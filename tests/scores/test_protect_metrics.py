@@ -9,7 +9,7 @@ import pytest
 from sklearn import metrics as sk
 
 from tacit.privacy import InvalidInput
-from tacit.scores.protect import F1, METRICS, Accuracy, Auc, Brier, LogLoss, Mae, OwnMetric, Rmse, metric_from_json
+from tacit.scores.metrics import F1, METRICS, Accuracy, Auc, Brier, LogLoss, Mae, Own, Rmse, metric_from_json
 
 
 def submission(metric, rows, rng):
@@ -164,7 +164,7 @@ def test_no_submission_makes_some_labels_slow(metric):
 
 def test_the_trace_sees_a_branch_on_labels():
     """The control: a metric that looks at the positives alone does not have the same operations."""
-    own = OwnMetric(function=lambda y, p: p[y == 1].sum(), name="bad", lower=0, upper=1, lower_is_better=True)
+    own = Own(function=lambda y, p: p[y == 1].sum(), name="bad", lower=0, upper=1, lower_is_better=True)
     traces = []
     for y in ([0, 0, 0], [0, 1, 1]):
         Traced.log = []
@@ -189,7 +189,7 @@ def test_an_own_metric_that_quotes_labels_is_not_quoted(caplog):
     def leaky(labels, predictions):
         raise RuntimeError(f"labels are {labels}")
 
-    own = OwnMetric(function=leaky, name="leaky", lower=0, upper=1, lower_is_better=True)
+    own = Own(function=leaky, name="leaky", lower=0, upper=1, lower_is_better=True)
     assert own.score([1, 0, 1], [0.1, 0.2, 0.3]) == 1.0
     assert "the metric leaky failed with RuntimeError" in caplog.text
     assert "[1 0 1]" not in caplog.text
@@ -204,8 +204,8 @@ def test_an_own_metric_that_fails_for_some_labels_counts_and_is_not_refused(lowe
         return -np.log(chosen).mean() if chosen.all() else np.nan
 
     bounds = {"lower": 0, "upper": 5, "lower_is_better": lower_is_better}
-    own = OwnMetric(function=unclipped, name="unclipped", **bounds)
-    infinite = OwnMetric(function=lambda y, p: np.inf if y[0] else 1.0, name="infinite", **bounds)
+    own = Own(function=unclipped, name="unclipped", **bounds)
+    infinite = Own(function=lambda y, p: np.inf if y[0] else 1.0, name="infinite", **bounds)
     for label, expected in ((0, np.log(2) / 2), (1, 5 if lower_is_better else 0)):
         assert own.score([label, 0], [0.0, 0.5]) == pytest.approx(expected)
         assert infinite.score([label, 0], [0.0, 0.5]) == (5 if label else 1)
@@ -256,7 +256,7 @@ def test_json_there_and_back(metric):
 
 
 def test_own_functions_come_from_the_operator_alone():
-    own = OwnMetric(function=lambda y, p: 0.5, name="half", lower=0, upper=1, lower_is_better=True)
+    own = Own(function=lambda y, p: 0.5, name="half", lower=0, upper=1, lower_is_better=True)
     assert metric_from_json(own.to_json(), own={"half": own}) is own
     with pytest.raises(InvalidInput, match="own metrics"):
         metric_from_json({"metric": "own", "name": "os.system"}, own={"half": own})
@@ -265,7 +265,7 @@ def test_own_functions_come_from_the_operator_alone():
 
 
 def test_every_offered_metric_of_two_classes_has_a_plan():
-    from tacit.scores.attack import plan
+    from tacit.scores.attacks import plan_attack
 
     for kind in METRICS.values():
-        assert plan(kind().attacked_as(), rows=50).queries < 100
+        assert plan_attack(kind(), rows=50).queries < 100

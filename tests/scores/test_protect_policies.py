@@ -10,27 +10,19 @@ from scipy.stats import kstest, laplace
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, NoGuarantee
 from tacit.privacy.noise import DiscreteLaplace
 from tacit.privacy.rounding import exact, round_up
-from tacit.scores import learn
-from tacit.scores.protect import (
-    F1,
-    POLICIES,
-    Accuracy,
-    Auc,
-    Brier,
-    Exact,
-    Ladder,
-    Laplace,
-    LogLoss,
-    Mae,
-    OwnMetric,
-    Rmse,
-    Rounded,
-    Thresholdout,
-    policy_from_json,
-)
-from tacit.scores.protect.policies import laplace as module
+from tacit.scores.metrics import F1, Accuracy, Auc, Brier, LogLoss, Mae, Own, Rmse
+from tacit.scores.policies import POLICIES, Bounded, Exact, Ladder, Laplace, Rounded, Thresholdout, policy_from_json
+from tacit.scores.policies import laplace as module
+from tacit.scores.policies.holdout import ReusableHoldout
 
-EVERY = [Exact(), Rounded(decimals=4), Ladder(step=0.02), Laplace(epsilon=0.3), Thresholdout(epsilon=0.5, refreshes=3)]
+EVERY = [
+    Exact(),
+    Rounded(decimals=4),
+    Bounded(tau=0.01),
+    Ladder(step=0.02),
+    Laplace(epsilon=0.3),
+    Thresholdout(epsilon=0.5, refreshes=3),
+]
 
 
 def output_distribution(policy, metric, labels, predictions, monkeypatch, *, noise=None):
@@ -144,7 +136,7 @@ def test_released_scores_stay_in_the_public_range():
 
 
 def test_metrics_without_a_bound_are_refused():
-    own = OwnMetric(function=lambda y, p: 0.5, name="mine", lower=0, upper=1, lower_is_better=True)
+    own = Own(function=lambda y, p: 0.5, name="mine", lower=0, upper=1, lower_is_better=True)
     for metric, reason in ((Auc(), "class_floor"), (F1(), "class_floor"), (own, "one_label")):
         with pytest.raises(InvalidInput, match=reason):
             Laplace().check(metric, rows=10)
@@ -229,7 +221,7 @@ def test_thresholdout_scale_is_that_of_the_pinned_guarantee():
     """Per refresh 2/(s n): the scale handed to the holdout must be 2/(epsilon n), rounded up, never down."""
     for epsilon, rows in ((0.1, 997), (0.3, 2201), (1.0, 3)):
         scale = round_up(Fraction(2) / (exact(epsilon) * rows))
-        holdout = learn.Thresholdout(rows=rows, threshold=0.1, scale=scale, refreshes=1, rng=np.random.default_rng(0))
+        holdout = ReusableHoldout(rows=rows, threshold=0.1, scale=scale, refreshes=1, rng=np.random.default_rng(0))
         assert holdout.guarantee.epsilon <= epsilon
 
 
@@ -254,7 +246,7 @@ def test_policies_there_and_back(policy):
     assert policy.describe().endswith(".")
     with pytest.raises(InvalidInput, match="takes"):
         policy_from_json({**policy.to_json(), "secret": 1})
-    promise = policy.guarantee_per_score
+    promise = policy.guarantee()
     assert isinstance(promise, Guarantee if policy.kind in ("laplace", "thresholdout") else NoGuarantee)
 
 
@@ -276,4 +268,4 @@ def test_wrong_policies_are_refused(document, message):
 
 
 def test_policies_are_offered_by_their_names():
-    assert list(POLICIES) == ["exact", "rounded", "ladder", "laplace", "thresholdout"]
+    assert list(POLICIES) == ["exact", "rounded", "bounded", "ladder", "laplace", "thresholdout"]

@@ -5,22 +5,9 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from tacit.privacy import InvalidInput
-from tacit.scores.protect import (
-    Accuracy,
-    Auc,
-    Brier,
-    Budget,
-    Exact,
-    Laplace,
-    LogLoss,
-    Rounded,
-    Setting,
-    Split,
-    Thresholdout,
-    complete_setting,
-    default_setting,
-    identify,
-)
+from tacit.scores.metrics import Accuracy, Auc, Brier, LogLoss
+from tacit.scores.policies import Exact, Laplace, Rounded, Thresholdout
+from tacit.scores.releases import Budget, Setting, Split, complete_setting, default_setting, identify
 
 
 def test_the_same_submission_costs_nothing_and_noise_cannot_be_averaged():

@@ -10,6 +10,7 @@ import pytest
 from papers.score_attacks.losses import ItakuraSaito, NormLike
 from papers.score_attacks.separation import smallest_difference
 from tacit.privacy.errors import InvalidInput
+from tacit.scores.attacks.bounds import labels_per_query, queries_for, rounding_noise, unit_of
 from tacit.scores.losses import (
     ArbitraryPrecision,
     CrossEntropy,
@@ -18,9 +19,8 @@ from tacit.scores.losses import (
     Reduction,
     SigmoidCrossEntropy,
     SquaredError,
-    sklearn_log_loss,
 )
-from tacit.scores.theory import labels_per_query, queries_for, rounding_noise, unit_of
+from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
 
 LOG_LOSS = CrossEntropy(clip=ProbabilityFloor(1e-6))
 IDENTITY = ((1.0, 0.0), (0.0, 1.0))
@@ -71,7 +71,7 @@ def test_k_ary_digits(classes, digits):
 
 
 def test_titanic_at_five_decimals_holds_at_most_twelve_labels():
-    limits = labels_per_query(sklearn_log_loss(), 2201, tau=rounding_noise(5))
+    limits = labels_per_query(LogLoss(floor=SKLEARN_FLOOR).loss, 2201, tau=rounding_noise(5))
     assert limits.digits == 11
     assert limits.ceiling == limits.isoperimetric == 12  # what Conway-Guy weights reach
     assert (limits.counting, limits.variance) == (14, 13)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attack.weighing import DetectingMatrix, detecting_matrix
-from tacit.scores.attack.weights import conway_guy_weights, digits_of, most_weights, power_weights, subset_of
+from tacit.scores.attacks.weighing import DetectingMatrix, detecting_matrix
+from tacit.scores.attacks.weights import conway_guy_weights, digits_of, most_weights, power_weights, subset_of
 
 
 def all_sums(weights, radix=2):

@@ -13,7 +13,9 @@ pytest.importorskip("fastapi", reason="the scoring server needs the extra web")
 
 from fastapi.testclient import TestClient
 
-from tacit.scores.protect import Accuracy, Budget, Laplace, Setting
+from tacit.scores.metrics import Accuracy
+from tacit.scores.policies import Laplace
+from tacit.scores.releases import Budget, Setting
 from tacit.server import Engine, Limits, Rate, Settings, Terms
 from tacit.server.app import create_app
 

@@ -7,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.scores.attack.http import AsCsv, AsJson
-from tacit.scores.protect import Accuracy, Exact, LogLoss, Rounded, Setting, Split, default_setting
+from tacit.scores.attacks.http import AsCsv, AsJson
+from tacit.scores.metrics import Accuracy, LogLoss
+from tacit.scores.policies import Exact, Rounded
+from tacit.scores.releases import Setting, Split, default_setting
 from tacit.server import Settings
 from tacit.server.app import create_app
 

@@ -9,7 +9,9 @@ import pytest
 
 pytest.importorskip("fastapi", reason="the extra web is not installed")
 
-from tacit.scores.protect import Accuracy, Budget, Exact, LogLoss, Setting
+from tacit.scores.metrics import Accuracy, LogLoss
+from tacit.scores.policies import Exact
+from tacit.scores.releases import Budget, Setting
 from tacit.server import Engine, Settings, Terms
 from tacit.server.replay import running
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from tacit.scores.attack import OracleError
+from tacit.scores.attacks import OracleError
 from tacit.server.client import Client
 
 

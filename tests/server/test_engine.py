@@ -15,21 +15,10 @@ from sqlalchemy import func, select, update
 
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.ledger import Ledger
-from tacit.scores.protect import (
-    Accuracy,
-    Budget,
-    Exact,
-    Ladder,
-    Laplace,
-    LogLoss,
-    OwnMetric,
-    Rmse,
-    Rounded,
-    Setting,
-    Split,
-    Thresholdout,
-)
-from tacit.scores.protect.findings import Finding
+from tacit.scores.inspections.finding import Finding
+from tacit.scores.metrics import Accuracy, LogLoss, Own, Rmse
+from tacit.scores.policies import Exact, Ladder, Laplace, Rounded, Thresholdout
+from tacit.scores.releases import Budget, Setting, Split
 from tacit.server import Engine, Terms
 from tacit.server import engine as engine_module
 from tacit.server.accounts import Accounts
@@ -737,7 +726,7 @@ class TestFiles:
         assert engine.submit(join(engine).team, np.arange(ROWS) / ROWS).result().released == 0.0
 
     def test_an_own_metric_comes_from_the_operator(self, sqlite_settings, make, join):
-        own = OwnMetric(
+        own = Own(
             function=lambda labels, predictions: float(np.mean(labels == predictions)),
             name="mine",
             lower=0.0,

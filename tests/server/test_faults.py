@@ -18,7 +18,9 @@ import pytest
 from sqlalchemy import select
 
 from tacit.privacy.ledger import Ledger
-from tacit.scores.protect import Accuracy, Budget, Laplace, Setting
+from tacit.scores.metrics import Accuracy
+from tacit.scores.policies import Laplace
+from tacit.scores.releases import Budget, Setting
 from tacit.server import Engine
 from tacit.server.schema import FLAG, PREDICTION, SUBMISSION, TEAM
 

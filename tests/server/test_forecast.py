@@ -5,23 +5,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from tacit.scores.contest.assault import assault
-from tacit.scores.protect import (
-    F1,
-    Accuracy,
-    Auc,
-    Budget,
-    Exact,
-    Ladder,
-    Laplace,
-    LogLoss,
-    Mae,
-    Rounded,
-    Setting,
-    Split,
-    Thresholdout,
-    default_setting,
-)
+from tacit.scores.attacks import attack_competition
+from tacit.scores.metrics import F1, Accuracy, Auc, LogLoss, Mae
+from tacit.scores.policies import Exact, Ladder, Laplace, Rounded, Thresholdout
+from tacit.scores.releases import Budget, Setting, Split, default_setting
 from tacit.server.forecast import forecast
 
 
@@ -39,7 +26,7 @@ def test_the_plan_is_kept_by_the_attack(metric, policy):
     def submit(predictions):
         return policy.release(metric.measure(truth, predictions), state={}, rng=rng).text
 
-    found = assault(submit, setting, prior=np.full((rows, 2), 0.5), submissions=1000, rng=rng)
+    found = attack_competition(submit, setting, prior=np.full((rows, 2), 0.5), submissions=1000, rng=rng)
     np.testing.assert_array_equal(found.labels, truth)
     if not told.sentence.startswith("About"):
         assert found.submissions == told.submissions
@@ -78,7 +65,7 @@ def test_the_expectation_under_noise_is_near_what_the_attack_gets(epsilon):
         def submit(predictions, truth=truth):
             return policy.release(metric.measure(truth, predictions), state={}, rng=rng).text
 
-        found = assault(submit, setting, prior=np.full((rows, 2), 0.5), submissions=200, rng=rng)
+        found = attack_competition(submit, setting, prior=np.full((rows, 2), 0.5), submissions=200, rng=rng)
         got.append((found.labels == truth).mean())
     # the forecast is for many rows; with few, one run in ten or so is caught far below
     assert told - 0.1 < np.mean(got) < told + 0.06

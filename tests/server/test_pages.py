@@ -11,7 +11,9 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 from fastapi.testclient import TestClient
 
 from tacit.leak.prior import feature_prior
-from tacit.scores.protect import Accuracy, Budget, Exact, Laplace, LogLoss, Setting, Split, default_setting
+from tacit.scores.metrics import Accuracy, LogLoss
+from tacit.scores.policies import Exact, Laplace
+from tacit.scores.releases import Budget, Setting, Split, default_setting
 from tacit.server import Engine, Settings, Terms
 from tacit.server.app import create_app
 from tacit.server.forecast import forecast

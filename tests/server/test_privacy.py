@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 from fastapi.testclient import TestClient
 
-from tacit.scores.protect import Budget, Exact, Laplace, LogLoss, Setting, Split
+from tacit.scores.metrics import LogLoss
+from tacit.scores.policies import Exact, Laplace
+from tacit.scores.releases import Budget, Setting, Split
 from tacit.server import Engine
 from tacit.server.app import create_app
 

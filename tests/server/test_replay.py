@@ -10,20 +10,10 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 
 from tacit.leak.prior import feature_prior
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.scores.contest.assault import Assault, assault, assault_final
-from tacit.scores.protect import (
-    Accuracy,
-    Exact,
-    Ladder,
-    Laplace,
-    LogLoss,
-    Rmse,
-    Rounded,
-    Setting,
-    Split,
-    Thresholdout,
-    default_setting,
-)
+from tacit.scores.attacks import AttackResult, attack_competition, attack_final_score
+from tacit.scores.metrics import Accuracy, LogLoss, Rmse
+from tacit.scores.policies import Exact, Ladder, Laplace, Rounded, Thresholdout
+from tacit.scores.releases import Setting, Split, default_setting
 from tacit.server import Engine, Settings, Terms
 from tacit.server.client import Client, Unreachable
 from tacit.server.demo import create_titanic
@@ -127,7 +117,7 @@ def test_unscored_rows_do_not_mislead(metric):
     truth = rng.integers(0, 2, 300)
     setting = Setting(metric=metric, policy=Exact(), split=Split(public_fraction=0.5))
     submit, public = simulated(setting, truth, rng)
-    found = assault(submit, setting, prior=np.full((300, 2), 0.5), submissions=600, rng=rng)
+    found = attack_competition(submit, setting, prior=np.full((300, 2), 0.5), submissions=600, rng=rng)
     assert (found.labels == truth)[public].mean() > 0.95
     assert (found.labels == truth)[~public].mean() < 0.7
 
@@ -137,7 +127,7 @@ def test_a_ladder_with_small_steps_is_climbed():
     truth = rng.integers(0, 2, 200)
     setting = Setting(metric=Accuracy(), policy=Ladder(step=0.005))
     submit, _ = simulated(setting, truth, rng)
-    found = assault(submit, setting, prior=np.full((200, 2), 0.5), submissions=1500, rng=rng)
+    found = attack_competition(submit, setting, prior=np.full((200, 2), 0.5), submissions=1500, rng=rng)
     assert (found.labels == truth).mean() > (truth == 0).mean() + 0.05  # the first guess is 0 for every row
 
 
@@ -149,14 +139,14 @@ def test_thresholdout_ends_the_attack_with_what_there_is():
 
     def refused(predictions):
         from tacit.privacy.errors import BudgetExceeded
-        from tacit.scores.attack import OracleError
+        from tacit.scores.attacks import OracleError
 
         try:
             return submit(predictions)
         except BudgetExceeded as error:
             raise OracleError(str(error)) from None
 
-    found = assault(refused, setting, prior=np.full((200, 2), 0.5), submissions=500, rng=rng)
+    found = attack_competition(refused, setting, prior=np.full((200, 2), 0.5), submissions=500, rng=rng)
     assert found.submissions < 500
 
 
@@ -199,7 +189,7 @@ def test_one_final_score_tells_one_label_in_doubt(metric, policy, least, most):
     setting = Setting(metric=metric, split=Split(public_fraction=0.3), final_policy=policy)
     public, prior, right = np.arange(60) < 18, np.tile([0.9999, 0.0001], (60, 1)), []
     prior[-1] = 0.5
-    before = Assault(
+    before = AttackResult(
         labels=prior.argmax(axis=1),
         submissions=9,
         attack="all",
@@ -212,7 +202,7 @@ def test_one_final_score_tells_one_label_in_doubt(metric, policy, least, most):
         def submit(predictions, truth=truth, rng=rng):
             return setting.final(truth, predictions, public=public, rng=rng).text
 
-        found = assault_final(submit, setting, before=before, prior=prior, rng=rng)
+        found = attack_final_score(submit, setting, before=before, prior=prior, rng=rng)
         right.append(found.labels[-1] == truth[-1])
     assert least <= np.mean(right) <= most
 

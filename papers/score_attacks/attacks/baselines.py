@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
-from tacit.scores.attack.infer import Oracle
-from tacit.scores.attack.steps import Labels
+from tacit.scores.attacks.infer import Oracle
+from tacit.scores.attacks.steps import Labels
 from tacit.scores.losses import FLOAT64, Loss, Precision, Reduction
 
 __all__ = ["boosted_labels", "exhaustive_labels", "random_prediction_labels"]
@@ -29,7 +29,7 @@ def exhaustive_labels(score: float, loss: Loss, predictions: ArrayLike, *, preci
     --------
     >>> from tacit.scores.losses import SquaredError
     >>> p, truth = np.array([0.0, 0.25, 0.375]), np.array([1, 0, 1])
-    >>> exhaustive_labels(SquaredError().score(p, truth), SquaredError(), p)
+    >>> exhaustive_labels(SquaredError().score(truth, p), SquaredError(), p)
     array([1, 0, 1])
     """
     table = np.asarray(loss.row_losses(predictions, precision=precision), dtype=np.float64)
@@ -56,7 +56,7 @@ def random_prediction_labels(oracle: Oracle, loss: Loss, *, rows: int, rng: np.r
     >>> from tacit.scores.losses import CrossEntropy
     >>> truth, rng = np.array([1, 0, 1, 1]), np.random.default_rng(0)
     >>> loss = CrossEntropy()
-    >>> random_prediction_labels(lambda p: loss.score(p, truth), loss, rows=4, rng=rng)
+    >>> random_prediction_labels(lambda p: loss.score(truth, p), loss, rows=4, rng=rng)
     array([1, 0, 1, 1])
     """
     if loss.classes == 2:

@@ -9,8 +9,8 @@ import numpy as np
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
-from tacit.scores.attack.errors import InconsistentAnswer
-from tacit.scores.attack.steps import Labels
+from tacit.scores.attacks.errors import InconsistentAnswer
+from tacit.scores.attacks.steps import Labels
 from tacit.scores.losses import ArbitraryPrecision, Loss, Reduction
 from tacit.scores.losses.precision import Number, Numbers
 
@@ -25,8 +25,8 @@ def precision_for(loss: Loss, *, rows: int) -> ArbitraryPrecision:
 
     Examples
     --------
-    >>> from tacit.scores.losses import sklearn_log_loss
-    >>> precision_for(sklearn_log_loss(), rows=1000).bits
+    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
+    >>> precision_for(LogLoss(floor=SKLEARN_FLOOR).loss, rows=1000).bits
     1074
     """
     bits = check_count(rows, name="rows") * float(np.log2(loss.classes)) + rows.bit_length() + _SPARE_BITS
@@ -56,7 +56,7 @@ def labels_from_one_score(oracle: Callable[[Numbers], Number], loss: Loss, *, ro
     >>> from tacit.scores.losses import CrossEntropy
     >>> loss, truth = CrossEntropy(classes=3), np.arange(40) % 3
     >>> precision = precision_for(loss, rows=40)
-    >>> found = labels_from_one_score(lambda p: loss.score(p, truth, precision=precision), loss, rows=40)
+    >>> found = labels_from_one_score(lambda p: loss.score(truth, p, precision=precision), loss, rows=40)
     >>> bool((found == truth).all())
     True
     """

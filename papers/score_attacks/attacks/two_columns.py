@@ -22,7 +22,7 @@ class TwoColumnLogLoss(CrossEntropy):
     >>> loss = TwoColumnLogLoss()
     >>> loss.prediction_for([30.0])
     array([[1.00000000e+00, 9.35762297e-14]])
-    >>> loss.score([[0.5, 0.5]], [1]) == loss.score([0.5], [1])
+    >>> loss.score([1], [[0.5, 0.5]]) == loss.score([1], [0.5])
     True
     """
 

@@ -29,7 +29,7 @@ class ZeroOne(Loss):
     >>> ZeroOne(classes=3).row_losses([2, 0])
     array([[1., 1., 0.],
            [0., 1., 1.]])
-    >>> ZeroOne().score([1, 0, 1], [1, 1, 1])
+    >>> ZeroOne().score([1, 1, 1], [1, 0, 1])
     0.3333333333333333
     """
 
@@ -37,13 +37,7 @@ class ZeroOne(Loss):
 
     @property
     def columns(self) -> int:
-        """One predicted label a row.
-
-        Examples
-        --------
-        >>> ZeroOne(classes=3).columns
-        1
-        """
+        """One predicted label a row."""
         return 1
 
     def _range(self, _: Precision) -> float:

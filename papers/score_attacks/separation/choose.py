@@ -13,9 +13,9 @@ from papers.score_attacks.separation.search import TooManyOverlaps
 from papers.score_attacks.theory.limits import discrete_limit
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
+from tacit.scores.attacks.bounds import labels_per_query, unit_of
 from tacit.scores.losses import FLOAT64, Loss, Precision, Reduction
 from tacit.scores.losses.precision import Numbers
-from tacit.scores.theory.ceilings import labels_per_query, unit_of
 
 __all__ = ["Separation", "separate"]
 

@@ -13,9 +13,9 @@ import numpy as np
 from papers.score_attacks.losses import ItakuraSaito
 from papers.score_attacks.theory.primes import first_primes
 from tacit.privacy.errors import InvalidInput
+from tacit.scores.attacks.bounds import unit_of
 from tacit.scores.losses import Loss, Precision, Reduction
 from tacit.scores.losses.precision import Number, Numbers
-from tacit.scores.theory.ceilings import unit_of
 
 __all__ = ["Construction", "Digits", "PowersOfThree", "PrimeLogs", "TripledExponents"]
 

@@ -10,6 +10,7 @@ from papers.score_attacks.losses import ItakuraSaito, NormLike
 from papers.score_attacks.separation.choose import separate
 from papers.score_attacks.separation.construct import PrimeLogs
 from tacit.privacy.rounding import check_count
+from tacit.scores.attacks.bounds import unit_of
 from tacit.scores.losses import (
     ArbitraryPrecision,
     CrossEntropy,
@@ -20,7 +21,6 @@ from tacit.scores.losses import (
     SoftmaxCrossEntropy,
     SquaredError,
 )
-from tacit.scores.theory.ceilings import unit_of
 
 __all__ = ["TableRow", "largest_noise", "table_1"]
 

@@ -29,12 +29,13 @@ from tacit.audit.source import Source
 from tacit.audit.utility import Utility
 from tacit.audit.words import percent, within_chance
 from tacit.leak import Interval, Leak, leak_from_guesses
-from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import NoGuarantee, Promise
 from tacit.privacy.rounding import check_count, check_epsilon
-from tacit.scores.contest.assault import assault
-from tacit.scores.protect import Exact, Laplace, LogLoss, Rounded, Setting
+from tacit.scores.attacks import attack_competition
+from tacit.scores.metrics import LogLoss
+from tacit.scores.policies import Exact, Laplace, Rounded
+from tacit.scores.releases import Setting
 
 __all__ = ["ScoresRelease"]
 
@@ -129,7 +130,7 @@ class ScoresRelease:
         tell(f"scores: {self.describe()}")
         start = time.perf_counter()
         truth, setting = source.codes, self._setting(source)
-        found = assault(
+        found = attack_competition(
             _host(setting, truth, rng=rng), setting, prior=source.prior, submissions=self.submissions, rng=rng
         )
         leak = leak_from_guesses(found.labels, truth, baseline=source.prior.argmax(axis=1))
@@ -155,7 +156,7 @@ class ScoresRelease:
     def _promise(self, setting: Setting) -> Promise:
         if not isinstance(setting.policy, Laplace):
             return NoGuarantee(reason="a score without noise depends on every label")
-        promise = compose([setting.policy.guarantee_per_score] * self.submissions)
+        promise = setting.policy.guarantee(submissions=self.submissions)
         return replace(promise, assumptions=(*promise.assumptions, _ALL_TEAMS.format(self.submissions)))
 
     def _utility(self, source: Source, setting: Setting, rng: np.random.Generator) -> Utility:

@@ -9,7 +9,7 @@ from fastapi import APIRouter, Depends, Request, Response
 from pydantic import TypeAdapter
 
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.scores.protect import complete_setting
+from tacit.scores.releases import complete_setting
 from tacit.server.engine import Engine
 from tacit.server.errors import Forbidden, Unauthorized
 from tacit.server.guard import caller
@@ -223,7 +223,7 @@ def _terms(body: CompetitionRequest, engine: Engine) -> Terms:
     except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
         if isinstance(error, TacitError):
             raise
-        raise InvalidInput("setting must be as tacit.scores.protect.Setting writes it, got something else") from None
+        raise InvalidInput("setting must be as tacit.scores.releases.Setting writes it, got something else") from None
     names = ("slug", "name", "description", "opens", "closes", "most_teams", "public", "delta", "again")
     return Terms(setting=setting, **{name: getattr(body, name) for name in names})
 

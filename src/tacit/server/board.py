@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.protect import Auc, Brier, LogLoss, Measurement, Metric, OwnMetric, Setting
+from tacit.scores.metrics import Auc, Brier, LogLoss, Measurement, Metric, Own
+from tacit.scores.releases import Setting
 from tacit.server.host_files import Features, Labels
 
 __all__ = ["Board", "columns_of", "from_stored", "stored"]
@@ -23,7 +24,8 @@ class Board:
 
     Examples
     --------
-    >>> from tacit.scores.protect import Accuracy, Exact
+    >>> from tacit.scores.metrics import Accuracy
+    >>> from tacit.scores.policies import Exact
     >>> labels = Labels(codes=np.array([0, 1]), public_rows=np.array([True, True]))
     >>> features = Features(ids=("a", "b"), names=(), cells=((), ()))
     >>> board = Board(id=1, setting=Setting(metric=Accuracy(), policy=Exact()), features=features, labels=labels)
@@ -81,7 +83,7 @@ def columns_of(metric: Metric) -> tuple[str, ...]:
     (('id', 'prediction'), ('id', 'class_0', 'class_1', 'class_2'))
     """
     columns = 1
-    if isinstance(metric, OwnMetric):
+    if isinstance(metric, Own):
         columns = metric.columns
     elif isinstance(metric, LogLoss | Brier | Auc) and metric.classes > 2:
         columns = metric.classes

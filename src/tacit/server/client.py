@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attack import OracleError
+from tacit.scores.attacks import OracleError
 
 __all__ = ["Client", "Unreachable"]
 

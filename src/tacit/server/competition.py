@@ -8,7 +8,8 @@ from datetime import datetime
 
 from sqlalchemy import Connection, RowMapping, func, insert, select
 
-from tacit.scores.protect import OwnMetric, Setting
+from tacit.scores.metrics import Own
+from tacit.scores.releases import Setting
 from tacit.server.board import Board, columns_of
 from tacit.server.errors import NotFound
 from tacit.server.host_files import Features, Labels
@@ -41,7 +42,7 @@ def find(connection: Connection, slug: str, *, lock: bool = False) -> RowMapping
     return row
 
 
-def setting_of(row: RowMapping, *, own: Mapping[str, OwnMetric]) -> Setting:
+def setting_of(row: RowMapping, *, own: Mapping[str, Own]) -> Setting:
     """Return a competition's rules."""
     return Setting.from_json(json.loads(row["setting"]), own=own)
 

@@ -10,7 +10,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tacit.data import titanic
-from tacit.scores.protect import Accuracy, Laplace, LogLoss, Setting, default_setting
+from tacit.scores.metrics import Accuracy, LogLoss
+from tacit.scores.policies import Laplace
+from tacit.scores.releases import Setting, default_setting
 from tacit.server.engine import Engine
 from tacit.server.errors import Conflict
 from tacit.server.records import Competition

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sqlalchemy import insert
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.protect import Budget, Setting, identify
+from tacit.scores.releases import Budget, Setting, identify
 from tacit.server import standings
 from tacit.server.access import Access
 from tacit.server.competition import COMPETITIONS, find, insert_competition
@@ -51,7 +51,9 @@ class Engine(Access):
 
     Examples
     --------
-    >>> from tacit.scores.protect import Accuracy, Laplace, Setting
+    >>> from tacit.scores.metrics import Accuracy
+    >>> from tacit.scores.policies import Laplace
+    >>> from tacit.scores.releases import Setting
     >>> import tempfile
     >>> from pathlib import Path
     >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
@@ -97,7 +99,9 @@ class Engine(Access):
 
         Examples
         --------
-        >>> from tacit.scores.protect import Accuracy, Exact, Setting
+        >>> from tacit.scores.metrics import Accuracy
+        >>> from tacit.scores.policies import Exact
+        >>> from tacit.scores.releases import Setting
         >>> import tempfile
         >>> from pathlib import Path
         >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))

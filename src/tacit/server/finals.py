@@ -9,7 +9,7 @@ from sqlalchemy import Connection, insert, select, update
 
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import system_rng
-from tacit.scores.protect import Answer
+from tacit.scores.policies import Answer
 from tacit.server.accounts import PRIVATE, Accounts
 from tacit.server.board import Board, from_stored
 from tacit.server.reservation import final_promise

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, format_up
-from tacit.scores import attack
-from tacit.scores.attack import best_size, plan
-from tacit.scores.protect import Exact, Ladder, Laplace, Metric, Policy, Rounded, Setting, Thresholdout
+from tacit.scores.attacks import best_size, plan_attack
+from tacit.scores.metrics import Metric
+from tacit.scores.policies import Ladder, Laplace, Policy, Thresholdout
+from tacit.scores.releases import Setting
 
 __all__ = ["Forecast", "forecast"]
 
@@ -39,7 +40,8 @@ class Forecast:
 
     Examples
     --------
-    >>> from tacit.scores.protect import Accuracy, Exact
+    >>> from tacit.scores.metrics import Accuracy
+    >>> from tacit.scores.policies import Exact
     >>> told = forecast(Setting(metric=Accuracy(), policy=Exact()), rows=2201)
     >>> told.submissions, told.days
     (499, 50)
@@ -62,9 +64,9 @@ def forecast(
 ) -> Forecast:
     """Work out what a competition's rules let through.
 
-    Exact and rounded scores are read by the plan of :mod:`tacit.scores.attack`, which is a promise: so many
+    Exact and rounded scores are read by the plan of :mod:`tacit.scores.attacks`, which is a promise: so many
     submissions, all labels. Noise, and rounding that hides single rows, are met by all answers together
-    (:func:`tacit.scores.attack.guess_labels`), for which the number is an expectation.
+    (:func:`tacit.scores.attacks.guess_labels`), for which the number is an expectation.
 
     Parameters
     ----------
@@ -80,7 +82,9 @@ def forecast(
 
     Examples
     --------
-    >>> from tacit.scores.protect import Budget, LogLoss, Rounded
+    >>> from tacit.scores.metrics import LogLoss
+    >>> from tacit.scores.policies import Rounded
+    >>> from tacit.scores.releases import Budget
     >>> rules = Setting(metric=LogLoss(), policy=Rounded(decimals=5), budget=Budget(per_team=1000, per_day=5))
     >>> print(forecast(rules, rows=2201).sentence)
     176 submissions tell all 2,201 labels, 12.5 a submission; at 5 a day that takes 36 days.
@@ -93,7 +97,7 @@ def forecast(
     doubt = np.full(rows, 0.5) if doubt is None else doubt
     known = float(1 - doubt.mean()) if known is None else known
     whole = setting.split.public_fraction == 1
-    if isinstance(setting.policy, Exact | Rounded) and whole:
+    if setting.policy.error is not None and whole:
         planned = _planned(setting, rows, known=known)
         if planned is not None:
             return planned
@@ -104,15 +108,10 @@ def forecast(
 
 
 def _planned(setting: Setting, rows: int, *, known: float) -> Forecast | None:
-    metric = setting.metric.attacked_as()
-    if metric is None:
-        return None
-    hidden = setting.policy
-    answers = attack.Rounded(decimals=hidden.decimals) if isinstance(hidden, Rounded) else attack.Exact()
     try:
-        found = plan(metric, rows=rows, answers=answers, limit_per_day=setting.budget.per_day)
+        found = plan_attack(setting.metric, rows=rows, policy=setting.policy, limit_per_day=setting.budget.per_day)
         queries = found.queries
-    except InvalidInput:  # rounding hides single rows
+    except InvalidInput:  # no attack is known, or rounding hides single rows
         return None
     share = min(1.0, setting.budget.per_team / queries)  # of the labels that the features do not tell
     about = "About " if found.design.expected else ""
@@ -171,13 +170,11 @@ def _share(rows: int, fraction: float) -> int:
 def _noise(metric: Metric, policy: Policy, *, rows: int) -> float | None:
     """Return the variance of an answer in units of what one label moves; None where that is not known."""
     moved = metric.sensitivity(rows)
-    if metric.attacked_as() is None or moved is None or (metric.classes > 2 and not metric.additive):
+    if metric.reveals is None or moved is None or (metric.classes > 2 and not metric.additive):
         return None
     if isinstance(policy, Laplace):
         return 2 * (policy.scale(metric, rows=rows) / moved) ** 2
-    if isinstance(policy, Rounded):
-        return (10.0**-policy.decimals / moved) ** 2 / 12
-    return 1e-6
+    return (2 * policy.error / moved) ** 2 / 12 if policy.error else 1e-6
 
 
 def _ladder(setting: Setting) -> Forecast:

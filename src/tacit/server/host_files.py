@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.protect import Metric
+from tacit.scores.metrics import Metric
 from tacit.server.limits import Limits
 from tacit.server.prediction_file import quote
 
@@ -143,7 +143,7 @@ class Labels:
 
         Examples
         --------
-        >>> from tacit.scores.protect import Accuracy
+        >>> from tacit.scores.metrics import Accuracy
         >>> Labels.encode(["yes", "no"], metric=Accuracy())
         array([1, 0])
         """

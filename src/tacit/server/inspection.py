@@ -10,9 +10,9 @@ from time import monotonic
 import numpy as np
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
-from tacit.scores.protect.crafted import FeatureStudy, inspect_submission
-from tacit.scores.protect.findings import Finding
-from tacit.scores.protect.sketch import sketch_submission
+from tacit.scores.inspections.finding import Finding
+from tacit.scores.inspections.sketch import sketch_submission
+from tacit.scores.inspections.submission import FeatureStudy, inspect_submission
 from tacit.server.board import Board, from_stored
 from tacit.server.database import ServerDatabase
 from tacit.server.schema import COMPETITION, FLAG, PREDICTION, SUBMISSION, TEAM

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Connection, RowMapping, func, insert, select
 
 from tacit.privacy.guarantee import Guarantee
-from tacit.scores.protect import Setting
+from tacit.scores.releases import Setting
 from tacit.server.accounts import PUBLIC, Accounts
 from tacit.server.competition import find
 from tacit.server.errors import Conflict, Forbidden, NotFound

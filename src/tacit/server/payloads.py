@@ -43,7 +43,7 @@ class CompetitionRequest(_Strict):
     setting: Annotated[
         dict[str, Any],
         Field(
-            description="metric, policy, budget, split and final_policy, as tacit.scores.protect.Setting writes them; "
+            description="metric, policy, budget, split and final_policy, as tacit.scores.releases.Setting writes them; "
             "what is left out, all but the metric, is the recommended default's",
             examples=[{"metric": {"metric": "accuracy"}}],
         ),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlalchemy import RowMapping, func, select
 
-from tacit.scores.protect import Setting
+from tacit.scores.releases import Setting
 from tacit.server import standings
 from tacit.server.accounts import Accounts
 from tacit.server.board import Board
@@ -103,7 +103,7 @@ class Reader:
             competition = find(connection, slug)
             mine = TEAM.c.competition == competition["id"]
             scores = int(connection.execute(select(func.coalesce(func.sum(TEAM.c.used), 0)).where(mine)).scalar_one())
-        promise = self._setting(competition).policy.guarantee_per_score
+        promise = self._setting(competition).policy.guarantee()
         if competition["data_set"] is None:
             return Spend(data_set=None, budget=0.0, spent=0.0, left=0.0, delta=0.0, promise=promise, scores=scores)
         told = self._accounts.statement(competition["data_set"])

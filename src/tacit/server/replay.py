@@ -15,8 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.leak.prior import feature_prior, temper_prior
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.rounding import check_count
-from tacit.scores.contest.assault import Assault, Tell, assault, assault_final
-from tacit.scores.protect import Budget, Setting
+from tacit.scores.attacks.competition import AttackResult, Tell, attack_competition, attack_final_score
+from tacit.scores.releases import Budget, Setting
 from tacit.server.board import Board
 from tacit.server.client import Client, Unreachable
 from tacit.server.engine import Engine
@@ -170,7 +170,7 @@ def _attack(
     submissions: int,
     rng: np.random.Generator,
     tell: Tell,
-) -> Assault:
+) -> AttackResult:
     """Attack the live scores; in a split competition the last submission is kept for the final score."""
     final = setting.split.public_fraction < 1 and submissions > 1
     token = copy.register(copy.invite(slug), name="Attacker").token
@@ -187,9 +187,9 @@ def _attack(
             return str(host.call("POST", f"/competitions/{slug}/final")[0]["text"])
 
         live = submissions - final
-        found = assault(submit, setting, prior=prior, submissions=live, rng=rng, progress=tell)
+        found = attack_competition(submit, setting, prior=prior, submissions=live, rng=rng, progress=tell)
         if final and found.submissions == live:
-            found = assault_final(submit_last, setting, before=found, prior=prior, rng=rng)
+            found = attack_final_score(submit_last, setting, before=found, prior=prior, rng=rng)
             tell(found.submissions, submissions, found.labels)
         return found
 

@@ -8,7 +8,8 @@ from fractions import Fraction
 from tacit.privacy.composition import compose
 from tacit.privacy.guarantee import Guarantee, Promise
 from tacit.privacy.rounding import exact, round_up
-from tacit.scores.protect import Setting, Thresholdout
+from tacit.scores.policies import Thresholdout
+from tacit.scores.releases import Setting
 
 __all__ = ["final_promise", "labels_budget", "scores_reserved", "team_promise"]
 
@@ -21,7 +22,8 @@ def scores_reserved(setting: Setting) -> int:
 
     Examples
     --------
-    >>> from tacit.scores.protect import Accuracy, Budget
+    >>> from tacit.scores.metrics import Accuracy
+    >>> from tacit.scores.releases import Budget
     >>> scores_reserved(Setting(metric=Accuracy(), policy=Thresholdout(refreshes=10), budget=Budget(per_team=100)))
     10
     """
@@ -34,11 +36,12 @@ def team_promise(setting: Setting, *, delta: float = 0.0) -> Promise:
 
     Examples
     --------
-    >>> from tacit.scores.protect import Accuracy, Laplace
+    >>> from tacit.scores.metrics import Accuracy
+    >>> from tacit.scores.policies import Laplace
     >>> print(team_promise(Setting(metric=Accuracy(), policy=Laplace(epsilon=0.01))))
     epsilon 1 for one label
     """
-    return _times(setting.policy.guarantee_per_score, scores_reserved(setting), delta=delta)
+    return _times(setting.policy.guarantee(), scores_reserved(setting), delta=delta)
 
 
 def final_promise(setting: Setting, *, teams: int, delta: float = 0.0) -> Promise:
@@ -46,12 +49,13 @@ def final_promise(setting: Setting, *, teams: int, delta: float = 0.0) -> Promis
 
     Examples
     --------
-    >>> from tacit.scores.protect import Accuracy, Laplace
+    >>> from tacit.scores.metrics import Accuracy
+    >>> from tacit.scores.policies import Laplace
     >>> print(final_promise(Setting(metric=Accuracy(), policy=Laplace(epsilon=0.01)), teams=20))
     epsilon 0.2 for one label
     """
     policy = setting.final_policy or setting.policy
-    return _times(policy.guarantee_per_score, teams, delta=delta)
+    return _times(policy.guarantee(), teams, delta=delta)
 
 
 def labels_budget(setting: Setting, *, teams: int, delta: float = 0.0, parted: bool = True) -> Guarantee | None:
@@ -62,14 +66,15 @@ def labels_budget(setting: Setting, *, teams: int, delta: float = 0.0, parted: b
 
     Examples
     --------
-    >>> from tacit.scores.protect import Accuracy, Laplace
+    >>> from tacit.scores.metrics import Accuracy
+    >>> from tacit.scores.policies import Laplace
     >>> print(labels_budget(Setting(metric=Accuracy(), policy=Laplace(epsilon=0.01)), teams=20))
     epsilon 20 for one label
     """
     policy = setting.final_policy or setting.policy
-    counts = [(setting.policy.guarantee_per_score, teams * scores_reserved(setting))]
+    counts = [(setting.policy.guarantee(), teams * scores_reserved(setting))]
     if setting.split.public_fraction < 1:
-        counts.append((policy.guarantee_per_score, teams))
+        counts.append((policy.guarantee(), teams))
     needs = [_sum(promise, count, delta=delta) for promise, count in counts if isinstance(promise, Guarantee)]
     if not parted and needs:
         return replace(needs[0], epsilon=round_up(sum((exact(need.epsilon) for need in needs), Fraction(0))), loss=None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tacit.scores.protect import OwnMetric
+from tacit.scores.metrics import Own
 from tacit.server.limits import Limits
 
 __all__ = ["Settings", "utc_now"]
@@ -55,7 +55,7 @@ class Settings:
     database: str | None = None
     ledger: str | None = None
     key_file: Path | None = None
-    own_metrics: Mapping[str, OwnMetric] = field(default_factory=dict)
+    own_metrics: Mapping[str, Own] = field(default_factory=dict)
     limits: Limits = field(default_factory=Limits)
     secure_cookies: bool = False
     clock: Callable[[], datetime] = utc_now

@@ -19,7 +19,8 @@ from sqlalchemy import Connection, bindparam, func, insert, select, update
 from tacit.privacy.errors import BudgetExceeded
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import system_rng
-from tacit.scores.protect import Answer, Exact, Laplace, Measurement, Rounded
+from tacit.scores.metrics import Measurement
+from tacit.scores.policies import Answer, Exact, Laplace, Rounded
 from tacit.server.board import Board, stored
 from tacit.server.database import ServerDatabase
 from tacit.server.errors import BudgetSpent, Conflict, Forbidden, NotFound, Unavailable

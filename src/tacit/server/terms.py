@@ -8,7 +8,7 @@ from datetime import datetime
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, check_delta
-from tacit.scores.protect import Setting
+from tacit.scores.releases import Setting
 
 __all__ = ["SLUG", "Terms", "check_line"]
 
@@ -42,7 +42,7 @@ class Terms:
 
     Examples
     --------
-    >>> from tacit.scores.protect import Accuracy
+    >>> from tacit.scores.metrics import Accuracy
     >>> Terms(slug="titanic", name="Titanic", setting=Setting(metric=Accuracy())).most_teams
     20
     """

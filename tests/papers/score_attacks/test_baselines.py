@@ -5,12 +5,19 @@ import pytest
 
 from papers.score_attacks.attacks import boosted_labels, exhaustive_labels, random_prediction_labels
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attack import Accuracy, Bounded, DigitDesign, infer_labels, plan
-from tacit.scores.losses import CrossEntropy, Reduction, SquaredError, sklearn_log_loss
+from tacit.scores.attacks import DigitDesign, infer_labels, plan_attack
+from tacit.scores.losses import CrossEntropy, MachineEpsilon, Reduction, SquaredError
+from tacit.scores.metrics import Accuracy, UnboundedLoss
+from tacit.scores.policies import Bounded
 
 
 @pytest.mark.parametrize(
-    "loss", [sklearn_log_loss(), sklearn_log_loss(classes=3), SquaredError(reduction=Reduction.SUM)]
+    "loss",
+    [
+        CrossEntropy(clip=MachineEpsilon()),
+        CrossEntropy(classes=3, clip=MachineEpsilon()),
+        SquaredError(reduction=Reduction.SUM),
+    ],
 )
 def test_the_search_agrees_with_reading_digits(loss):
     """One query of the same design, decoded both ways, under the largest noise it allows."""
@@ -18,16 +25,16 @@ def test_the_search_agrees_with_reading_digits(loss):
     rows = 8
     for _ in range(20):
         truth = rng.integers(0, loss.classes, rows)
-        planned = plan(loss, rows=rows, answers=Bounded(tau=tau), design=DigitDesign)
+        planned = plan_attack(UnboundedLoss(loss=loss), rows=rows, policy=Bounded(tau=tau), design=DigitDesign)
         assert planned.queries == 1
         asked = []
 
         def host(predictions, truth=truth, asked=asked):
-            score = loss.score(predictions, truth) + rng.uniform(-tau, tau)
+            score = loss.score(truth, predictions) + rng.uniform(-tau, tau)
             asked.append((predictions, score))
             return score
 
-        outcome = infer_labels(host, loss, rows=rows, plan=planned)
+        outcome = infer_labels(host, planned)
         predictions, score = asked[0]
         np.testing.assert_array_equal(outcome.labels, truth)
         np.testing.assert_array_equal(exhaustive_labels(score, loss, predictions), truth)
@@ -45,9 +52,9 @@ def test_random_predictions_fail_under_mild_noise():
     for _ in range(100):
         truth = rng.integers(0, 2, 10)
         exact.append(
-            np.mean(random_prediction_labels(lambda p, y=truth: loss.score(p, y), loss, rows=10, rng=rng) == truth)
+            np.mean(random_prediction_labels(lambda p, y=truth: loss.score(y, p), loss, rows=10, rng=rng) == truth)
         )
-        host = lambda p, y=truth: loss.score(p, y) + rng.uniform(-0.1, 0.1)  # noqa: E731
+        host = lambda p, y=truth: loss.score(y, p) + rng.uniform(-0.1, 0.1)  # noqa: E731
         noisy.append(np.mean(random_prediction_labels(host, loss, rows=10, rng=rng) == truth))
     assert np.mean(exact) > 0.99
     assert np.mean(noisy) < 0.75
@@ -58,11 +65,11 @@ def test_boosting_climbs_as_it_should_and_the_weighing_finishes():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 1000)
     accuracy = Accuracy()
-    host = lambda p: accuracy.score(p, truth)  # noqa: E731
+    host = lambda p: accuracy.score(truth, p)  # noqa: E731
     for queries in (50, 300):
         guesses = boosted_labels(host, rows=1000, queries=queries, rng=rng)
         expected = 0.5 + np.sqrt(queries / (2 * np.pi * 1000))
         assert (guesses == truth).mean() == pytest.approx(expected, abs=6 * np.sqrt(0.25 / 1000))
-    planned = plan(accuracy, rows=1000)
+    planned = plan_attack(accuracy, rows=1000)
     assert planned.queries < 300
-    np.testing.assert_array_equal(infer_labels(host, accuracy, rows=1000, plan=planned).labels, truth)
+    np.testing.assert_array_equal(infer_labels(host, planned).labels, truth)

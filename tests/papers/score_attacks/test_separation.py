@@ -25,6 +25,7 @@ from papers.score_attacks.separation import (
 )
 from papers.score_attacks.theory import first_primes
 from tacit.privacy.errors import InvalidInput
+from tacit.scores.attacks.bounds import labels_per_query
 from tacit.scores.losses import (
     FLOAT64,
     ArbitraryPrecision,
@@ -40,7 +41,6 @@ from tacit.scores.losses import (
     SoftmaxCrossEntropy,
     SquaredError,
 )
-from tacit.scores.theory import labels_per_query
 
 EXACT = ArbitraryPrecision(bits=600)
 IDENTITY = ((1.0, 0.0), (0.0, 1.0))
@@ -56,7 +56,7 @@ def brute_gap(loss, predictions, *, precision=EXACT):
     rows = len(predictions)
     with precision.active():
         scores = sorted(
-            loss.score(predictions, labels, precision=precision) for labels in product(range(loss.classes), repeat=rows)
+            loss.score(labels, predictions, precision=precision) for labels in product(range(loss.classes), repeat=rows)
         )
         return min(high - low for low, high in pairwise(scores))
 
@@ -300,7 +300,7 @@ def test_theorem_5_keeps_the_factor_n():
 def test_theorem_8_as_printed_collides_and_corrected_holds():
     loss, theta = Mahalanobis(matrix=IDENTITY, halved=True), np.array([0.2, 0.2])
     assert loss.weight == 1
-    scores = [loss.score(theta, labels) for labels in ((0, 1), (1, 0))]
+    scores = [loss.score(labels, theta) for labels in ((0, 1), (1, 0))]
     assert scores == [pytest.approx(0.34)] * 2
     tau = 0.2  # inside the printed condition: tau < alpha/N and theta <= (1 - N tau/alpha)/2
     assert tau < loss.weight / 2

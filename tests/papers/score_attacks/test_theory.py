@@ -104,7 +104,7 @@ def test_prime_matrix_scores_are_distinct_and_decode(rows, classes):
     primes = first_primes(rows * classes)
     sums = [sum(primes[i * classes : (i + 1) * classes]) for i in range(rows)]
     for labels in product(range(classes), repeat=rows):
-        score = loss.score(predictions, labels, precision=precision)
+        score = loss.score(labels, predictions, precision=precision)
         with precision.active():
             value = precision.exp(precision.array([-rows * score]))[0] * math.prod(sums)
         assert labels_of_product(round(value), rows, classes) == list(labels)

@@ -35,7 +35,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tacit.scores.attack import Answers, Design, HttpOracle, Outcome, Plan, Progress
+    from tacit.scores.attacks import AttackPlan, Design, HttpOracle, Outcome, Progress
+    from tacit.scores.policies import Policy
 
 __all__ = ["attack", "plan"]
 
@@ -54,10 +55,10 @@ def plan(
 
     Example: tacit scores plan --rows 2201 --metric log_loss --decimals 5 --limit-per-day 5
     """
-    from tacit.scores.attack import find_scorer
+    from tacit.scores.attacks import host_metric
 
-    scored = find_scorer(metric).metric(classes)
-    chosen = _plan(scored, design, rows=rows, answers=_answers(decimals, noise), limit_per_day=limit_per_day)
+    scored = host_metric(metric, classes=classes)
+    chosen = _plan(scored, design, rows=rows, policy=_policy(decimals, noise), limit_per_day=limit_per_day)
     if as_json:
         typer.echo(json.dumps({"metric": metric, **chosen.to_json()}))
         return
@@ -96,7 +97,7 @@ def attack(
     import numpy as np
 
     from tacit.privacy.errors import InvalidInput
-    from tacit.scores.attack import find_scorer, hidden
+    from tacit.scores.attacks import host_metric
 
     if (labels is None) == (url is None):
         raise InvalidInput("give either --labels (a table to attack here) or --url (an endpoint that you own)")
@@ -106,16 +107,20 @@ def attack(
         if path is not None:
             # submissions may be few: no file may fail after they are made
             check_out(path, labels, written=written, force=replaced)
-    rng, scorer = np.random.default_rng(seed), find_scorer(metric)
+    rng, policy = np.random.default_rng(seed), _policy(decimals, noise)
     truth: NDArray[np.int64] | None = None
     if url is not None and rows is not None:
-        oracle: Any = _http(url, body, score_field, header or [], timeout)
-        answers, count, kinds = _answers(decimals, noise), rows, classes or 2
+        count, kinds = rows, classes or 2
     else:
         truth, kinds = _labels(str(labels), column, classes)
         count = len(truth)
-        oracle, answers = hidden(scorer.oracle(truth, classes=kinds), decimals=decimals, tau=noise, rng=rng)
-    chosen = _plan(scorer.metric(kinds), design, rows=count, answers=answers)
+    scored = host_metric(metric, classes=kinds)
+    oracle: Any
+    if truth is None:
+        oracle = _http(str(url), body, score_field, header or [], timeout)
+    else:
+        oracle = lambda p: policy.release(scored.measure(truth, p), state={}, rng=rng).released  # noqa: E731
+    chosen = _plan(scored, design, rows=count, policy=policy)
     order = None if seed is None else rng.permutation(count)
     host = "" if truth is None else hashlib.sha256(truth.tobytes()).hexdigest()  # answers of other labels are no use
     outcome = _infer(oracle, chosen, order=order, state=state, host=host, out=out, force=force)
@@ -124,7 +129,7 @@ def attack(
 
 def _infer(
     oracle: Any,  # noqa: ANN401
-    chosen: Plan,
+    chosen: AttackPlan,
     *,
     order: NDArray[np.int64] | None,
     state: Path | None,
@@ -133,15 +138,13 @@ def _infer(
     force: bool,
 ) -> Outcome:
     """Run the plan; what was recovered is written also where the host stopped it."""
-    from tacit.scores.attack import AttackStopped, infer_labels
+    from tacit.scores.attacks import AttackStopped, infer_labels
 
     try:
         with _bar() as progress:
             outcome = infer_labels(
                 oracle,
-                chosen.metric,
-                rows=chosen.rows,
-                plan=chosen,
+                chosen,
                 order=order,
                 state=state,
                 host=host,
@@ -156,18 +159,21 @@ def _infer(
     return outcome
 
 
-def _answers(decimals: int | None, noise: float | None) -> Answers:
-    import numpy as np
-
-    from tacit.scores.attack import hidden
-
-    return hidden(lambda _: 0.0, decimals=decimals, tau=noise, rng=np.random.default_rng())[1]
-
-
-def _plan(metric: Any, design: str, **options: Any) -> Plan:  # noqa: ANN401
+def _policy(decimals: int | None, noise: float | None) -> Policy:
     from tacit.privacy.errors import InvalidInput
-    from tacit.scores.attack import CrowdedDesign, DigitDesign, JointDesign, plan
-    from tacit.scores.losses import Loss
+    from tacit.scores.policies import Bounded, Exact, Rounded
+
+    if decimals is not None and noise is not None:
+        raise InvalidInput("decimals and noise must not both be given: choose the one the host uses")
+    if decimals is not None:
+        return Rounded(decimals=decimals)
+    return Exact() if noise is None else Bounded(tau=noise)
+
+
+def _plan(metric: Any, design: str, **options: Any) -> AttackPlan:  # noqa: ANN401
+    from tacit.privacy.errors import InvalidInput
+    from tacit.scores.attacks import CrowdedDesign, DigitDesign, JointDesign, plan_attack
+    from tacit.scores.metrics import RowLosses
 
     known: dict[str, Callable[..., Design] | None] = {
         "best": None,
@@ -177,9 +183,9 @@ def _plan(metric: Any, design: str, **options: Any) -> Plan:  # noqa: ANN401
     }
     if design not in known:
         raise InvalidInput(f"design must be one of {', '.join(known)}, got {design!r}")
-    if known[design] and not isinstance(metric, Loss):
+    if known[design] and (not isinstance(metric.reveals, RowLosses) or metric.reveals.root):
         raise InvalidInput(f"design must be best for a metric that is no loss, got {design!r}: it has one way to ask")
-    return plan(metric, design=known[design], **options)
+    return plan_attack(metric, design=known[design], **options)
 
 
 def _labels(source: str, column: str | None, classes: int | None) -> tuple[NDArray[np.int64], int]:
@@ -208,7 +214,7 @@ def _labels(source: str, column: str | None, classes: int | None) -> tuple[NDArr
 
 def _http(url: str, body: str, score_field: str, headers: list[str], timeout: float) -> HttpOracle:
     from tacit.privacy.errors import InvalidInput
-    from tacit.scores.attack import AsCsv, AsJson, HttpOracle
+    from tacit.scores.attacks import AsCsv, AsJson, HttpOracle
 
     bodies = {"json": AsJson(), "csv": AsCsv()}
     if body not in bodies:
@@ -251,12 +257,14 @@ def _write(path: Path, outcome: Outcome, *, force: bool) -> None:
         file.write(("label\n" + "\n".join(map(str, outcome.labels.tolist())) + "\n").encode())
 
 
-def _print(metric: str, chosen: Plan, outcome: Outcome, truth: NDArray[np.int64] | None, *, as_json: bool) -> None:
+def _print(
+    metric: str, chosen: AttackPlan, outcome: Outcome, truth: NDArray[np.int64] | None, *, as_json: bool
+) -> None:
     right = outcome.recovered if truth is None else int((outcome.labels == truth).sum())
     result = {
         "metric": metric,
         "rows": chosen.rows,
-        "classes": chosen.metric.classes,
+        "classes": chosen.classes,
         "queries": outcome.queries,
         "labels_per_query": chosen.rows / outcome.queries,
         "recovered": right,
@@ -279,7 +287,7 @@ def _print(metric: str, chosen: Plan, outcome: Outcome, truth: NDArray[np.int64]
     typer.echo(_ceiling(chosen))
 
 
-def _describe(chosen: Plan) -> str:
+def _describe(chosen: AttackPlan) -> str:
     about = "About " if chosen.design.expected else ""
     labels = "the 1 label" if chosen.rows == 1 else f"all {chosen.rows:,} labels"
     days = "" if chosen.days is None else f", {_counted(chosen.days, 'day')} at {chosen.limit_per_day:,} a day"
@@ -293,7 +301,7 @@ def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
-def _ceiling(chosen: Plan) -> str:
+def _ceiling(chosen: AttackPlan) -> str:
     return (
         f"No design fixed beforehand can tell more than {chosen.ceilings.entropy:.1f} a query "
         f"(entropy: {chosen.ceilings.formulas['entropy']})."

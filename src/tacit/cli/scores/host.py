@@ -9,7 +9,6 @@ from typing import Any
 import typer
 
 from tacit.cli.listing import Listing
-from tacit.cli.scores.choices import choice_of
 from tacit.cli.scores.connection import AsJson, Competition, Token, Url, connect, find_slug, print_json
 from tacit.cli.scores.create_options import (
     Closes,
@@ -67,14 +66,16 @@ def create(
 
     Example: tacit scores host create flowers --features f.csv --labels y.csv --metric accuracy:classes=3
     """
+    from tacit.scores.choices import choice_from_words
+
     setting: dict[str, Any] = {
-        "metric": choice_of(metric, kind="metric"),
+        "metric": choice_from_words(metric, kind="metric"),
         "budget": {"per_team": per_team, "per_day": per_day or None},
         "split": {"public_fraction": public_fraction},
     }
     for key, chosen in (("policy", policy), ("final_policy", final_policy)):
         if chosen is not None:
-            setting[key] = choice_of(chosen, kind="policy")
+            setting[key] = choice_from_words(chosen, kind="policy")
     body = {
         "slug": slug,
         "name": name or slug,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,7 +21,6 @@ from tacit.cli.options import (
     warn_if_seeded,
     words_of,
 )
-from tacit.cli.scores.choices import choice_of
 from tacit.cli.scores.tables import (
     NOT_PROTECTED,
     LabelColumn,
@@ -41,12 +39,11 @@ if TYPE_CHECKING:
 
     from tacit.privacy.guarantee import Guarantee
     from tacit.privacy.ledger import Receipt
-    from tacit.scores.learn import Choice, GuardedScores
-    from tacit.scores.protect import Metric
+    from tacit.scores.learners import Choice
+    from tacit.scores.metrics import Metric
+    from tacit.scores.policies.several import ProtectedScores
 
 __all__ = ["learn"]
-
-_STEP = Fraction(1, 1 << 16)  # of a row's loss, as a share of its range
 
 
 def learn(
@@ -81,24 +78,25 @@ def learn(
     from tacit.privacy.errors import InvalidInput
     from tacit.privacy.guarantee import Guarantee
     from tacit.privacy.rounding import check_epsilon
-    from tacit.scores.learn import LaplaceGuard, choose
-    from tacit.scores.protect import Laplace
+    from tacit.scores.choices import choice_from_words
+    from tacit.scores.learners import choose
+    from tacit.scores.policies import Laplace
 
     check_epsilon(epsilon, name="--epsilon")
     check_epsilon(within, name="--within", zero=True)
     if len(predictions) < 2:
         raise InvalidInput("PREDICTIONS must be two files or more; for one model there is tacit scores protect")
     paying = open_ledger(ledger, dataset=dataset)
-    truth = read_truth(labels, label=label, metric=choice_of(metric, kind="metric"), classes=words_of(classes))
+    truth = read_truth(labels, label=label, metric=choice_from_words(metric, kind="metric"), classes=words_of(classes))
     losses = _losses(truth, predictions)
-    guard = LaplaceGuard(epsilon=_each(epsilon, len(predictions)), upper=1.0, step=_STEP)
-    guard.scale(rows=len(truth.labels))  # noise that cannot be drawn is refused before the charge
+    policy = Laplace(epsilon=_each(epsilon, len(predictions)))
+    policy.choice_means.scale(rows=len(truth.labels))  # noise that cannot be drawn is refused before the charge
     # all shares together are one score's epsilon
     promise = truth.promise(Laplace(epsilon=epsilon), rows_per_person=rows_per_person)
     assert isinstance(promise, Guarantee)
     rng, purpose = rng_of(seed), f"{truth.metric.name} scores of {len(predictions)} models by laplace"
     receipt = truth.charge(promise, ledger=paying, dataset=dataset, purpose=purpose)
-    scores = guard.guard(losses, rng=rng)
+    scores = policy.protect(losses, rng=rng)
     choice = choose(predictions, scores, within=within / _width(truth.metric))
     result = _result(choice, scores, predictions, truth, within)
     if as_json:
@@ -142,7 +140,7 @@ def _each(epsilon: float, models: int) -> float:
 
 
 def _result(
-    choice: Choice[Path], scores: GuardedScores, files: Sequence[Path], truth: Truth, within: float
+    choice: Choice[Path], scores: ProtectedScores, files: Sequence[Path], truth: Truth, within: float
 ) -> dict[str, Any]:
     low, high = truth.metric.term_bounds
     losses = [min(max(value, 0.0), 1.0) for value in scores.values]  # noise may leave the range; the choice is made

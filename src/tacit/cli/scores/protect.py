@@ -22,7 +22,6 @@ from tacit.cli.options import (
     warn_if_seeded,
     words_of,
 )
-from tacit.cli.scores.choices import choice_of
 from tacit.cli.scores.tables import (
     NOT_PROTECTED,
     LabelColumn,
@@ -36,7 +35,8 @@ from tacit.cli.scores.tables import (
 if TYPE_CHECKING:
     from tacit.privacy.ledger import Receipt
     from tacit.privacy.release import Release
-    from tacit.scores.protect import Metric, Policy
+    from tacit.scores.metrics import Metric
+    from tacit.scores.policies import Policy
 
 __all__ = ["protect"]
 
@@ -88,12 +88,13 @@ def protect(
     from tacit.privacy.guarantee import Guarantee
     from tacit.privacy.noise import is_seeded
     from tacit.privacy.release import Release
+    from tacit.scores.choices import choice_from_words
 
     chosen = _policy(policy, epsilon, ledger)
     if out is not None:
         check_out(out, labels, predictions, written="JSON", force=force)
     paying = open_ledger(ledger, dataset=dataset)
-    truth = read_truth(labels, label=label, metric=choice_of(metric, kind="metric"), classes=words_of(classes))
+    truth = read_truth(labels, label=label, metric=choice_from_words(metric, kind="metric"), classes=words_of(classes))
     measured = truth.metric.measure(truth.labels, read_predictions(predictions, truth=truth))
     chosen.check(truth.metric, rows=measured.rows)
     promise = truth.promise(chosen, rows_per_person=rows_per_person)
@@ -117,9 +118,10 @@ def protect(
 
 def _policy(text: str, epsilon: float | None, ledger: str | None) -> Policy:
     from tacit.privacy.errors import InvalidInput
-    from tacit.scores.protect import Exact, Laplace, Rounded, policy_from_json
+    from tacit.scores.choices import choice_from_words
+    from tacit.scores.policies import Exact, Laplace, Rounded, policy_from_json
 
-    document = choice_of(text, kind="policy")
+    document = choice_from_words(text, kind="policy")
     private = document["policy"] == Laplace.kind
     if epsilon is not None:
         if not private or "epsilon" in document:
@@ -139,7 +141,7 @@ def _policy(text: str, epsilon: float | None, ledger: str | None) -> Policy:
 
 
 def _mechanism(policy: Policy, truth: Truth, *, rows: int) -> dict[str, Any]:
-    from tacit.scores.protect import Laplace
+    from tacit.scores.policies import Laplace
 
     said = {key: value for key, value in policy.to_json().items() if key != "policy"}
     noise = {"noise_scale": policy.scale(truth.metric, rows=rows)} if isinstance(policy, Laplace) else {}

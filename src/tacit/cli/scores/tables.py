@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from tacit.data.classes import Classes
     from tacit.privacy.guarantee import Promise
     from tacit.privacy.ledger import Ledger, Receipt
-    from tacit.scores.protect import Metric, Policy
+    from tacit.scores.metrics import Metric
+    from tacit.scores.policies import Policy
 
 __all__ = [
     "NOT_PROTECTED",
@@ -64,7 +65,7 @@ class Truth:
         from tacit.privacy.guarantee import Guarantee
         from tacit.privacy.rounding import check_count
 
-        rows, promise = check_count(rows_per_person, name="--rows-per-person"), policy.guarantee_per_score
+        rows, promise = check_count(rows_per_person, name="--rows-per-person"), policy.guarantee()
         if not isinstance(promise, Guarantee):
             return promise
         added = () if self.classes is None or self.classes.declared else ("which classes occur is public",)
@@ -139,7 +140,7 @@ def _complete(
     """Return the metric for these labels, and their classes where they are no numbers to it."""
     from tacit.data.classes import Classes
     from tacit.privacy.errors import InvalidInput
-    from tacit.scores.protect import metric_from_json
+    from tacit.scores.metrics import metric_from_json
 
     metric = metric_from_json(document)
     if not metric.classes:
@@ -173,7 +174,7 @@ def _values(rows: pa.Table, names: list[str], truth: Truth) -> NDArray[np.float6
 
     from tacit.data.matrix import numeric_matrix
     from tacit.privacy.errors import InvalidInput
-    from tacit.scores.protect import F1, Accuracy
+    from tacit.scores.metrics import F1, Accuracy
 
     if truth.classes is None or not isinstance(truth.metric, Accuracy | F1):
         listed = [] if truth.classes is None else [str(value) for value in truth.classes.values]

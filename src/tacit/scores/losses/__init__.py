@@ -1,5 +1,6 @@
 """The losses a host may return, each with its clipping, its reduction and its inverse, at any precision."""
 
+from tacit.scores.losses.absolute import AbsoluteError
 from tacit.scores.losses.base import Loss, Reduction, check_labels
 from tacit.scores.losses.clip import Clip, MachineEpsilon, ProbabilityFloor, Unclipped
 from tacit.scores.losses.cross_entropy import ClampedCrossEntropy, CrossEntropy
@@ -12,18 +13,11 @@ from tacit.scores.losses.precision import (
     FloatingPoint,
     Precision,
 )
-from tacit.scores.losses.scorers import (
-    clipped_log_loss,
-    sklearn_brier_score,
-    sklearn_log_loss,
-    torch_bce,
-    torch_bce_with_logits,
-    torch_cross_entropy,
-)
 from tacit.scores.losses.squared import Mahalanobis, SquaredError
 
 __all__ = [
     "FLOAT64",
+    "AbsoluteError",
     "ArbitraryPrecision",
     "ClampedCrossEntropy",
     "Clip",
@@ -42,10 +36,4 @@ __all__ = [
     "SquaredError",
     "Unclipped",
     "check_labels",
-    "clipped_log_loss",
-    "sklearn_brier_score",
-    "sklearn_log_loss",
-    "torch_bce",
-    "torch_bce_with_logits",
-    "torch_cross_entropy",
 ]

@@ -49,7 +49,7 @@ class Loss(ABC):
     >>> loss = CrossEntropy()
     >>> loss.row_losses([0.25]).round(4)
     array([[0.2877, 1.3863]])
-    >>> round(loss.score([0.25, 0.5], [1, 0]), 4)
+    >>> round(loss.score([1, 0], [0.25, 0.5]), 4)
     1.0397
     """
 
@@ -66,40 +66,26 @@ class Loss(ABC):
 
     @property
     def columns(self) -> int:
-        """Numbers in a prediction row: 1 for a binary loss on class 1's value, else the number of classes.
-
-        Examples
-        --------
-        >>> from tacit.scores.losses import CrossEntropy
-        >>> CrossEntropy().columns, CrossEntropy(classes=3).columns
-        (1, 3)
-        """
+        """Numbers in a prediction row: 1 for a binary loss on class 1's value, else the number of classes."""
         return 1 if self.classes == 2 else self.classes
 
     def row_losses(self, predictions: ArrayLike, *, precision: Precision = FLOAT64) -> Numbers:
-        """Return l(prediction row, label) for every row and label, clipped as the host does: (rows, classes).
-
-        Examples
-        --------
-        >>> from tacit.scores.losses import CrossEntropy
-        >>> CrossEntropy(classes=3).row_losses([[0.5, 0.25, 0.25]]).round(4)
-        array([[0.6931, 1.3863, 1.3863]])
-        """
+        """Return l(prediction row, label) for every row and label, clipped as the host does: (rows, classes)."""
         with precision.active():
             given = precision.array(predictions)
             if given.ndim not in (1, 2) or given.shape[0] == 0:
                 raise InvalidInput(f"predictions must hold at least one row of numbers, got shape {given.shape}")
             return self._losses(given, precision)
 
-    def score(self, predictions: ArrayLike, labels: ArrayLike, *, precision: Precision = FLOAT64) -> Number:
+    def score(self, labels: ArrayLike, predictions: ArrayLike, *, precision: Precision = FLOAT64) -> Number:
         """Return the score as the host computes it.
 
         Parameters
         ----------
+        labels
+            Integers in 0..classes-1.
         predictions
             (rows,) or (rows, classes).
-        labels
-            Whole numbers in 0..classes-1.
         precision
             The host's number system.
 
@@ -107,14 +93,6 @@ class Loss(ABC):
         -------
         float, gmpy2.mpfr or mpmath.mpf
             By precision.
-
-        Examples
-        --------
-        >>> from tacit.scores.losses import ArbitraryPrecision, SquaredError
-        >>> SquaredError().score([0.0, 0.5], [1, 1])
-        0.625
-        >>> SquaredError().score([0.0, 0.5], [1, 1], precision=ArbitraryPrecision(bits=100))
-        mpf('0.625')
         """
         table = self.row_losses(predictions, precision=precision)
         truth = check_labels(labels, classes=self.classes, rows=len(table))
@@ -122,36 +100,15 @@ class Loss(ABC):
             return self._reduce(table[np.arange(len(table)), truth], precision)
 
     def neutral(self, rows: int, *, precision: Precision = FLOAT64) -> Numbers:
-        """Return predictions of 1/K: rows whose loss does not depend on their label.
-
-        Examples
-        --------
-        >>> from tacit.scores.losses import CrossEntropy
-        >>> CrossEntropy().neutral(2)
-        array([0.5, 0.5])
-        """
+        """Return predictions of 1/K: rows whose loss does not depend on their label."""
         return self.prediction_for(np.zeros(rows), precision=precision)
 
     def difference_range(self, *, precision: Precision = FLOAT64) -> float:
-        """Return R, the largest loss difference between two labels of one row after clipping; may be infinite.
-
-        Examples
-        --------
-        >>> from tacit.scores.losses import CrossEntropy, ProbabilityFloor
-        >>> round(CrossEntropy(clip=ProbabilityFloor(1e-6)).difference_range(), 4)
-        13.8155
-        """
+        """Return R, the largest loss difference between two labels of one row after clipping; may be infinite."""
         return self._range(precision)
 
     def step_range(self, *, precision: Precision = FLOAT64) -> float:
-        """Return the largest s for which a row with losses constant + s y, y = 0..K-1, exists.
-
-        Examples
-        --------
-        >>> from tacit.scores.losses import SquaredError
-        >>> SquaredError().step_range(), SquaredError(classes=3).step_range()
-        (1.0, 0.6666666666666666)
-        """
+        """Return the largest s for which a row with losses constant + s y, y = 0..K-1, exists."""
         return self._step(precision)
 
     def prediction_for(self, differences: ArrayLike, *, precision: Precision = FLOAT64) -> Numbers:
@@ -174,12 +131,6 @@ class Loss(ABC):
         ------
         InvalidInput
             If a difference is out of the loss's range.
-
-        Examples
-        --------
-        >>> from tacit.scores.losses import SquaredError
-        >>> SquaredError().prediction_for([0.5, 1.0])
-        array([0.25, 0.  ])
         """
         with precision.active():
             offsets = offsets_of(differences, classes=self.classes, precision=precision)

@@ -30,23 +30,12 @@ class Clip(ABC):
         """Return the natural logarithm of the least probability that keeps its own loss.
 
         Without a floor it is the precision's smallest normal number.
-
-        Examples
-        --------
-        >>> round(MachineEpsilon().log_floor(), 2), round(Unclipped().log_floor(), 1)
-        (-36.04, -708.4)
         """
         floor = self._floor(precision)
         return max(math.log(floor) if floor > 0 else -math.inf, precision.log_smallest)
 
     def clip(self, probabilities: Numbers, *, precision: Precision = FLOAT64) -> Numbers:
-        """Return the probabilities the host computes with.
-
-        Examples
-        --------
-        >>> Unclipped().clip(np.array([0.0]))
-        array([0.])
-        """
+        """Return the probabilities the host computes with."""
         floor, one = precision.array([self._floor(precision), 1.0])
         bounded: Numbers = np.minimum(np.maximum(probabilities, floor), one - floor)
         return bounded

@@ -72,13 +72,7 @@ class SoftmaxCrossEntropy(Loss):
 
     @property
     def columns(self) -> int:
-        """One logit for each class.
-
-        Examples
-        --------
-        >>> SoftmaxCrossEntropy().columns
-        2
-        """
+        """One logit for each class."""
         return self.classes
 
     def _range(self, _: Precision) -> float:

@@ -54,88 +54,36 @@ class Precision(ABC):
     @property
     @abstractmethod
     def bits(self) -> int:
-        """Bits of the significand, the leading one included.
-
-        Examples
-        --------
-        >>> Float64().bits, Float32().bits, FloatingPoint.of_bits(33).bits
-        (53, 24, 17)
-        """
+        """Bits of the significand, the leading one included."""
 
     @property
     @abstractmethod
     def log_smallest(self) -> float:
-        """Natural logarithm of the smallest positive normal number; minus infinity if there is none.
-
-        Examples
-        --------
-        >>> round(Float64().log_smallest, 1)
-        -708.4
-        """
+        """Natural logarithm of the smallest positive normal number; minus infinity if there is none."""
 
     @property
     def epsilon(self) -> float:
-        """Distance from 1 to the next number.
-
-        Examples
-        --------
-        >>> Float32().epsilon == float(np.finfo(np.float32).eps)
-        True
-        """
+        """Distance from 1 to the next number."""
         return math.ldexp(1.0, 1 - self.bits)
 
     def active(self) -> AbstractContextManager[object]:
-        """Return the context in which arithmetic rounds to this precision.
-
-        Examples
-        --------
-        >>> with ArbitraryPrecision(bits=200).active():
-        ...     print(mpmath.mp.prec)
-        200
-        """
+        """Return the context in which arithmetic rounds to this precision."""
         return nullcontext()
 
     def array(self, values: ArrayLike) -> Numbers:
-        """Return ``values`` rounded to this precision.
-
-        Examples
-        --------
-        >>> Float32().array([0.1]).dtype
-        dtype('float32')
-        >>> FloatingPoint(exponent_bits=5, fraction_bits=10).array([4096.5])
-        array([mpfr('4096.0',11)], dtype=object)
-        """
+        """Return ``values`` rounded to this precision."""
         return self._apply("number", np.asarray(values))
 
     def log(self, x: Numbers) -> Numbers:
-        """Return the natural logarithm; minus infinity at 0.
-
-        Examples
-        --------
-        >>> Float64().log(np.array([0.0, 1.0]))
-        array([-inf,   0.])
-        """
+        """Return the natural logarithm; minus infinity at 0."""
         return self._apply("log", x)
 
     def log1p(self, x: Numbers) -> Numbers:
-        """Return ln(1 + x).
-
-        Examples
-        --------
-        >>> Float64().log1p(np.array([1e-20]))
-        array([1.e-20])
-        """
+        """Return ln(1 + x)."""
         return self._apply("log1p", x)
 
     def exp(self, x: Numbers) -> Numbers:
-        """Return e^x.
-
-        Examples
-        --------
-        >>> binary64 = FloatingPoint(exponent_bits=11, fraction_bits=52)
-        >>> float(binary64.exp(binary64.array([1.0]))[0]) == math.e
-        True
-        """
+        """Return e^x."""
         return self._apply("exp", x)
 
     @abstractmethod
@@ -210,47 +158,22 @@ class FloatingPoint(Precision):
 
     @classmethod
     def of_bits(cls, bits: int) -> FloatingPoint:
-        """Return the paper's FPA(phi): one sign bit, the rest split evenly, an odd bit to the fraction.
-
-        Examples
-        --------
-        >>> FloatingPoint.of_bits(17)
-        FloatingPoint(exponent_bits=8, fraction_bits=8)
-        """
+        """Return the paper's FPA(phi): one sign bit, the rest split evenly, an odd bit to the fraction."""
         rest = check_count(bits, name="bits", least=5) - 1
         return cls(exponent_bits=rest // 2, fraction_bits=rest - rest // 2)
 
     @property
     def bits(self) -> int:
-        """Bits of the significand, the leading one included.
-
-        Examples
-        --------
-        >>> FloatingPoint(exponent_bits=5, fraction_bits=10).bits
-        11
-        """
+        """Bits of the significand, the leading one included."""
         return self.fraction_bits + 1
 
     @property
     def log_smallest(self) -> float:
-        """Natural logarithm of the smallest positive normal number.
-
-        Examples
-        --------
-        >>> FloatingPoint(exponent_bits=11, fraction_bits=52).log_smallest == Float64().log_smallest
-        True
-        """
+        """Natural logarithm of the smallest positive normal number."""
         return (2 - (1 << min(self.exponent_bits - 1, 61))) * math.log(2)
 
     def active(self) -> AbstractContextManager[object]:
-        """Return the MPFR context of this format.
-
-        Examples
-        --------
-        >>> with FloatingPoint(exponent_bits=5, fraction_bits=10).active():
-        ...     print(gmpy2.mpfr(70000))
-        inf
-        """
+        """Return the MPFR context of this format."""
         # MPFR writes numbers as m 2^e with 1/2 <= m < 1, hence the shifts by one; its own exponent has 62 bits.
         largest = 1 << min(self.exponent_bits - 1, 61)
         context: AbstractContextManager[object] = gmpy2.context(
@@ -284,14 +207,7 @@ class ArbitraryPrecision(Precision):
         check_count(self.bits, name="bits", least=2)
 
     def active(self) -> AbstractContextManager[object]:
-        """Return mpmath's context of this precision.
-
-        Examples
-        --------
-        >>> with ArbitraryPrecision(bits=64).active():
-        ...     mpmath.mp.prec
-        64
-        """
+        """Return mpmath's context of this precision."""
         context: AbstractContextManager[object] = mpmath.workprec(self.bits)
         return context
 

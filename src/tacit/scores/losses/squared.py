@@ -78,7 +78,7 @@ class Mahalanobis(Loss):
     >>> loss = Mahalanobis(matrix=((1.0, 0.0), (0.0, 1.0)))
     >>> loss.difference_range()
     2.0
-    >>> loss.score([0.2, 0.2], [0, 1]) == loss.score([0.2, 0.2], [1, 0])
+    >>> loss.score([0, 1], [0.2, 0.2]) == loss.score([1, 0], [0.2, 0.2])
     True
     """
 
@@ -94,13 +94,7 @@ class Mahalanobis(Loss):
 
     @property
     def weight(self) -> float:
-        """The factor alpha = a + d - b - c, or half of it; > 0 for every positive definite A.
-
-        Examples
-        --------
-        >>> Mahalanobis(matrix=((2.0, 0.5), (0.5, 1.0)), halved=True).weight
-        1.0
-        """
+        """The factor alpha = a + d - b - c, or half of it; > 0 for every positive definite A."""
         (a, b), (c, d) = self.matrix
         return (a + d - (b + c)) / (2 if self.halved else 1)
 

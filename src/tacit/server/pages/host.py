@@ -8,7 +8,9 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.scores.protect import Laplace, LogLoss, Setting, default_setting
+from tacit.scores.metrics import LogLoss
+from tacit.scores.policies import Laplace
+from tacit.scores.releases import Setting, default_setting
 from tacit.server.errors import status_of
 from tacit.server.pages.forms import HostForm, text_of
 from tacit.server.pages.view import go_to, render
@@ -98,7 +100,7 @@ def add_host_pages(routes: APIRouter) -> None:
 
 
 def setting_document(given: dict[str, str]) -> dict[str, Any]:
-    """Return the rules of a filled form, as :meth:`tacit.scores.protect.Setting.from_json` reads them.
+    """Return the rules of a filled form, as :meth:`tacit.scores.releases.Setting.from_json` reads them.
 
     Examples
     --------

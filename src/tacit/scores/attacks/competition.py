@@ -1,0 +1,251 @@
+"""Choose the attack that fits a competition's rules, and run it against anything that takes submissions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.leak.prior import doubt_of
+from tacit.privacy.errors import InvalidInput
+from tacit.scores.attacks.climb import climb_labels
+from tacit.scores.attacks.digits import DigitDesign
+from tacit.scores.attacks.errors import AttackStopped, OracleError
+from tacit.scores.attacks.infer import Progress, infer_labels
+from tacit.scores.attacks.planning import AttackPlan, plan_attack
+from tacit.scores.attacks.ranks import RankDesign
+from tacit.scores.attacks.reconstruct import best_size, expected_gain, guess_labels, rows_worth_asking
+from tacit.scores.attacks.view import CompetitionView
+from tacit.scores.metrics import RowLosses
+from tacit.scores.policies import Ladder
+from tacit.scores.releases.setting import Setting, Split
+
+__all__ = ["AttackResult", "attack_competition", "attack_final_score"]
+
+Floats = NDArray[np.float64]
+Labels = NDArray[np.int64]
+Submit = Callable[[ArrayLike], str]
+Tell = Callable[[int, int, Labels], None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AttackResult:
+    """What came out: the best guess of every label, after so many submissions, and by which attack.
+
+    Examples
+    --------
+    >>> AttackResult(labels=np.array([1]), submissions=3, attack="digits").submissions
+    3
+    """
+
+    labels: Labels
+    submissions: int
+    attack: str
+    beliefs: Floats | None = None
+    """(rows, classes + 1) in a split competition: the chance of each label, scored, and of a row that is not scored."""
+
+
+def attack_competition(
+    submit: Submit,
+    setting: Setting,
+    *,
+    prior: Floats,
+    submissions: int,
+    rng: np.random.Generator,
+    progress: Tell | None = None,
+) -> AttackResult:
+    """Recover what can be recovered from a number of submissions under known rules.
+
+    Exact and rounded scores are read one by one (:func:`tacit.scores.attacks.infer_labels`) where that recovers more
+    than all answers together (:func:`tacit.scores.attacks.guess_labels`), which is used for everything else but
+    the Ladder, which is climbed (:func:`tacit.scores.attacks.climb_labels`). Rows that stay unknown are guessed from
+    the features.
+
+    Parameters
+    ----------
+    submit
+        Takes predictions and returns the score as it is shown; called by several threads at once.
+    setting
+        The rules.
+    prior
+        (rows, classes): what the features say.
+    submissions
+        How many may be made.
+    rng
+        Draws the attacker's choices.
+    progress
+        Told the submissions made, those planned, and the present guess.
+
+    Examples
+    --------
+    >>> from tacit.scores.metrics import Accuracy
+    >>> from tacit.scores.policies import Rounded
+    >>> rng = np.random.default_rng(0)
+    >>> truth, setting = rng.integers(0, 2, 50), Setting(metric=Accuracy(), policy=Rounded(decimals=3))
+    >>> coins = np.full((50, 2), 0.5)
+    >>> host = lambda p: f"{(p == truth).mean():.3f}"
+    >>> found = attack_competition(host, setting, prior=coins, submissions=60, rng=rng)
+    >>> bool((found.labels == truth).all()), found.submissions < 40
+    (True, True)
+    """
+    tell = progress or (lambda *_: None)
+    chosen = _one_by_one(setting, prior, submissions)
+    if chosen is not None:
+        return _read(submit, chosen, prior, submissions, tell, rng)
+    return _weigh(submit, setting, prior, submissions, tell, rng)
+
+
+def attack_final_score(
+    submit: Submit, setting: Setting, *, before: AttackResult, prior: Floats, rng: np.random.Generator
+) -> AttackResult:
+    """Aim the last submission of a split competition at the rows behind the final ranking, and use its one score.
+
+    A row that the earlier scores took for not scored is likely to be behind the final one.
+
+    Parameters
+    ----------
+    submit
+        Takes predictions and returns the final score as it is shown.
+    setting
+        The rules.
+    before
+        What the scores of the competition told.
+    prior
+        (rows, classes): what the features say.
+    rng
+        Draws the attacker's choices.
+
+    Examples
+    --------
+    >>> from tacit.scores.metrics import LogLoss
+    >>> from tacit.scores.policies import Exact
+    >>> setting = Setting(metric=LogLoss(), policy=Exact(), split=Split(public_fraction=0.5))
+    >>> beliefs, coins = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.full((2, 2), 0.5)
+    >>> before = AttackResult(labels=np.array([0, 0]), submissions=9, attack="all", beliefs=beliefs)
+    >>> final = lambda p: str(setting.metric.score([1], p[1:]))
+    >>> attack_final_score(final, setting, before=before, prior=coins, rng=np.random.default_rng(0)).labels
+    array([0, 1])
+    """
+    if before.beliefs is None:
+        raise InvalidInput("before must come from a split competition, got one without beliefs about unscored rows")
+    last = replace(
+        setting,
+        policy=setting.final_policy or setting.policy,
+        split=Split(public_fraction=1 - setting.split.public_fraction),
+    )
+    host = CompetitionView(submit=submit, setting=last, rows=len(prior), prior=prior)
+    public, private = before.beliefs[:, :-1], before.beliefs[:, -1:]
+    known = np.concatenate([prior * private, 1 - private], axis=1)
+    choice = _aim(host, prior, private[:, 0], rng)
+    try:
+        told = host.answer_alone(choice, known)
+    except OracleError:
+        return before
+    return AttackResult(
+        labels=(public + told[:, :-1]).argmax(axis=1),
+        submissions=before.submissions + 1,
+        attack=f"{before.attack}, and over the final one",
+        beliefs=before.beliefs,
+    )
+
+
+def _aim(host: CompetitionView, prior: Floats, private: Floats, rng: np.random.Generator) -> NDArray[np.int8]:
+    """Return predictions that name a likely label of as many rows in doubt as one score can tell apart."""
+    best = np.argsort(-prior, axis=1)[:, :2]
+    odds = np.take_along_axis(prior, best, axis=1)
+    doubt = odds[:, 1] / odds.sum(axis=1) * private
+    order = np.argsort(-doubt, kind="stable")
+    size, _ = best_size(doubt[order], queries=1, noise=(host.deviation / host.menu.span) ** 2)
+    neutral = host.menu.neutral
+    choice = (best[:, 0] if neutral is None else np.full(len(prior), neutral)).astype(np.int8)
+    asked = order[:size]
+    choice[asked] = best[asked, rng.integers(0, 2, size)]
+    return choice
+
+
+def _one_by_one(setting: Setting, prior: Floats, submissions: int) -> AttackPlan | None:
+    """Return the plan that reads scores one by one, where it promises more than all answers together."""
+    metric, policy, revealed = setting.metric, setting.policy, setting.metric.reveals
+    if revealed is None or setting.split.public_fraction < 1 or policy.error is None:
+        return None
+    try:
+        found = plan_attack(metric, rows=len(prior), policy=policy)
+        if found.queries <= submissions:
+            return found
+        if isinstance(revealed, RowLosses) and not revealed.root:
+            found = plan_attack(metric, rows=len(prior), policy=policy, design=DigitDesign)
+        if not isinstance(found.design, DigitDesign | RankDesign):
+            return None  # other designs tell nothing before their last query
+    except InvalidInput:  # rounding hides single rows
+        return None
+    doubt = doubt_of(prior)
+    read = float(np.sort(doubt)[::-1][: len(prior) * submissions // found.queries].sum())
+    rows = rows_worth_asking(prior, queries=submissions, deviation=0.3, span=1.0)
+    return found if read > expected_gain(doubt[rows], queries=submissions, noise=0.09) else None
+
+
+def _read(
+    submit: Submit, chosen: AttackPlan, prior: Floats, submissions: int, tell: Tell, rng: np.random.Generator
+) -> AttackResult:
+    made = 0
+    guess = prior.argmax(axis=1)
+    planned = min(submissions, chosen.queries)
+    # rows in doubt first: a budget that ends early is spent where the features say least
+    order = np.argsort(-(doubt_of(prior) + 1e-9 * rng.random(len(prior))), kind="stable")
+
+    def oracle(predictions: object) -> float:
+        nonlocal made
+        if made >= submissions:
+            raise OracleError(f"all {submissions} submissions are used")
+        made += 1
+        return float(submit(predictions))  # type: ignore[arg-type]
+
+    def look(now: Progress) -> None:
+        tell(now.queries, planned, guess)  # labels are in the outcome alone
+
+    try:
+        labels = infer_labels(oracle, chosen, order=order, progress=look).labels
+    except AttackStopped as stopped:
+        labels = stopped.outcome.labels
+    found = np.where(labels >= 0, labels, guess)
+    tell(made, planned, found)
+    return AttackResult(
+        labels=found, submissions=made, attack=f"labels read one by one ({type(chosen.design).__name__})"
+    )
+
+
+def _weigh(
+    submit: Submit, setting: Setting, prior: Floats, submissions: int, tell: Tell, rng: np.random.Generator
+) -> AttackResult:
+    host = CompetitionView(submit=submit, setting=setting, rows=len(prior), prior=prior)
+    classes = prior.shape[1]
+
+    def guess(beliefs: Floats) -> Labels:
+        unscored = beliefs[:, classes:].sum(axis=1, keepdims=True)  # there the features alone speak
+        labels: Labels = (beliefs[:, :classes] + prior * unscored).argmax(axis=1)
+        return labels
+
+    def look(made: int, beliefs: Floats) -> None:
+        tell(made, submissions, guess(beliefs))
+
+    if isinstance(setting.policy, Ladder):
+        step = setting.policy.step * host.scored * host.menu.span
+        beliefs = climb_labels(
+            host.ask, host.prior, menu=host.menu, queries=submissions, step=step, rng=rng, progress=look
+        )
+        name = "climbing by turned labels"
+    else:
+        beliefs = guess_labels(
+            host.ask_all,
+            host.prior,
+            menu=host.menu,
+            queries=submissions,
+            deviation=host.deviation,
+            rng=rng,
+            progress=look,
+        )
+        name = "Bayes' rule over all scores"
+    split = beliefs if beliefs.shape[1] > classes else None
+    return AttackResult(labels=guess(beliefs), submissions=host.made, attack=name, beliefs=split)

@@ -1,0 +1,176 @@
+"""Accuracy and F1: every score counts the labels of a chosen subset, a coin weighing."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_count
+from tacit.scores.attacks.answers import Answers
+from tacit.scores.attacks.design import Design, all_rows
+from tacit.scores.attacks.errors import InconsistentAnswer
+from tacit.scores.attacks.steps import Labels, Query, Steps
+from tacit.scores.attacks.weighing import DetectingMatrix, detecting_matrices
+
+__all__ = ["RightRowsDesign", "TruePositivesDesign"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _CountDesign(Design):
+    """Count the positives of chosen subsets with a detecting matrix of entries 0 and 1."""
+
+    metric: ClassVar[str]
+
+    rows: int
+    answers: Answers = field(default_factory=Answers)
+    classes: int = 2
+
+    def __post_init__(self) -> None:
+        check_count(self.rows, name="rows", least=2)
+        if (blur := self._blur(self.answers.error(largest=1.0))) >= 0.5:
+            raise InvalidInput(
+                f"answers must reveal one label of {self.rows} rows: {self.metric} moves by at least "
+                f"{1 / self.rows:.3g} with a label, and {self.answers} blurs a count by {blur:.3g}, which must be "
+                "below 1/2"
+            )
+
+    @property
+    def queries(self) -> int:
+        """One query for the number of zeros or ones, then the matrix; for more classes one per class."""
+        later = [(self.rows * (self.classes - label) // self.classes, 2) for label in range(2, self.classes - 1)]
+        passes = [(self.rows, min(3, self.classes)), *later]
+        return 1 + sum(
+            matrix.queries for rows, radix in passes for matrix in detecting_matrices(rows, low=0, high=1, radix=radix)
+        )
+
+    @property
+    def expected(self) -> bool:
+        """With more than two classes later matrices depend on the rows still unknown: planned for equal classes."""
+        return self.classes > 2
+
+    @abstractmethod
+    def _blur(self, error: float) -> float:
+        """Return the largest error of a count."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TruePositivesDesign(_CountDesign):
+    """F1 of two classes: 2 TP / (|S| + P) for a submission that is 1 on S.
+
+    Examples
+    --------
+    >>> TruePositivesDesign(rows=100).queries
+    41
+    """
+
+    metric = "f1"
+
+    def _blur(self, error: float) -> float:
+        return 2 * self.rows * error  # of P, read from 2 P/(N + P); a true positive count is blurred less
+
+    def steps(self, *, order: Labels | None = None) -> Steps:
+        """Return the queries: P from all rows, then TP = score (|S| + P)/2 of each subset."""
+        rows = all_rows(order, rows=self.rows)
+        labels = np.full(len(rows), -1, dtype=np.int64)
+        score = yield Query(np.ones(len(rows), dtype=np.int64), labels.copy())
+        positives = _whole(score * len(rows) / (2 - score))
+        for matrix, block in _blocks(rows, 2):
+            totals = []
+            for x in range(matrix.queries):
+                chosen = block[matrix.weights(x) == 1]
+                score = yield Query(_marked(len(rows), chosen), labels.copy())
+                totals.append(_whole(score * (len(chosen) + positives) / 2))
+            labels[block] = _decode(matrix, totals)
+        return labels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RightRowsDesign(_CountDesign):
+    """Accuracy: how many rows are predicted correctly.
+
+    Two classes: a submission that is 1 on S is right on 2 ones(S) + zeros - |S| rows. More classes: class 1
+    against class 0 first, where a row counts -1, 0 or 1; then each next class against class 0, which the rows
+    still unknown are known not to be.
+
+    Examples
+    --------
+    >>> RightRowsDesign(rows=100).queries, RightRowsDesign(rows=2201).queries
+    (41, 499)
+    """
+
+    metric = "accuracy"
+
+    def _blur(self, error: float) -> float:
+        # With two classes the parity of the number right is known.
+        return self.rows * error / 2 if self.classes == 2 else self.rows * error
+
+    def steps(self, *, order: Labels | None = None) -> Steps:
+        """Return the queries: the zeros first, then one detecting matrix for each class but the last."""
+        rows = all_rows(order, rows=self.rows)
+        labels = np.full(len(rows), -1, dtype=np.int64)
+        score = yield Query(np.zeros(len(rows), dtype=np.int64), labels.copy())
+        zeros = _whole(score * len(rows))
+        yield from self._first_class(rows, zeros, labels)
+        for label in range(2, self.classes - 1):
+            yield from self._next_class(rows[labels[rows] < 0], label, labels)
+        labels[labels < 0] = self.classes - 1
+        return labels
+
+    def _first_class(self, rows: Labels, zeros: int, labels: Labels) -> Steps:
+        """Tell class 1 from class 0: right answers gain 1, 0 or -1 a chosen row; with two classes never 0."""
+        radix = min(3, self.classes)
+        for matrix, block in _blocks(rows, radix):
+            totals = []
+            for x in range(matrix.queries):
+                chosen = block[matrix.weights(x) == 1]
+                score = yield Query(_marked(len(rows), chosen), labels.copy())
+                gained = score * len(rows) - zeros + len(chosen)
+                totals.append(_whole(gained * (radix - 1) / 2))
+            digits = _decode(matrix, totals)
+            labels[block[digits == 0]] = 0
+            labels[block[digits == radix - 1]] = 1
+        return labels
+
+    def _next_class(self, unknown: Labels, label: int, labels: Labels) -> Steps:
+        """Tell one more class: rows not chosen are predicted 0, which they are known not to be."""
+        for matrix, block in _blocks(unknown, 2):
+            right = labels >= 0
+            totals = []
+            for x in range(matrix.queries):
+                predictions = np.where(right, labels, 0)
+                predictions[block[matrix.weights(x) == 1]] = label
+                score = yield Query(predictions, labels.copy())
+                totals.append(_whole(score * len(labels) - np.count_nonzero(right)))
+            labels[block[_decode(matrix, totals) == 1]] = label
+        return labels
+
+
+def _whole(value: float) -> int:
+    if not -0.5 <= value < 2**53:
+        raise InconsistentAnswer
+    return round(value)
+
+
+def _marked(rows: int, chosen: Labels) -> Labels:
+    predictions = np.zeros(rows, dtype=np.int64)
+    predictions[chosen] = 1
+    return predictions
+
+
+def _decode(matrix: DetectingMatrix, totals: list[int]) -> Labels:
+    try:
+        return matrix.decode(totals)
+    except InvalidInput:
+        raise InconsistentAnswer from None
+
+
+def _blocks(rows: Labels, radix: int) -> Iterator[tuple[DetectingMatrix, Labels]]:
+    start = 0
+    for matrix in detecting_matrices(len(rows), low=0, high=1, radix=radix):
+        yield matrix, rows[start : start + matrix.labels]
+        start += matrix.labels

@@ -1,0 +1,187 @@
+"""Run an attack against a host: ask, count, keep, resume, and stop with what was recovered."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from tacit.privacy.errors import InvalidInput, TacitError
+from tacit.scores.attacks.errors import AttackStopped, InconsistentAnswer, OracleError
+from tacit.scores.attacks.outcome import Outcome
+from tacit.scores.attacks.planning import AttackPlan
+from tacit.scores.attacks.state import read_answers, write_state
+from tacit.scores.attacks.steps import Labels, Query, Steps
+from tacit.scores.losses.precision import Numbers
+
+__all__ = ["Oracle", "Progress", "infer_labels"]
+
+Oracle = Callable[[Numbers], float]
+"""Takes predictions, one row for each row of the host, and returns the score that the host shows."""
+
+
+class Progress(NamedTuple):
+    """Where an attack stands, told before each query.
+
+    Examples
+    --------
+    >>> Progress(queries=3, planned=10, recovered=120, rows=2201).recovered
+    120
+    """
+
+    queries: int
+    planned: int
+    recovered: int
+    rows: int
+
+
+def infer_labels(
+    oracle: Oracle,
+    plan: AttackPlan,
+    *,
+    order: Labels | None = None,
+    state: Path | None = None,
+    host: str = "",
+    progress: Callable[[Progress], None] | None = None,
+) -> Outcome:
+    """Recover the labels of a host from the scores it shows.
+
+    Parameters
+    ----------
+    oracle
+        The host: takes predictions, returns the score. :class:`HttpOracle` is one.
+    plan
+        How to ask, from :func:`plan_attack`.
+    order
+        The rows, in the order to ask for them; default: as they stand.
+    state
+        A file to keep what was recovered in. If it exists, the attack goes on from there.
+    host
+        What tells this host from others: a state file of another one is refused. Default: the caller sees to that.
+    progress
+        Called before each query.
+
+    Returns
+    -------
+    Outcome
+        Every label.
+
+    Raises
+    ------
+    AttackStopped
+        If the host fails, or shows what no labels give; its ``outcome`` holds what was recovered.
+
+    References
+    ----------
+    Aggarwal et al. (2021), Algorithm LABELINF, with decoding in O(rows) instead of a search.
+
+    Examples
+    --------
+    >>> from sklearn.metrics import log_loss
+    >>> from tacit.scores.attacks import plan_attack
+    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
+    >>> truth, metric = np.arange(500) % 7 % 2, LogLoss(floor=SKLEARN_FLOOR)
+    >>> outcome = infer_labels(lambda p: log_loss(truth, p), plan_attack(metric, rows=500))
+    >>> outcome.queries, bool((outcome.labels == truth).all())
+    (11, True)
+    """
+    if order is not None and not np.array_equal(np.sort(np.asarray(order)), np.arange(plan.rows)):
+        raise InvalidInput(f"order must hold every row 0..{plan.rows - 1} once")
+    run = _Run(plan, oracle, order, state, progress, host=host)
+    start = time.perf_counter()
+    try:
+        labels = run.to_the_end()
+    except TacitError as error:
+        if not isinstance(error, OracleError):
+            raise
+        outcome = run.outcome(run.recovered, start)
+        raise AttackStopped(run.why(error, outcome), outcome=outcome) from error
+    return run.outcome(labels, start)
+
+
+class _Run:
+    """One pass through a plan's queries: answers of an earlier run first, then the host's."""
+
+    def __init__(
+        self,
+        plan: AttackPlan,
+        oracle: Oracle,
+        order: Labels | None,
+        state: Path | None,
+        progress: Callable[[Progress], None] | None,
+        *,
+        host: str,
+    ) -> None:
+        self.plan = plan
+        self.oracle = oracle
+        self.state = state
+        self.progress = progress
+        self.identity = f"{plan.metric!r} {plan.design.identity} {None if order is None else order.tolist()}{host}"
+        self.steps: Steps = plan.steps(order=order)
+        self.answers = [] if state is None else read_answers(state, plan=self.identity)
+        self.kept = len(self.answers)
+        self.asked = 0
+        self.recovered: Labels = np.full(plan.rows, -1, dtype=np.int64)
+
+    def to_the_end(self) -> Labels:
+        query = next(self.steps)
+        while True:
+            self.recovered = query.recovered
+            answer = self._answer(query)
+            try:
+                query = self.steps.send(answer)
+            except StopIteration as end:
+                self.recovered = end.value
+                self._keep()
+                return self.recovered
+            self._keep(query.recovered)
+
+    def outcome(self, labels: Labels, start: float) -> Outcome:
+        seconds = time.perf_counter() - start
+        return Outcome(labels=labels, classes=self.plan.classes, queries=self.asked, seconds=seconds)
+
+    def why(self, error: OracleError, outcome: Outcome) -> str:
+        text = str(error)
+        if isinstance(error, InconsistentAnswer) and len(self.answers) > 2 and len(set(self.answers)) == 1:
+            text = f"the host answers {self.answers[0]!r} to every query"
+        kept = "" if self.state is None else f"; run again with {self.state.name} to go on from there"
+        return (
+            f"attack stopped at query {self.asked}: {text}; {outcome.recovered} of {self.plan.rows} labels "
+            f"recovered, {outcome.left} left{kept}"
+        )
+
+    def _answer(self, query: Query) -> float:
+        if self.progress is not None:
+            done = int(np.count_nonzero(query.recovered >= 0))
+            self.progress(Progress(self.asked, self.plan.queries, done, self.plan.rows))
+        self.asked += 1
+        if self.asked <= self.kept:
+            return self.answers[self.asked - 1]
+        answer = _number(self.oracle, query.predictions)
+        self.answers.append(answer)
+        return answer
+
+    def _keep(self, labels: Labels | None = None) -> None:
+        if self.state is not None and self.asked > self.kept:
+            known = self.recovered if labels is None else labels
+            write_state(self.state, plan=self.identity, answers=self.answers, labels=known)
+
+
+def _number(oracle: Oracle, predictions: Numbers) -> float:
+    try:
+        answer = oracle(predictions)
+    except TacitError:
+        raise
+    except Exception as error:
+        raise OracleError(f"the host failed with {type(error).__name__}: {' '.join(str(error).split())}") from error
+    try:
+        value = float(answer)
+    except (TypeError, ValueError):
+        raise OracleError(f"the host answered {str(answer)[:80]!r} instead of a number") from None
+    if not math.isfinite(value):
+        raise OracleError(f"the host answered {value} instead of a finite number")
+    return value

@@ -1,0 +1,290 @@
+"""How many queries until the labels are public: worked out beforehand, with what no attack can beat beside it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_count
+from tacit.scores.attacks.answers import Answers
+from tacit.scores.attacks.bounds import queries_for
+from tacit.scores.attacks.calibrated import CalibratedDesign
+from tacit.scores.attacks.channel import Channel
+from tacit.scores.attacks.counts import RightRowsDesign, TruePositivesDesign
+from tacit.scores.attacks.design import Design
+from tacit.scores.attacks.digits import DigitDesign
+from tacit.scores.attacks.joint import JointDesign
+from tacit.scores.attacks.noise import RandomNoise
+from tacit.scores.attacks.ranks import RankDesign, largest_rank
+from tacit.scores.attacks.repeated import HadamardDesign, repeated_designs
+from tacit.scores.attacks.steps import Labels, Steps
+from tacit.scores.metrics import Metric, RankSums, Reveals, RightRows, RowLosses, TruePositives
+from tacit.scores.policies import Bounded, Policy
+
+__all__ = ["AttackPlan", "Ceilings", "plan_attack"]
+
+_FINE = 2.0**30
+_MOST_ROWS = 10**10  # as many bytes of predictions no host takes in one submission
+_FORMULAS = {
+    "counting": "log2(1 + N L) / log2 K",
+    "entropy": "(1/2) log2(2 pi e ((sqrt(N) L/2 + 1/2)^2 + 1/12)) / log2 K",
+}
+_NOISE_FORMULAS = {
+    "counting": "infinite",
+    "entropy": "((1/2) log2(2 pi e (N (R/(2 N))^2 + variance of the noise)) - entropy of the noise) / log2 K",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ceilings:
+    """Labels per query that no attack can beat, by two arguments; L is the largest weight R/u of one label.
+
+    Parameters
+    ----------
+    counting
+        An answer takes at most 1 + N L values. Holds for every attack; infinite under random noise.
+    entropy
+        No answer of this variance has more entropy; under random noise, no channel carries more. Holds for
+        queries fixed beforehand and labels all equally likely.
+    formulas
+        The formula of each, to print beside it.
+
+    Examples
+    --------
+    >>> from tacit.scores.policies import Rounded
+    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
+    >>> ceilings = plan_attack(LogLoss(floor=SKLEARN_FLOOR), rows=2201, policy=Rounded(decimals=5)).ceilings
+    >>> round(ceilings.counting, 1), round(ceilings.entropy, 1)
+    (21.8, 17.3)
+    """
+
+    counting: float
+    entropy: float
+    formulas: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AttackPlan:
+    """The design to ask by, what it takes, and the ceilings.
+
+    Parameters
+    ----------
+    metric
+        What the host shows.
+    rows
+        Number of rows the host scores.
+    answers
+        What is assumed of the host's answers.
+    design
+        How to ask.
+    ceilings
+        What no attack can beat.
+    limit_per_day
+        Queries per day, if the host limits them.
+
+    Examples
+    --------
+    >>> from tacit.scores.policies import Rounded
+    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
+    >>> metric = LogLoss(floor=SKLEARN_FLOOR)
+    >>> planned = plan_attack(metric, rows=2201, policy=Rounded(decimals=5), limit_per_day=5)
+    >>> planned.queries, planned.days
+    (143, 29)
+    """
+
+    metric: Metric
+    rows: int
+    answers: Answers | RandomNoise
+    design: Design
+    ceilings: Ceilings
+    limit_per_day: int | None = None
+
+    @property
+    def classes(self) -> int:
+        """Number of labels that a row may have."""
+        return _revealed(self.metric).classes
+
+    @property
+    def queries(self) -> int:
+        """Queries to every label."""
+        return self.design.queries
+
+    @property
+    def labels_per_query(self) -> float:
+        """Rows over queries."""
+        return self.rows / self.queries
+
+    @property
+    def days(self) -> int | None:
+        """Days to every label under the daily limit, none if there is no limit."""
+        return None if self.limit_per_day is None else -(-self.queries // self.limit_per_day)
+
+    def steps(self, *, order: Labels | None = None) -> Steps:
+        """Return the queries, asking for rows in ``order``."""
+        return self.design.steps(order=order)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the plan's numbers as plain JSON."""
+        return {
+            "rows": self.rows,
+            "classes": self.classes,
+            "queries": self.queries,
+            "labels_per_query": self.labels_per_query,
+            "days": self.days,
+            "design": type(self.design).__name__,
+            "depends_on_labels": self.design.expected,
+            "failure_probability": self.design.failure,
+            "ceiling_labels_per_query": self.ceilings.entropy,
+            "ceiling": f"entropy: {self.ceilings.formulas['entropy']}",
+            "ceiling_by_counting": self.ceilings.counting if math.isfinite(self.ceilings.counting) else None,
+        }
+
+
+def plan_attack(
+    metric: Metric,
+    *,
+    rows: int,
+    policy: Policy | Answers | RandomNoise | None = None,
+    limit_per_day: int | None = None,
+    design: Callable[..., Design] | None = None,
+) -> AttackPlan:
+    """Return how to get all labels from a host in the fewest queries.
+
+    Parameters
+    ----------
+    metric
+        What the host shows.
+    rows
+        Number of rows the host scores.
+    policy
+        How the host answers: a policy whose answers are within a known distance of the score (default: exact),
+        :class:`Answers` for another number system or an unknown shift, or the law of random noise.
+    limit_per_day
+        Queries per day, if the host limits them.
+    design
+        For means of row losses: the class of design to use; default: :class:`DigitDesign` or :class:`JointDesign`,
+        whichever takes fewer queries. The number of queries of :class:`CrowdedDesign` is not fixed beforehand, and
+        smaller still.
+
+    Returns
+    -------
+    AttackPlan
+        Run against the real scorer it takes this many queries and recovers every label.
+
+    Raises
+    ------
+    InvalidInput
+        If the metric cannot separate labels under these answers, naming the bound.
+
+    Examples
+    --------
+    >>> from tacit.scores.attacks import DigitDesign
+    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
+    >>> from tacit.scores.policies import Rounded
+    >>> metric = LogLoss(floor=SKLEARN_FLOOR)
+    >>> plan_attack(metric, rows=2201).queries
+    48
+    >>> plan_attack(metric, rows=2201, policy=Rounded(decimals=5), design=DigitDesign).queries
+    201
+    """
+    answers = Answers(policy=policy) if isinstance(policy, Policy) else policy or Answers()
+    if check_count(rows, name="rows") > _MOST_ROWS:
+        raise InvalidInput(f"rows must be at most {_MOST_ROWS:,} for a plan to be worked out, got {rows:,}")
+    if limit_per_day is not None:
+        check_count(limit_per_day, name="limit_per_day")
+    revealed = _revealed(metric)
+    options = _designs(revealed, rows, answers, design)
+    return AttackPlan(
+        metric=metric,
+        rows=rows,
+        answers=answers,
+        design=_fewest(options, metric=metric, rows=rows, answers=answers),
+        ceilings=_ceilings(revealed, rows, answers),
+        limit_per_day=limit_per_day,
+    )
+
+
+def _revealed(metric: Metric) -> Reveals:
+    revealed = metric.reveals
+    if revealed is None:
+        raise InvalidInput(f"metric must be one that an attack is known for, got {metric}")
+    if isinstance(revealed, RowLosses) and not revealed.loss.graded:
+        raise InvalidInput(f"metric must let loss differences be chosen, got {metric}: it cannot separate labels")
+    return revealed
+
+
+def _fewest(options: Iterator[Design], *, metric: Metric, rows: int, answers: Answers | RandomNoise) -> Design:
+    """Return the design with the fewest queries of those that can separate labels at all."""
+    best: Design | None = None
+    least = math.inf
+    refusal = InvalidInput(f"answers must reveal one row's label: {answers} hides it under {metric}, {rows} rows")
+    for option in options:
+        try:
+            if (queries := option.queries) < least:
+                best, least = option, queries
+        except InvalidInput as error:
+            refusal = error
+    if best is None:
+        raise refusal
+    return best
+
+
+def _designs(
+    revealed: Reveals, rows: int, answers: Answers | RandomNoise, design: Callable[..., Design] | None
+) -> Iterator[Design]:
+    if isinstance(answers, RandomNoise):
+        yield from repeated_designs(lambda bounded: _designs(revealed, rows, bounded, design), noise=answers)
+        if isinstance(revealed, RowLosses) and not revealed.root and design is None:
+            yield HadamardDesign(channel=Channel(loss=revealed.loss, rows=rows), noise=answers)
+        return
+    if answers.shift is not None and (not isinstance(revealed, RowLosses) or revealed.root):
+        raise InvalidInput("answers must have no shift for this metric: only a mean of row losses can be calibrated")
+    match revealed:
+        case RowLosses(loss=loss, root=root):
+            yield from _of_losses(Channel(loss=loss, rows=rows, answers=answers, root=root), design)
+        case RightRows(classes=classes):
+            yield RightRowsDesign(rows=rows, answers=answers, classes=classes)
+        case TruePositives():
+            yield TruePositivesDesign(rows=rows, answers=answers)
+        case RankSums():
+            yield RankDesign(rows=rows, answers=answers)
+
+
+def _of_losses(channel: Channel, design: Callable[..., Design] | None) -> Iterator[Design]:
+    # so many digits in an answer that joining them gains little and floats do not hold it
+    fine = not channel.root and channel.reach(unknown=channel.rows) / channel.unit(unknown=channel.rows) > _FINE
+    best: list[Callable[..., Design]] = [DigitDesign] if fine else [DigitDesign, JointDesign]
+    for option in best if design is None else [design]:
+        built = option(channel=channel)
+        yield built if channel.answers.shift is None else CalibratedDesign(channel=channel, inner=built)
+
+
+def _ceilings(revealed: Reveals, rows: int, answers: Answers | RandomNoise) -> Ceilings:
+    if isinstance(answers, RandomNoise):
+        bounded = Answers(policy=Bounded(tau=answers.scale))
+        moved = 2 * answers.scale * _largest_weight(revealed, rows, bounded)  # by one label, in units of the score
+        bits = answers.capacity(rows * (moved / 2) ** 2)
+        return Ceilings(counting=math.inf, entropy=bits / math.log2(revealed.classes), formulas=_NOISE_FORMULAS)
+    bounds = queries_for(rows, largest_weight=_largest_weight(revealed, rows, answers), classes=revealed.classes)
+    return Ceilings(counting=rows / bounds.counting, entropy=rows / bounds.entropy, formulas=_FORMULAS)
+
+
+def _largest_weight(revealed: Reveals, rows: int, answers: Answers) -> float:
+    """Return how much one label moves the score, in units of what an answer resolves."""
+    if answers.unrounded:
+        answers = replace(answers, growth=0.5)  # what no summation can avoid
+    match revealed:
+        case RowLosses(root=True):
+            error = answers.error(largest=0.5)  # at a score of 1/2
+            return 1.0 / (2 * rows * error * (1 + error))
+        case RowLosses(loss=loss):
+            channel = Channel(loss=loss, rows=rows, answers=answers)
+            unknown = 1 if answers.unrounded else rows  # the smaller an unrounded score, the more it reveals
+            return channel.reach(unknown=unknown) / channel.unit(unknown=unknown)
+        case RankSums():
+            return largest_rank(rows, answers)
+        case _:
+            return 1.0  # a label adds one to a count or none

@@ -1,0 +1,223 @@
+"""What all answers together say of every label, for answers too vague to be read one by one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import log_ndtr
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["ScoreReading", "label_posterior"]
+
+_LEAST = 1e-6  # a model that is sure may be wrong
+_NARROW = 1e-3  # an interval has to be this wide, in the units of the losses, for stable moments
+_DAMPED = 0.6
+_SETTLED = 1e-4
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoreReading:
+    """One answer as an attacker reads it: an interval for the sum of the rows' losses.
+
+    A noisy score has low = high and a scale, a rounded score an interval, and "no better than before" an interval
+    without an upper end.
+
+    Parameters
+    ----------
+    choice
+        For every row which prediction of the menu was submitted.
+    low, high
+        What the answer says of the sum.
+    scale
+        Of the Laplace noise on it; 0 without noise, and then the interval has no error.
+
+    Examples
+    --------
+    >>> ScoreReading(np.array([1, 0]), 0.0, 0.0, 0.5).choice
+    array([1, 0])
+    """
+
+    choice: NDArray[np.integer[Any]]
+    low: float
+    high: float
+    scale: float = 0.0
+
+
+def label_posterior(
+    readings: list[ScoreReading],
+    prior: ArrayLike,
+    *,
+    losses: ArrayLike,
+    floating: bool = False,
+    steps: int = 80,
+) -> Floats:
+    """Return the probability of every label given all answers, (rows, labels), by approximate message passing.
+
+    To one row, all other rows and the noise are a Gaussian around each answer; the row's label is weighed against
+    it by Bayes' rule, and its new mean and variance enter the others' Gaussian. For random choices and many rows
+    this comes close to the exact posterior, which no attack on the same answers can beat.
+
+    Parameters
+    ----------
+    readings
+        What was submitted and answered.
+    prior
+        (rows, labels): what the features say without any score.
+    losses
+        (menu, labels): what each prediction of the menu costs a row with each label.
+    floating
+        Whether a constant of all answers is unknown and has to be left open: rows that are never varied have it.
+    steps
+        At most so many rounds of messages.
+
+    References
+    ----------
+    Rangan (2011), "Generalized approximate message passing"; Donoho, Maleki and Montanari (2009).
+
+    Examples
+    --------
+    40 coins from 30 sums of a random half each, with noise of scale 1/4:
+
+    >>> rng = np.random.default_rng(0)
+    >>> truth, losses = rng.integers(0, 2, 40), np.array([[0.0, 1.0], [1.0, 0.0]])
+    >>> asked = [rng.integers(0, 2, 40) for _ in range(30)]
+    >>> told = [losses[choice, truth].sum() + rng.laplace(0, 0.25) for choice in asked]
+    >>> readings = [ScoreReading(choice, answer, answer, 0.25) for choice, answer in zip(asked, told)]
+    >>> posterior = label_posterior(readings, np.full((40, 2), 0.5), losses=losses)
+    >>> int((posterior.argmax(axis=1) == truth).sum())
+    40
+    """
+    beliefs = np.asarray(prior, dtype=np.float64)
+    table = np.asarray(losses, dtype=np.float64)
+    if beliefs.ndim != 2 or not (np.isfinite(beliefs).all() and beliefs.min() >= 0 and beliefs.sum(axis=1).min() > 0):
+        raise InvalidInput(f"prior must be probabilities of shape (rows, labels), got shape {beliefs.shape}")
+    if table.ndim != 2 or table.shape[1] != beliefs.shape[1] or not np.isfinite(table).all():
+        raise InvalidInput(f"losses must be numbers of shape (menu, {beliefs.shape[1]}), got shape {table.shape}")
+    beliefs = (beliefs + _LEAST) / (beliefs + _LEAST).sum(axis=1, keepdims=True)
+    return _Messages(readings, beliefs, table, floating=floating).pass_on(steps) if readings else beliefs
+
+
+class _Messages:
+    """The readings as matrices, rows that were never varied left out."""
+
+    def __init__(self, readings: list[ScoreReading], prior: Floats, losses: Floats, *, floating: bool) -> None:
+        choices = np.array([reading.choice for reading in readings], dtype=np.int8)
+        flat = np.ptp(losses, axis=1) == 0
+        told = ~flat[choices].all(axis=0) & ((choices != choices[0]).any(axis=0) | (not floating))
+        self.rows = np.flatnonzero(told)
+        # what the other rows cost is the same in every answer with floating, else it is in the table
+        constant = np.zeros(len(readings)) if floating else losses.max(axis=1)[choices[:, ~told]].sum(axis=1)
+        self.choices = choices[:, self.rows]
+        self.asks = [(self.choices == choice).astype(np.float32) for choice in range(len(losses))]
+        self.losses, self.prior, self.floating = losses, prior, floating
+        # a missing end is put where no sum can reach it, so that differences stay finite
+        far = 10.0 * (1.0 + float(np.abs(losses).max()) * len(prior))
+        self.low = np.array([max(reading.low, -far) for reading in readings]) - constant
+        self.high = np.array([min(reading.high, far) for reading in readings]) - constant
+        self.scale = np.array([reading.scale for reading in readings])
+
+    def pass_on(self, steps: int) -> Floats:
+        result = self.prior.copy()
+        beliefs = self.prior[self.rows]
+        logs = np.log(beliefs)
+        pull = np.zeros(len(self.low))
+        for step in range(steps):
+            means = beliefs @ self.losses.T
+            expected, spread = self._sums(means, beliefs @ (self.losses**2).T - means**2)
+            spread += 1e-9
+            pull, sharp = self._answers(expected - spread * pull, spread)
+            fits = logs + self._fit(pull, sharp, means)
+            new = np.exp(fits - fits.max(axis=1, keepdims=True))
+            new /= new.sum(axis=1, keepdims=True)
+            change = new - beliefs
+            beliefs = beliefs + (1.0 if step == 0 else _DAMPED) * change  # undamped steps may swing
+            if np.abs(change).max(initial=0.0) < _SETTLED:
+                break
+        result[self.rows] = beliefs
+        return result
+
+    def _sums(self, *by_choice: Floats) -> Floats:
+        """Sum values of every row and choice over the rows of each answer; one pass over the matrices for all."""
+        total = np.zeros((len(self.low), len(by_choice)))
+        for ask, *values in zip(self.asks, *(value.T for value in by_choice), strict=True):
+            total += ask @ np.array(values, dtype=np.float32).T
+        return total.T
+
+    def _fit(self, pull: Floats, sharp: Floats, means: Floats) -> Floats:
+        """Return the log-likelihood of every row and label, the other rows at their means."""
+        fits = np.zeros((len(self.rows), self.losses.shape[1]))
+        for ask, costs, mean in zip(self.asks, self.losses, means.T, strict=True):
+            away = costs[None, :] - mean[:, None]
+            pulled, sharpened = (ask.T @ np.array([pull, sharp], dtype=np.float32).T).T
+            fits += away * pulled[:, None] - away**2 * sharpened[:, None] / 2
+        return fits
+
+    def _answers(self, mean: Floats, variance: Floats) -> tuple[Floats, Floats]:
+        """Return, for a sum believed to be N(mean, variance), the answer's score and curvature in the mean."""
+        low, high = self.low, self.high
+        if self.floating:
+            weight = 1 / (variance + 2 * self.scale**2)
+            shift = (weight * ((low + high) / 2 - mean)).sum() / weight.sum()
+            low, high = low - shift, high - shift
+        noisy = self.scale > 0
+        new_mean, new_variance = np.empty_like(mean), np.empty_like(mean)
+        for which, moments in ((noisy, _laplace_moments), (~noisy, _interval_moments)):
+            if which.any():
+                new_mean[which], new_variance[which] = moments(
+                    mean[which], variance[which], low[which], high[which], self.scale[which]
+                )
+        sharp = np.clip(1 - new_variance / variance, 1e-9, 1.0) / variance
+        return (new_mean - mean) / variance, sharp
+
+
+def _interval_moments(
+    mean: Floats, variance: Floats, low: Floats, high: Floats, _: Floats | None = None
+) -> tuple[Floats, Floats]:
+    """Return mean and variance of a Gaussian cut to [low, high]."""
+    sd = np.sqrt(variance)
+    gap = np.maximum(_NARROW - (high - low), 0.0) / 2
+    a, b = (low - gap - mean) / sd, (high + gap - mean) / sd
+    flip = a + b > 0  # keep to the left tail, where the logarithms are exact
+    a, b = np.where(flip, -b, a), np.where(flip, -a, b)
+    top = log_ndtr(b)
+    mass = top + np.log1p(-np.exp(np.minimum(log_ndtr(a) - top, -1e-15)))
+    da, db = (np.exp(-(x**2) / 2 - 0.9189385332046727 - mass) for x in (a, b))
+    adds = np.where(np.isfinite(a), a, 0.0) * da - np.where(np.isfinite(b), b, 0.0) * db
+    shift = da - db
+    return mean + sd * np.where(flip, -shift, shift), variance * np.clip(1 + adds - shift**2, 1e-9, 1.0)
+
+
+def _laplace_moments(mean: Floats, variance: Floats, low: Floats, high: Floats, scale: Floats) -> tuple[Floats, Floats]:
+    """Return mean and variance of a Gaussian times exp(-distance to [low, high] / scale): three cut Gaussians."""
+    end = np.full_like(low, np.inf)
+    parts = [
+        (mean + variance / scale, -end, low, (mean - low) / scale + variance / scale**2 / 2),
+        (mean, low, high, np.zeros_like(mean)),
+        (mean - variance / scale, high, end, (high - mean) / scale + variance / scale**2 / 2),
+    ]
+    weights, means, variances = [], [], []
+    for centre, left, right, weight in parts:
+        inside = _log_mass(left, right, centre, np.sqrt(variance))
+        part_mean, part_variance = _interval_moments(centre, variance, left, right)
+        weights.append(np.where(np.isfinite(weight + inside), weight + inside, -np.inf))
+        means.append(np.where(np.isfinite(part_mean), part_mean, mean))
+        variances.append(part_variance)
+    shares = np.exp(np.array(weights) - np.max(weights, axis=0))
+    shares /= shares.sum(axis=0)
+    new_mean = (shares * means).sum(axis=0)
+    return new_mean, (shares * (np.array(variances) + (np.array(means) - new_mean) ** 2)).sum(axis=0)
+
+
+def _log_mass(left: Floats, right: Floats, mean: Floats, sd: Floats) -> Floats:
+    a, b = (left - mean) / sd, (right - mean) / sd
+    flip = a + b > 0
+    a, b = np.where(flip, -b, a), np.where(flip, -a, b)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        top = log_ndtr(b)
+        return np.asarray(np.where(b > a, top + np.log1p(-np.exp(np.minimum(log_ndtr(a) - top, 0.0))), -np.inf))

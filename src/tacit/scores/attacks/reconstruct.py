@@ -1,0 +1,233 @@
+"""An attack on any guarded mean: hard predictions at random for the rows in doubt, and Bayes' rule over all answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.polynomial.hermite_e import hermegauss
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtr
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_count
+from tacit.scores.attacks.errors import OracleError
+from tacit.scores.attacks.posterior import ScoreReading, label_posterior
+from tacit.scores.attacks.steps import Labels
+
+__all__ = ["CandidatePredictions", "best_size", "expected_gain", "guess_labels", "rows_worth_asking"]
+
+Floats = NDArray[np.float64]
+
+_LOOKS = (0.1, 0.2, 0.4, 0.7, 1.0)  # shares of the answers after which progress is told: each look starts anew
+_NODES, _WEIGHTS = hermegauss(31)
+_BINS = 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class CandidatePredictions:
+    """The predictions an attacker submits for a row, and what each costs with each label.
+
+    Parameters
+    ----------
+    losses
+        (predictions, labels). The first predictions name one label each with certainty.
+    neutral
+        The prediction that costs the same whatever the label; None where the metric has none, as accuracy.
+    unscored
+        Whether the last label stands for a row that the host does not score, so that no prediction names it.
+
+    Examples
+    --------
+    >>> CandidatePredictions(losses=np.array([[0.0, 1.0], [1.0, 0.0], [0.25, 0.25]]), neutral=2).span
+    1.0
+    """
+
+    losses: Floats
+    neutral: int | None
+    unscored: bool = False
+
+    @property
+    def floating(self) -> bool:
+        """Whether the rows that are not asked for cost an amount that is not known."""
+        return self.neutral is None or self.unscored
+
+    @property
+    def span(self) -> float:
+        """How much a row's label moves the sum of losses."""
+        return float(np.ptp(self.losses, axis=1).max())
+
+
+def guess_labels(
+    ask: Callable[[Sequence[NDArray[np.int8]]], Iterable[ScoreReading]],
+    prior: ArrayLike,
+    *,
+    menu: CandidatePredictions,
+    queries: int,
+    deviation: float,
+    rng: np.random.Generator,
+    progress: Callable[[int, Floats], None] | None = None,
+) -> Floats:
+    """Return the probability of every label after a number of answers, (rows, labels).
+
+    The attack starts from what the features say, takes the rows in doubt that so many answers can decide, and
+    predicts for each of them one of its likely labels at random; about the others it says nothing, or always the
+    same where the metric has no way to say nothing. (Rounds that ask for what is still in doubt did worse.)
+
+    Parameters
+    ----------
+    ask
+        Submits, for each choice of predictions of the menu for the rows, these predictions, and reads the answers. No
+        query depends on an earlier answer, so that they may be asked at once.
+    prior
+        (rows, labels): what is believed without any score.
+    menu
+        The predictions.
+    queries
+        Answers to ask for; an :class:`OracleError` of ``ask`` ends the attack with what there is.
+    deviation
+        Standard deviation of an answer's noise, in units of the sum of losses.
+    rng
+        Draws the choices.
+    progress
+        Told the number of answers and the present probabilities, five times.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> truth = rng.integers(0, 2, 300)
+    >>> menu = CandidatePredictions(losses=np.array([[0.0, 1.0], [1.0, 0.0], [0.25, 0.25]]), neutral=2)
+    >>> def ask(choices):
+    ...     for choice in choices:
+    ...         answer = menu.losses[choice, truth].sum() + rng.laplace(0, 1.0)
+    ...         yield ScoreReading(choice, answer, answer, 1.0)
+    >>> posterior = guess_labels(ask, np.full((300, 2), 0.5), menu=menu, queries=400, deviation=1.4, rng=rng)
+    >>> float((posterior.argmax(axis=1) == truth).mean())
+    1.0
+    """
+    start = label_posterior([], prior, losses=menu.losses)
+    check_count(queries, name="queries")
+    if not (math.isfinite(deviation) and deviation >= 0):
+        raise InvalidInput(f"deviation must be a finite number >= 0, got {deviation!r}")
+    asked = start[:, :-1] if menu.unscored else start
+    rows = rows_worth_asking(asked, queries=queries, deviation=deviation, span=menu.span)
+    ends = sorted({round(queries * share) for share in _LOOKS} - {0})
+    readings: list[ScoreReading] = []
+    beliefs = start
+    for end in ends if progress is not None else ends[-1:]:
+        wanted = end - len(readings)
+        try:
+            readings.extend(ask([_choose(start, rows, menu, rng) for _ in range(wanted)]))  # keeps what came before
+        except OracleError:
+            wanted = -1
+        beliefs = label_posterior(readings, start, losses=menu.losses, floating=menu.floating)
+        if progress is not None:
+            progress(len(readings), beliefs)
+        if wanted < 0:
+            break
+    return beliefs
+
+
+def rows_worth_asking(beliefs: Floats, *, queries: int, deviation: float, span: float) -> Labels:
+    """Return the rows to ask for together, so that the most labels are expected to come out right.
+
+    Few rows are decided surely, many rows blur each other. For the k rows most in doubt, the expected gain follows
+    from the fixed point of message passing: each label is seen as if through Gaussian noise of precision
+    Q span^2 / (noise^2 + span^2 sum of the rows' remaining variances).
+
+    Examples
+    --------
+    >>> doubt = np.tile([0.5, 0.5], (1000, 1))
+    >>> [len(rows_worth_asking(doubt, queries=q, deviation=3.0, span=1.0)) for q in (500, 5000)]
+    [883, 1000]
+    """
+    best = np.sort(beliefs, axis=1)[:, ::-1][:, :2]
+    odds = best[:, 1] / best.sum(axis=1)
+    order = np.argsort(-odds, kind="stable")
+    order = order[odds[order] > 1e-5]
+    size, _ = best_size(odds[order], queries=queries, noise=(deviation / span) ** 2)
+    return np.sort(order[:size])
+
+
+def best_size(odds: Floats, *, queries: int, noise: float) -> tuple[int, float]:
+    """Return how many rows to ask for together, those most in doubt, and what that is expected to gain.
+
+    Parameters
+    ----------
+    odds
+        As for :func:`expected_gain`, largest first.
+    queries, noise
+        As for :func:`expected_gain`.
+
+    Examples
+    --------
+    >>> size, gain = best_size(np.full(400, 0.5), queries=200, noise=2.0)
+    >>> size, round(gain)
+    (361, 179)
+    """
+    if not len(odds):
+        return 0, 0.0
+    sizes = np.unique(np.geomspace(min(8, len(odds)), len(odds), 40).astype(int))
+    gains = [expected_gain(odds[:size], queries=queries, noise=noise) for size in sizes]
+    best = int(np.argmax(gains))
+    return int(sizes[best]), gains[best]
+
+
+def expected_gain(odds: Floats, *, queries: int, noise: float) -> float:
+    """Return how many more labels are expected to be right than by guessing each row's likelier one.
+
+    Parameters
+    ----------
+    odds
+        For each row asked for, the chance of its second likeliest label against the likeliest, at most 1/2.
+    queries
+        Answers.
+    noise
+        Variance of an answer's noise, in units of what one label moves.
+
+    Examples
+    --------
+    >>> round(expected_gain(np.full(100, 0.5), queries=10_000, noise=1.0))
+    50
+    """
+    counts, edges = np.histogram(odds, bins=_BINS, range=(0.0, 0.5))
+    u = np.maximum((edges[1:] + edges[:-1]) / 2, 1e-6)
+    variance = float(counts @ (u * (1 - u)))
+    for _ in range(60):
+        precision = queries / (noise + variance)
+        right, rest = _seen_through(u, precision)
+        new = float(counts @ rest)
+        if abs(new - variance) <= 1e-3 * variance:
+            break
+        variance = new
+    return float(counts @ (right - (1 - u)))
+
+
+def _seen_through(u: Floats, precision: float) -> tuple[Floats, Floats]:
+    """Return how often the better guess of a 0/1 label of chance u is right, and its mean posterior variance."""
+    prior = np.log(u / (1 - u))
+    half, root = precision / 2, math.sqrt(precision)
+    right = u * ndtr((half + prior) / root) + (1 - u) * ndtr((half - prior) / root)
+    rest = np.zeros_like(u)
+    for label, chance in ((1, u), (0, 1 - u)):
+        evidence = prior[:, None] + (label - 0.5) * precision + root * _NODES[None, :]
+        posterior = 1 / (1 + np.exp(-np.clip(evidence, -700, 700)))
+        rest += chance * ((posterior * (1 - posterior)) @ _WEIGHTS) / _WEIGHTS.sum()
+    return right, rest
+
+
+def _choose(beliefs: Floats, rows: Labels, menu: CandidatePredictions, rng: np.random.Generator) -> NDArray[np.int8]:
+    """Return one of the menu for every row: a likely label at random where it is asked for."""
+    choice = np.full(len(beliefs), menu.neutral or 0, dtype=np.int8)  # many are kept: small
+    if menu.unscored:
+        beliefs = beliefs[:, :-1] / beliefs[:, :-1].sum(axis=1, keepdims=True)
+    if menu.neutral is None:
+        choice = beliefs.argmax(axis=1).astype(np.int8)
+    if len(rows):
+        order = np.argsort(-beliefs[rows], axis=1, kind="stable")
+        likely = 1 + (np.sort(beliefs[rows], axis=1)[:, ::-1].cumsum(axis=1)[:, :-1] < 0.98).sum(axis=1)
+        drawn = (rng.random(len(rows)) * np.maximum(2, likely)).astype(np.int64)
+        choice[rows] = order[np.arange(len(rows)), drawn]
+    return choice

@@ -1,0 +1,206 @@
+"""Random noise: the same queries again and their mean, or every row in every query and a Hadamard transform."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.privacy.errors import InvalidInput
+from tacit.scores.attacks.answers import Answers
+from tacit.scores.attacks.channel import Channel
+from tacit.scores.attacks.design import Design, all_rows
+from tacit.scores.attacks.digits import DigitDesign
+from tacit.scores.attacks.errors import InconsistentAnswer
+from tacit.scores.attacks.noise import RandomNoise
+from tacit.scores.attacks.scale import WeighingScale, full_scale
+from tacit.scores.attacks.steps import Labels, Query, Steps
+from tacit.scores.losses import Reduction
+from tacit.scores.policies import Bounded
+
+__all__ = ["HadamardDesign", "RepeatedDesign", "repeated_designs"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RepeatedDesign(Design):
+    """Ask every query of a design several times and go on with the mean.
+
+    Parameters
+    ----------
+    inner
+        A design for noise bounded by what the mean keeps to.
+    repeats
+        Answers to each query.
+    failure
+        Probability that any mean is off by more.
+
+    Examples
+    --------
+    >>> from tacit.scores.attacks import GaussianNoise, plan_attack
+    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
+    >>> plan_attack(LogLoss(floor=SKLEARN_FLOOR), rows=100, policy=GaussianNoise(scale=1e-3)).design.repeats
+    1
+    """
+
+    inner: Design
+    repeats: int
+    failure: float = 0.0
+
+    @property
+    def queries(self) -> int:
+        """Queries to every label."""
+        return self.inner.queries * self.repeats
+
+    @property
+    def expected(self) -> bool:
+        """As the inner design."""
+        return self.inner.expected
+
+    @property
+    def identity(self) -> str:
+        """The inner design's, and the repeats."""
+        return f"{self.repeats} times {self.inner.identity}"
+
+    def steps(self, *, order: Labels | None = None) -> Steps:
+        """Return the queries, each as often as it is repeated."""
+        inner = self.inner.steps(order=order)
+        query = next(inner)
+        while True:
+            total = Fraction(0)
+            for _ in range(self.repeats):
+                total += Fraction((yield query))
+            try:
+                query = inner.send(float(total / self.repeats))
+            except StopIteration as end:
+                labels: Labels = end.value
+                return labels
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HadamardDesign(Design):
+    """Weigh every row with its largest difference in every query, signs by a Hadamard matrix.
+
+    Each label is then read from all answers together: with Q answers of noise sigma its error is
+    sigma N / (R sqrt(Q)), as if the row had been asked Q times alone.
+
+    Parameters
+    ----------
+    channel
+        The loss and the rows.
+    noise
+        What is in each answer.
+
+    Examples
+    --------
+    >>> from tacit.scores.attacks import LaplaceNoise
+    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
+    >>> channel = Channel.of(LogLoss(floor=SKLEARN_FLOOR), rows=100)
+    >>> HadamardDesign(channel=channel, noise=LaplaceNoise(scale=1.0)).queries
+    2432
+    """
+
+    channel: Channel
+    noise: RandomNoise
+
+    @property
+    def queries(self) -> int:
+        """Sweeps times the order of the matrix, for each binary digit of the labels."""
+        return self._order * sum(self._sweeps(scale) for scale in self._scales())
+
+    @property
+    def failure(self) -> float:
+        """Probability that any label comes out wrong."""
+        return self.noise.failure
+
+    def steps(self, *, order: Labels | None = None) -> Steps:
+        """Return the queries; labels are known at the end."""
+        rows = all_rows(order, rows=self.channel.rows)
+        found = np.zeros(self.channel.rows, dtype=np.int64)
+        unknown = np.full(self.channel.rows, -1, dtype=np.int64)
+        for position, scale in enumerate(self._scales()):
+            bits = yield from self._digit(scale, unknown, rows)
+            found += bits << position
+        if found.max() >= self.channel.loss.classes:
+            raise InconsistentAnswer
+        return found
+
+    @property
+    def _order(self) -> int:
+        return 1 << self.channel.rows.bit_length()  # column 0 of the matrix has no signs: one more than rows
+
+    def _scales(self) -> Iterator[WeighingScale]:
+        for position in range((self.channel.loss.classes - 1).bit_length()):
+            digits = tuple(label >> position & 1 for label in range(self.channel.loss.classes))
+            yield full_scale(self.channel, digits=digits)
+
+    def _sweeps(self, scale: WeighingScale) -> int:
+        terms = self.channel.rows if self.channel.loss.reduction is Reduction.MEAN else 1
+        decisions = self.channel.rows * (self.channel.loss.classes - 1).bit_length()
+        bound = scale.unit / (2 * terms)
+        return -(-self.noise.repeats(bound, failure=self.noise.failure / decisions) // self._order)
+
+    def _digit(self, scale: WeighingScale, unknown: Labels, rows: Labels) -> Steps:
+        columns = np.arange(1, len(rows) + 1)
+        sums = np.zeros(self._order)
+        sweeps = self._sweeps(scale)
+        for _ in range(sweeps):
+            for x in range(self._order):
+                signs = 1 - 2 * (np.bitwise_count(columns & x).astype(np.int64) & 1)
+                predictions = scale.predictions(rows, signs)
+                answer = yield Query(predictions, unknown.copy())
+                sums[x] += scale.excess(answer, predictions)
+        spectrum = _walsh(sums)[columns] / (self._order * sweeps * _realised(scale))
+        bits = np.zeros(len(rows), dtype=np.int64)
+        bits[rows] = spectrum > 0.5
+        return bits
+
+
+def repeated_designs(make: Callable[[Answers], Iterator[Design]], *, noise: RandomNoise) -> Iterator[Design]:
+    """Yield, for bounds on the mean's noise from small to large, the designs with the repeats they need.
+
+    A smaller bound tells more labels in a query and needs more repeats of it.
+
+    Examples
+    --------
+    >>> from tacit.scores.attacks import GaussianNoise, RightRowsDesign
+    >>> noise = GaussianNoise(scale=1e-3)
+    >>> make = lambda answers: iter([RightRowsDesign(rows=100, answers=answers)])
+    >>> min(design.queries for design in repeated_designs(make, noise=noise))
+    41
+    """
+    for exponent in range(-4, 14):
+        tau = noise.scale * 2.0 ** (exponent / 2)
+        with suppress(InvalidInput):  # a bound that hides single labels; a smaller one may do
+            for design in make(Answers(policy=Bounded(tau=tau))):
+                if isinstance(design, DigitDesign):
+                    design = replace(design, settle=False)  # a wrong label must not spoil what follows
+                repeats = noise.repeats(tau, failure=noise.failure / design.queries)
+                yield RepeatedDesign(inner=design, repeats=repeats, failure=noise.failure)
+
+
+def _realised(scale: WeighingScale) -> float:
+    """Return the mean difference that the two signs make: a probability next to 1 is stored coarsely."""
+    rows = np.arange(1)
+    one = replace(scale, channel=replace(scale.channel, rows=1))
+    low, high = scale.digits.index(0), scale.digits.index(1)
+    tables = (
+        scale.channel.loss.row_losses(one.predictions(rows, np.array([sign])), precision=scale.channel.precision)[0]
+        for sign in (1, -1)
+    )
+    up, down = (float(table[high] - table[low]) for table in tables)
+    return (up - down) / 2
+
+
+def _walsh(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return sum over x of values[x] (-1)^|x & i| for every i."""
+    result = values.copy()
+    half = 1
+    while half < len(result):
+        pairs = result.reshape(-1, 2, half)
+        result = np.stack([pairs[:, 0] + pairs[:, 1], pairs[:, 0] - pairs[:, 1]], axis=1).reshape(-1)
+        half *= 2
+    return result

@@ -1,0 +1,154 @@
+"""A competition from the attacker's side: what a score under known rules says of the labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.privacy.errors import InvalidInput
+from tacit.scores.attacks.posterior import ScoreReading, label_posterior
+from tacit.scores.attacks.reconstruct import CandidatePredictions
+from tacit.scores.metrics import Metric, RankSums, RightRows, TruePositives
+from tacit.scores.policies import Ladder, Thresholdout
+from tacit.scores.releases.setting import Setting
+
+__all__ = ["CompetitionView", "candidate_predictions"]
+
+_AT_ONCE = 8
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class CompetitionView:
+    """A competition as the attacker sees it: choices go out, intervals for the sum of terms come back.
+
+    Examples
+    --------
+    >>> from tacit.scores.metrics import Accuracy
+    >>> from tacit.scores.policies import Rounded
+    >>> setting = Setting(metric=Accuracy(), policy=Rounded(decimals=1))
+    >>> host = CompetitionView(submit=lambda p: "0.5", setting=setting, rows=2, prior=np.full((2, 2), 0.5))
+    >>> host.ask(np.array([0, 1])).low, host.made
+    (0.9, 1)
+    """
+
+    submit: Callable[[ArrayLike], str]
+    setting: Setting
+    rows: int
+    prior: Floats
+    made: int = 0
+    last: str = ""
+    menu: CandidatePredictions = field(init=False)
+    predictions: Floats = field(init=False)
+
+    def __post_init__(self) -> None:
+        classes = self.prior.shape[1]
+        self.predictions, table, neutral = candidate_predictions(self.setting.metric, classes)
+        if self.setting.split.public_fraction < 1:
+            # one more "label": the row is not scored, and nothing said about it counts
+            table = np.concatenate([table, np.zeros((len(table), 1))], axis=1)
+            share = self.setting.split.public_fraction
+            self.prior = np.concatenate([self.prior * share, np.full((self.rows, 1), 1 - share)], axis=1)
+        self.menu = CandidatePredictions(losses=table, neutral=neutral, unscored=table.shape[1] > classes)
+
+    @property
+    def scored(self) -> int:
+        """About how many rows are behind a score."""
+        return max(1, round(self.rows * self.setting.split.public_fraction))
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of an answer, in the units of the sum of terms."""
+        low, high, scale = self._interval(*self._middle(), changed=True)
+        return math.sqrt((high - low) ** 2 / 12 + 2 * scale**2)
+
+    def ask(self, choice: NDArray[np.signedinteger[Any]]) -> ScoreReading:
+        """Submit one prediction of the menu for every row, and read the answer."""
+        answer = self.submit(self.predictions[choice])
+        self.made += 1
+        changed, self.last = answer != self.last, answer
+        low, high, scale = self._interval(float(answer), int((choice == 1).sum()), changed=changed)
+        return ScoreReading(choice, low, high, scale)
+
+    def ask_all(self, choices: Sequence[NDArray[np.int8]]) -> Iterator[ScoreReading]:
+        """Ask for many at once where an answer does not depend on the ones before it."""
+        if isinstance(self.setting.policy, Thresholdout):
+            yield from map(self.ask, choices)
+            return
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            for choice, answer in zip(
+                choices, pool.map(lambda choice: self.submit(self.predictions[choice]), choices), strict=True
+            ):
+                self.made += 1
+                low, high, scale = self._interval(float(answer), int((choice == 1).sum()), changed=True)
+                yield ScoreReading(choice, low, high, scale)
+
+    def answer_alone(self, choice: NDArray[np.int8], known: Floats) -> Floats:
+        """Return the beliefs after one answer that stands alone.
+
+        Where a prediction costs the same with all labels, costs are taken against it: then rows that say nothing count
+        nothing, whether they are scored or not.
+        """
+        reading, losses = self.ask(choice), self.menu.losses
+        if self.menu.neutral is not None:
+            base = losses[self.menu.neutral, 0]
+            losses = np.where(np.arange(losses.shape[1]) < losses.shape[1] - 1, losses - base, 0.0)
+            reading = replace(reading, low=reading.low - base * self.scored, high=reading.high - base * self.scored)
+        return label_posterior([reading], known, losses=losses)
+
+    def _middle(self) -> tuple[float, int]:
+        low, high = self.setting.metric.bounds
+        return (low + high) / 2, self.rows // 2
+
+    def _interval(self, answer: float, ones: int, *, changed: bool) -> tuple[float, float, float]:
+        """Return what an answer says of the sum of terms: low, high, and the noise's scale."""
+        policy = self.setting.policy
+        low, high, scale = policy.interval(answer, metric=self.setting.metric, rows=self.scored, changed=changed)
+        slope, offset = (self.scored, 0.0) if isinstance(policy, Ladder) else self._line(ones)
+        return low * slope + offset, high * slope + offset, scale * slope
+
+    def _line(self, ones: int) -> tuple[float, float]:
+        """Return slope and offset of the sum of terms as a function of their mean, where so many rows are given 1."""
+        metric = self.setting.metric
+        if metric.additive:
+            return float(self.scored), 0.0
+        share = self.setting.split.public_fraction
+        positives, ones = float(self.prior[:, 1].sum()) * share, round(ones * share)
+        if isinstance(metric.reveals, TruePositives):  # 2 TP / (predicted + positives)
+            return (ones + positives) / 2, 0.0
+        negatives = self.scored - positives
+        slope = 2 / (1 / positives + 1 / negatives)  # 1/2 + (TP/P - FP/N)/2 of 0/1 predictions
+        return slope, ones * slope / (2 * negatives) - 0.5 * slope
+
+
+def candidate_predictions(metric: Metric, classes: int) -> tuple[Floats, Floats, int | None]:
+    """Return predictions, what each costs with each label, and which of them costs the same with all.
+
+    Examples
+    --------
+    >>> from tacit.scores.metrics import Brier
+    >>> predictions, costs, neutral = candidate_predictions(Brier(), 2)
+    >>> predictions, costs[neutral]
+    (array([0. , 1. , 0.5]), array([0.25, 0.25]))
+    """
+    match metric.reveals:
+        case TruePositives() | RankSums():
+            return np.array([0.0, 1.0]), np.array([[0.0, 0.0], [0.0, 1.0]]), 0
+        case RightRows():
+            return np.arange(classes, dtype=np.float64), np.eye(classes), None
+    if not metric.additive:
+        raise InvalidInput(f"metric must be one that an attack is known for, got {metric.name}")
+    rows = np.concatenate([np.eye(classes), np.full((1, classes), 1 / classes)])
+    predictions = rows[:, 1] if classes == 2 else rows
+    table = np.array(
+        [[metric.measure([label], [given]).terms[0] for label in range(classes)] for given in predictions.tolist()]
+    )
+    table[classes] = table[classes].mean()  # equal but for the last bit
+    return predictions, table, classes

@@ -1,0 +1,107 @@
+"""Choosing a model from protected scores, with the error that the protection costs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import Promise
+from tacit.scores.policies.several import ProtectedScores
+
+__all__ = ["Choice", "choose"]
+
+Model = TypeVar("Model")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Choice(Generic[Model]):
+    """The model of lowest released score, and how far it may be from the best one.
+
+    Regret is the chosen model's exact score less the least exact score on the same rows, clipped as the policy
+    clips. The bounds hold before the noise is drawn, whatever the exact scores are; that the rows are a
+    sample themselves comes on top.
+
+    Parameters
+    ----------
+    model
+        The chosen one.
+    index
+        Its place among the models.
+    score
+        Its released score.
+    tied
+        Places of all models with that released score.
+    expected_regret
+        A bound on the mean regret.
+    within
+        The regret asked about.
+    probability_within
+        A lower bound on the probability that the regret is at most ``within``.
+    guarantee
+        The guarantee for the labels; a choice is post-processing and costs nothing more.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tacit.scores.policies import Rounded
+    >>> scores = Rounded(decimals=1).protect([[0.31], [0.32]], rng=np.random.default_rng(0))
+    >>> choose(["a", "b"], scores, within=0.1).tied
+    (0, 1)
+    """
+
+    model: Model
+    index: int
+    score: float
+    tied: tuple[int, ...]
+    expected_regret: float
+    within: float
+    probability_within: float
+    guarantee: Promise
+
+
+def choose(models: Sequence[Model], scores: ProtectedScores, *, within: float = 0.01) -> Choice[Model]:
+    """Return the model of lowest released score; the first of them where several are equal.
+
+    Parameters
+    ----------
+    models
+        The candidates, of any kind.
+    scores
+        One for each, lower is better, as a policy released them.
+    within
+        The regret whose probability is wanted.
+
+    References
+    ----------
+    Dwork et al. (2015), "The reusable holdout".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tacit.scores.policies import Laplace
+    >>> losses = np.array([np.full(2000, 0.4), np.full(2000, 0.1), np.full(2000, 0.3)])
+    >>> scores = Laplace(epsilon=0.5).protect(losses, rng=np.random.default_rng(0))
+    >>> choice = choose(["linear", "forest", "tree"], scores, within=0.02)
+    >>> choice.model, round(choice.expected_regret, 4), round(choice.probability_within, 4)
+    ('forest', 0.0014, 1.0)
+    >>> print(choice.guarantee)
+    epsilon 1.5 for one label
+    """
+    values = scores.values
+    if len(models) != len(values) or not values:
+        raise InvalidInput(f"models must be one for each of the {len(values)} scores, got {len(models)}")
+    if not within >= 0:
+        raise InvalidInput(f"within must be a number >= 0, got {within!r}")
+    index = min(range(len(values)), key=values.__getitem__)
+    return Choice(
+        model=models[index],
+        index=index,
+        score=values[index],
+        tied=tuple(place for place, value in enumerate(values) if value == values[index]),
+        expected_regret=scores.regret.expected(models=len(values)),
+        within=within,
+        probability_within=1.0 - scores.regret.tail(within, models=len(values)),
+        guarantee=scores.guarantee,
+    )

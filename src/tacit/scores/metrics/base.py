@@ -1,0 +1,192 @@
+"""The class of all metrics, and an exact score that only a policy may release."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from tacit.privacy.rounding import check_count
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike, NDArray
+
+    from tacit.scores.metrics.reveals import Reveals
+
+    Numbers = NDArray[np.float64]
+
+__all__ = ["Measurement", "Metric"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Measurement:
+    """An exact score before any policy: private, and its representation hides it.
+
+    Parameters
+    ----------
+    metric
+        What was measured.
+    terms
+        Numbers within ``metric.term_bounds`` whose mean, finished, is the score: one per row where the metric is a
+        mean over rows, else a single one.
+    rows
+        Number of labels behind it.
+
+    Examples
+    --------
+    >>> from tacit.scores.metrics import Accuracy
+    >>> measured = Accuracy().measure([0, 1, 1], [0, 1, 0])
+    >>> measured
+    Measurement(accuracy of 3 rows, hidden)
+    >>> round(measured.exact, 4)
+    0.6667
+    """
+
+    metric: Metric
+    terms: Numbers = field(repr=False)
+    rows: int
+
+    @property
+    def exact(self) -> float:
+        """The score itself, for policies alone."""
+        return self.metric.finish(float(self.terms.mean()))
+
+    @property
+    def shares(self) -> Numbers:
+        """The terms as shares of their range."""
+        low, high = self.metric.term_bounds
+        return (self.terms - low) / (high - low)
+
+    @property
+    def loss(self) -> float:
+        """The score as a loss in [0, 1]: 0 is the best of the metric's range."""
+        low, high = self.metric.bounds
+        share = (self.exact - low) / (high - low)
+        return share if self.metric.lower_is_better else 1 - share
+
+    def __repr__(self) -> str:
+        return f"Measurement({self.metric.name} of {self.rows} rows, hidden)"
+
+    __str__ = __repr__
+
+
+class Metric(ABC):
+    """A score with a public range, computed by the same array operations whatever the labels are.
+
+    Examples
+    --------
+    >>> from tacit.scores.metrics import LogLoss
+    >>> metric = LogLoss(floor=0.01)
+    >>> metric.name, metric.lower_is_better, round(metric.score([1, 0], [0.5, 0.5]), 4)
+    ('log_loss', True, 0.6931)
+    """
+
+    __slots__ = ()
+
+    name: str
+    lower_is_better: bool = True
+    title: str
+    """The metric in words."""
+
+    additive: ClassVar[bool] = True
+    """Whether the score is a (finished) mean of one term per row, so that a label moves one term."""
+
+    no_sensitivity: str = ""
+    """Why :meth:`sensitivity` is None, in words for the host."""
+
+    classes: int
+    """Number of labels 0..classes-1; 0 where labels are real numbers."""
+
+    @property
+    @abstractmethod
+    def term_bounds(self) -> tuple[float, float]:
+        """Public bounds of a term."""
+
+    @property
+    def bounds(self) -> tuple[float, float]:
+        """The public range of the score."""
+        low, high = self.term_bounds
+        return self.finish(low), self.finish(high)
+
+    @abstractmethod
+    def check(self, predictions: ArrayLike, *, rows: int) -> Numbers:
+        """Return predictions as this metric reads them, or raise with a clear error.
+
+        Examples
+        --------
+        >>> from tacit.scores.metrics import Accuracy
+        >>> Accuracy().check([0, 2], rows=2)
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: predictions must be classes in 0..1, got 2.0 at row 1
+        """
+
+    def check_labels(self, labels: ArrayLike) -> NDArray[Any]:
+        """Return the host's labels, or raise an error that names a row and never a label.
+
+        Examples
+        --------
+        >>> from tacit.scores.metrics import Accuracy
+        >>> Accuracy().check_labels([0, 7])
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: labels must be integers in 0..1, the one at row 1 is not
+        """
+        from tacit.scores.metrics.checking import class_labels
+
+        return class_labels(labels, classes=self.classes)
+
+    def measure(self, labels: ArrayLike, predictions: ArrayLike) -> Measurement:
+        """Return the exact score, hidden; only a policy turns it into an answer."""
+        truth = self.check_labels(labels)
+        given = self.check(predictions, rows=len(truth))
+        return Measurement(metric=self, terms=self._terms(truth, given), rows=len(truth))
+
+    def score(self, labels: ArrayLike, predictions: ArrayLike) -> float:
+        """Return the exact score: for tests and simulations, never for an outsider."""
+        return self.measure(labels, predictions).exact
+
+    def finish(self, mean: float) -> float:
+        """Return the score of a mean of terms: itself, or its root."""
+        return mean
+
+    def mean_of(self, score: float) -> float:
+        """Return the mean of terms that a score stands for: the inverse of :meth:`finish`."""
+        return score
+
+    def sensitivity(self, rows: int) -> float | None:
+        """Return by how much one label moves the mean of the terms; None where no bound is known.
+
+        It holds for all labels and all predictions: (upper - lower)/rows where each row has its own term. Policies
+        with a guarantee refuse None; the reason is in :attr:`no_sensitivity`.
+
+        Examples
+        --------
+        >>> from tacit.scores.metrics import Accuracy, Auc
+        >>> Accuracy().sensitivity(100), Auc().sensitivity(100)
+        (0.01, None)
+        """
+        low, high = self.term_bounds
+        return (high - low) / check_count(rows, name="rows")
+
+    @property
+    def reveals(self) -> Reveals | None:
+        """What a score says of the labels, from which an attack is built; None where no attack is known."""
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the metric as plain JSON: its name and its parameters.
+
+        Examples
+        --------
+        >>> from tacit.scores.metrics import LogLoss
+        >>> LogLoss().to_json()
+        {'metric': 'log_loss', 'classes': 2, 'floor': 0.01}
+        """
+        values = {spec.name: getattr(self, spec.name) for spec in fields(self) if spec.init}  # type: ignore[arg-type]
+        return {"metric": self.name} | values
+
+    @abstractmethod
+    def _terms(self, labels: NDArray[Any], predictions: Numbers) -> Numbers:
+        """Return the terms; no branch and no shape may depend on the labels."""

@@ -1,0 +1,23 @@
+"""How a measured score is answered: each policy with its guarantee, and what others may conclude from its answers."""
+
+from tacit.scores.policies.base import Answer, Interval, Policy, State
+from tacit.scores.policies.ladder import Ladder
+from tacit.scores.policies.laplace import Laplace
+from tacit.scores.policies.plain import Bounded, Exact, Rounded
+from tacit.scores.policies.reading import POLICIES, policy_from_json
+from tacit.scores.policies.thresholdout import Thresholdout
+
+__all__ = [
+    "POLICIES",
+    "Answer",
+    "Bounded",
+    "Exact",
+    "Interval",
+    "Ladder",
+    "Laplace",
+    "Policy",
+    "Rounded",
+    "State",
+    "Thresholdout",
+    "policy_from_json",
+]

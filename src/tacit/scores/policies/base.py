@@ -1,0 +1,181 @@
+"""The class of all policies, and the answer to one submission."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+from tacit.privacy.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
+
+    from tacit.privacy.guarantee import Promise
+    from tacit.scores.metrics.base import Measurement, Metric
+    from tacit.scores.policies.several import ProtectedScores
+
+__all__ = ["Answer", "Interval", "Policy", "State"]
+
+State = Mapping[str, Any]
+"""What a policy keeps for one team, as plain JSON; private, and empty at the start."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """What is released for one submission, and what is kept.
+
+    Parameters
+    ----------
+    released
+        The number the team sees; nothing finer exists outside.
+    text
+        The number as it is shown.
+    charge
+        What it costs the labels, for the ledger before the answer is released; None where it costs nothing more (the
+        remembered answer to the same submission, or one that an earlier charge covers).
+    state
+        The team's private state for the next call; not shown.
+
+    Examples
+    --------
+    >>> from tacit.privacy import NoGuarantee
+    >>> Answer(released=0.5, text="0.5", charge=NoGuarantee(reason="exact"), state={"best": 3})
+    Answer(released=0.5, text='0.5', charge=NoGuarantee(reason='exact'))
+    """
+
+    released: float
+    text: str
+    charge: Promise | None
+    state: dict[str, Any] = field(default_factory=dict, repr=False)
+
+
+class Interval(NamedTuple):
+    """What an answer says of the mean of the terms: within [low, high], but for Laplace noise of this scale."""
+
+    low: float
+    high: float
+    scale: float = 0.0
+
+
+class Policy(ABC):
+    """A rule from the exact score to the answer, without memory of its own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tacit.scores.metrics import Accuracy
+    >>> from tacit.scores.policies import Rounded
+    >>> measured = Accuracy().measure([0, 1, 1], [0, 1, 0])
+    >>> Rounded(decimals=2).release(measured, state={}, rng=np.random.default_rng(0)).text
+    '0.67'
+    """
+
+    __slots__ = ()
+
+    kind: ClassVar[str]
+
+    @abstractmethod
+    def release(self, measurement: Measurement, *, state: State, rng: np.random.Generator) -> Answer:
+        """Return the answer to one submission.
+
+        Parameters
+        ----------
+        measurement
+            The exact score, from :meth:`Metric.measure`.
+        state
+            What the team's last :class:`Answer` left, or nothing.
+        rng
+            :func:`tacit.privacy.noise.system_rng` on a server.
+        """
+
+    @abstractmethod
+    def guarantee(self, *, submissions: int = 1) -> Promise:
+        """Return what the answers to so many submissions of one team guarantee for one label.
+
+        Examples
+        --------
+        >>> from tacit.scores.policies import Laplace, Thresholdout
+        >>> print(Laplace(epsilon=0.1).guarantee(submissions=3))
+        epsilon 0.3 for one label
+        >>> print(Thresholdout(epsilon=0.1, refreshes=2).guarantee(submissions=3))
+        epsilon 0.2 for one label
+        """
+
+    @abstractmethod
+    def describe(self) -> str:
+        """Return one plain sentence for the rules of the competition."""
+
+    def check(self, metric: Metric, *, rows: int) -> None:
+        """Raise where the policy cannot keep its guarantee with this metric.
+
+        Examples
+        --------
+        >>> from tacit.scores.metrics import Auc
+        >>> from tacit.scores.policies import Laplace
+        >>> Laplace(epsilon=1.0).check(Auc(), rows=100)
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: metric must have a known sensitivity for laplace: one label moves auc by ...
+        """
+        metric.sensitivity(rows)  # a class_floor must fit the rows
+
+    @property
+    def error(self) -> float | None:
+        """How far an answer can be from the score; None where no bound is known."""
+        return None
+
+    @abstractmethod
+    def interval(self, answer: float, *, metric: Metric, rows: int, changed: bool = True) -> Interval:
+        """Return what an attacker may conclude from an answer.
+
+        Parameters
+        ----------
+        answer
+            The score as shown.
+        metric, rows
+            What is scored, and over how many rows.
+        changed
+            Whether the answer differs from the team's last one.
+
+        Examples
+        --------
+        >>> from tacit.scores.metrics import Accuracy, Rmse
+        >>> from tacit.scores.policies import Laplace, Rounded
+        >>> Rounded(decimals=1).interval(0.5, metric=Rmse(), rows=10)
+        Interval(low=0.2025, high=0.30250000000000005, scale=0.0)
+        >>> Laplace(epsilon=1.0).interval(0.5, metric=Accuracy(), rows=10)
+        Interval(low=0.5, high=0.5, scale=0.1)
+        """
+
+    def protect(self, losses: ArrayLike, *, rng: np.random.Generator) -> ProtectedScores:  # noqa: ARG002
+        """Release one mean loss for each model, for a choice among them.
+
+        Parameters
+        ----------
+        losses
+            (models, rows): each model's loss on each labeled row, in [0, 1].
+        rng
+            :func:`tacit.privacy.noise.system_rng` for a real release.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tacit.scores.policies import Rounded
+        >>> Rounded(decimals=1).protect([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]], rng=np.random.default_rng(0)).values
+        (0.3, 0.7)
+        """
+        raise InvalidInput(f"policy must answer models one by one for a choice among them, got {self.kind}")
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the policy as plain JSON.
+
+        Examples
+        --------
+        >>> from tacit.scores.policies import Rounded
+        >>> Rounded(decimals=3).to_json()
+        {'policy': 'rounded', 'decimals': 3}
+        """
+        return {"policy": self.kind} | {spec.name: getattr(self, spec.name) for spec in fields(self)}  # type: ignore[arg-type]

@@ -1,0 +1,169 @@
+"""Laplace: every released score is differentially private for one label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_epsilon, format_up
+from tacit.scores.policies.base import Answer, Interval, Policy, State
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
+
+    from tacit.privacy.guarantee import Guarantee
+    from tacit.privacy.noise import DiscreteLaplace, Grid
+    from tacit.scores.metrics.base import Measurement, Metric
+    from tacit.scores.policies.several import NoisyMeans, ProtectedScores
+
+__all__ = ["Laplace", "score_guarantee"]
+
+_STEP = Fraction(1, 1024)  # of a row's term, as a share of its range
+_CHOICE_STEP = Fraction(1, 1 << 16)  # of a row's loss, where models are compared
+_FINE = Fraction(1, 1 << 24)  # of a score that is no mean over rows, as a share of its range
+_FLOATS = 2.0**-40  # more than floats can add to how far a score moves
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laplace(Policy):
+    """The score with discrete Laplace noise: every answer is epsilon-differentially private for one label.
+
+    Row terms are capped by the metric, rounded to steps of a public grid (1/1024 of their range) and added up;
+    integer noise goes on the sum. AUC, F1 and the host's own metric get integer noise on a grid of 2^-24 of their
+    range, scaled to their sensitivity. Released values are capped to the range and finished (a root) afterwards,
+    which costs nothing. k answers cost k epsilon.
+
+    Unit: one row's label; neighbors differ in it alone. Assumed: predictions depend on these labels through released
+    scores alone. Not protected: features, predictions, the number of rows, and a row's label that others reveal.
+
+    Parameters
+    ----------
+    epsilon
+        Of one score.
+
+    References
+    ----------
+    Dwork et al. (2006); Ghosh, Roughgarden and Sundararajan (2012).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tacit.scores.metrics import Accuracy
+    >>> measured = Accuracy().measure(np.zeros(2000, dtype=int), np.arange(2000) < 500)
+    >>> answer = Laplace(epsilon=0.5).release(measured, state={}, rng=np.random.default_rng(0))
+    >>> round(answer.released, 2), print(answer.charge)
+    epsilon 0.5 for one label
+    (0.75, None)
+    """
+
+    kind = "laplace"
+
+    epsilon: float = 0.2
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.epsilon)
+
+    def guarantee(self, *, submissions: int = 1) -> Guarantee:
+        """Return epsilon for one label and score, composed."""
+        return score_guarantee(self.epsilon, scores=submissions)
+
+    def check(self, metric: Metric, *, rows: int) -> None:
+        """Raise unless the metric's sensitivity is known."""
+        if metric.sensitivity(rows) is None:
+            raise InvalidInput(f"metric must have a known sensitivity for {self.kind}: {metric.no_sensitivity}")
+
+    def scale(self, metric: Metric, *, rows: int) -> float:
+        """Return the noise's scale on the mean of the terms.
+
+        Examples
+        --------
+        >>> from tacit.scores.metrics import Accuracy
+        >>> Laplace(epsilon=0.1).scale(Accuracy(), rows=1000)
+        0.01
+        """
+        self.check(metric, rows=rows)
+        low, high = metric.term_bounds
+        if metric.additive:
+            return self._means(_STEP).scale(rows=rows) * (high - low)
+        noise, grid = self._whole_noise(metric, rows=rows)
+        return float(noise.scale * grid.step) * (high - low)
+
+    def release(self, measurement: Measurement, *, state: State, rng: np.random.Generator) -> Answer:
+        """Return the noisy score."""
+        metric = measurement.metric
+        self.check(metric, rows=measurement.rows)
+        low, high = metric.term_bounds
+        if metric.additive:
+            share = self._means(_STEP).draw(measurement.shares[None, :], rng=rng)[0]
+        else:
+            noise, grid = self._whole_noise(metric, rows=measurement.rows)
+            noisy = grid.snap(measurement.shares, lower=0.0, upper=1.0) + noise.draw(1, rng=rng)
+            share = float(grid.values(noisy)[0])
+        text = f"{metric.finish(low + min(max(share, 0.0), 1.0) * (high - low)):.6g}"
+        return Answer(released=float(text), text=text, charge=self.guarantee(), state=dict(state))
+
+    def interval(self, answer: float, *, metric: Metric, rows: int, changed: bool = True) -> Interval:  # noqa: ARG002
+        """Return the answer's mean of terms, with the noise around it."""
+        mean = metric.mean_of(answer)
+        return Interval(mean, mean, self.scale(metric, rows=rows))
+
+    def protect(self, losses: ArrayLike, *, rng: np.random.Generator) -> ProtectedScores:
+        """Release one noisy mean for each model; it may leave [0, 1], where a cap would tie models.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> errors = np.random.default_rng(0).random((3, 500)) < [[0.1], [0.3], [0.5]]
+        >>> scores = Laplace(epsilon=1.0).protect(errors, rng=np.random.default_rng(1))
+        >>> np.round(scores.values, 1), str(scores.guarantee)
+        (array([0.1, 0.3, 0.5]), 'epsilon 3 for one label')
+        """
+        from tacit.privacy.noise import is_seeded
+        from tacit.scores.policies.several import NoiseRegret, ProtectedScores, loss_table
+
+        table, means = loss_table(losses), self.choice_means
+        return ProtectedScores(
+            values=tuple(means.draw(table, rng=rng)),
+            regret=NoiseRegret(means=means, rows=table.shape[1]),
+            guarantee=self.guarantee(submissions=len(table)),
+            seeded=is_seeded(rng),
+        )
+
+    def describe(self) -> str:
+        """Return what a score guarantees."""
+        return (
+            f"Scores carry noise: each is differentially private for one label with epsilon {format_up(self.epsilon)}."
+        )
+
+    @property
+    def choice_means(self) -> NoisyMeans:
+        """The noise of :meth:`protect`."""
+        return self._means(_CHOICE_STEP)
+
+    def _means(self, step: Fraction) -> NoisyMeans:
+        from tacit.scores.policies.several import NoisyMeans
+
+        return NoisyMeans(epsilon=self.epsilon, step=step)
+
+    def _whole_noise(self, metric: Metric, *, rows: int) -> tuple[DiscreteLaplace, Grid]:
+        """Return the noise for a score that is no mean over rows, in steps of its range."""
+        from tacit.privacy.noise import DiscreteLaplace, Grid
+
+        low, high = metric.term_bounds
+        grid = Grid(step=_FINE)
+        moved = (metric.sensitivity(rows) or 0.0) / (high - low)
+        steps = grid.sensitivity(min(1.0, moved * (1 + _FLOATS) + _FLOATS))
+        return DiscreteLaplace.for_epsilon(self.epsilon, sensitivity=steps), grid
+
+
+def score_guarantee(epsilon: float, *, scores: int) -> Guarantee:
+    """Return what so many scores of the same epsilon guarantee for one label."""
+    from tacit.privacy.composition import compose
+    from tacit.privacy.guarantee import Guarantee, Unit
+
+    assumptions = ("predictions depend on these labels through released scores alone",)
+    one = Guarantee(unit=Unit.LABEL, epsilon=epsilon, assumptions=assumptions)
+    return one if scores == 1 else compose([one] * scores)

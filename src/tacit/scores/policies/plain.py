@@ -1,0 +1,170 @@
+"""Policies without a guarantee: the score itself, the score rounded, and the score with bounded noise."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_count, check_epsilon
+from tacit.scores.policies.base import Answer, Interval, Policy, State
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import ArrayLike
+
+    from tacit.privacy.guarantee import NoGuarantee
+    from tacit.scores.metrics.base import Measurement, Metric
+    from tacit.scores.policies.several import ProtectedScores
+
+__all__ = ["Bounded", "Exact", "Rounded"]
+
+_FLOATS = 1e-12  # what computing a score adds to its error
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Plain(Policy):
+    """A policy whose answer is within a known distance of the score."""
+
+    reason: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def error(self) -> float:
+        """How far an answer can be from the score."""
+
+    @abstractmethod
+    def _show(self, score: float, rng: np.random.Generator) -> str:
+        """Return the score as it is shown."""
+
+    def release(self, measurement: Measurement, *, state: State, rng: np.random.Generator) -> Answer:
+        """Return the score as it is shown."""
+        text = self._show(measurement.exact, rng)
+        return Answer(released=float(text), text=text, charge=self.guarantee(), state=dict(state))
+
+    def guarantee(self, *, submissions: int = 1) -> NoGuarantee:  # noqa: ARG002
+        """Return none, and why."""
+        from tacit.privacy.guarantee import NoGuarantee
+
+        return NoGuarantee(reason=self.reason)
+
+    def interval(self, answer: float, *, metric: Metric, rows: int, changed: bool = True) -> Interval:  # noqa: ARG002
+        """Return the means of terms whose scores are within the error."""
+        error = self.error or _FLOATS
+        return Interval(*sorted(metric.mean_of(end) for end in (answer - error, answer + error)))
+
+    def protect(self, losses: ArrayLike, *, rng: np.random.Generator) -> ProtectedScores:
+        """Release one mean loss for each model as a score would be shown."""
+        from tacit.scores.policies.several import BoundedRegret, ProtectedScores, loss_table
+
+        values = tuple(float(self._show(mean, rng)) for mean in loss_table(losses).mean(axis=1).tolist())
+        regret = BoundedRegret(most=2 * self.error)
+        return ProtectedScores(values=values, regret=regret, guarantee=self.guarantee(), seeded=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exact(_Plain):
+    """The score as computed: for comparison, and for labels that are public anyway.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tacit.scores.metrics import Accuracy
+    >>> Exact().release(Accuracy().measure([0, 1], [0, 0]), state={}, rng=np.random.default_rng(0)).text
+    '0.5'
+    """
+
+    kind = "exact"
+    reason = "exact scores: submissions can be built whose scores are the labels"
+
+    @property
+    def error(self) -> float:
+        """0: an answer is the score."""
+        return 0.0
+
+    def describe(self) -> str:
+        """Return that scores are shown as computed."""
+        return "Scores are shown as computed: a few dozen submissions can reveal every label."
+
+    def _show(self, score: float, _: np.random.Generator) -> str:
+        return repr(score)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rounded(_Plain):
+    """The score rounded to a number of decimals. No guarantee: rounding only makes an attack longer.
+
+    Parameters
+    ----------
+    decimals
+        Decimals kept, 0 to 15.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tacit.scores.metrics import Brier
+    >>> rng = np.random.default_rng(0)
+    >>> Rounded(decimals=1).release(Brier().measure([1, 0], [0.4, 0.3]), state={}, rng=rng).text
+    '0.2'
+    """
+
+    kind = "rounded"
+    reason = "rounding is no noise: submissions can be built whose rounded scores are the labels"
+
+    decimals: int = 3
+
+    def __post_init__(self) -> None:
+        if check_count(self.decimals, name="decimals", least=0) > 15:
+            raise InvalidInput(f"decimals must be at most 15, got {self.decimals!r}; use Exact")
+
+    @property
+    def error(self) -> float:
+        """Half a unit of the last decimal."""
+        return 0.5 * 10.0**-self.decimals
+
+    def describe(self) -> str:
+        """Return to how many decimals."""
+        return f"Scores are rounded to {self.decimals} decimals; this only makes an attack longer."
+
+    def _show(self, score: float, _: np.random.Generator) -> str:
+        return f"{score:.{self.decimals}f}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bounded(_Plain):
+    """The score with noise that is uniform between -tau and tau. No guarantee: designs read through bounded noise.
+
+    Parameters
+    ----------
+    tau
+        The most that an answer is off.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tacit.scores.metrics import Mae
+    >>> answer = Bounded(tau=0.1).release(Mae().measure([1], [0.5]), state={}, rng=np.random.default_rng(0))
+    >>> 0.4 <= answer.released <= 0.6, answer.released != 0.5
+    (True, True)
+    """
+
+    kind = "bounded"
+    reason = "bounded noise: submissions can be built whose scores are the labels"
+
+    tau: float
+
+    def __post_init__(self) -> None:
+        check_epsilon(self.tau, name="tau")
+
+    @property
+    def error(self) -> float:
+        """Tau."""
+        return self.tau
+
+    def describe(self) -> str:
+        """Return how large the noise is."""
+        return f"Scores carry noise of at most {self.tau:g}; this only makes an attack longer."
+
+    def _show(self, score: float, rng: np.random.Generator) -> str:
+        return repr(score + rng.uniform(-self.tau, self.tau))
