@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from decimal import ROUND_CEILING, Context, Decimal
 from fractions import Fraction
-
-import numpy as np
+from typing import SupportsIndex
 
 from tacit.privacy.errors import InvalidInput
 
@@ -23,7 +22,7 @@ def exact(value: float | int | Fraction) -> Fraction:
     """
     if isinstance(value, Fraction):
         return value
-    if isinstance(value, int | np.integer):
+    if isinstance(value, SupportsIndex):
         return Fraction(int(value))
     return Fraction(repr(float(value)))  # float32 and Decimal too, which are no float and no whole number
 

@@ -54,3 +54,4 @@ class RankSums:
 
 
 Reveals: TypeAlias = RowLosses | RightRows | TruePositives | RankSums
+"""What a score may reveal."""

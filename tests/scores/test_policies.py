@@ -1,6 +1,8 @@
 import itertools
 import json
 import math
+import subprocess
+import sys
 from fractions import Fraction
 
 import numpy as np
@@ -269,3 +271,27 @@ def test_wrong_policies_are_refused(document, message):
 
 def test_policies_are_offered_by_their_names():
     assert list(POLICIES) == ["exact", "rounded", "bounded", "ladder", "laplace", "thresholdout"]
+
+
+def test_plans_can_name_metrics_and_policies_before_numpy_is_imported():
+    code = "import sys, tacit.scores.metrics, tacit.scores.policies; print(*{'numpy', 'pyarrow'} & set(sys.modules))"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "\n"
+
+
+def test_guarantees_of_several_submissions_add_up_to_the_refreshes():
+    assert Laplace(epsilon=0.1).guarantee(submissions=30).epsilon == 3.0
+    assert Thresholdout(epsilon=0.1, refreshes=10).guarantee(submissions=4).epsilon == 0.4
+    assert Thresholdout(epsilon=0.1, refreshes=10).guarantee(submissions=30).epsilon == 1.0
+    assert isinstance(Bounded(tau=0.1).guarantee(submissions=3), NoGuarantee)
+
+
+@pytest.mark.parametrize("metric", [Accuracy(), Brier(), Rmse(), LogLoss()], ids=lambda metric: metric.name)
+@pytest.mark.parametrize("policy", [Exact(), Rounded(decimals=2), Bounded(tau=0.01)], ids=lambda policy: policy.kind)
+def test_an_attacker_s_interval_holds_the_exact_mean(policy, metric):
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        measured = metric.measure(rng.integers(0, 2, 200), rng.integers(0, 2, 200))
+        answer = policy.release(measured, state={}, rng=rng).released
+        low, high, scale = policy.interval(answer, metric=metric, rows=200)
+        assert low <= measured.terms.mean() <= high
+        assert scale == 0
