@@ -21,8 +21,8 @@ from typing import Any
 
 import numpy as np
 
-from tacit.bags.attack import labels_from_totals
-from tacit.bags.attack.system import membership_of
+from tacit.bags.attacks import labels_from_totals
+from tacit.bags.attacks.system import membership_of
 
 VALUES = (50, 200, 1000, 5000, 80)
 CASES = {

@@ -27,10 +27,11 @@ import pandas as pd
 import pyarrow as pa
 
 from benchmarks.cells import fill_cells, parse_options, write_table
-from tacit.bags.learn import RandomBagModel
+from tacit.bags.learners import RandomBagModel
 from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss
-from tacit.bags.partition import BagRelease
-from tacit.bags.protect import LaplaceNoise, draw
+from tacit.bags.mechanisms.drawing import draw
+from tacit.bags.mechanisms.noise import LaplaceNoise
+from tacit.bags.partition import BagTotals
 from tacit.data import adult, criteo, satellite
 
 OUT = Path(__file__).parent / "results" / "bags_noise.json"
@@ -140,7 +141,7 @@ def measure(problem: Problem, *, bags: int | None, size: int, epsilon: float, se
     }
 
 
-def without_noise(release: BagRelease) -> BagRelease:
+def without_noise(release: BagTotals) -> BagTotals:
     """Return the release with the same labels, said to be exact."""
     assert release.random is not None
     return replace(release, random=replace(release.random, variance=0.0))

@@ -21,13 +21,13 @@ import pyarrow as pa
 import torch
 
 from benchmarks.__main__ import describe_machine
-from tacit.bags.learn import MLP, Ridge
-from tacit.bags.learn.batches import EncodedRows, batches, encode, vocabulary
-from tacit.bags.learn.cells import Cells, cells_of
-from tacit.bags.learn.modules import PartModules
-from tacit.bags.learn.network import BagTargets, _targets, _tensors, bag_loss, potential
+from tacit.bags.learners import MLP, Ridge
+from tacit.bags.learners.batches import EncodedRows, batches, encode, vocabulary
+from tacit.bags.learners.cells import PartCells, cells_of
+from tacit.bags.learners.modules import PartModules
+from tacit.bags.learners.network import BagTargets, _targets, _tensors, bag_loss, potential
 from tacit.bags.losses import LogLoss
-from tacit.bags.protect import curate
+from tacit.bags.mechanisms.curation import curate
 from tacit.privacy.files import write_atomically
 
 RESULT = Path(__file__).parent / "results" / "bags_training.json"
@@ -112,7 +112,7 @@ def run(*, quick: bool) -> list[dict[str, Any]]:
 
 
 def _network(
-    cells: list[Cells], columns: tuple[Any, ...], partitions: tuple[Any, ...], joined: EncodedRows
+    cells: list[PartCells], columns: tuple[Any, ...], partitions: tuple[Any, ...], joined: EncodedRows
 ) -> tuple[PartModules, BagTargets]:
     torch.manual_seed(0)
     modules = PartModules(cells, columns, targets=1, share_embeddings=False).to(DEVICE)

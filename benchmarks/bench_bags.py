@@ -21,11 +21,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.timing import in_turns, timed_row
-from tacit.bags import GaussianNoise, LaplaceNoise, LogLoss, curate, make_consistent
-from tacit.bags.protect.engine import Grouped
-from tacit.bags.protect.measure import Measure, public_grid
-from tacit.bags.protect.plan import Curation
-from tacit.bags.protect.sizes import KeepAll
+from tacit.bags.losses import LogLoss
+from tacit.bags.mechanisms.consistency import make_consistent
+from tacit.bags.mechanisms.curation import curate
+from tacit.bags.mechanisms.engine import GroupedRows
+from tacit.bags.mechanisms.measure import GridStatistic, public_grid
+from tacit.bags.mechanisms.noise import GaussianNoise, LaplaceNoise
+from tacit.bags.mechanisms.sizes import KeepAll
+from tacit.bags.mechanisms.totals import Curation
 from tacit.privacy import Unit
 from tacit.privacy.noise import system_rng
 
@@ -106,12 +109,12 @@ def _building(path: Path, rows: int, *, best_of: int) -> list[Row]:
 
 
 def _hide(release: Any, noise: LaplaceNoise | GaussianNoise) -> None:
-    measure = Measure(loss=LogLoss(), grid=public_grid(LogLoss()))
+    measure = GridStatistic(loss=LogLoss(), grid=public_grid(LogLoss()))
     plan = Curation(measure=measure, noise=noise, unit=Unit.LABEL, sizes=KeepAll(), partitions=len(SETS))
     calibrated, rng = plan.calibrate(), system_rng()
     assert calibrated is not None
     for at, part in enumerate(release.partitions):
-        grouped = Grouped(features=part.features, keys=part.keys, counts=part.counts, sums=part.totals)
+        grouped = GroupedRows(features=part.features, keys=part.keys, counts=part.counts, sums=part.totals)
         plan.hide(grouped, calibrated, at=at, rng=rng)
 
 
@@ -132,7 +135,9 @@ def _bucket(name: str) -> str:
 _PEAK = """
 import sys
 from pathlib import Path
-from tacit.bags import DuckDBEngine, LogLoss, curate
+from tacit.bags.losses import LogLoss
+from tacit.bags.mechanisms.curation import curate
+from tacit.bags.mechanisms.engine import DuckDBEngine
 from benchmarks.bench_bags import EDGES, MEMORY, NUMERIC, SETS
 edges = {name: EDGES for names in SETS for name in names if name in NUMERIC}
 curate(sys.argv[1], by=SETS, edges=edges, label="label", loss=LogLoss(), engine=DuckDBEngine(memory=MEMORY))

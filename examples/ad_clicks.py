@@ -17,9 +17,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict
 
-from tacit.bags import LaplaceNoise, LogLoss, curate
-from tacit.bags.attack import guess_labels as guess_from_totals
-from tacit.bags.learn import AdditiveModel
+from tacit.bags.attacks import guess_labels as guess_from_totals
+from tacit.bags.learners import AdditiveModel
+from tacit.bags.losses import LogLoss
+from tacit.bags.mechanisms.curation import curate
+from tacit.bags.mechanisms.noise import LaplaceNoise
 from tacit.data import criteo, one_hot_matrix
 from tacit.labels.attacks.guess import guess_labels as guess_from_labels
 from tacit.labels.learners.classifier import LabelPrivateClassifier

@@ -9,9 +9,12 @@ out as too small. Under noise they fix none, and at epsilon 1 a model learned fr
 import pyarrow as pa
 from sklearn.linear_model import LogisticRegression
 
-from tacit.bags import DropSmall, LaplaceNoise, LogLoss, curate
-from tacit.bags.attack import determined, guess_labels, prior_from_features
-from tacit.bags.learn import AdditiveModel
+from tacit.bags.attacks import determined, guess_labels, prior_from_features
+from tacit.bags.learners import AdditiveModel
+from tacit.bags.losses import LogLoss
+from tacit.bags.mechanisms.curation import curate
+from tacit.bags.mechanisms.noise import LaplaceNoise
+from tacit.bags.mechanisms.sizes import DropSmall
 from tacit.data import titanic
 from tacit.privacy.noise import system_rng
 

@@ -35,7 +35,7 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.__main__ import describe_machine
-from tacit.bags.learn import (
+from tacit.bags.learners import (
     MLP,
     AdditiveModel,
     Cross,
@@ -44,12 +44,15 @@ from tacit.bags.learn import (
     ProportionLoss,
     RandomBagModel,
     Training,
-    Unbiased,
+    UnbiasedObjective,
 )
-from tacit.bags.learn.random_bags import BagObjective
+from tacit.bags.learners.random_bags import BagObjective
 from tacit.bags.losses import LogLoss
-from tacit.bags.partition import BagRelease, RandomBags
-from tacit.bags.protect import LaplaceNoise, curate, draw, make_consistent
+from tacit.bags.mechanisms.consistency import make_consistent
+from tacit.bags.mechanisms.curation import curate
+from tacit.bags.mechanisms.drawing import draw
+from tacit.bags.mechanisms.noise import LaplaceNoise
+from tacit.bags.partition import BagTotals, RandomBags
 from tacit.data import adult, criteo, talkingdata
 from tacit.privacy.files import write_atomically
 
@@ -68,7 +71,7 @@ NETWORK = Training(epochs=5, batch_rows=512, rate=0.01, device="cpu")
 BAG_OBJECTIVES: dict[str, BagObjective | EasyLabels] = {
     "proportions": ProportionLoss(),
     "soft labels": EasyLabels(),
-    "unbiased risk": Unbiased(),
+    "unbiased risk": UnbiasedObjective(),
 }
 
 LIKE = (SINGLE, SINGLE, SINGLE, "network, totals")  # the curated model beside each method of panel (c)
@@ -214,7 +217,7 @@ SETS = {
 }
 
 
-def release_of(data: Split, *, parts: int, individual: bool = False) -> BagRelease:
+def release_of(data: Split, *, parts: int, individual: bool = False) -> BagTotals:
     """Return exact totals by the first pairs; individual labels are the totals of bags of one row."""
     table = data.train
     if individual:
@@ -224,7 +227,7 @@ def release_of(data: Split, *, parts: int, individual: bool = False) -> BagRelea
     return curate(table, by=data.pairs[:parts], label="label", loss=LogLoss())
 
 
-def additive(data: Split, release: BagRelease, *, parts: int, network: bool, seed: int) -> AdditiveModel:
+def additive(data: Split, release: BagTotals, *, parts: int, network: bool, seed: int) -> AdditiveModel:
     """Fit one part a pair; the seed is that of a network's weights and batches."""
     made = [MLP(pair) if network else Cross(pair) for pair in data.pairs[:parts]]
     table = data.train
@@ -283,17 +286,17 @@ def panel_c(task: Task, data: Split, rng: np.random.Generator) -> dict[str, Any]
     return scores(model.fit(release, data.train), data) | {"l2": strength}
 
 
-def best_strength(release: BagRelease, data: Split, objective: str) -> float:
+def best_strength(release: BagTotals, data: Split, objective: str) -> float:
     """Return the penalty under which a fifth of the bags, held out, have the best proportion loss: no label is used."""
     bags = release.random
     assert bags is not None
     cut = max(2, len(bags) // 5)
     inside = RandomBags(rows=bags.rows[cut:], labels=bags.labels[cut:])
-    fields = {name: getattr(release, name) for name in BagRelease.__slots__} | {"random": inside}
+    fields = {name: getattr(release, name) for name in BagTotals.__slots__} | {"random": inside}
     losses = {}
     for l2 in STRENGTHS:
         model = RandomBagModel(BAG_OBJECTIVES[objective], l2=l2, columns=data.columns, steps=60)
-        p = model.fit(BagRelease(**fields), data.train).predict_proba(data.train)[:, 1]
+        p = model.fit(BagTotals(**fields), data.train).predict_proba(data.train)[:, 1]
         means = np.clip(p[bags.rows[:cut]].mean(axis=1), 1e-6, 1 - 1e-6)
         a = bags.labels[:cut, 0]
         losses[l2] = -np.mean(a * np.log(means) + (1 - a) * np.log1p(-means))

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss
-from tacit.bags.partition import BagRelease, Partition, as_features
+from tacit.bags.partition import BagTotals, Partition, as_features
 from tacit.privacy import NoGuarantee
 
 LOSSES = {
@@ -69,7 +69,7 @@ def group(frame, labels, by, loss, *, edges=None, noise=0.0, rng=None):
 
 
 def make_release(frame, labels, by, loss, **options):
-    return BagRelease(
+    return BagTotals(
         partitions=tuple(group(frame, labels, one, loss, **options) for one in by),
         loss=loss,
         guarantee=NoGuarantee(reason="made in a test"),

@@ -10,7 +10,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 
 from papers.label_bags.theory import GradientDescent
-from tacit.bags.learn import (
+from tacit.bags.learners import (
     MLP,
     AdditiveModel,
     Calibration,
@@ -21,12 +21,14 @@ from tacit.bags.learn import (
     Tree,
     evaluate,
 )
-from tacit.bags.learn.cells import cells_of, project
-from tacit.bags.learn.core import overall_total
-from tacit.bags.learn.crosses import CrossProblem
+from tacit.bags.learners.cells import cells_of, project
+from tacit.bags.learners.core import overall_total
+from tacit.bags.learners.crosses import CrossProblem
 from tacit.bags.losses import LogLoss, SquaredLoss
+from tacit.bags.mechanisms.curation import curate
+from tacit.bags.mechanisms.noise import LaplaceNoise
+from tacit.bags.mechanisms.sizes import DropSmall, MergeSmall
 from tacit.bags.partition import Feature, Partition
-from tacit.bags.protect import DropSmall, LaplaceNoise, MergeSmall, curate
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Unit
 

@@ -6,14 +6,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacit.bags.attack import Effort, determined, labels_from_sums, labels_from_totals
-from tacit.bags.attack.components import solve
-from tacit.bags.attack.propagation import propagate
-from tacit.bags.attack.row_space import fix_by_row_space
-from tacit.bags.attack.search import search
-from tacit.bags.attack.system import collapse, membership_of, system_of
+from tacit.bags.attacks import SearchLimits, determined, labels_from_sums, labels_from_totals
+from tacit.bags.attacks.components import solve
+from tacit.bags.attacks.propagation import propagate
+from tacit.bags.attacks.row_space import fix_by_row_space
+from tacit.bags.attacks.search import search
+from tacit.bags.attacks.system import collapse, membership_of, system_of
 from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss
-from tacit.bags.partition import BagRelease, Feature, Partition, RandomBags
+from tacit.bags.partition import BagTotals, Feature, Partition, RandomBags
 from tacit.privacy import Guarantee, InvalidInput, NoGuarantee, Unit
 
 
@@ -60,7 +60,7 @@ def check_cases(cases, *, seed, effort, rows=8, most=1, classes=2, ranged=False)
         got = labels_from_totals(membership, low, greatest=high, most=most, effort=effort)
         np.testing.assert_array_equal(got.labels, expected, err_msg=f"{membership.tolist()} {totals.tolist()}")
         assert not got.undecided.any()
-        without_search = labels_from_totals(membership, low, greatest=high, most=most, effort=Effort(variables=0))
+        without_search = labels_from_totals(membership, low, greatest=high, most=most, effort=SearchLimits(variables=0))
         known = without_search.known
         np.testing.assert_array_equal(without_search.labels[known], expected[known])
         assert (without_search.known | without_search.undecided | np.isnan(expected)).all()
@@ -72,24 +72,24 @@ def check_cases(cases, *, seed, effort, rows=8, most=1, classes=2, ranged=False)
 @pytest.mark.parametrize("points", [4096, 0], ids=["enumerated", "branched"])
 def test_exact_against_brute_force(points):
     cases = 500 if points else 120
-    missed, found = check_cases(cases, seed=points, effort=Effort(points=points))
+    missed, found = check_cases(cases, seed=points, effort=SearchLimits(points=points))
     assert found > 3 * cases
     assert missed > 0  # the search is not idle
 
 
 @pytest.mark.parametrize("points", [4096, 0], ids=["enumerated", "branched"])
 def test_exact_for_counted_labels(points):
-    check_cases(60, seed=1, effort=Effort(points=points), rows=6, most=2)
+    check_cases(60, seed=1, effort=SearchLimits(points=points), rows=6, most=2)
 
 
 @pytest.mark.parametrize("points", [4096, 0], ids=["enumerated", "branched"])
 def test_exact_for_classes(points):
-    check_cases(60, seed=2, effort=Effort(points=points), rows=6, classes=3)
+    check_cases(60, seed=2, effort=SearchLimits(points=points), rows=6, classes=3)
 
 
 @pytest.mark.parametrize("points", [4096, 0], ids=["enumerated", "branched"])
 def test_exact_for_ranges(points):
-    check_cases(100, seed=3, effort=Effort(points=points), ranged=True)
+    check_cases(100, seed=3, effort=SearchLimits(points=points), ranged=True)
 
 
 def partitioned_case(rng, *, partitions, rows=8):
@@ -103,7 +103,7 @@ def test_two_partitions_are_decided_at_any_size_by_a_flow():
     for _ in range(300):
         membership, groups = partitioned_case(rng, partitions=2)
         totals = (membership.T @ rng.integers(0, 2, len(membership)))[:, None]
-        found = labels_from_totals(membership, totals, groups=groups, effort=Effort(variables=0))
+        found = labels_from_totals(membership, totals, groups=groups, effort=SearchLimits(variables=0))
         expected = brute_force(membership, totals, totals, values=2, classes=2)
         np.testing.assert_array_equal(found.labels, expected)
         assert not found.undecided.any()
@@ -117,7 +117,7 @@ def test_a_witness_opens_most_of_what_is_open_and_nothing_else(classes, rows):
         membership, groups = partitioned_case(rng, partitions=3, rows=rows)
         labels = rng.integers(0, classes, len(membership))
         totals = np.einsum("nb,nt->bt", membership, statistic(labels, classes))
-        found = labels_from_totals(membership, totals, groups=groups, witness=labels, effort=Effort(variables=0))
+        found = labels_from_totals(membership, totals, groups=groups, witness=labels, effort=SearchLimits(variables=0))
         expected = brute_force(membership, totals, totals, values=classes, classes=classes)
         known = found.known
         np.testing.assert_array_equal(found.labels[known], expected[known])
@@ -129,7 +129,7 @@ def test_a_witness_opens_most_of_what_is_open_and_nothing_else(classes, rows):
 
 def test_a_wrong_witness_is_refused():
     square = membership_of([[0, 0, 1, 1], [0, 1, 0, 1]], bags=[2, 2])
-    settings = {"groups": [0, 0, 1, 1], "effort": Effort(variables=0)}
+    settings = {"groups": [0, 0, 1, 1], "effort": SearchLimits(variables=0)}
     with pytest.raises(InvalidInput, match="witness must have the published totals"):
         labels_from_totals(square, [[1]] * 4, witness=[1, 1, 0, 0], **settings)
     with pytest.raises(InvalidInput, match="one label for each of 4 rows"):
@@ -142,13 +142,13 @@ def nested():
 
 
 def test_a_bag_too_small_to_publish_is_the_rest_of_a_larger_one():
-    assert labels_from_totals(nested(), [[3], [1], [1]], effort=Effort(variables=0)).labels[4] == 1
+    assert labels_from_totals(nested(), [[3], [1], [1]], effort=SearchLimits(variables=0)).labels[4] == 1
     assert labels_from_sums(nested(), [[3.25], [1.5], [1.0]]).labels[4] == pytest.approx(0.75)
 
 
 def test_a_rest_of_several_rows_is_fixed_where_it_is_all_zeros():
     membership = membership_of([[0, 0, 0, 0, 0, 0], [0, 0, 1, 1, -1, -1]], bags=[1, 2]).toarray()
-    found = labels_from_totals(membership, [[2], [1], [1]], effort=Effort(variables=0))
+    found = labels_from_totals(membership, [[2], [1], [1]], effort=SearchLimits(variables=0))
     assert found.labels[4:].tolist() == [0, 0]
     assert np.isnan(found.labels[:4]).all()
 
@@ -166,7 +166,7 @@ def test_the_row_space_finds_what_propagation_does_not():
 def test_what_is_too_large_to_search_is_undecided_and_never_guessed():
     membership = membership_of([[0, 0, 1, 1], [0, 1, 0, 1]], bags=[2, 2]).toarray()
     # without groups it is not known that the bags are two partitions
-    found = labels_from_totals(membership, [[1]] * 4, effort=Effort(variables=3))
+    found = labels_from_totals(membership, [[1]] * 4, effort=SearchLimits(variables=3))
     assert found.undecided.all()
     assert found.count == 0
     assert "4 in components too large to search stay undecided" in str(found)
@@ -187,7 +187,7 @@ def test_a_search_out_of_steps_decides_nothing():
 
 def test_totals_that_no_labels_have_are_refused():
     for membership, totals in ((nested(), [[5], [0], [0]]), ([[1, 0, 1], [1, 1, 0], [0, 1, 1]], [[1]] * 3)):
-        for effort in (Effort(), Effort(points=0)):
+        for effort in (SearchLimits(), SearchLimits(points=0)):
             with pytest.raises(InvalidInput, match="no labels have them"):
                 labels_from_totals(membership, totals, effort=effort)
 
@@ -244,7 +244,7 @@ def partition_of(columns, labels, *, targets=1, edges=None, keep=lambda count: c
 
 
 def released(*partitions, loss=None, guarantee=None, rows=None):
-    return BagRelease(
+    return BagTotals(
         partitions=partitions,
         loss=loss or LogLoss(),
         guarantee=guarantee or NoGuarantee(reason="exact"),
@@ -298,7 +298,7 @@ def test_noised_totals_fix_nothing():
 
 def random_release(rows, labels, **settings):
     bags = RandomBags(rows=np.array(rows), labels=np.array(labels, dtype=np.float64)[:, None], **settings)
-    return BagRelease(
+    return BagTotals(
         random=bags,
         loss=LogLoss(),
         guarantee=NoGuarantee(reason="exact"),
@@ -329,7 +329,7 @@ def test_solve_reduces_large_components_by_their_row_space():
     labels = rng.integers(0, 2, 40)
     totals = (membership.T @ labels)[:, None]
     system = system_of(collapse(membership), low=totals, high=totals, most=1)
-    few, all_found = solve(system, effort=Effort(variables=0)), solve(system)
+    few, all_found = solve(system, effort=SearchLimits(variables=0)), solve(system)
     fixed = few.lower == few.upper
     assert (all_found.lower[fixed] == few.lower[fixed]).all()
     assert all_found.decided.all()

@@ -8,7 +8,7 @@ from scipy.sparse import csr_array
 from scipy.stats import binom
 
 from papers.label_bags.theory import additive_advantage, bag_count_channel
-from tacit.bags.attack import (
+from tacit.bags.attacks import (
     NoiseModel,
     audit_canaries,
     determined,
@@ -18,8 +18,11 @@ from tacit.bags.attack import (
     prior_from_features,
 )
 from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss
-from tacit.bags.partition import BagRelease, Feature, Partition, RandomBags
-from tacit.bags.protect import GaussianNoise, LaplaceNoise, curate, draw, make_consistent
+from tacit.bags.mechanisms.consistency import make_consistent
+from tacit.bags.mechanisms.curation import curate
+from tacit.bags.mechanisms.drawing import draw
+from tacit.bags.mechanisms.noise import GaussianNoise, LaplaceNoise
+from tacit.bags.partition import BagTotals, Feature, Partition, RandomBags
 from tacit.privacy import Guarantee, InvalidInput, NoGuarantee, Unit
 from tacit.privacy.noise import DiscreteLaplace
 
@@ -44,7 +47,7 @@ def shuffled_bags(labels, *, size, partitions, scale, promise, rng, statistic=la
                 variance=noise.variance if noise else 0.0,
             )
         )
-    release = BagRelease(
+    release = BagTotals(
         partitions=tuple(parts),
         loss=LogLoss() if totals.shape[1] == 1 else CrossEntropy(classes=totals.shape[1]),
         guarantee=promise,
@@ -228,7 +231,7 @@ def test_random_bags(visits, bernoulli):
         made = release.random
         drawn = (np.random.default_rng(1).random(made.labels.shape) < made.labels).astype(float)
         bags = RandomBags(rows=made.rows, labels=drawn, bernoulli=True)
-        release = BagRelease(
+        release = BagTotals(
             random=bags, loss=LogLoss(), guarantee=EXACT, seeded=True, label="ill", rows=2000, mechanism={"name": "m"}
         )
     leak = guess_labels(release, visits).leak(truth)

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacit.bags.learn.batches import EncodedRows, batches, encode, vocabulary
-from tacit.bags.learn.cells import cells_of
-from tacit.bags.learn.parts import Cross
+from tacit.bags.learners.batches import EncodedRows, batches, encode, vocabulary
+from tacit.bags.learners.cells import cells_of
+from tacit.bags.learners.parts import Cross
 from tacit.bags.losses import LogLoss
 from tacit.privacy.errors import InvalidInput
 
@@ -85,9 +85,9 @@ def test_processes_share_every_batch():
 MEMORY = """
 import resource, sys
 import numpy as np, pyarrow as pa, pyarrow.parquet as pq
-from tacit.bags.learn.batches import batches, encode, vocabulary
-from tacit.bags.learn.cells import cells_of
-from tacit.bags.learn.parts import Cross
+from tacit.bags.learners.batches import batches, encode, vocabulary
+from tacit.bags.learners.cells import cells_of
+from tacit.bags.learners.parts import Cross
 from tacit.bags.partition import Feature, Partition
 
 path, rows = sys.argv[1], int(sys.argv[2])

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
-from tacit.bags import CrossEntropy, LaplaceNoise, LogLoss, SquaredLoss, choose_sets
-from tacit.bags.protect.choice import _FINE, permute_and_flip, score_sets
+from tacit.bags.losses import CrossEntropy, LogLoss, SquaredLoss
+from tacit.bags.mechanisms.noise import LaplaceNoise
+from tacit.bags.mechanisms.selection import _FINE, choose_sets, permute_and_flip, score_sets
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.payment import Payment

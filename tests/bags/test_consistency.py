@@ -5,23 +5,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from tacit.bags import (
-    BagRelease,
-    CrossEntropy,
-    DropSmall,
-    Feature,
-    GaussianNoise,
-    LaplaceNoise,
-    LogLoss,
-    MergeSmall,
-    Partition,
-    SquaredLoss,
-    curate,
-    draw,
-    make_consistent,
-)
-from tacit.bags.protect import consistency
-from tacit.bags.protect.consistency import Projection, tie_by_keys, tie_by_rows
+from tacit.bags.losses import CrossEntropy, LogLoss, SquaredLoss
+from tacit.bags.mechanisms import consistency
+from tacit.bags.mechanisms.consistency import Projection, make_consistent, tie_by_keys, tie_by_rows
+from tacit.bags.mechanisms.curation import curate
+from tacit.bags.mechanisms.drawing import draw
+from tacit.bags.mechanisms.noise import GaussianNoise, LaplaceNoise
+from tacit.bags.mechanisms.sizes import DropSmall, MergeSmall
+from tacit.bags.partition import BagTotals, Feature, Partition
 from tacit.privacy import InvalidInput, NoGuarantee, Unit
 
 
@@ -61,7 +52,7 @@ def test_pinned_example():
             totals=np.array(totals)[:, None],
         )
 
-    release = BagRelease(
+    release = BagTotals(
         partitions=(part("a", [10.4, 19.1, 5.2]), part("b", [16.0, 17.0])),
         loss=SquaredLoss(),
         seeded=True,
@@ -195,7 +186,7 @@ def test_a_hundred_thousand_bags_are_made_to_agree():
         totals=rng.normal(10 * bags / groups, 5, size=(groups, 1)),
         variance=25.0,
     )
-    release = BagRelease(
+    release = BagTotals(
         partitions=(fine, coarse),
         loss=LogLoss(),
         guarantee=NoGuarantee(reason="shown"),

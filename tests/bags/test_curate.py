@@ -8,20 +8,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.bags import (
-    CrossEntropy,
-    DropSmall,
-    Feature,
-    GaussianNoise,
-    LaplaceNoise,
-    LogLoss,
-    MergeSmall,
-    PoissonLoss,
-    SquaredLoss,
-    curate,
-    read_bags,
-)
-from tacit.bags.losses import MultiLabel
+from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, PoissonLoss, SquaredLoss
+from tacit.bags.mechanisms.curation import curate
+from tacit.bags.mechanisms.noise import GaussianNoise, LaplaceNoise
+from tacit.bags.mechanisms.sizes import DropSmall, MergeSmall
+from tacit.bags.partition import Feature, read_bags
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import Grid, system_rng

@@ -8,9 +8,10 @@ import pyarrow as pa
 import pytest
 from scipy.stats import chisquare
 
-from tacit.bags import BernoulliDraw, CrossEntropy, GaussianNoise, LaplaceNoise, LogLoss, SquaredLoss, draw
-from tacit.bags.losses import MultiLabel
-from tacit.bags.protect.assignment import assign_rows
+from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, SquaredLoss
+from tacit.bags.mechanisms.assignment import assign_rows
+from tacit.bags.mechanisms.drawing import BernoulliDraw, draw
+from tacit.bags.mechanisms.noise import GaussianNoise, LaplaceNoise
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import system_rng

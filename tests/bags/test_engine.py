@@ -10,7 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.bags import CrossEntropy, DuckDBEngine, LogLoss, SquaredLoss, curate
+from tacit.bags.losses import CrossEntropy, LogLoss, SquaredLoss
+from tacit.bags.mechanisms.curation import curate
+from tacit.bags.mechanisms.engine import DuckDBEngine
 from tacit.data.connection import connection
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import Grid
@@ -109,7 +111,9 @@ def test_rows_beyond_the_memory_limit_are_grouped(tmp_path):
     script = textwrap.dedent(
         """
         import resource, sys
-        from tacit.bags import DuckDBEngine, LogLoss, curate
+        from tacit.bags.losses import LogLoss
+        from tacit.bags.mechanisms.curation import curate
+        from tacit.bags.mechanisms.engine import DuckDBEngine
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         engine = DuckDBEngine(memory="200MB", threads=2)
         made = curate(sys.argv[1], by=["a", "b"], label="y", loss=LogLoss(), engine=engine)

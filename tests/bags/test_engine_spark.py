@@ -8,7 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.bags import CrossEntropy, LaplaceNoise, LogLoss, SparkEngine, SquaredLoss, curate
+from tacit.bags.losses import CrossEntropy, LogLoss, SquaredLoss
+from tacit.bags.mechanisms.curation import curate
+from tacit.bags.mechanisms.noise import LaplaceNoise
+from tacit.bags.mechanisms.spark import SparkEngine
 from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import Grid

@@ -10,17 +10,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tacit.bags.learn import MLP, AdditiveModel, Cross, Module, NoiseRidge, Ridge, Training, Tree
-from tacit.bags.learn.cells import cells_of
+from tacit.bags.learners import MLP, AdditiveModel, Cross, Module, NoiseRidge, Ridge, Training, Tree
+from tacit.bags.learners.cells import cells_of
 from tacit.bags.losses import LogLoss
+from tacit.bags.mechanisms.curation import curate
+from tacit.bags.mechanisms.sizes import DropSmall, MergeSmall
 from tacit.bags.partition import read_bags
-from tacit.bags.protect import DropSmall, MergeSmall, curate
 from tacit.privacy.errors import InvalidInput
 
 torch = pytest.importorskip("torch", reason="needs the extra torch")
-from tacit.bags.learn.batches import encode, vocabulary  # noqa: E402
-from tacit.bags.learn.modules import PartModules  # noqa: E402
-from tacit.bags.learn.network import _targets, bag_loss, potential  # noqa: E402
+from tacit.bags.learners.batches import encode, vocabulary  # noqa: E402
+from tacit.bags.learners.modules import PartModules  # noqa: E402
+from tacit.bags.learners.network import _targets, bag_loss, potential  # noqa: E402
 
 PLAIN = Ridge(l2=0.0)
 CPU = {"device": "cpu", "double": True}
@@ -262,9 +263,10 @@ def test_what_does_not_train_by_batches_is_refused(naive):
 WORKER = """
 import os, sys
 import numpy as np, pandas as pd
-from tacit.bags.learn import MLP, AdditiveModel, Training
+from tacit.bags.learners import MLP, AdditiveModel, Training
 from tacit.bags.partition import read_bags
-from tacit.bags.protect import DropSmall, MergeSmall, curate
+from tacit.bags.mechanisms.curation import curate
+from tacit.bags.mechanisms.sizes import DropSmall, MergeSmall
 
 folder, out = sys.argv[1:]
 settings = Training(epochs=3, batch_rows=64, rate=0.02, device="cpu", double=True)

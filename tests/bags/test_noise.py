@@ -12,27 +12,16 @@ import pyarrow as pa
 import pytest
 from scipy.stats import chisquare
 
-from tacit.bags import (
-    BernoulliDraw,
-    CrossEntropy,
-    DropSmall,
-    Feature,
-    GaussianNoise,
-    KeepAll,
-    LaplaceNoise,
-    LogLoss,
-    MergeSmall,
-    PoissonLoss,
-    SquaredLoss,
-    curate,
-    draw,
-)
-from tacit.bags.protect.assignment import assign_rows
-from tacit.bags.protect.drawing import _hide, joined_queries
-from tacit.bags.protect.engine import Grouped, group_rows
-from tacit.bags.protect.measure import Measure, public_grid
-from tacit.bags.protect.noise import Calibrated, Query, check_shares
-from tacit.bags.protect.plan import Curation
+from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss
+from tacit.bags.mechanisms.assignment import assign_rows
+from tacit.bags.mechanisms.curation import curate
+from tacit.bags.mechanisms.drawing import BernoulliDraw, _hide, draw, joined_queries
+from tacit.bags.mechanisms.engine import GroupedRows, group_rows
+from tacit.bags.mechanisms.measure import GridStatistic, public_grid
+from tacit.bags.mechanisms.noise import CalibratedNoise, GaussianNoise, LaplaceNoise, Query, check_shares
+from tacit.bags.mechanisms.sizes import DropSmall, KeepAll, MergeSmall
+from tacit.bags.mechanisms.totals import Curation
+from tacit.bags.partition import Feature
 from tacit.data import load_table
 from tacit.privacy import InvalidInput, Unit
 from tacit.privacy.noise import Grid, gaussian_scale
@@ -61,7 +50,7 @@ class Given:
 
 
 def plan(loss, sets, *, noise, sizes=None, unit=Unit.LABEL):
-    measure = Measure(loss=loss, grid=public_grid(loss))
+    measure = GridStatistic(loss=loss, grid=public_grid(loss))
     return Curation(measure=measure, noise=noise, unit=unit, sizes=sizes or KeepAll(), partitions=len(sets))
 
 
@@ -73,7 +62,7 @@ def grouped_rows(measure, features, labels):
 
 def centres(curation, sets, labels):
     """Keys, counts and totals in steps of a release whose noise is 0."""
-    silent = Calibrated(samplers=(Given(),) * 2 * len(sets), guarantee=None)
+    silent = CalibratedNoise(samplers=(Given(),) * 2 * len(sets), guarantee=None)
     made = []
     for at, features in enumerate(sets):
         grouped = curation.prepare(grouped_rows(curation.measure, features, tuple(labels)))
@@ -184,7 +173,7 @@ def record_law(table, curation, features, counts):
     law = {}
     for noised in counts:
         noise = np.array(noised) - grouped.counts
-        silent = Calibrated(samplers=(Given(noise), Given(0)), guarantee=None)
+        silent = CalibratedNoise(samplers=(Given(noise), Given(0)), guarantee=None)
         part = curation.hide(grouped, silent, at=0, rng=None)
         law[noised] = (float(np.log(sampler.pmf(noise)).sum()), part)
     return law
@@ -214,14 +203,14 @@ def test_records_are_protected_with_counts_sizes_and_totals(sizes):
 
 def test_records_without_declared_values_are_refused():
     curation = plan(LogLoss(), SETS["one"], noise=LaplaceNoise(epsilon=0.8), unit=Unit.RECORD)
-    made = Grouped(features=(A,), keys=pa.table({"a": [1]}), counts=np.array([1]), sums=np.zeros((1, 1)))
+    made = GroupedRows(features=(A,), keys=pa.table({"a": [1]}), counts=np.array([1]), sums=np.zeros((1, 1)))
     with pytest.raises(InvalidInput, match="must declare the values or the edges of 'a' for the unit record"):
         curation.prepare(made)
 
 
 def random_worst(joins, stated):
     """The largest log ratio over all ways to draw 2 bags of 2 out of 3 rows with at most ``joins`` for a row."""
-    measure = Measure(loss=LogLoss(), grid=public_grid(LogLoss()))
+    measure = GridStatistic(loss=LogLoss(), grid=public_grid(LogLoss()))
     sampler = LaplaceNoise(epsilon=0.9).calibrate(joined_queries(measure, stated), unit=Unit.LABEL).samplers[0]
     pairs = list(itertools.combinations(range(3), 2))
     worst = 0.0
@@ -240,7 +229,7 @@ def test_random_bags_are_protected_with_their_joins():
 
 
 def test_random_bags_draw_the_noise_that_they_state():
-    measure = Measure(loss=LogLoss(), grid=public_grid(LogLoss()))
+    measure = GridStatistic(loss=LogLoss(), grid=public_grid(LogLoss()))
     calibrated = LaplaceNoise(epsilon=1.0).calibrate(joined_queries(measure, 3), unit=Unit.LABEL)
     sums = np.full((50_000, 1), 7.0)
     means, variance = _hide(sums, measure, calibrated, size=10, rng=np.random.default_rng(5))
@@ -266,7 +255,7 @@ def fit(noise, sampler):
 )
 def test_a_release_draws_the_noise_that_it_states(noise):
     curation = plan(LogLoss(), SETS["two"], noise=noise)
-    grouped = Grouped(
+    grouped = GroupedRows(
         features=(A,), keys=pa.table({"a": range(40_000)}), counts=np.full(40_000, 9), sums=np.full((40_000, 1), 4.0)
     )
     calibrated = curation.calibrate()
@@ -280,7 +269,7 @@ def test_a_release_draws_the_noise_that_it_states(noise):
 
 def test_pinned_scales():
     """P = 3, epsilon = 1, delta = 1e-5, one-hot: Laplace 6, Gaussian 9.138144 for real noise."""
-    one_hot = Measure(loss=CrossEntropy(classes=4), grid=public_grid(CrossEntropy(classes=4)))
+    one_hot = GridStatistic(loss=CrossEntropy(classes=4), grid=public_grid(CrossEntropy(classes=4)))
     queries = [Query(moves=one_hot.label_moves, share=Fraction(1, 3))] * 3
     assert [s.scale for s in LaplaceNoise(epsilon=1.0).calibrate(queries, unit=Unit.LABEL).samplers] == [6, 6, 6]
     assert gaussian_scale(1.0, delta=1e-5) * math.sqrt(3) * math.sqrt(2) == pytest.approx(9.138144, abs=5e-7)
@@ -290,7 +279,9 @@ def test_pinned_scales():
 
 
 def test_records_take_more_gaussian_noise():
-    measure = Measure(loss=SquaredLoss(lower=-1.0, upper=1.0), grid=public_grid(SquaredLoss(lower=-1.0, upper=1.0)))
+    measure = GridStatistic(
+        loss=SquaredLoss(lower=-1.0, upper=1.0), grid=public_grid(SquaredLoss(lower=-1.0, upper=1.0))
+    )
     assert measure.label_moves == ((1024,),)
     assert measure.record_moves == ((1024,), (512, 512)), "within a bag the sum moves by the range"
     queries = [Query(moves=measure.record_moves)]
@@ -315,7 +306,10 @@ def test_the_promise_of_a_release_composes_no_worse_than_it_says():
         (lambda: LaplaceNoise(epsilon=1.0, shares=(1, 0)), "shares must be finite numbers > 0"),
         (lambda: check_shares((1, 2), partitions=3), "shares must be one for each of 3 partitions, got 2"),
         (lambda: public_grid(SquaredLoss()), "needs declared labels"),
-        (lambda: Measure(loss=LogLoss(), grid=replace(public_grid(LogLoss()), step=Fraction(1, 10))), "power of two"),
+        (
+            lambda: GridStatistic(loss=LogLoss(), grid=replace(public_grid(LogLoss()), step=Fraction(1, 10))),
+            "power of two",
+        ),
     ],
     ids=["negative", "nan", "delta", "zero_share", "shares", "range", "step"],
 )
@@ -356,6 +350,6 @@ def test_sums_that_floats_cannot_hold_are_refused():
 @pytest.mark.parametrize("y", [0.5 - 2**-54, 0.5, -0.5, -0.5 - 2**-53, 1.5 - 2**-52, 2.0**51 + 0.5])
 def test_an_engine_rounds_as_the_sensitivity_does(y):
     """0.5 - 2^-54 plus 1/2 is 1 in floats: an engine that added it would move a sum by more than the noise is for."""
-    measure = Measure(loss=SquaredLoss(lower=-1.0, upper=2.0**52), grid=Grid(step=Fraction(1)))
+    measure = GridStatistic(loss=SquaredLoss(lower=-1.0, upper=2.0**52), grid=Grid(step=Fraction(1)))
     (found,) = measure.expressions(ibis.memtable({"y": [y]}).y)[0].execute()
     assert found == measure.values([y])[0, 0] == math.floor(Fraction(y) + Fraction(1, 2))

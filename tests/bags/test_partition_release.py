@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.bags import BagRelease, CrossEntropy, Feature, LogLoss, Partition, RandomBags, read_bags
+from tacit.bags.losses import CrossEntropy, LogLoss
+from tacit.bags.partition import BagTotals, Feature, Partition, RandomBags, read_bags
 from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, NoGuarantee, Release, Unit
 from tacit.privacy import folders as folder
 
@@ -38,7 +39,7 @@ def release():
         totals=np.array([[1.0, 2.0]]),
         count_variance=1.25,
     )
-    return BagRelease(
+    return BagTotals(
         partitions=(bags, noised),
         loss=CrossEntropy(classes=2),
         guarantee=PROMISE,
@@ -54,7 +55,7 @@ def drawn():
     bags = RandomBags(
         rows=np.array([[0, 3], [2, 1]]), labels=np.array([[0.5], [1.0]]), joins=2, bernoulli=True, variance=0.5
     )
-    return BagRelease(
+    return BagTotals(
         random=bags,
         loss=LogLoss(),
         guarantee=NoGuarantee(reason="shown"),
@@ -170,7 +171,8 @@ def test_a_killed_process_leaves_no_release(tmp_path):
         import os, signal, sys
         import numpy as np
         from pathlib import Path
-        from tacit.bags import BagRelease, LogLoss, RandomBags
+        from tacit.bags.losses import LogLoss
+        from tacit.bags.partition import BagTotals, RandomBags
         from tacit.privacy import NoGuarantee, Release
         if sys.argv[2] == "kill":
             real = Release.write
@@ -180,7 +182,7 @@ def test_a_killed_process_leaves_no_release(tmp_path):
                 real(self, path, **given)
             Release.write = write
         bags = RandomBags(rows=np.array([[0, 1]]), labels=np.array([[0.5]]))
-        BagRelease(random=bags, loss=LogLoss(), guarantee=NoGuarantee(reason="shown"), seeded=False, label="y",
+        BagTotals(random=bags, loss=LogLoss(), guarantee=NoGuarantee(reason="shown"), seeded=False, label="y",
                    rows=2, mechanism={"name": "shown"}).write(Path(sys.argv[1]))
         """
     )
@@ -325,7 +327,7 @@ def test_a_release_of_another_surface_is_refused(tmp_path):
 
 def test_a_release_holds_partitions_or_random_bags(release, drawn):
     with pytest.raises(InvalidInput, match="and not both"):
-        BagRelease(
+        BagTotals(
             partitions=release.partitions,
             random=drawn.random,
             loss=LogLoss(),

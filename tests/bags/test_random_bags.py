@@ -10,16 +10,16 @@ from scipy.optimize import check_grad
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
-from papers.label_bags.theory import Printed, printed_objective
-from tacit.bags.learn import (
-    BagMean,
+from papers.label_bags.theory import PrintedObjective, printed_objective
+from tacit.bags.learners import (
+    BagMeanObjective,
     EasyLabels,
     ProportionLoss,
     RandomBagModel,
     Training,
-    Unbiased,
+    UnbiasedObjective,
 )
-from tacit.bags.learn.random_bags import (
+from tacit.bags.learners.random_bags import (
     BagMoments,
     bag_residuals,
     easy_labels,
@@ -27,13 +27,13 @@ from tacit.bags.learn.random_bags import (
     unbiased_risk,
 )
 from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel
-from tacit.bags.partition import BagRelease, RandomBags
+from tacit.bags.partition import BagTotals, RandomBags
 from tacit.privacy import NoGuarantee
 from tacit.privacy.errors import InvalidInput
 
 Y = np.array([0.0, 0, 1, 1, 1])[:, None]
 H = np.array([0.0, 1, 1, 1, 1])[:, None]
-OBJECTIVES = [BagMean(), Printed(), Unbiased(), ProportionLoss()]
+OBJECTIVES = [BagMeanObjective(), PrintedObjective(), UnbiasedObjective(), ProportionLoss()]
 
 
 def expected(statistic, y, *, size, bags, bernoulli=False):
@@ -160,7 +160,7 @@ def test_gradients_of_objectives(objective, targets):
 def make_release(loss, y, rows, **options):
     T = loss.statistic(y)
     bags = RandomBags(rows=rows, labels=T[rows].mean(axis=1), **options)
-    return BagRelease(
+    return BagTotals(
         random=bags,
         loss=loss,
         guarantee=NoGuarantee(reason="made in a test"),
@@ -189,7 +189,9 @@ def bags_of(rng, rows, size):
 
 
 @pytest.mark.parametrize("loss", [LogLoss(), CrossEntropy(classes=3), MultiLabel(labels=2)], ids=lambda loss: loss.name)
-@pytest.mark.parametrize("objective", [Printed(), Unbiased(), EasyLabels(), ProportionLoss()], ids=repr)
+@pytest.mark.parametrize(
+    "objective", [PrintedObjective(), UnbiasedObjective(), EasyLabels(), ProportionLoss()], ids=repr
+)
 def test_a_linear_model_is_learned_from_bags(objective, loss):
     rng = np.random.default_rng(0)
     if isinstance(loss, MultiLabel) and isinstance(objective, ProportionLoss):
@@ -242,13 +244,13 @@ def test_bernoulli_labels_teach_too():
     release = make_release(LogLoss(), y, rows)
     labels = (rng.random(release.random.labels.shape) < release.random.labels).astype(float)
     bags = RandomBags(rows=rows, labels=labels, bernoulli=True)
-    noisy = BagRelease(**{f: getattr(release, f) for f in release.__slots__} | {"random": bags})
+    noisy = BagTotals(**{f: getattr(release, f) for f in release.__slots__} | {"random": bags})
     model = RandomBagModel().fit(noisy, table)
     assert model.score(table, y) > 0.75
     assert model.risk_ == pytest.approx(np.mean((model.predict_proba(table)[:, 1] - y) ** 2), abs=0.05)
 
 
-@pytest.mark.parametrize("objective", [Unbiased(), EasyLabels(), ProportionLoss()], ids=repr)
+@pytest.mark.parametrize("objective", [UnbiasedObjective(), EasyLabels(), ProportionLoss()], ids=repr)
 def test_a_network_is_learned_from_bags(objective):
     pytest.importorskip("torch", reason="needs the extra torch")
     rng = np.random.default_rng(0)

@@ -9,16 +9,17 @@ from scipy import sparse
 from scipy.integrate import quad
 from scipy.stats import norm
 
-from papers.label_bags.theory import Printed
-from tacit.bags.learn import BagMean, EasyLabels, ProportionLoss, RandomBagModel, Unbiased
-from tacit.bags.learn.random_bags import BagMoments, center_labels, choose_penalty, is_drowned
-from tacit.bags.learn.random_bags.noise import L2
+from papers.label_bags.theory import PrintedObjective
+from tacit.bags.learners import BagMeanObjective, EasyLabels, ProportionLoss, RandomBagModel, UnbiasedObjective
+from tacit.bags.learners.random_bags import BagMoments, center_labels, choose_penalty, is_drowned
+from tacit.bags.learners.random_bags.noise import L2
 from tacit.bags.losses import CrossEntropy, LogLoss, SquaredLoss
+from tacit.bags.mechanisms.drawing import BernoulliDraw, draw
+from tacit.bags.mechanisms.noise import LaplaceNoise
 from tacit.bags.partition import RandomBags
-from tacit.bags.protect import BernoulliDraw, LaplaceNoise, draw
 from tacit.privacy.errors import InvalidInput
 
-OBJECTIVES = [Unbiased(), Printed(), BagMean(), EasyLabels(), ProportionLoss()]
+OBJECTIVES = [UnbiasedObjective(), PrintedObjective(), BagMeanObjective(), EasyLabels(), ProportionLoss()]
 
 
 def logits(rows, *, columns, classes, seed, scale=0.5):
@@ -116,8 +117,8 @@ def test_without_noise_nothing_changes(classes):
     table = logits(800, columns=3, classes=classes, seed=0)
     release = drawn(table, size=4, bags=200, epsilon=None, loss=loss)
     model = RandomBagModel().fit(release, table)
-    assert (model.objective_, model.l2_) == (Unbiased(), 1e-3)
-    before = RandomBagModel(Unbiased(), l2=1e-3).fit(release, table)
+    assert (model.objective_, model.l2_) == (UnbiasedObjective(), 1e-3)
+    before = RandomBagModel(UnbiasedObjective(), l2=1e-3).fit(release, table)
     np.testing.assert_array_equal(model.predict_proba(table), before.predict_proba(table))
     assert center_labels(release.random, loss) is release.random
     drawn_labels = drawn(table, size=4, bags=200, epsilon=1.0, loss=loss, labels=BernoulliDraw())
@@ -129,8 +130,8 @@ def test_a_penalty_that_is_given_is_taken_as_it_is():
     release = drawn(table, size=10, bags=50, epsilon=0.3, loss=LogLoss())
     for l2 in (0.0, 1e-3, 0.7):
         model = RandomBagModel(l2=l2).fit(release, table)
-        assert (model.objective_, model.l2_) == (Unbiased(), l2)
-    assert RandomBagModel(BagMean()).fit(release, table).objective_ == BagMean()
+        assert (model.objective_, model.l2_) == (UnbiasedObjective(), l2)
+    assert RandomBagModel(BagMeanObjective()).fit(release, table).objective_ == BagMeanObjective()
     for l2 in (-1.0, np.nan):
         with pytest.raises(InvalidInput, match="l2 must be a finite number >= 0, or None"):
             RandomBagModel(l2=l2).fit(release, table)

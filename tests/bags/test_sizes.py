@@ -5,8 +5,7 @@ import itertools
 import numpy as np
 import pytest
 
-from tacit.bags import DropSmall, KeepAll, MergeSmall
-from tacit.bags.protect.sizes import check_sizes
+from tacit.bags.mechanisms.sizes import DropSmall, KeepAll, MergeSmall, check_sizes
 from tacit.privacy import InvalidInput
 
 TINY = [np.array(counts) for counts in itertools.product([1, 2, 3, 7], repeat=4)]

@@ -8,7 +8,8 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from tacit.bags import CrossEntropy, PoissonLoss, SquaredLoss, read_bags
+from tacit.bags.losses import CrossEntropy, PoissonLoss, SquaredLoss
+from tacit.bags.partition import read_bags
 from tacit.cli.app import main
 from tacit.privacy import Guarantee, NoGuarantee, Unit
 from tacit.privacy.ledger import Ledger

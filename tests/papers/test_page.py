@@ -204,7 +204,7 @@ def test_bags_of_the_figure(last):
     import pyarrow as pa
 
     from tacit.bags.losses import LogLoss
-    from tacit.bags.protect import curate
+    from tacit.bags.mechanisms.curation import curate
 
     rows = {"F1": ["apple"] * 3 + ["banana"], "F2": ["High", "Low", "Low", "High"], "F3": ["CA", "NY", "NY", "CA"]}
     release = curate(pa.table({**rows, "y": [0, 1, 1, last]}), by=[("F1",), ("F2", "F3")], label="y", loss=LogLoss())

@@ -8,7 +8,7 @@ from papers.label_bags.theory.deviations import (
     row_risk_deviation,
 )
 from papers.label_bags.theory.gradient_descent import GradientDescent
-from papers.label_bags.theory.printed_objective import Printed, printed_objective
+from papers.label_bags.theory.printed_objective import PrintedObjective, printed_objective
 from papers.label_bags.theory.rademacher import (
     class_rademacher,
     linear_patterns,
@@ -27,7 +27,7 @@ from papers.label_bags.theory.reconstruction import (
 __all__ = [
     "GradientDescent",
     "OddsChange",
-    "Printed",
+    "PrintedObjective",
     "RiskBound",
     "additive_advantage",
     "bag_count_channel",

@@ -74,7 +74,7 @@ def risk_bound(
 
     For classes of functions into {0, 1}^K. Against the printed bound: deviations of losses in [0, K] carry K,
     residuals in [-1, 1] carry 2, and the third term has the flattened complexity. The estimator is the one as
-    printed (:func:`tacit.bags.learn.random_bags.printed_objective`).
+    printed (:func:`papers.label_bags.theory.printed_objective`).
 
     Parameters
     ----------

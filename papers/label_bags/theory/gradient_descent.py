@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.bags.learn.crosses import CrossProblem
+from tacit.bags.learners.crosses import CrossProblem
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["GradientDescent"]

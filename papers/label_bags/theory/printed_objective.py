@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.bags.learn import Unbiased
-from tacit.bags.learn.random_bags import BagMoments
+from tacit.bags.learners import UnbiasedObjective
+from tacit.bags.learners.random_bags import BagMoments
 
-__all__ = ["Printed", "printed_objective"]
+__all__ = ["PrintedObjective", "printed_objective"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
-class Printed(Unbiased):
+class PrintedObjective(UnbiasedObjective):
     """Theorem 2's objective as printed, mean|r|^2 - c|mean r|^2, times k so that it has the scale of a risk.
 
     References
@@ -25,7 +25,7 @@ class Printed(Unbiased):
 
     Examples
     --------
-    >>> round(Printed().value_and_gradient(np.array([[1.0], [0.0]]), np.array([[0.5], [0.5]]),
+    >>> round(PrintedObjective().value_and_gradient(np.array([[1.0], [0.0]]), np.array([[0.5], [0.5]]),
     ...                                    BagMoments(size=2, rows=5))[0], 6)
     0.666667
     """
@@ -35,7 +35,7 @@ class Printed(Unbiased):
 
         Examples
         --------
-        >>> Printed().value_and_gradient(np.zeros((2, 1)), np.zeros((2, 1)), BagMoments(size=2, rows=5))[0]
+        >>> PrintedObjective().value_and_gradient(np.zeros((2, 1)), np.zeros((2, 1)), BagMoments(size=2, rows=5))[0]
         0.0
         """
         r = means - labels
@@ -47,7 +47,7 @@ def printed_objective(residuals: Floats, moments: BagMoments) -> float:
     """Return what Theorem 2's estimator minimises, as printed: mean|r|^2 - c |mean r|^2.
 
     Its expectation is lower than 1/k times the risk (plus a constant) by c E|r - E r|^2/n, which depends on h:
-    :func:`tacit.bags.learn.random_bags.unbiased_risk` has no such term.
+    :func:`tacit.bags.learners.random_bags.unbiased_risk` has no such term.
 
     References
     ----------

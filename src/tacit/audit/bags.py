@@ -15,10 +15,14 @@ from tacit.audit.planned import plain_model
 from tacit.audit.source import Source
 from tacit.audit.utility import Utility, share_utility
 from tacit.audit.words import listed, percent, within_chance, words_with_commas
-from tacit.bags import CrossEntropy, DropSmall, KeepAll, LaplaceNoise, LogLoss, curate, draw
-from tacit.bags.attack import determined, guess_labels
-from tacit.bags.learn import AdditiveModel, RandomBagModel
-from tacit.bags.partition import BagRelease
+from tacit.bags.attacks import determined, guess_labels
+from tacit.bags.learners import AdditiveModel, RandomBagModel
+from tacit.bags.losses import CrossEntropy, LogLoss
+from tacit.bags.mechanisms.curation import curate
+from tacit.bags.mechanisms.drawing import draw
+from tacit.bags.mechanisms.noise import LaplaceNoise
+from tacit.bags.mechanisms.sizes import DropSmall, KeepAll
+from tacit.bags.partition import BagTotals
 from tacit.leak import Leak
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, check_epsilon
@@ -177,7 +181,7 @@ class BagsRelease:
             return f"lower epsilon {self.epsilon:g}, or form larger bags"
         return within_chance("release them once, with this noise", epsilon=self.epsilon)
 
-    def _release(self, source: Source, rng: np.random.Generator) -> BagRelease:
+    def _release(self, source: Source, rng: np.random.Generator) -> BagTotals:
         classes = len(source.classes)
         loss = LogLoss() if classes == 2 else CrossEntropy(classes=classes)
         if self.random is not None and self.bags is not None:

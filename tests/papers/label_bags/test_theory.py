@@ -20,7 +20,7 @@ from papers.label_bags.theory import (
     size_trade_off,
     threshold_rademacher,
 )
-from tacit.bags.learn.random_bags import BagMoments
+from tacit.bags.learners.random_bags import BagMoments
 from tacit.privacy.errors import InvalidInput
 
 FINITE = {"complexity": 0.0, "flattened": 0.0, "table": 0.0}  # of one hypothesis

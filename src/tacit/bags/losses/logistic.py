@@ -41,110 +41,48 @@ class LogLoss:
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:
-        """See :attr:`SemilinearLoss.bounds`.
-
-        Examples
-        --------
-        >>> LogLoss().bounds[1]
-        array([1.])
-        """
+        """See :attr:`SemilinearLoss.bounds`."""
         return np.zeros(1), np.ones(1)
 
     def statistic(self, labels: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.statistic`.
-
-        Examples
-        --------
-        >>> LogLoss().statistic([True, False]).ravel()
-        array([1., 0.])
-        """
+        """See :meth:`SemilinearLoss.statistic`."""
         y = as_labels(labels)
         refuse((y != 0) & (y != 1), y, "a label of the log loss must be 0 or 1", "recode the labels")
         return y[:, None]
 
     def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
-        """See :meth:`SemilinearLoss.statistic_expressions`.
-
-        Examples
-        --------
-        >>> import ibis
-        >>> LogLoss().statistic_expressions(ibis.memtable({"y": [True, False]}).y)[0].execute().tolist()
-        [1.0, 0.0]
-        """
+        """See :meth:`SemilinearLoss.statistic_expressions`."""
         return [number_of(column)]
 
     def violation(self, column: Value, /) -> BooleanValue:
-        """See :meth:`SemilinearLoss.violation`.
-
-        Examples
-        --------
-        >>> import ibis
-        >>> LogLoss().violation(ibis.memtable({"y": [0, 1, 3]}).y).execute().tolist()
-        [False, False, True]
-        """
+        """See :meth:`SemilinearLoss.violation`."""
         number = number_of(column)
         return missing(column) | ~((number == 0) | (number == 1))
 
     def potential(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.potential`.
-
-        Examples
-        --------
-        >>> LogLoss().potential([[800.0]])
-        array([800.])
-        """
+        """See :meth:`SemilinearLoss.potential`."""
         return np.asarray(np.logaddexp(0.0, as_predictions(f, 1))[:, 0])
 
     def mean(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.mean`.
-
-        Examples
-        --------
-        >>> LogLoss().mean([[-800.0]])
-        array([[0.]])
-        """
+        """See :meth:`SemilinearLoss.mean`."""
         return np.asarray(expit(as_predictions(f, 1)))
 
     def curvature(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.curvature`.
-
-        Examples
-        --------
-        >>> LogLoss().curvature([[0.0]])
-        array([[0.25]])
-        """
+        """See :meth:`SemilinearLoss.curvature`."""
         p = self.mean(f)
         return np.asarray(p * (1 - p))
 
     def link(self, mean: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.link`.
-
-        Examples
-        --------
-        >>> LogLoss().link([[0.75]]).round(6)
-        array([[1.098612]])
-        """
+        """See :meth:`SemilinearLoss.link`."""
         p = np.clip(as_predictions(mean, 1), LEAST, 1 - LEAST)
         return np.asarray(np.log(p) - np.log1p(-p))
 
     def value(self, f: ArrayLike, labels: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.value`.
-
-        Examples
-        --------
-        >>> LogLoss().value([[0.0], [0.0]], [0, 1]).round(6)
-        array([0.693147, 0.693147])
-        """
+        """See :meth:`SemilinearLoss.value`."""
         # log(1 + e^-+f): the difference b(f) - y f would lose the digits of a small loss
         signed = as_predictions(f, 1) * (1 - 2 * self.statistic(labels))
         return np.asarray(np.logaddexp(0.0, signed)[:, 0])
 
     def describe(self) -> dict[str, Any]:
-        """See :meth:`SemilinearLoss.describe`.
-
-        Examples
-        --------
-        >>> LogLoss().describe()
-        {'name': 'log'}
-        """
+        """See :meth:`SemilinearLoss.describe`."""
         return {"name": self.name}

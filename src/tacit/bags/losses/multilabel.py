@@ -72,13 +72,7 @@ class MultiLabel:
         return math.sqrt(self.labels)
 
     def statistic(self, labels: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.statistic`.
-
-        Examples
-        --------
-        >>> MultiLabel(labels=2).statistic([[True, False]])
-        array([[1., 0.]])
-        """
+        """See :meth:`SemilinearLoss.statistic`."""
         y = np.asarray(labels, dtype=np.float64)
         if y.ndim != 2 or y.shape[1] != self.labels:
             raise InvalidInput(f"labels must have shape (rows, {self.labels}), got {y.shape}")
@@ -89,28 +83,12 @@ class MultiLabel:
         return y
 
     def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
-        """See :meth:`SemilinearLoss.statistic_expressions`; the column holds arrays.
-
-        Examples
-        --------
-        >>> import ibis
-        >>> frame = ibis.memtable({"y": [[0, 1], [1, 1]]})
-        >>> MultiLabel(labels=2).statistic_expressions(frame.y)[0].execute().tolist()
-        [0.0, 1.0]
-        """
+        """See :meth:`SemilinearLoss.statistic_expressions`; the column holds arrays."""
         array = _array(column)
         return [array[k].cast("float64") for k in range(self.labels)]
 
     def violation(self, column: Value, /) -> BooleanValue:
-        """See :meth:`SemilinearLoss.violation`.
-
-        Examples
-        --------
-        >>> import ibis
-        >>> frame = ibis.memtable({"y": [[0, 1], [2, 1], [1], None]}, schema={"y": "array<int64>"})
-        >>> MultiLabel(labels=2).violation(frame.y).execute().tolist()
-        [False, True, True, True]
-        """
+        """See :meth:`SemilinearLoss.violation`."""
         array = _array(column)
         good = [(array[k] == 0) | (array[k] == 1) for k in range(self.labels)]
         fits: BooleanValue = functools.reduce(operator.and_, good, array.length() == self.labels)
@@ -118,66 +96,30 @@ class MultiLabel:
         return flagged
 
     def potential(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.potential`.
-
-        Examples
-        --------
-        >>> MultiLabel(labels=2).potential(np.zeros((1, 2))).round(6)
-        array([1.386294])
-        """
+        """See :meth:`SemilinearLoss.potential`."""
         return np.asarray(np.logaddexp(0.0, as_predictions(f, self.labels)).sum(axis=1))
 
     def mean(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.mean`.
-
-        Examples
-        --------
-        >>> MultiLabel(labels=2).mean(np.zeros((1, 2)))
-        array([[0.5, 0.5]])
-        """
+        """See :meth:`SemilinearLoss.mean`."""
         return np.asarray(expit(as_predictions(f, self.labels)))
 
     def curvature(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.curvature`.
-
-        Examples
-        --------
-        >>> MultiLabel(labels=1).curvature([[0.0]])
-        array([[0.25]])
-        """
+        """See :meth:`SemilinearLoss.curvature`."""
         p = self.mean(f)
         return np.asarray(p * (1 - p))
 
     def link(self, mean: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.link`.
-
-        Examples
-        --------
-        >>> MultiLabel(labels=2).link([[0.5, 0.75]]).round(6)
-        array([[0.      , 1.098612]])
-        """
+        """See :meth:`SemilinearLoss.link`."""
         p = np.clip(as_predictions(mean, self.labels), LEAST, 1 - LEAST)
         return np.asarray(np.log(p) - np.log1p(-p))
 
     def value(self, f: ArrayLike, labels: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.value`.
-
-        Examples
-        --------
-        >>> MultiLabel(labels=1).value([[0.0]], [[1]]).round(6)
-        array([0.693147])
-        """
+        """See :meth:`SemilinearLoss.value`."""
         signed = as_predictions(f, self.labels) * (1 - 2 * self.statistic(labels))
         return np.asarray(np.logaddexp(0.0, signed).sum(axis=1))
 
     def describe(self) -> dict[str, Any]:
-        """See :meth:`SemilinearLoss.describe`.
-
-        Examples
-        --------
-        >>> MultiLabel(labels=2).describe()
-        {'name': 'multilabel', 'labels': 2}
-        """
+        """See :meth:`SemilinearLoss.describe`."""
         return {"name": self.name, "labels": self.labels}
 
 

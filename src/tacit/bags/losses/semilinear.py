@@ -13,15 +13,7 @@ __all__ = ["SemilinearLoss"]
 
 
 class SemilinearLoss(Protocol):
-    """What a loss must say so that totals of T(y) can be released and learned from.
-
-    Examples
-    --------
-    >>> from tacit.bags.losses import LogLoss
-    >>> loss: SemilinearLoss = LogLoss()
-    >>> loss.targets
-    1
-    """
+    """What a loss must say so that totals of T(y) can be released and learned from."""
 
     @property
     def targets(self) -> int:

@@ -55,13 +55,7 @@ class SquaredLoss:
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:
-        """See :attr:`SemilinearLoss.bounds`.
-
-        Examples
-        --------
-        >>> SquaredLoss(upper=2.0).bounds
-        (array([-inf]), array([2.]))
-        """
+        """See :attr:`SemilinearLoss.bounds`."""
         return (
             np.array([-math.inf if self.lower is None else float(self.lower)]),
             np.array([math.inf if self.upper is None else float(self.upper)]),
@@ -69,13 +63,7 @@ class SquaredLoss:
 
     @property
     def l1(self) -> float:
-        """See :attr:`SemilinearLoss.l1`.
-
-        Examples
-        --------
-        >>> SquaredLoss(lower=-1.0, upper=2.0).l1
-        3.0
-        """
+        """See :attr:`SemilinearLoss.l1`."""
         if self.lower is None or self.upper is None:
             raise InvalidInput(
                 f"a private total of the squared loss needs declared labels, got lower={self.lower!r} and "
@@ -85,106 +73,43 @@ class SquaredLoss:
 
     @property
     def l2(self) -> float:
-        """See :attr:`SemilinearLoss.l2`.
-
-        Examples
-        --------
-        >>> SquaredLoss(lower=-1.0, upper=2.0).l2
-        3.0
-        """
+        """See :attr:`SemilinearLoss.l2`."""
         return self.l1
 
     def statistic(self, labels: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.statistic`.
-
-        Examples
-        --------
-        >>> SquaredLoss().statistic([1.5])
-        array([[1.5]])
-        """
+        """See :meth:`SemilinearLoss.statistic`."""
         return np.clip(as_labels(labels), *self._range())[:, None]
 
     def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
-        """See :meth:`SemilinearLoss.statistic_expressions`.
-
-        Examples
-        --------
-        >>> import ibis
-        >>> SquaredLoss(upper=2.0).statistic_expressions(ibis.memtable({"y": [1, 3]}).y)[0].execute().tolist()
-        [1.0, 2.0]
-        """
+        """See :meth:`SemilinearLoss.statistic_expressions`."""
         return [clip(number_of(column), self.lower, self.upper)]
 
     def violation(self, column: Value, /) -> BooleanValue:
-        """See :meth:`SemilinearLoss.violation`.
-
-        Examples
-        --------
-        >>> import ibis
-        >>> SquaredLoss().violation(ibis.memtable({"y": [1.0, float("inf")]}).y).execute().tolist()
-        [False, True]
-        """
+        """See :meth:`SemilinearLoss.violation`."""
         return missing(column)
 
     def potential(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.potential`.
-
-        Examples
-        --------
-        >>> SquaredLoss().potential([[2.0]])
-        array([2.])
-        """
+        """See :meth:`SemilinearLoss.potential`."""
         return np.asarray(np.square(as_predictions(f, 1))[:, 0] / 2)
 
     def mean(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.mean`.
-
-        Examples
-        --------
-        >>> SquaredLoss().mean([[2.0]])
-        array([[2.]])
-        """
+        """See :meth:`SemilinearLoss.mean`."""
         return as_predictions(f, 1).copy()
 
     def curvature(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.curvature`.
-
-        Examples
-        --------
-        >>> SquaredLoss().curvature([[2.0]])
-        array([[1.]])
-        """
+        """See :meth:`SemilinearLoss.curvature`."""
         return np.ones_like(as_predictions(f, 1))
 
     def link(self, mean: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.link`.
-
-        Examples
-        --------
-        >>> SquaredLoss(upper=1.0).link([[2.0]])
-        array([[1.]])
-        """
+        """See :meth:`SemilinearLoss.link`."""
         return np.clip(as_predictions(mean, 1), *self._range())
 
     def value(self, f: ArrayLike, labels: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.value`.
-
-        Examples
-        --------
-        >>> SquaredLoss().value([[1.0]], [4.0])
-        array([4.5])
-        """
+        """See :meth:`SemilinearLoss.value`."""
         return np.asarray(np.square(as_predictions(f, 1) - self.statistic(labels))[:, 0] / 2)
 
     def describe(self) -> dict[str, Any]:
-        """See :meth:`SemilinearLoss.describe`.
-
-        Examples
-        --------
-        >>> from tacit.bags.losses import loss_of
-        >>> loss_of(SquaredLoss(lower=0.0).describe())
-        SquaredLoss(lower=0.0, upper=None)
-        """
+        """See :meth:`SemilinearLoss.describe`."""
         return {"name": self.name, "lower": self.lower, "upper": self.upper}
 
     def _range(self) -> tuple[float, float]:

@@ -3,6 +3,6 @@
 from tacit.bags.partition.bags import Partition
 from tacit.bags.partition.feature import Feature, as_features
 from tacit.bags.partition.random_bags import RandomBags
-from tacit.bags.partition.release import BagRelease, read_bags
+from tacit.bags.partition.totals import BagTotals, read_bags
 
-__all__ = ["BagRelease", "Feature", "Partition", "RandomBags", "as_features", "read_bags"]
+__all__ = ["BagTotals", "Feature", "Partition", "RandomBags", "as_features", "read_bags"]

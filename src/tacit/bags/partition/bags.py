@@ -102,13 +102,6 @@ class Partition:
 
         A bag of small bags merged into one has many keys: a partition with one covers nothing exactly, but its
         other bags do; see :attr:`other`.
-
-        Examples
-        --------
-        >>> partition = Partition(features=(Feature("a"), Feature("b")), keys=pa.table({"a": [1], "b": [2]}),
-        ...                       counts=np.array([1]), totals=np.zeros((1, 1)))
-        >>> partition.covers(["b"]), partition.covers(["b", "c"])
-        (True, False)
         """
         return set(columns) <= set(self.columns)
 
@@ -119,13 +112,6 @@ class Partition:
         ----------
         table
             Rows with the key columns: an Arrow table, a pandas or polars frame, an Ibis table, or a path.
-
-        Examples
-        --------
-        >>> partition = Partition(features=(Feature("x", edges=(0.0,)),), keys=pa.table({"x": [0, 1]}),
-        ...                       counts=np.array([1, 1]), totals=np.zeros((2, 1)))
-        >>> partition.assign(pa.table({"x": [3.5, -1.0, None]}))
-        array([ 1,  0, -1])
         """
         rows = _key_columns(table, self.columns)
         real = np.arange(len(self)) if self.other is None else np.delete(np.arange(len(self)), self.other)
@@ -135,14 +121,7 @@ class Partition:
         return np.where(found < 0, fallback, real[found] if len(real) else fallback).astype(np.int64)
 
     def describe(self) -> dict[str, Any]:
-        """Return what is public about how the partition was made, as plain JSON.
-
-        Examples
-        --------
-        >>> Partition(features=(Feature("a"),), keys=pa.table({"a": [1]}), counts=np.array([1]),
-        ...           totals=np.zeros((1, 1))).describe()["bags"]
-        1
-        """
+        """Return what is public about how the partition was made, as plain JSON."""
         return {
             "features": [feature.to_json() for feature in self.features],
             "bags": len(self),

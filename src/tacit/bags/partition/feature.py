@@ -82,11 +82,6 @@ class Feature:
         """Return a column of rows as keys, in memory; the same keys as :meth:`expression` makes in an engine.
 
         Whole numbers become int64, others float64, text string; buckets are int64.
-
-        Examples
-        --------
-        >>> Feature("x", edges=(0.5,)).codes(pa.array([0.25, 0.5, float("nan")])).to_pylist()
-        [0, 1, None]
         """
         values = _plain(column, self.name)
         if self.edges is None:
@@ -98,14 +93,7 @@ class Feature:
         return pa.array(np.searchsorted(self.edges, numbers, side="right").astype(np.int64), mask=missing)
 
     def expression(self, table: ibis.Table) -> ibis.Value:
-        """Return the key as an Ibis expression of a table that has the column.
-
-        Examples
-        --------
-        >>> t = ibis.memtable({"x": [0.25, 0.5, float("nan"), None]})
-        >>> t.select(key=Feature("x", edges=(0.5,)).expression(t)).key.to_pyarrow().to_pylist()
-        [0, 1, None, None]
-        """
+        """Return the key as an Ibis expression of a table that has the column."""
         column = table[self.name]
         kind = column.type()
         if self.edges is not None:
@@ -121,13 +109,7 @@ class Feature:
         raise _unusable(self.name, kind)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the feature as plain JSON.
-
-        Examples
-        --------
-        >>> Feature("age", edges=(18, 65)).to_json()
-        {'name': 'age', 'edges': [18.0, 65.0]}
-        """
+        """Return the feature as plain JSON."""
         made: dict[str, Any] = {"name": self.name, "edges": None if self.edges is None else list(self.edges)}
         return made if self.values is None else {**made, "values": list(self.values)}
 
@@ -138,13 +120,7 @@ class Feature:
 def as_features(
     names: str | Feature | Sequence[str | Feature], *, edges: Mapping[str, Sequence[float]] | None = None
 ) -> tuple[Feature, ...]:
-    """Return a feature set given as names or features, with the edges that are declared for its columns.
-
-    Examples
-    --------
-    >>> as_features(("city", "age"), edges={"age": [18, 65]})
-    (Feature(name='city', edges=None, values=None), Feature(name='age', edges=(18.0, 65.0), values=None))
-    """
+    """Return a feature set given as names or features, with the edges that are declared for its columns."""
     given = [names] if isinstance(names, str | Feature) else list(names)
     cuts = edges or {}
     made = tuple(

@@ -74,13 +74,7 @@ class RandomBags:
         return int(np.bincount(self.rows.ravel()).max()) if self.rows.size else 0
 
     def describe(self) -> dict[str, Any]:
-        """Return what is public about how the bags were made, as plain JSON.
-
-        Examples
-        --------
-        >>> RandomBags(rows=np.array([[0]]), labels=np.array([[1.0]])).describe()["size"]
-        1
-        """
+        """Return what is public about how the bags were made, as plain JSON."""
         return {
             "bags": len(self),
             "size": self.size,

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tacit.bags import BagRelease
-    from tacit.bags.attack import BagGuesses, Determined
+    from tacit.bags.attacks import BagGuesses, DeterminedLabels
+    from tacit.bags.partition import BagTotals
     from tacit.leak import Leak
 
 __all__ = ["attack"]
@@ -48,8 +48,8 @@ def attack(
 
     Example: tacit bags attack clicks.bags --features clicks.csv --truth clicks.csv --label click --json
     """
-    from tacit.bags import read_bags
-    from tacit.bags.attack import Effort, determined
+    from tacit.bags.attacks import SearchLimits, determined
+    from tacit.bags.partition import read_bags
     from tacit.data import load_table
     from tacit.privacy.errors import InvalidInput
 
@@ -59,7 +59,9 @@ def attack(
     known = None if truth is None else read_labels(released, truth, label=label)
     rows = load_table(features)
     with show_progress("components") as report:
-        fixed = determined(released, rows, whole=whole, witness=known, effort=Effort(variables=limit), progress=report)
+        fixed = determined(
+            released, rows, whole=whole, witness=known, effort=SearchLimits(variables=limit), progress=report
+        )
     guesses = _guesses(released, rows, fixed, known, private=(label or released.label, released.label), seed=seed)
     leak = None if guesses is None or known is None else guesses.leak(known)
     right = None if known is None else _right(fixed, known)
@@ -70,17 +72,17 @@ def attack(
 
 
 def _guesses(
-    release: BagRelease,
+    release: BagTotals,
     rows: Any,  # noqa: ANN401
-    fixed: Determined,
+    fixed: DeterminedLabels,
     truth: NDArray[np.float64] | None,
     *,
     private: tuple[str, ...],
     seed: int | None,
 ) -> BagGuesses | None:
     """The best guesses; None where labels are numbers without a short list of values."""
-    from tacit.bags.attack import guess_labels, prior_from_features
-    from tacit.bags.attack.guess import class_values
+    from tacit.bags.attacks import guess_labels, prior_from_features
+    from tacit.bags.attacks.guess import class_values
     from tacit.data import read_rows
     from tacit.privacy.errors import InvalidInput
 
@@ -96,14 +98,14 @@ def _guesses(
     return guess_labels(release, rows, prior=prior).with_certain(fixed)
 
 
-def _right(fixed: Determined, truth: NDArray[np.float64]) -> int:
+def _right(fixed: DeterminedLabels, truth: NDArray[np.float64]) -> int:
     import numpy as np
 
     return int(np.isclose(fixed.labels[fixed.known], truth[fixed.known]).sum())
 
 
 def _result(
-    release: BagRelease, fixed: Determined, guesses: BagGuesses | None, leak: Leak | None, right: int | None
+    release: BagTotals, fixed: DeterminedLabels, guesses: BagGuesses | None, leak: Leak | None, right: int | None
 ) -> dict[str, Any]:
     return {
         **fixed.to_json(),
@@ -125,7 +127,7 @@ def _advantage(guesses: BagGuesses | None, leak: Leak | None) -> float | None:
 
 
 def _print(
-    release: BagRelease, fixed: Determined, guesses: BagGuesses | None, leak: Leak | None, right: int | None
+    release: BagTotals, fixed: DeterminedLabels, guesses: BagGuesses | None, leak: Leak | None, right: int | None
 ) -> None:
     typer.echo(f"{release}.")
     checked = f"; {right:,} of them are as the truth has them" if right is not None and fixed.count else ""
@@ -140,7 +142,7 @@ def _print(
         typer.echo(f"{leak}")
 
 
-def _limit(release: BagRelease, guesses: BagGuesses, leak: Leak | None) -> str:
+def _limit(release: BagTotals, guesses: BagGuesses, leak: Leak | None) -> str:
     """What the guarantee allows over a rival who knows such rows; what groups tell about everyone is not in it."""
     from tacit.privacy.guarantee import Guarantee
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tacit.bags import BagRelease
+    from tacit.bags.partition import BagTotals
 
 __all__ = ["classes_of", "numbers_of", "read_labels", "recode"]
 
@@ -57,7 +57,7 @@ def classes_of(mechanism: Mapping[str, Any]) -> list[str]:
     return [str(name) for name in mechanism.get("classes", [])]
 
 
-def read_labels(release: BagRelease, path: object, *, label: str | None) -> NDArray[np.float64]:
+def read_labels(release: BagTotals, path: object, *, label: str | None) -> NDArray[np.float64]:
     """Read true labels as the numbers that the release was made from."""
     import numpy as np
 

@@ -13,8 +13,8 @@ from tacit.cli.bags.coding import read_labels
 from tacit.cli.options import AsJson, check_out, show_progress, warn_if_seeded
 
 if TYPE_CHECKING:
-    from tacit.bags import BagRelease
-    from tacit.bags.learn import Calibration, Evaluation
+    from tacit.bags.learners import Calibration, Evaluation
+    from tacit.bags.partition import BagTotals
 
 __all__ = ["learn"]
 
@@ -51,7 +51,7 @@ def learn(
 
     Example: tacit bags learn clicks.bags --features clicks.csv --test later.csv --json
     """
-    from tacit.bags import read_bags
+    from tacit.bags.partition import read_bags
     from tacit.privacy.errors import InvalidInput
 
     if label is not None and test is None:
@@ -78,8 +78,8 @@ def _rows(path: Path) -> Any:  # noqa: ANN401
     return load_table(path)
 
 
-def _fit(release: BagRelease, features: Path, model: ModelName, report: Any) -> Any:  # noqa: ANN401
-    from tacit.bags.learn import AdditiveModel, RandomBagModel, Tree
+def _fit(release: BagTotals, features: Path, model: ModelName, report: Any) -> Any:  # noqa: ANN401
+    from tacit.bags.learners import AdditiveModel, RandomBagModel, Tree
 
     if release.random is not None:
         return RandomBagModel().fit(release, _rows(features))
@@ -96,7 +96,7 @@ def _write(model: object, out: Path, *, force: bool) -> None:
         joblib.dump(model, file)
 
 
-def _result(release: BagRelease, tested: Evaluation | None, fit: list[Calibration], out: Path | None) -> dict[str, Any]:
+def _result(release: BagTotals, tested: Evaluation | None, fit: list[Calibration], out: Path | None) -> dict[str, Any]:
     over_classes = release.loss.describe()["name"] in {"log", "cross_entropy"}
     return {
         "rows": release.rows,
@@ -116,7 +116,7 @@ def _result(release: BagRelease, tested: Evaluation | None, fit: list[Calibratio
     }
 
 
-def _print(release: BagRelease, tested: Evaluation | None, fit: list[Calibration], out: Path | None) -> None:
+def _print(release: BagTotals, tested: Evaluation | None, fit: list[Calibration], out: Path | None) -> None:
     typer.echo(f"{release}.")
     if tested is not None:
         auc = "" if tested.auc is None else f", AUC {tested.auc:.3f}"

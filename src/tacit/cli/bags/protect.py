@@ -53,10 +53,11 @@ if TYPE_CHECKING:
     import ibis
     import numpy as np
 
-    from tacit.bags import BagRelease, SemilinearLoss
-    from tacit.bags.protect.engine import Engine
-    from tacit.bags.protect.noise import TotalsNoise
-    from tacit.bags.protect.sizes import Sizes
+    from tacit.bags.losses import SemilinearLoss
+    from tacit.bags.mechanisms.engine import Engine
+    from tacit.bags.mechanisms.noise import TotalsNoise
+    from tacit.bags.mechanisms.sizes import SizeRule
+    from tacit.bags.partition import BagTotals
     from tacit.cli.bags.payment import PaymentForWords
 
 __all__ = ["protect"]
@@ -146,7 +147,7 @@ def _check_kind(
 
 
 def _loss(name: LossName, classes: str, label_range: str) -> SemilinearLoss:
-    from tacit.bags import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss
+    from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss
     from tacit.privacy.errors import InvalidInput
 
     count = len(words_of(classes))
@@ -190,7 +191,7 @@ def _range(text: str) -> tuple[float | None, float | None]:
 
 
 def _noise(epsilon: float | None, delta: float | None, ledger: str | None) -> TotalsNoise | None:
-    from tacit.bags import GaussianNoise, LaplaceNoise
+    from tacit.bags.mechanisms.noise import GaussianNoise, LaplaceNoise
     from tacit.privacy.errors import InvalidInput
 
     if epsilon is None:
@@ -210,7 +211,8 @@ def _payment(location: str | None, dataset: str | None, words: object) -> Paymen
 
 
 def _engine(name: EngineName, memory: str | None) -> Engine:
-    from tacit.bags import DuckDBEngine, SparkEngine
+    from tacit.bags.mechanisms.engine import DuckDBEngine
+    from tacit.bags.mechanisms.spark import SparkEngine
     from tacit.privacy.errors import InvalidInput
 
     if name is EngineName.SPARK and memory is not None:
@@ -218,8 +220,8 @@ def _engine(name: EngineName, memory: str | None) -> Engine:
     return SparkEngine() if name is EngineName.SPARK else DuckDBEngine(memory=memory)
 
 
-def _sizes(least: int, small: SmallName) -> Sizes:
-    from tacit.bags import DropSmall, KeepAll, MergeSmall
+def _sizes(least: int, small: SmallName) -> SizeRule:
+    from tacit.bags.mechanisms.sizes import DropSmall, KeepAll, MergeSmall
     from tacit.privacy.rounding import check_count
 
     if check_count(least, name="--min-size") == 1:
@@ -231,11 +233,11 @@ def _curated(
     rows: ibis.Table,
     by: Sequence[str],
     edges: Sequence[str],
-    sizes: Sizes,
+    sizes: SizeRule,
     given: dict[str, Any],
     report: Callable[[int, int], None],
-) -> BagRelease:
-    from tacit.bags import curate
+) -> BagTotals:
+    from tacit.bags.mechanisms.curation import curate
     from tacit.privacy.errors import InvalidInput
 
     sets = [tuple(words_of(one)) for one in by]
@@ -245,8 +247,8 @@ def _curated(
     return curate(rows, by=sets, edges=dict(cuts), sizes=sizes, progress=report, **given)
 
 
-def _agreeing(release: BagRelease, rng: np.random.Generator) -> BagRelease:
-    from tacit.bags import make_consistent
+def _agreeing(release: BagTotals, rng: np.random.Generator) -> BagTotals:
+    from tacit.bags.mechanisms.consistency import make_consistent
 
     return make_consistent(release, rng=rng).release
 
@@ -260,8 +262,8 @@ def _edges(text: str) -> tuple[str, list[float]]:
     return name.strip(), numbers_of(numbers, option=f"--edges {name.strip()}")
 
 
-def _drawn(rows: ibis.Table, size: int, bags: int | None, joins: int | None, given: dict[str, Any]) -> BagRelease:
-    from tacit.bags import draw
+def _drawn(rows: ibis.Table, size: int, bags: int | None, joins: int | None, given: dict[str, Any]) -> BagTotals:
+    from tacit.bags.mechanisms.drawing import draw
     from tacit.privacy.errors import InvalidInput
 
     if bags is None:
@@ -269,7 +271,7 @@ def _drawn(rows: ibis.Table, size: int, bags: int | None, joins: int | None, giv
     return draw(rows, size=size, bags=bags, joins=joins, **given)
 
 
-def _print(release: BagRelease, out: Path, table: str, payment: PaymentForWords | None, *, as_json: bool) -> None:
+def _print(release: BagTotals, out: Path, table: str, payment: PaymentForWords | None, *, as_json: bool) -> None:
     from tacit.privacy.guarantee import NoGuarantee
 
     receipts = [] if payment is None else payment.receipts
@@ -293,7 +295,7 @@ def _print(release: BagRelease, out: Path, table: str, payment: PaymentForWords 
         typer.echo(f"See which labels it tells: tacit bags attack {out} --features {table}")
 
 
-def _result(release: BagRelease, out: Path) -> dict[str, Any]:
+def _result(release: BagTotals, out: Path) -> dict[str, Any]:
     return {
         "folder": str(out),
         "rows": release.rows,
@@ -308,7 +310,7 @@ def _result(release: BagRelease, out: Path) -> dict[str, Any]:
     }
 
 
-def _partitions(release: BagRelease) -> list[dict[str, Any]]:
+def _partitions(release: BagTotals) -> list[dict[str, Any]]:
     return [
         {
             "columns": list(part.columns),

@@ -1,0 +1,24 @@
+"""What totals of bags still tell: labels that they fix, the best guess of the others, and the epsilon that proves."""
+
+from tacit.bags.attacks.canary import Canaries, audit_canaries, plant_canaries
+from tacit.bags.attacks.components import SearchLimits
+from tacit.bags.attacks.feature_prior import prior_from_features
+from tacit.bags.attacks.fixed import DeterminedLabels, determined, labels_from_sums, labels_from_totals
+from tacit.bags.attacks.guess import BagGuesses, guess_labels
+from tacit.bags.attacks.reconstruction import NoiseModel, posterior
+
+__all__ = [
+    "BagGuesses",
+    "Canaries",
+    "DeterminedLabels",
+    "NoiseModel",
+    "SearchLimits",
+    "audit_canaries",
+    "determined",
+    "guess_labels",
+    "labels_from_sums",
+    "labels_from_totals",
+    "plant_canaries",
+    "posterior",
+    "prior_from_features",
+]

@@ -1,0 +1,171 @@
+"""The best guess of every label from totals of bags, against guessing without them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import poisson
+
+from tacit.bags.attacks.fixed import DeterminedLabels
+from tacit.bags.attacks.membership import PublishedTotals, read_totals
+from tacit.bags.attacks.reconstruction import NoiseModel, posterior
+from tacit.bags.losses import CrossEntropy, SemilinearLoss
+from tacit.bags.partition import BagTotals
+from tacit.leak import Leak, largest_advantage, leak_from_guesses
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import Guarantee, Promise
+
+__all__ = ["BagGuesses", "class_values", "guess_labels", "noise_model"]
+
+_MOST_LABELS = 1000  # a table of rows x labels must fit
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class BagGuesses:
+    """The attacker's best guess of every label, and the rival's, who does not see the totals.
+
+    Parameters
+    ----------
+    guesses, rival
+        The likeliest class of each row with and without the release.
+    confidence
+        How likely the attacker holds each guess to be right.
+    prior
+        P(label) of the rival: one row for all, or one a row.
+    promise
+        The release's guarantee.
+    """
+
+    guesses: NDArray[np.int64]
+    rival: NDArray[np.int64]
+    confidence: Floats
+    prior: Floats
+    promise: Promise
+
+    @property
+    def ceiling(self) -> float:
+        """The largest expected advantage over the rival that the promise allows, if ``prior`` is right."""
+        if not isinstance(self.promise, Guarantee):
+            return float(1 - self.prior.max(axis=1).mean())
+        return largest_advantage(self.prior, epsilon=self.promise.epsilon, delta=self.promise.delta)
+
+    def with_certain(self, fixed: DeterminedLabels) -> BagGuesses:
+        """Return the guesses with the labels that the totals fix in their place."""
+        known = fixed.known
+        return BagGuesses(
+            guesses=np.where(known, np.nan_to_num(fixed.labels), self.guesses).astype(np.int64),
+            rival=self.rival,
+            confidence=np.where(known, 1.0, self.confidence),
+            prior=self.prior,
+            promise=self.promise,
+        )
+
+    def leak(self, truth: ArrayLike, *, baseline: float | None = None, level: float = 0.95) -> Leak:
+        """Measure the guesses by the true labels, which are outside the release and used for nothing else.
+
+        Parameters
+        ----------
+        truth
+            The private labels: 0, 1, ...
+        baseline
+            None: the advantage over the rival's guesses, row by row; nothing is proved about epsilon. A number: the
+            largest probability that any of these labels had without the release; then the leak proves an epsilon.
+        level
+            Confidence of the intervals and of the bound.
+        """
+        delta = self.promise.delta if isinstance(self.promise, Guarantee) and baseline is not None else 0.0
+        against = self.rival if baseline is None else baseline
+        return leak_from_guesses(self.guesses, truth, baseline=against, level=level, delta=delta)
+
+
+def guess_labels(release: BagTotals, table: object, *, prior: ArrayLike | None = None) -> BagGuesses:
+    """Guess each label from the totals and the features, as well as a convex reconstruction can.
+
+    Parameters
+    ----------
+    release
+        Totals for the log loss, cross-entropy or Poisson loss; noised or not.
+    table
+        The features of the same rows.
+    prior
+        P(label) without the release: one row for all, or one a row, such as a model's of other data
+        (:func:`prior_from_features`). None: the shares of all rows, as the release estimates them.
+
+    Returns
+    -------
+    BagGuesses
+        Its ``leak`` compares the guesses with the truth.
+
+    References
+    ----------
+    Wu et al. (2023) (expected attack utility); Busa-Fekete et al. (2024). docs/proofs/bags_attack.md.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from tacit.bags.losses import LogLoss
+    >>> from tacit.bags.partition import Feature, Partition
+    >>> from tacit.privacy import NoGuarantee
+    >>> people = pa.table({"city": ["bonn"] * 3 + ["rome"] * 3})
+    >>> by_city = Partition(features=(Feature("city"),), keys=pa.table({"city": ["bonn", "rome"]}),
+    ...                     counts=np.array([3, 3]), totals=np.array([[2.0], [0.0]]))
+    >>> release = BagTotals(partitions=(by_city,), loss=LogLoss(), guarantee=NoGuarantee(reason="exact"),
+    ...                      seeded=False, label="ill", mechanism={"name": "exact"})
+    >>> guess_labels(release, people).guesses
+    array([1, 1, 1, 0, 0, 0])
+    """
+    published = read_totals(release, table)
+    values = class_values(release.loss)
+    known = _common_prior(published, values) if prior is None else np.atleast_2d(np.asarray(prior, dtype=np.float64))
+    q = posterior(
+        published.membership,
+        published.expected_totals(),
+        values=values,
+        prior=known,
+        noise=noise_model(release, published, prior=known, values=values),
+    )
+    guesses = q.argmax(axis=1).astype(np.int64)
+    return BagGuesses(
+        guesses=guesses,
+        rival=np.broadcast_to(known.argmax(axis=1), len(guesses)).astype(np.int64),
+        confidence=q[np.arange(len(q)), guesses],
+        prior=known,
+        promise=release.guarantee,
+    )
+
+
+def class_values(loss: SemilinearLoss) -> Floats:
+    """Return T(y) of every label that the loss allows, or raise where these are not a short list."""
+    if isinstance(loss, CrossEntropy):
+        return np.eye(loss.classes)
+    greatest = float(loss.bounds[1][0])
+    if loss.describe()["name"] not in {"log", "poisson"} or not greatest <= _MOST_LABELS:
+        raise InvalidInput(
+            f"labels are guessed for the log loss, classes, and the Poisson loss with a greatest label, got {loss}"
+        )
+    return np.arange(greatest + 1)[:, None]
+
+
+def noise_model(release: BagTotals, published: PublishedTotals, *, prior: Floats, values: Floats) -> NoiseModel:
+    """Return what the release says of its noise; a Bernoulli draw of a bag's label is noise too."""
+    if published.bernoulli:
+        share = prior.mean(axis=0) @ values
+        drawn = (share * (1 - share)).mean() * np.square(published.sizes.astype(np.float64))
+        return NoiseModel.gaussian(drawn)
+    is_laplace = "laplace" in str(release.mechanism["name"]) and not release.mechanism.get("consistent")
+    return (NoiseModel.laplace if is_laplace else NoiseModel.gaussian)(published.variance)
+
+
+def _common_prior(published: PublishedTotals, values: Floats) -> Floats:
+    """The share of each label among all rows, as the totals say; of counts, the Poisson law with their mean."""
+    rows = max(int(published.sizes.sum()), 1)
+    mean = np.maximum(published.expected_totals().sum(axis=0) / rows, 0.5 / rows)
+    if len(values) == 2 and len(mean) == 1:
+        one = min(float(mean[0]), 1 - 0.5 / rows)
+        return np.array([[1 - one, one]])
+    weights = mean if len(mean) > 1 else poisson.pmf(values[:, 0], mean[0])
+    return np.asarray(weights / weights.sum())[None, :]

@@ -1,0 +1,211 @@
+"""An additive model trained from bag totals alone, as well as from the labels of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tacit.bags.learners.cells import cells_of
+from tacit.bags.learners.core import CoreModel, assign_cells, fit_core, overall_total
+from tacit.bags.learners.crosses import Lbfgs, Solver
+from tacit.bags.learners.evaluation import Calibration
+from tacit.bags.learners.parts import Cross, Part, Tree, check_parts
+from tacit.bags.learners.penalty import NoiseRidge, Penalty
+from tacit.bags.learners.predictor import Predictor
+from tacit.bags.learners.rows import read_features
+from tacit.bags.learners.training import Training
+from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss
+from tacit.bags.partition import BagTotals
+from tacit.privacy.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from tacit.bags.learners.network import AdditiveNetwork
+
+__all__ = ["AdditiveModel"]
+
+Floats = NDArray[np.float64]
+
+
+class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
+    """f(x) = w_0 + sum_j f_j(x), each part on some columns, trained from bag totals of T(y).
+
+    For a semilinear loss b(f) - T(y)'f the sum of row gradients needs, for each part, only the totals of T(y) over
+    bags on which the part's columns are constant: the gradient is exactly that of the individual labels. Where the
+    totals are exact the model is the one that the labels give; where they are noised, the noise enters the gradient
+    as it is and ``penalty`` keeps it from being learned.
+
+    A row whose bag was dropped as too small gets nothing from the parts that learn from that partition; the bag of
+    merged small bags is a value of its own.
+
+    Parameters
+    ----------
+    loss
+        The loss; None takes the release's, and another is refused: its T(y) was not added up.
+    parts
+        :class:`Cross`, :class:`Tree`, :class:`MLP` or :class:`Module` objects; None makes one cross a partition.
+    penalty
+        Default ``NoiseRidge()``, which learns from the release how far to trust it; ``Ridge(l2=0.0)`` for the plain
+        maximum likelihood fit.
+    solver
+        ``Lbfgs()`` for crosses and trees (default); ``Training()`` for networks (default
+        where a part needs torch).
+    recalibrate
+        Move the intercept after training so that predictions add up to the released total. Crosses and trees do
+        so anyway.
+    random_state
+        Seed of networks' first weights and of the order of batches.
+
+    Attributes
+    ----------
+    loss_, parts_, cells_
+        The loss, the parts, and what each part learned from.
+    intercept_
+        w_0, one number a target.
+    n_iter_
+        Steps that the solver made.
+    classes_
+        Class codes, for the log loss and the cross-entropy.
+
+    References
+    ----------
+    Chen et al. (2023), Equation (4), Theorem 1; formula sheet f1.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from tacit.bags.partition import Feature, Partition
+    >>> from tacit.privacy import NoGuarantee
+    >>> rows = pa.table({"city": ["bonn"] * 4 + ["oslo"] * 4})
+    >>> bags = Partition(features=(Feature("city"),), keys=pa.table({"city": ["bonn", "oslo"]}),
+    ...                  counts=np.array([4, 4]), totals=np.array([[1.0], [3.0]]))
+    >>> release = BagTotals(partitions=(bags,), loss=LogLoss(), guarantee=NoGuarantee(reason="exact"), seeded=False,
+    ...                      label="ill", rows=8, mechanism={"name": "exact totals"})
+    >>> from tacit.bags.learners.penalty import Ridge
+    >>> model = AdditiveModel(penalty=Ridge(l2=1e-9)).fit(release, rows)
+    >>> model.predict_proba(pa.table({"city": ["oslo", "rome"]})).round(3)
+    array([[0.25, 0.75],
+           [0.5 , 0.5 ]])
+    """
+
+    def __init__(
+        self,
+        loss: SemilinearLoss | None = None,
+        parts: Sequence[Part] | None = None,
+        *,
+        penalty: Penalty | None = None,
+        solver: Solver | Training | None = None,
+        recalibrate: bool = False,
+        random_state: int | None = None,
+    ) -> None:
+        self.loss = loss
+        self.parts = parts
+        self.penalty = penalty
+        self.solver = solver
+        self.recalibrate = recalibrate
+        self.random_state = random_state
+
+    def fit(
+        self,
+        release: BagTotals,
+        features: Any,  # noqa: ANN401
+        *,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> AdditiveModel:
+        """Train from a release and the features of the rows that it was made from; labels are not read.
+
+        Parameters
+        ----------
+        release
+            Partitions with totals, exact or noised.
+        features
+            The rows: an Arrow table, a frame, an Ibis table or a path. Only the partitions' columns are read.
+        progress
+            Called with (steps done, steps in all) while trees grow or a network trains.
+
+        Returns
+        -------
+        AdditiveModel
+        """
+        loss = self._loss_of(release)
+        parts = check_parts(self.parts or [Cross(partition.columns) for partition in release.partitions])
+        cells = cells_of(parts, release.partitions)
+        solver = self.solver or (Training() if any(part.needs_torch for part in parts) else Lbfgs())
+        penalty = self.penalty or NoiseRidge()
+        self.loss_, self.parts_, self.cells_ = loss, parts, tuple(cells)
+        self.model_: CoreModel | AdditiveNetwork
+        if isinstance(solver, Training):
+            _refuse_trees(parts)
+            from tacit.bags.learners.network import fit_network  # torch is an extra
+
+            self.model_ = fit_network(
+                cells,
+                release.partitions,
+                features,
+                loss=loss,
+                penalty=penalty,
+                training=solver,
+                recalibrate=self.recalibrate,
+                seed=self.random_state,
+                progress=progress,
+            )
+        else:
+            _refuse_networks(parts, solver)
+            rows = read_features(features, _columns(release))
+            assigned = assign_cells(cells, release.partitions, rows)
+            total = overall_total(
+                [release.partitions[one.source] for one in cells],
+                [int((column >= 0).sum()) for column in assigned.T],
+                rows.num_rows,
+            )
+            self.model_ = fit_core(
+                cells, assigned, loss=loss, total=total, penalty=penalty, solver=solver, progress=progress
+            )
+        self.intercept_ = self.model_.intercept
+        self.n_iter_ = self.model_.steps
+        if isinstance(loss, LogLoss | CrossEntropy):
+            self.classes_ = np.arange(max(2, loss.targets))
+        return self
+
+    def calibration(self, release: BagTotals, features: Any) -> list[Calibration]:  # noqa: ANN401
+        """Compare the bag totals of the predictions with the released ones; no label is read."""
+        rows = read_features(features, _columns(release))
+        f = self._f(rows)
+        return [Calibration.of(one, one.assign(rows), self.loss_, f) for one in release.partitions]
+
+    def _f(self, features: Any) -> Floats:  # noqa: ANN401
+        check_is_fitted(self, "model_")
+        return self.model_.predict(self._rows(features))
+
+    def _rows(self, features: Any) -> pa.Table:  # noqa: ANN401
+        return read_features(features, sorted({name for one in self.cells_ for name in one.domain.columns}))
+
+    def _loss_of(self, release: BagTotals) -> SemilinearLoss:
+        if not release.partitions:
+            raise InvalidInput("release must hold partitions, got random bags; use RandomBagModel")
+        if self.loss is not None and self.loss != release.loss:
+            raise InvalidInput(
+                f"loss must be the release's, {release.loss}, got {self.loss}: its totals are of that T(y)"
+            )
+        return release.loss
+
+
+def _columns(release: BagTotals) -> list[str]:
+    return sorted({name for partition in release.partitions for name in partition.columns})
+
+
+def _refuse_trees(parts: Sequence[Part]) -> None:
+    for part in parts:
+        if isinstance(part, Tree):
+            raise InvalidInput(f"part {part} does not train by batches: use Lbfgs() for crosses and trees")
+
+
+def _refuse_networks(parts: Sequence[Part], solver: Solver) -> None:
+    for part in parts:
+        if part.needs_torch:
+            raise InvalidInput(f"part {part} is a network: solver must be Training(), got {solver}")

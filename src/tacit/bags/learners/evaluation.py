@@ -1,0 +1,170 @@
+"""How good predictions are, and how well calibrated, on rows whose labels are known or on released totals."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.stats import chi2
+from sklearn.metrics import d2_tweedie_score, r2_score, roc_auc_score
+
+from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, PoissonLoss, SemilinearLoss
+from tacit.bags.partition import Partition
+from tacit.privacy.errors import InvalidInput
+
+__all__ = [
+    "Calibration",
+    "Evaluation",
+    "calibration_error",
+    "evaluate",
+    "headline",
+    "predictions_of",
+    "probabilities_of",
+]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evaluation:
+    """What predictions are worth on rows with known labels.
+
+    Parameters
+    ----------
+    loss
+        The mean loss; the log loss for 0/1 labels.
+    score
+        Accuracy for classes, R^2 for the squared loss, D^2 (explained deviance) for counts.
+    auc
+        Area under the ROC curve (for K classes one against the rest, averaged); None for other losses, or where the
+        rows have one class.
+    calibration_error
+        Expected calibration error over ten groups of equal size; None where labels are no classes.
+    predicted, observed
+        The mean prediction and the mean label, which calibration in the large compares.
+    """
+
+    loss: float
+    score: float
+    auc: float | None
+    calibration_error: float | None
+    predicted: tuple[float, ...]
+    observed: tuple[float, ...]
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Calibration:
+    """How far the predictions' bag totals are from the released ones: a test of fit that needs no label.
+
+    Under a calibrated model a bag's gap has the variance of its labels plus that of its noise; ``statistic`` is the
+    sum of squared gaps over variances, about ``bags`` if the model fits and more if it does not. For rows that the
+    model was fitted on it is somewhat smaller.
+
+    Examples
+    --------
+    >>> Calibration(columns=("a",), bags=2, statistic=2.0, predicted=(10.0,), released=(11.0,)).p_value > 0.3
+    True
+    """
+
+    columns: tuple[str, ...]
+    bags: int
+    statistic: float
+    predicted: tuple[float, ...]
+    released: tuple[float, ...]
+
+    @property
+    def p_value(self) -> float:
+        """How likely so large a statistic is if the model is calibrated."""
+        return float(chi2.sf(self.statistic, max(self.bags, 1)))
+
+    @classmethod
+    def of(cls, partition: Partition, bag: NDArray[np.int64], loss: SemilinearLoss, f: Floats) -> Calibration:
+        """Compare predictions with a partition's totals."""
+        inside = bag >= 0
+        expected, variance = np.zeros_like(partition.totals), np.zeros_like(partition.totals)
+        np.add.at(expected, bag[inside], loss.mean(f)[inside])
+        np.add.at(variance, bag[inside], loss.curvature(f)[inside])
+        gaps = (partition.totals - expected) ** 2 / np.maximum(variance + partition.variance, 1e-12)
+        return cls(
+            columns=partition.columns,
+            bags=gaps.size,
+            statistic=float(gaps.sum()),
+            predicted=tuple(expected.sum(axis=0).tolist()),
+            released=tuple(partition.totals.sum(axis=0).tolist()),
+        )
+
+
+def evaluate(loss: SemilinearLoss, f: Floats, labels: ArrayLike) -> Evaluation:
+    """Measure predictions f against labels.
+
+    Examples
+    --------
+    >>> from tacit.bags.losses import SquaredLoss
+    >>> evaluate(SquaredLoss(), np.array([[0.0], [2.0]]), [0.0, 2.0]).score
+    1.0
+    """
+    T = loss.statistic(labels)
+    mean = loss.mean(f)
+    return Evaluation(
+        loss=float(loss.value(f, labels).mean()),
+        score=headline(loss, f, labels),
+        auc=_auc(loss, mean, T),
+        calibration_error=calibration_error(mean, T) if isinstance(loss, LogLoss | CrossEntropy | MultiLabel) else None,
+        predicted=tuple(mean.mean(axis=0).tolist()),
+        observed=tuple(T.mean(axis=0).tolist()),
+        rows=len(T),
+    )
+
+
+def headline(loss: SemilinearLoss, f: Floats, labels: ArrayLike) -> float:
+    """Return accuracy (for several labels, of each of them), R^2 for the squared loss, D^2 for counts."""
+    y = np.asarray(labels, dtype=np.float64)
+    if isinstance(loss, LogLoss):
+        return float(np.mean((f[:, 0] > 0) == (y == 1)))
+    if isinstance(loss, CrossEntropy):
+        return float(np.mean(f.argmax(axis=1) == y))
+    if isinstance(loss, MultiLabel):
+        return float(np.mean((f > 0) == (y == 1)))
+    if isinstance(loss, PoissonLoss):
+        return float(d2_tweedie_score(y, np.maximum(loss.mean(f)[:, 0], 1e-12), power=1))
+    return float(r2_score(y, f[:, 0]))
+
+
+def predictions_of(loss: SemilinearLoss, f: Floats) -> NDArray[Any]:
+    """Return the likeliest class, the labels above one half, or the predicted mean."""
+    if isinstance(loss, LogLoss):
+        return (f[:, 0] > 0).astype(np.int64)
+    if isinstance(loss, CrossEntropy):
+        return np.asarray(f.argmax(axis=1))
+    if isinstance(loss, MultiLabel):
+        return (f > 0).astype(np.int64)
+    return np.asarray(loss.mean(f)[:, 0])
+
+
+def probabilities_of(loss: SemilinearLoss, f: Floats) -> Floats:
+    """Return one column a class, or a label of several."""
+    if not isinstance(loss, LogLoss | CrossEntropy | MultiLabel):
+        raise InvalidInput(f"predict_proba needs a loss over classes, got {loss}; use predict")
+    mean = loss.mean(f)
+    return np.hstack([1 - mean, mean]) if isinstance(loss, LogLoss) else mean
+
+
+def calibration_error(probabilities: Floats, truth: Floats, *, groups: int = 10) -> float:
+    """Return the expected calibration error over groups of about equal size, the worst of the targets."""
+    errors = []
+    for p, t in zip(probabilities.T, truth.T, strict=True):
+        # equal predictions stay together: what splits them could be the order of the rows
+        edges = np.unique(np.quantile(p, np.arange(1, groups) / groups))
+        group = np.searchsorted(edges, p, side="right")
+        errors.append(np.abs(np.bincount(group, p - t)).sum() / len(p))
+    return float(max(errors))
+
+
+def _auc(loss: SemilinearLoss, mean: Floats, T: Floats) -> float | None:
+    if not isinstance(loss, LogLoss | CrossEntropy | MultiLabel):
+        return None
+    areas = [roc_auc_score(t, p) for t, p in zip(T.T, mean.T, strict=True) if 0 < t.sum() < len(t)]
+    return float(np.mean(areas)) if len(areas) == T.shape[1] else None

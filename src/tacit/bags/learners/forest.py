@@ -1,0 +1,170 @@
+"""Decision trees grown from bag totals: a sum of gradients over a union of bags needs no row's label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from sklearn.tree import DecisionTreeRegressor
+
+from tacit.bags.learners.cells import PartCells
+from tacit.bags.learners.parts import Tree
+from tacit.bags.learners.penalty import Penalty
+from tacit.bags.partition import Feature
+
+__all__ = ["ColumnCodes", "Forest", "GrownTree", "codes_of_cells", "columns_of", "grow"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ColumnCodes:
+    """A column's values as numbers 0, 1, ...; -1 for a value that no bag has."""
+
+    feature: Feature
+    values: pa.Array
+
+    def encode(self, rows: pa.Table) -> Ints:
+        """Return the code of each row."""
+        found = pc.index_in(self.of_keys(self.feature.codes(rows[self.feature.name])), value_set=self.values)
+        return np.asarray(pc.fill_null(found, -1)).astype(np.int64)
+
+    def of_keys(self, keys: pa.Array) -> pa.Array:
+        """Return keys in the type of the known values."""
+        return keys if keys.type == self.values.type else keys.cast(self.values.type)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class GrownTree:
+    """One tree: an order of each column's values, the splits on it, and each leaf's step."""
+
+    orders: tuple[Floats, ...]
+    splits: DecisionTreeRegressor
+    steps: Floats
+
+    def predict(self, codes: Ints) -> Floats:
+        """Return the step of each row of codes."""
+        return np.asarray(self.steps[self.splits.apply(_ordered(codes, self.orders))])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Forest:
+    """The trees of one part, and how rows are read for them."""
+
+    columns: tuple[ColumnCodes, ...]
+    trees: tuple[GrownTree, ...]
+    targets: int
+
+    def predict(self, rows: pa.Table) -> Floats:
+        """Return the part's output on rows."""
+        result = np.zeros((rows.num_rows, self.targets))
+        if not self.trees:
+            return result
+        codes = np.stack([column.encode(rows) for column in self.columns], axis=1)
+        for tree in self.trees:
+            result += tree.predict(codes)
+        return result
+
+
+def columns_of(cells: PartCells) -> tuple[ColumnCodes, ...]:
+    """Return the values that the bags' keys have in each of a part's columns."""
+    keys = cells.domain.keys
+    return tuple(
+        ColumnCodes(feature=feature, values=keys[feature.name].combine_chunks().unique())
+        for feature in cells.domain.features
+    )
+
+
+def codes_of_cells(cells: PartCells, columns: tuple[ColumnCodes, ...]) -> Ints:
+    """Return the codes of each cell; -1 in all columns for the bag of rows that were too few."""
+    keys = cells.domain.keys
+    codes = [np.asarray(pc.index_in(keys[c.feature.name].combine_chunks(), value_set=c.values)) for c in columns]
+    stacked = np.stack(codes, axis=1).astype(np.int64)
+    if cells.domain.other is not None:
+        stacked[cells.domain.other] = -1
+    return stacked
+
+
+def grow(
+    cells: PartCells,
+    codes: Ints,
+    columns: tuple[ColumnCodes, ...],
+    *,
+    rows: Floats,
+    gradient: Floats,
+    curvature: Floats,
+    penalty: Penalty,
+) -> GrownTree:
+    """Grow one tree on the cells of a part.
+
+    The best split of the squared error of -gradient/rows, weighted by rows, depends on the sums of gradients on its
+    two sides alone; those are exact from bag totals, so the tree is the one that individual labels give. A leaf's
+    step is a Newton step, -G/(H + strength), times the part's rate.
+
+    Parameters
+    ----------
+    cells
+        The part's domain.
+    codes, columns
+        The cells' codes, and what they mean.
+    rows, gradient, curvature
+        For each cell: rows, the sum of grad b(f) - T(y), the sum of second derivatives.
+    penalty
+        How steps are shrunk.
+
+    Examples
+    --------
+    >>> from tacit.bags.learners.cells import cells_of
+    >>> from tacit.bags.learners.penalty import Ridge
+    >>> from tacit.bags.partition import Partition
+    >>> partition = Partition(features=(Feature("a"),), keys=pa.table({"a": ["x", "y"]}),
+    ...                       counts=np.array([50, 50]), totals=np.array([[10.0], [40.0]]))
+    >>> cells = cells_of([Tree(("a",), rate=1.0)], [partition])[0]
+    >>> columns = columns_of(cells)
+    >>> codes = codes_of_cells(cells, columns)
+    >>> tree = grow(cells, codes, columns, rows=np.full(2, 50.0), gradient=np.array([[15.0], [-15.0]]),
+    ...             curvature=np.full((2, 1), 12.5), penalty=Ridge(l2=0.0))
+    >>> tree.predict(codes).ravel()
+    array([-1.2,  1.2])
+    """
+    part = cells.part
+    assert isinstance(part, Tree)
+    known = rows > 0
+    orders = tuple(_order(c, codes[:, i], rows, gradient) for i, c in enumerate(columns))
+    points = _ordered(codes, orders)
+    splits = DecisionTreeRegressor(
+        max_depth=part.depth, min_weight_fraction_leaf=min(0.5, part.least_rows / rows.sum()), random_state=0
+    )
+    splits.fit(points[known], -gradient[known] / rows[known, None], sample_weight=rows[known])
+    leaf = splits.apply(points)
+    steps = np.zeros((splits.tree_.node_count, gradient.shape[1]))
+    noise = np.bincount(leaf, cells.noise * known, minlength=len(steps)).astype(np.float64)
+    for k in range(gradient.shape[1]):
+        H = np.bincount(leaf, curvature[:, k], minlength=len(steps)).astype(np.float64)
+        G = np.bincount(leaf, gradient[:, k], minlength=len(steps))
+        steps[:, k] = -part.rate * G / np.maximum(H + penalty.strengths(H, noise), 1e-12)
+    return GrownTree(orders=orders, splits=splits, steps=steps)
+
+
+def _order(column: ColumnCodes, code: Ints, rows: Floats, gradient: Floats) -> Floats:
+    """A number for each value: its bucket, or its mean residual, by which a best split of values is an interval.
+
+    The last number is for values that no bag has.
+    """
+    if column.feature.edges is not None:
+        return np.append(np.asarray(pc.fill_null(column.values, -1), dtype=np.float64), -1.0)
+    count = np.bincount(code + 1, rows, minlength=len(column.values) + 1)[1:]
+    # with several targets, the one whose residuals differ most over the values orders them
+    means = np.stack(
+        [np.bincount(code + 1, g, minlength=len(count) + 1)[1:] / np.maximum(count, 1) for g in gradient.T], axis=1
+    )
+    widest = int(np.argmax((count[:, None] * means**2).sum(axis=0)))
+    return np.append(-means[:, widest], 0.0)
+
+
+def _ordered(codes: Ints, orders: tuple[Floats, ...]) -> Floats:
+    return np.stack([order[codes[:, i]] for i, order in enumerate(orders)], axis=1)

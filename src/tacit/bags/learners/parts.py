@@ -1,0 +1,165 @@
+"""The sub-models that an additive model is a sum of: what each sees, and of which shape it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["MLP", "Cross", "Module", "Part", "Tree", "check_parts"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A sub-model f_j that sees only some columns, as the keys of the partition that it learns from show them.
+
+    Parameters
+    ----------
+    columns
+        What the sub-model sees; a numeric column that the partition cut at edges is seen as its bucket.
+    by
+        The columns of the partition to learn from, which must contain ``columns``; None takes the exact partition,
+        or else the one with the fewest bags among those that contain them.
+
+    References
+    ----------
+    Chen et al. (2023), Equation (4).
+    """
+
+    columns: tuple[str, ...]
+    by: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("columns", "by"):
+            given = getattr(self, name)
+            if given is None:
+                continue
+            names = (given,) if isinstance(given, str) else tuple(given)
+            if not names or len(set(names)) < len(names) or not all(isinstance(one, str) for one in names):
+                raise InvalidInput(f"{name} of a part must be different column names, at least one, got {given!r}")
+            object.__setattr__(self, name, names)
+
+    @property
+    def needs_torch(self) -> bool:
+        """Whether the extra ``torch`` is needed to train it."""
+        return False
+
+    def __str__(self) -> str:
+        return f"{type(self).__name__}({', '.join(self.columns)})"
+
+
+@dataclass(frozen=True, slots=True)
+class Cross(Part):
+    """A linear cross: one weight for each combination of values, that is an embedding table."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tree(Part):
+    """Boosted decision trees on a few columns; splits and leaves come from bag totals, exactly as from labels.
+
+    Parameters
+    ----------
+    rounds
+        How many trees.
+    depth
+        Splits on a path at most.
+    rate
+        What share of a tree's step is taken.
+    least_rows
+        Rows in a leaf at least.
+
+    References
+    ----------
+    Chen et al. (2023), Section 3: sub-models may be decision trees.
+    """
+
+    rounds: int = 50
+    depth: int = 3
+    rate: float = 0.1
+    least_rows: int = 20
+
+    def __post_init__(self) -> None:
+        Part.__post_init__(self)
+        for name in ("rounds", "depth", "least_rows"):
+            if getattr(self, name) < 1:
+                raise InvalidInput(f"{name} of {self} must be >= 1, got {getattr(self, name)!r}")
+        if not 0 < self.rate <= 1:
+            raise InvalidInput(f"rate of {self} must be in (0, 1], got {self.rate!r}")
+
+
+@dataclass(frozen=True, slots=True)
+class MLP(Part):
+    """A multi-layer perceptron on embeddings of its columns; needs the extra ``torch``.
+
+    Parameters
+    ----------
+    hidden
+        Widths of the hidden layers.
+    embedding
+        Numbers that stand for one value of a column.
+
+    References
+    ----------
+    Chen et al. (2023), Section 5: each sub-model is a network with logits as output.
+    """
+
+    hidden: tuple[int, ...] = (32,)
+    embedding: int = 8
+
+    def __post_init__(self) -> None:
+        Part.__post_init__(self)
+        if self.embedding < 1 or any(width < 1 for width in self.hidden):
+            raise InvalidInput(
+                f"widths of {self} must be >= 1, got hidden={self.hidden} and embedding={self.embedding}"
+            )
+
+    @property
+    def needs_torch(self) -> bool:
+        """Whether the extra ``torch`` is needed to train it."""
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Module(Part):
+    """Any torch module on the codes of its columns; parts that are given the same module share its parameters.
+
+    Parameters
+    ----------
+    build
+        Called once with the number of values of each column and the number of targets; returns a module that maps
+        an int64 tensor of shape (rows, columns), codes from 0 (a value not seen in the bags) to the number of
+        values, to a float tensor of shape (rows, targets). To share parameters, let two parts' ``build`` return
+        modules that hold the same parameters, or the same module.
+
+    Examples
+    --------
+    >>> def build(sizes, targets):
+    ...     import torch
+    ...     return torch.nn.Embedding(sizes[0] + 1, targets)
+    >>> str(Module(("city",), build=build))
+    'Module(city)'
+    """
+
+    build: Callable[[Sequence[int], int], Any] | None = None
+
+    def __post_init__(self) -> None:
+        Part.__post_init__(self)
+        if not callable(self.build):
+            raise InvalidInput(f"build of {self} must be a function that returns a torch module, got {self.build!r}")
+
+    @property
+    def needs_torch(self) -> bool:
+        """Whether the extra ``torch`` is needed to train it."""
+        return True
+
+
+def check_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
+    """Return the parts as a tuple, refusing what is none."""
+    if not parts:
+        raise InvalidInput("parts must have at least one part, got none")
+    for part in parts:
+        if not isinstance(part, Part):
+            raise InvalidInput(f"parts must be Cross, Tree, MLP or Module objects, got {part!r}")
+    return tuple(parts)

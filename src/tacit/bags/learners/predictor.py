@@ -1,0 +1,60 @@
+"""What every learner from bags does with its f: probabilities, predictions, a score, an evaluation."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.bags.learners.evaluation import Evaluation, evaluate, headline, predictions_of, probabilities_of
+from tacit.bags.losses import SemilinearLoss
+
+__all__ = ["Predictor"]
+
+Floats = NDArray[np.float64]
+
+
+class Predictor(ABC):
+    """A fitted loss, and f of rows; the rest follows."""
+
+    loss_: SemilinearLoss
+
+    @abstractmethod
+    def _f(self, features: Any) -> Floats:  # noqa: ANN401
+        """Return f, (rows, targets), or raise where the learner is not fitted."""
+
+    def decision_function(self, features: Any) -> Floats:  # noqa: ANN401
+        """Return f, one column a target (a flat array for one target)."""
+        f = self._f(features)
+        return f[:, 0] if f.shape[1] == 1 else f
+
+    def predict_proba(self, features: Any) -> Floats:  # noqa: ANN401
+        """Return the probability of each class, or of each of several labels."""
+        f = self._f(features)
+        return probabilities_of(self.loss_, f)
+
+    def predict(self, features: Any) -> NDArray[Any]:  # noqa: ANN401
+        """Return the likeliest class, the labels above one half, or the predicted mean."""
+        f = self._f(features)
+        return predictions_of(self.loss_, f)
+
+    def score(self, features: Any, labels: ArrayLike) -> float:  # noqa: ANN401
+        """Return accuracy for classes, R^2 for the squared loss, D^2 for counts."""
+        f = self._f(features)
+        return headline(self.loss_, f, labels)
+
+    def evaluate(self, features: Any, labels: ArrayLike) -> Evaluation:  # noqa: ANN401
+        """Return loss, score, AUC and calibration on rows with known labels.
+
+        Examples
+        --------
+        See :func:`tacit.bags.learners.evaluate`.
+
+        >>> from tacit.bags.learners import AdditiveModel
+        >>> AdditiveModel().evaluate  # doctest: +ELLIPSIS
+        <bound method Predictor.evaluate of AdditiveModel()>
+        """
+        f = self._f(features)
+        return evaluate(self.loss_, f, labels)

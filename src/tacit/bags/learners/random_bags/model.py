@@ -1,0 +1,238 @@
+"""A linear model or a network, fitted to the mean labels of random bags."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import minimize
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import check_is_fitted
+
+from tacit.bags.learners.predictor import Predictor
+from tacit.bags.learners.random_bags.design import Design, design_of
+from tacit.bags.learners.random_bags.noise import L2, center_labels, choose_penalty, is_drowned, membership
+from tacit.bags.learners.random_bags.objectives import EasyLabels, Objective, UnbiasedObjective
+from tacit.bags.learners.random_bags.risk import BagMoments, bag_residuals, label_variance, unbiased_risk
+from tacit.bags.learners.rows import read_features
+from tacit.bags.learners.training import Training
+from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss, SquaredLoss
+from tacit.bags.partition import BagTotals, RandomBags
+from tacit.data import load_table
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["RandomBagModel"]
+
+Floats = NDArray[np.float64]
+
+
+class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
+    """Learn a model of rows from the mean labels of random bags.
+
+    Parameters
+    ----------
+    objective
+        :class:`UnbiasedObjective`, :class:`EasyLabels`, :class:`ProportionLoss`, :class:`BagMeanObjective`. None takes
+        :class:`UnbiasedObjective`; in a linear model of labels with noise :class:`EasyLabels` where the noise drowns
+        what bags say (:func:`~tacit.bags.learners.random_bags.is_drowned`), unless ``l2`` is given.
+    columns
+        What the model sees; None takes all columns but the private one.
+    hidden
+        Widths of hidden layers; none makes the model linear, in the core, without torch.
+    l2
+        Penalty, half of it times the squared weights (not the intercept); for networks the weight decay. None takes
+        0.001, and in linear models adds what the noise asks for
+        (:func:`~tacit.bags.learners.random_bags.choose_penalty`); a number is taken as it is.
+    steps
+        Quasi-Newton steps at most, for linear models.
+    training
+        How a network is trained; ``batch_rows`` counts rows, so a batch has batch_rows/m bags, and at least 2.
+    most_values
+        Values of a text column that get weights of their own.
+    random_state
+        Seed of a network's weights and batches.
+
+    Attributes
+    ----------
+    objective_, l2_
+        What was fitted, and under which penalty.
+    risk_
+        The unbiased estimate of the mean of |h - y|^2 over rows, on the bags that were fitted. Bernoulli labels with
+        noise have chances clipped to [0, 1]: their estimate is biased.
+
+    References
+    ----------
+    Chen et al. (2023), Section 4, Theorem 2.
+
+    Examples
+    --------
+    >>> from tacit.privacy import NoGuarantee
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=2000)
+    >>> y = (x + 0.3 * rng.normal(size=2000) > 0).astype(float)
+    >>> rows = rng.permutation(2000).reshape(500, 4)
+    >>> bags = RandomBags(rows=rows, labels=y[rows].mean(axis=1)[:, None])
+    >>> release = BagTotals(random=bags, loss=LogLoss(), guarantee=NoGuarantee(reason="exact"), seeded=True,
+    ...                      label="y", rows=2000, mechanism={"name": "random bags"})
+    >>> model = RandomBagModel().fit(release, pa.table({"x": x}))
+    >>> model.score(pa.table({"x": x}), y) > 0.85
+    True
+    """
+
+    def __init__(
+        self,
+        objective: Objective | None = None,
+        *,
+        columns: Sequence[str] | None = None,
+        hidden: Sequence[int] = (),
+        l2: float | None = None,
+        steps: int = 500,
+        training: Training | None = None,
+        most_values: int = 1000,
+        random_state: int | None = None,
+    ) -> None:
+        self.objective = objective
+        self.columns = columns
+        self.hidden = hidden
+        self.l2 = l2
+        self.steps = steps
+        self.training = training
+        self.most_values = most_values
+        self.random_state = random_state
+
+    def fit(self, release: BagTotals, features: Any) -> RandomBagModel:  # noqa: ANN401
+        """Train from a release of random bags and the features of the table's rows, in its order."""
+        if release.random is None:
+            raise InvalidInput("release must hold random bags, got partitions; use AdditiveModel")
+        if self.l2 is not None and not (np.isfinite(self.l2) and self.l2 >= 0):
+            raise InvalidInput(f"l2 must be a finite number >= 0, or None, got {self.l2!r}")
+        rows = self._read(features, release.label)
+        if release.rows is not None and release.rows != rows.num_rows:
+            raise InvalidInput(
+                f"features must be the {release.rows} rows that bags were drawn from, got {rows.num_rows}"
+            )
+        self.design_: Design = design_of(rows, columns=rows.column_names, most_values=self.most_values)
+        self.loss_: SemilinearLoss = release.loss
+        if isinstance(self.loss_, LogLoss | CrossEntropy):
+            self.classes_ = np.arange(max(2, self.loss_.targets))
+        return self._fit_matrix(self.design_.matrix(rows), release.random)
+
+    def _fit_matrix(self, X: sparse.csr_matrix, bags: RandomBags) -> RandomBagModel:
+        moments = BagMoments(size=bags.size, rows=X.shape[0])
+        centred = center_labels(bags, self.loss_)
+        self._choose(X, centred, moments)
+        self.model_: Callable[[sparse.csr_matrix], Floats]
+        if self.hidden:
+            from tacit.bags.learners.random_bags.network import fit_bag_network  # torch is an extra
+
+            training = self.training or Training()
+            self.model_ = fit_bag_network(
+                X,
+                centred,
+                self.objective_,
+                moments,
+                loss=self.loss_,
+                hidden=self.hidden,
+                l2=self.l2_,
+                training=training,
+                seed=self.random_state,
+            )
+        else:
+            self.model_ = _fit_linear(
+                X, centred, self.objective_, moments, loss=self.loss_, l2=self.l2_, steps=self.steps
+            )
+        # a draw of 0 or 1 varies by its own chance alone, whatever noise went into that chance
+        excess = label_variance(bags, moments) if bags.bernoulli else bags.targets * bags.variance
+        residuals = bag_residuals(bags, self.loss_.mean(self.model_(X)))
+        self.risk_ = unbiased_risk(residuals, moments, excess=excess) if len(bags) > 1 else float("nan")
+        return self
+
+    def _choose(self, X: sparse.csr_matrix, bags: RandomBags, moments: BagMoments) -> None:
+        """Set the objective and the penalty: as given, else as the noise asks for."""
+        self.objective_: Objective = self.objective or UnbiasedObjective()
+        self.l2_ = L2 if self.l2 is None else self.l2
+        if self.hidden or self.l2 is not None:
+            return
+        # with the identity as link the unbiased risk is convex too
+        if (
+            self.objective is None
+            and not isinstance(self.loss_, SquaredLoss)
+            and is_drowned(X, bags, moments, self.loss_)
+        ):
+            self.objective_ = EasyLabels()
+        self.l2_ = choose_penalty(bags, self.objective_, moments, self.loss_)
+
+    def _f(self, features: Any) -> Floats:  # noqa: ANN401
+        check_is_fitted(self, "model_")
+        return np.asarray(self.model_(self.design_.matrix(read_features(features, self.design_.columns))))
+
+    def _read(self, features: Any, label: str) -> pa.Table:  # noqa: ANN401
+        if self.columns is not None:
+            return read_features(features, list(self.columns))
+        names = features.column_names if isinstance(features, pa.Table) else load_table(features).columns
+        return read_features(features, [name for name in names if name != label])
+
+
+class _LinearModel:
+    """f = X w + w_0."""
+
+    def __init__(self, weights: Floats, intercept: Floats) -> None:
+        self.weights, self.intercept = weights, intercept
+
+    def __call__(self, X: sparse.csr_matrix) -> Floats:
+        return np.asarray(X @ self.weights + self.intercept)
+
+
+def _fit_linear(
+    X: sparse.csr_matrix,
+    bags: RandomBags,
+    objective: Objective,
+    moments: BagMoments,
+    *,
+    loss: SemilinearLoss,
+    l2: float,
+    steps: int,
+) -> _LinearModel:
+    labels = objective.labels(bags, moments)
+    n, m = bags.rows.shape
+    members = membership(bags, X.shape[0])
+    # how often a row is in bags, and the sum of the soft labels it gets there: all that a loss of logits needs
+    joins = np.asarray(members.sum(axis=0)).ravel() * m
+    soft = (members.T @ labels) * m
+    K = bags.targets
+    start = np.zeros((X.shape[1] + 1, K))
+    start[-1] = loss.link(np.clip(bags.labels.mean(axis=0), *_inside(loss))[None, :])[0]
+
+    def value_and_gradient(parameters: Floats) -> tuple[float, Floats]:
+        W = parameters.reshape(-1, K)
+        f = X @ W[:-1] + W[-1]
+        if isinstance(objective, EasyLabels):
+            value = (joins @ loss.potential(f) - np.sum(soft * f)) / (n * m)
+            slope = (joins[:, None] * loss.mean(f) - soft) / (n * m)
+        else:
+            value, bag_slope = objective.value_and_gradient(members @ loss.mean(f), labels, moments)
+            slope = _chain(loss, f, members.T @ bag_slope)
+        value += l2 * np.sum(W[:-1] ** 2) / 2
+        gradient = np.vstack([X.T @ slope + l2 * W[:-1], slope.sum(axis=0)[None, :]])
+        return float(value), gradient.ravel()
+
+    found = minimize(value_and_gradient, start.ravel(), jac=True, method="L-BFGS-B", options={"maxiter": steps})
+    W = found.x.reshape(-1, K)
+    return _LinearModel(W[:-1], W[-1])
+
+
+def _inside(loss: SemilinearLoss) -> tuple[Floats, Floats]:
+    lower, upper = loss.bounds
+    return (lower + 1e-3, upper - 1e-3) if np.isfinite(upper).all() else (lower, upper)
+
+
+def _chain(loss: SemilinearLoss, f: Floats, slope: Floats) -> Floats:
+    """The gradient in f from that in h = mean(f)."""
+    if isinstance(loss, CrossEntropy):
+        p = loss.mean(f)
+        return np.asarray(p * (slope - np.sum(p * slope, axis=1, keepdims=True)))
+    return np.asarray(loss.curvature(f) * slope)

@@ -1,0 +1,171 @@
+"""What a model is fitted to, when labels are known as means of random bags."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.bags.learners.random_bags.risk import BagMoments
+from tacit.bags.partition import RandomBags
+from tacit.privacy.errors import InvalidInput
+
+__all__ = [
+    "BagMeanObjective",
+    "BagObjective",
+    "EasyLabels",
+    "Objective",
+    "ProportionLoss",
+    "UnbiasedObjective",
+    "easy_labels",
+]
+
+Floats = NDArray[np.float64]
+_LEAST = 1e-12
+
+
+class BagObjective(Protocol):
+    """A loss of the bags, as a function of the mean of what the model says of their rows."""
+
+    def labels(self, bags: RandomBags, moments: BagMoments, /) -> Floats:
+        """Return the label that stands for each bag, (bags, targets)."""
+        ...
+
+    def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:
+        """Return the loss and its gradient in the bag means of h."""
+        ...
+
+
+class _Plain:
+    __slots__ = ()
+
+    def labels(self, bags: RandomBags, moments: BagMoments, /) -> Floats:  # noqa: ARG002
+        """Return the bags' own labels."""
+        return bags.labels
+
+
+@dataclass(frozen=True, slots=True)
+class BagMeanObjective(_Plain):
+    """The squared distance of bag means, uncorrected: what it is smallest for is not what rows need."""
+
+    def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:  # noqa: ARG002
+        """Return mean|r|^2 and its gradient."""
+        r = means - labels
+        return float(np.mean(np.sum(r**2, axis=1))), 2 * r / len(r)
+
+
+@dataclass(frozen=True, slots=True)
+class UnbiasedObjective(_Plain):
+    """The U-statistic form of Theorem 2's objective: over draws of bags its mean is the risk, plus a constant.
+
+    References
+    ----------
+    Formula sheet f4.
+    """
+
+    def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:
+        """Return the objective and its gradient."""
+        r = means - labels
+        n = len(r)
+        if n < 2:
+            raise InvalidInput(f"an unbiased risk needs at least 2 bags, got {n}: release more of them")
+        mean = r.mean(axis=0)
+        square = np.mean(np.sum(r**2, axis=1))
+        U = (n * mean @ mean - square) / (n - 1)
+        slope = 2 * r / n - moments.c * (2 * mean - 2 * r / n) / (n - 1)
+        return float(moments.k * (square - moments.c * U)), moments.k * slope
+
+
+@dataclass(frozen=True, slots=True)
+class ProportionLoss(_Plain):
+    """DLLP: the cross-entropy of bag means, -sum_c a_c log(mean of p_c); not unbiased for rows.
+
+    Parameters
+    ----------
+    several
+        The targets are several 0/1 labels, not classes of which one holds.
+
+    References
+    ----------
+    Ardehaly and Culotta (2017); formula sheet f6.
+    """
+
+    several: bool = False
+
+    def labels(self, bags: RandomBags, moments: BagMoments, /) -> Floats:  # noqa: ARG002
+        """Return proportions inside [0, 1]: noise may have moved them out."""
+        return np.clip(bags.labels, 0.0, 1.0)
+
+    def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:  # noqa: ARG002
+        """Return the loss and its gradient; one target means two classes."""
+        p = np.clip(means, _LEAST, 1 - _LEAST)
+        if means.shape[1] == 1 or self.several:
+            value = -(labels * np.log(p) + (1 - labels) * np.log1p(-p))
+            return float(value.sum(axis=1).mean()), ((1 - labels) / (1 - p) - labels / p) / len(p)
+        return float(-(labels * np.log(p)).sum(axis=1).mean()), -labels / p / len(p)
+
+
+@dataclass(frozen=True, slots=True)
+class EasyLabels:
+    """EasyLLP: a soft label for every row of a bag whose mean given the row's label is that label.
+
+    The loss is semilinear in the soft label, so it is unbiased for the row loss, and convex where b is.
+
+    Parameters
+    ----------
+    finite
+        Use the form for bags drawn without replacement from N rows, exactly unbiased; False is the published one,
+        for bags of independent rows.
+
+    References
+    ----------
+    Busa-Fekete et al. (2023); formula sheet f5.
+
+    Examples
+    --------
+    >>> bags = RandomBags(rows=np.array([[0, 1], [2, 3]]), labels=np.array([[0.0], [1.0]]))
+    >>> EasyLabels().labels(bags, BagMoments(size=2, rows=4)).ravel()
+    array([-1.,  2.])
+    """
+
+    finite: bool = True
+
+    def labels(self, bags: RandomBags, moments: BagMoments, /) -> Floats:
+        """Return the soft label of each bag's rows; the base rate is the mean of the bags' labels."""
+        rate = bags.labels.mean(axis=0)
+        return easy_labels(bags.labels, rate, size=moments.size, rows=moments.rows if self.finite else None)
+
+
+Objective = BagObjective | EasyLabels
+"""What a model can be fitted to."""
+
+
+def easy_labels(proportions: Floats, rate: Floats, *, size: int, rows: int | None) -> Floats:
+    """Return soft labels s with E[s | y] = y.
+
+    Independent rows: s = k(a - p) + p, of variance (k-1)p(1-p) given y. Bags of k of N rows without replacement:
+    s = ((N-1) k a - (k-1) N p)/(N-k).
+
+    Parameters
+    ----------
+    proportions
+        a, (bags, targets).
+    rate
+        p, the mean of T(y) over all rows.
+    size
+        k.
+    rows
+        N; None for independent rows.
+
+    Examples
+    --------
+    >>> easy_labels(np.array([[0.5]]), np.array([0.3]), size=2, rows=None).round(6)
+    array([[0.7]])
+    >>> easy_labels(np.array([[1.0]]), np.array([0.5]), size=1, rows=10)
+    array([[1.]])
+    """
+    if rows is None:
+        return np.asarray(size * (proportions - rate) + rate)
+    return np.asarray(((rows - 1) * size * proportions - (size - 1) * rows * rate) / (rows - size))

@@ -1,0 +1,57 @@
+"""How a network is trained: a plain value, so that no torch is needed to say it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["Training"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Training:
+    """Mini-batch training; under ``torchrun`` each process takes its share of every batch.
+
+    Parameters
+    ----------
+    epochs
+        Passes over the rows.
+    batch_rows
+        Rows of one step over all processes together; None takes all rows, which makes steps deterministic.
+    rate
+        Learning rate.
+    optimizer
+        Called with the parameters and the rate; returns a torch optimizer. None takes Adam.
+    weight_decay
+        For Adam; shrinks all parameters, beside the model's penalty on outputs.
+    share_embeddings
+        Let all :class:`MLP` parts use one embedding table a column, so that they share parameters.
+    device
+        ``"cpu"``, ``"cuda"``, ...; None takes a GPU where there is one.
+    double
+        Compute in float64 instead of float32.
+    block_rows
+        Rows that are held in memory at a time when ``features`` is a path or a table in an engine; batches are
+        shuffled inside blocks, and blocks among each other.
+    """
+
+    epochs: int = 5
+    batch_rows: int | None = 1024
+    rate: float = 0.01
+    optimizer: Callable[[Any, float], Any] | None = None
+    weight_decay: float = 0.0
+    share_embeddings: bool = False
+    device: str | None = None
+    double: bool = False
+    block_rows: int = 1 << 18
+
+    def __post_init__(self) -> None:
+        for name in ("epochs", "batch_rows", "block_rows"):
+            given = getattr(self, name)
+            if given is not None and given < 1:
+                raise InvalidInput(f"{name} must be >= 1, got {given!r}")
+        if not self.rate > 0:
+            raise InvalidInput(f"rate must be > 0, got {self.rate!r}")

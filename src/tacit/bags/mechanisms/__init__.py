@@ -1,0 +1,1 @@
+"""How label totals of bags are made: curated or random bags, exact or under a guarantee."""

@@ -1,0 +1,100 @@
+"""All bags that there could be, where which of them occur must stay private."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.bags.mechanisms.engine import GroupedRows
+from tacit.bags.partition.bags import look_up
+from tacit.bags.partition.feature import Feature
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["fill_domain"]
+
+_MOST_BAGS = 10_000_000
+_WHOLE = 2.0**53  # a float of this size stands for several whole numbers
+
+
+def fill_domain(grouped: GroupedRows) -> GroupedRows:
+    """Return the bags of every combination of declared values and buckets, and last one bag of all other rows.
+
+    Which keys occur tells of the record that has a key alone, so the list of bags must not depend on the rows.
+
+    Examples
+    --------
+    >>> made = GroupedRows(features=(Feature("city", values=("a", "b")),), keys=pa.table({"city": ["b", "z"]}),
+    ...                counts=np.array([3, 1]), sums=np.array([[2.0], [1.0]]))
+    >>> full = fill_domain(made)
+    >>> full.keys["city"].to_pylist(), full.counts.tolist()
+    ([None, 'a', 'b', None], [0, 0, 3, 1])
+    """
+    vocabularies = [_declared(feature) for feature in grouped.features]
+    size = math.prod(map(len, vocabularies))
+    if size > _MOST_BAGS:
+        raise InvalidInput(f"by must make at most {_MOST_BAGS:,} bags from declared values, got {size:,}; use fewer")
+    keys = _all_keys(vocabularies, grouped.features)
+    found = _find(grouped, keys)
+    at = np.where(found < 0, size, found)
+    counts, sums = np.zeros(size + 1, dtype=np.int64), np.zeros((size + 1, grouped.sums.shape[1]))
+    np.add.at(counts, at, grouped.counts)
+    np.add.at(sums, at, grouped.sums)
+    empty = pa.table({name: pa.nulls(1, keys.schema.field(name).type) for name in keys.column_names})
+    return GroupedRows(features=grouped.features, keys=pa.concat_tables([keys, empty]), counts=counts, sums=sums)
+
+
+def _declared(feature: Feature) -> Sequence[Any]:
+    if feature.buckets is not None:
+        return [None, *range(feature.buckets)]
+    if feature.values is None:
+        raise InvalidInput(
+            f"by must declare the values or the edges of {feature.name!r} for the unit record: which keys occur tells"
+            " of single records"
+        )
+    return [None, *feature.values]
+
+
+def _all_keys(vocabularies: Sequence[Sequence[Any]], features: Sequence[Feature]) -> pa.Table:
+    """Every combination, in the type of what is declared: the column's own tells whether a fraction or a gap occurs."""
+    columns = zip(*product(*vocabularies), strict=True)
+    return pa.table(
+        {
+            feature.name: pa.array(list(column), _type_of(feature))
+            for feature, column in zip(features, columns, strict=True)
+        }
+    )
+
+
+def _type_of(feature: Feature) -> pa.DataType:
+    if feature.values is None:
+        return pa.int64()
+    try:
+        return feature.codes(pa.array(feature.values)).type
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise InvalidInput(f"values of {feature.name!r} must be of one type: {error}") from None
+
+
+def _find(grouped: GroupedRows, keys: pa.Table) -> NDArray[np.int64]:
+    """The number of the declared key that each bag that occurs has, or -1."""
+    fits = np.ones(len(grouped.counts), dtype=bool)
+    columns = {}
+    for feature in grouped.features:
+        column, kind = grouped.keys[feature.name].combine_chunks(), keys.schema.field(feature.name).type
+        if column.null_count == len(column):  # its type says nothing, and must not
+            column = pa.nulls(len(column), kind)
+        elif pa.types.is_floating(column.type) and pa.types.is_integer(kind):  # a fraction equals no whole number
+            numbers = column.to_numpy(zero_copy_only=False)
+            whole = np.isnan(numbers) | ((np.floor(numbers) == numbers) & (np.abs(numbers) < _WHOLE))
+            fits &= whole
+            column = pa.array(np.where(whole, numbers, np.nan), from_pandas=True)
+        elif pa.types.is_integer(column.type) and pa.types.is_floating(kind):
+            column = column.cast(kind, safe=False)
+        columns[feature.name] = column
+    plain = tuple(Feature(feature.name) for feature in grouped.features)
+    return np.where(fits, look_up(pa.table(columns), keys, plain), -1)

@@ -1,0 +1,123 @@
+"""T(y) as whole numbers of public steps, so that sums are exact on every engine and integer noise serves them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import ibis
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, SemilinearLoss
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.noise import Grid
+
+__all__ = ["GridStatistic", "public_grid"]
+
+_FINE = 1024  # steps in a label's declared range
+_EXACT = 1 << 53  # below it sums of whole numbers are exact in floats, in any order
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridStatistic:
+    """T(y) of a loss, exact or in steps of a grid.
+
+    Parameters
+    ----------
+    loss
+        The loss whose T(y) is added up.
+    grid
+        A step that is a power of two, so that every engine rounds alike; None leaves T(y) as it is.
+    """
+
+    loss: SemilinearLoss
+    grid: Grid | None = None
+
+    def __post_init__(self) -> None:
+        step = Fraction(1) if self.grid is None else self.grid.step
+        if any(part & (part - 1) for part in (step.numerator, step.denominator)):
+            raise InvalidInput(f"grid must have a step that is a power of two, got {step}; take one near it")
+
+    @property
+    def step(self) -> float:
+        """What one unit of the sums stands for."""
+        return 1.0 if self.grid is None else float(self.grid.step)
+
+    def values(self, labels: ArrayLike) -> NDArray[np.float64]:
+        """Return T(y), in steps where there is a grid, one row a label."""
+        exactly = self.loss.statistic(labels)
+        return exactly if self.grid is None else self.grid.snap(exactly).astype(np.float64)
+
+    def of_column(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
+        """Return the same for an Arrow column of labels."""
+        nested = isinstance(self.loss, MultiLabel)
+        return self.values(np.array(column.to_pylist()) if nested else column.to_numpy(zero_copy_only=False))
+
+    def check_type(self, column: ibis.Value, *, name: str) -> None:
+        """Raise if a label column is of a type that the loss cannot read."""
+        kind = column.type()
+        nested = isinstance(self.loss, MultiLabel)
+        if not (kind.is_array() if nested else kind.is_numeric() or kind.is_boolean()):
+            rule = "arrays of 0 and 1" if nested else "numbers or truth values"
+            raise InvalidInput(f"label column {name!r} must hold {rule}, got {kind}; recode it")
+
+    def expressions(self, column: ibis.Value) -> list[ibis.Value]:
+        """Return the same as expressions over a column, so that they are added up in the engine."""
+        exactly = self.loss.statistic_expressions(column)
+        if self.grid is None or _is_whole(self.loss, self.grid):
+            return [*exactly]
+        # floor(v/step + 1/2), every operation exact: the float v/step + 1/2 may round up to the next whole number
+        return [(((value * (2 / self.step)).floor() + 1.0) / 2).floor().cast("float64") for value in exactly]
+
+    def check_rows(self, rows: int) -> None:
+        """Raise if sums of so many rows need not be exact: one label could then move them by more than it may."""
+        lower, upper = self._bounds()
+        if rows * max(int(np.abs(lower).max()), int(np.abs(upper).max())) >= _EXACT:
+            raise InvalidInput(
+                f"grid must have a step at which sums of {rows:,} labels stay below 2^53 steps, got {self.step!r}; "
+                "widen it, or subtract a public number from the labels"
+            )
+
+    @property
+    def label_moves(self) -> tuple[tuple[int, ...], ...]:
+        """By how many steps one label can move the entries of one bag's sum: the only worst case."""
+        if isinstance(self.loss, CrossEntropy):
+            one = self._steps(1.0)
+            return ((one, one),)
+        lower, upper = self._bounds()
+        return (tuple(int(b - a) for a, b in zip(lower, upper, strict=True)),)
+
+    @property
+    def record_moves(self) -> tuple[tuple[int, ...], ...]:
+        """By how many steps one replaced record can move a partition's sums: within one bag, or from one to another."""
+        if isinstance(self.loss, CrossEntropy):
+            return self.label_moves  # one entry loses a 1 and another gains it, in the same bag or not
+        lower, upper = self._bounds()
+        most = tuple(int(max(abs(a), abs(b))) for a, b in zip(lower, upper, strict=True))
+        return (*self.label_moves, most + most)
+
+    def _bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        if self.grid is None:
+            raise InvalidInput("grid must be given where noise is drawn: integer noise needs a public step")
+        _ = self.loss.l1  # raises, in the loss's own words, where a range must be declared first
+        lower, upper = self.loss.bounds
+        return self.grid.snap(lower), self.grid.snap(upper)
+
+    def _steps(self, value: float) -> int:
+        return 1 if self.grid is None else int(self.grid.snap([value])[0])
+
+
+def public_grid(loss: SemilinearLoss) -> Grid:
+    """Return the grid for a loss where none is declared: 1 for classes, else about 1/1000 of the declared range."""
+    if isinstance(loss, LogLoss | CrossEntropy | MultiLabel):
+        return Grid(step=Fraction(1))
+    _ = loss.l1
+    lower, upper = loss.bounds
+    return Grid(step=Fraction(2) ** math.floor(math.log2(float((upper - lower).max()) / _FINE)))
+
+
+def _is_whole(loss: SemilinearLoss, grid: Grid) -> bool:
+    return grid.step == 1 and isinstance(loss, LogLoss | CrossEntropy | MultiLabel)

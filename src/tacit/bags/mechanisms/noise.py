@@ -1,0 +1,223 @@
+"""Noise for totals: epsilon split over everything that one unit moves, and what the whole release then promises."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol, runtime_checkable
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import Guarantee, Unit
+from tacit.privacy.loss import ComposedLoss, PrivacyLoss
+from tacit.privacy.noise import DiscreteGaussian, DiscreteLaplace, gaussian_scale, zcdp_epsilon, zcdp_rho
+from tacit.privacy.rounding import check_delta, check_epsilon, exact
+
+__all__ = ["CalibratedNoise", "GaussianNoise", "LaplaceNoise", "Query", "TotalsNoise", "check_shares"]
+
+Sampler = DiscreteLaplace | DiscreteGaussian
+
+_CLOSE = 1e-4  # relative width at which the search for a Gaussian scale ends
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What one unit moves in a vector of whole numbers: by how many steps which entries, in the worst cases.
+
+    Parameters
+    ----------
+    moves
+        One tuple a worst case: the most steps that each moved entry moves by. All other changes of one unit move
+        some entries of one of these cases by less.
+    share
+        Which part of the budget the vector gets; the shares of a release add up to 1.
+
+    Examples
+    --------
+    >>> one_hot = Query(moves=((1, 1),), share=Fraction(1, 3))
+    >>> one_hot.l1, one_hot.squared_l2
+    (2, 2)
+    """
+
+    moves: tuple[tuple[int, ...], ...]
+    share: Fraction = Fraction(1)
+
+    @property
+    def l1(self) -> int:
+        """The sensitivity in the sum of absolute differences."""
+        return max(sum(case) for case in self.moves)
+
+    @property
+    def squared_l2(self) -> int:
+        """The square of the sensitivity in Euclidean length."""
+        return max(sum(move * move for move in case) for case in self.moves)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CalibratedNoise:
+    """One sampler a query, and what they promise together."""
+
+    samplers: tuple[Sampler, ...]
+    guarantee: Guarantee
+
+
+@runtime_checkable
+class TotalsNoise(Protocol):
+    """Discrete noise for totals, with its budget."""
+
+    @property
+    def name(self) -> str:
+        """The name of the mechanism, as releases show it."""
+
+    @property
+    def shares(self) -> tuple[float, ...] | None:
+        """How the budget is split over partitions; None for equally."""
+
+    def calibrate(self, queries: Sequence[Query], *, unit: Unit) -> CalibratedNoise:
+        """Return the noise of each query, and the guarantee for all of them."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LaplaceNoise:
+    """Discrete Laplace noise of pure epsilon: scale L1/(share epsilon) steps on every entry of a query.
+
+    A unit moves the q-th query by at most L1_q, so the log ratio of the probabilities of any output is at most
+    sum_q L1_q / scale_q = sum_q share_q epsilon = epsilon.
+
+    Parameters
+    ----------
+    epsilon
+        For the whole release.
+    shares
+        Which part of epsilon each partition gets: positive numbers, scaled to add up to 1; None for equal parts.
+
+    References
+    ----------
+    Ghosh, Roughgarden and Sundararajan (2012). Proof: docs/proofs/bags.md.
+
+    Examples
+    --------
+    >>> third = Query(moves=((1, 1),), share=Fraction(1, 3))
+    >>> [s.scale for s in LaplaceNoise(epsilon=1.0).calibrate([third] * 3, unit=Unit.LABEL).samplers]
+    [Fraction(6, 1), Fraction(6, 1), Fraction(6, 1)]
+    """
+
+    epsilon: float
+    shares: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        check_shares(self.shares)
+
+    @property
+    def name(self) -> str:
+        """``discrete_laplace``."""
+        return "discrete_laplace"
+
+    def calibrate(self, queries: Sequence[Query], *, unit: Unit) -> CalibratedNoise:
+        """Return the noise of each query, and the guarantee for all of them."""
+        budget = exact(self.epsilon)
+        made = tuple(DiscreteLaplace(scale=query.l1 / (query.share * budget)) for query in queries)
+        loss = _single_case(made, queries)
+        if loss is not None and loss.pure_epsilon > self.epsilon:  # thirds of 1, each rounded up, exceed 1
+            loss = None
+        return CalibratedNoise(samplers=made, guarantee=Guarantee(unit=unit, epsilon=self.epsilon, loss=loss))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GaussianNoise:
+    """Discrete Gaussian noise of (epsilon, delta): scale s L2/sqrt(share) steps, with the least s that will do.
+
+    Where every change of a unit is a part of one worst case, s is found on the composed privacy loss distribution;
+    else (unit record) by zero-concentrated privacy, which needs about a tenth more noise.
+
+    Parameters
+    ----------
+    epsilon, delta
+        For the whole release; a delta of 1/rows or more is refused where the rows are known.
+    shares
+        Which part of the squared precision each partition gets; None for equal parts.
+
+    References
+    ----------
+    Canonne, Kamath and Steinke (2020); Balle and Wang (2018) for the start of the search. Proof: docs/proofs/bags.md.
+
+    Examples
+    --------
+    >>> third = Query(moves=((1, 1),), share=Fraction(1, 3))
+    >>> made = GaussianNoise(epsilon=1.0, delta=1e-5).calibrate([third] * 3, unit=Unit.LABEL)
+    >>> 9.138 < float(made.samplers[0].scale) < 9.2
+    True
+    """
+
+    epsilon: float
+    delta: float
+    shares: tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
+        object.__setattr__(self, "delta", check_delta(self.delta, zero=False))
+        check_shares(self.shares)
+
+    @property
+    def name(self) -> str:
+        """``discrete_gaussian``."""
+        return "discrete_gaussian"
+
+    def calibrate(self, queries: Sequence[Query], *, unit: Unit) -> CalibratedNoise:
+        """Return the noise of each query, and the guarantee for all of them."""
+        if all(len(query.moves) == 1 for query in queries):
+            return self._by_distribution(queries, unit)
+        return self._by_concentration(queries, unit)
+
+    def _by_distribution(self, queries: Sequence[Query], unit: Unit) -> CalibratedNoise:
+        lower = gaussian_scale(self.epsilon, delta=self.delta)
+
+        def price(s: float) -> float:
+            loss = _single_case(_gaussians(queries, s), queries)
+            return math.inf if loss is None else loss.epsilon_at(self.delta)
+
+        upper = lower
+        while price(upper) > self.epsilon:
+            lower, upper = upper, upper * 1.01
+        while upper - lower > _CLOSE * upper:
+            middle = (lower + upper) / 2
+            lower, upper = (middle, upper) if price(middle) > self.epsilon else (lower, middle)
+        made = _gaussians(queries, upper)
+        loss = _single_case(made, queries)
+        promise = Guarantee(unit=unit, epsilon=self.epsilon, delta=self.delta, loss=loss)
+        return CalibratedNoise(samplers=made, guarantee=promise)
+
+    def _by_concentration(self, queries: Sequence[Query], unit: Unit) -> CalibratedNoise:
+        rho = exact(zcdp_rho(self.epsilon, delta=self.delta))
+        made = _gaussians(queries, math.nextafter(1 / math.sqrt(2 * float(rho)), math.inf) * (1 + 1e-12))
+        spent = sum((m.rho(squared_sensitivity=q.squared_l2) for m, q in zip(made, queries, strict=True)), Fraction(0))
+        epsilon = max(self.epsilon, zcdp_epsilon(spent, delta=self.delta))
+        return CalibratedNoise(samplers=made, guarantee=Guarantee(unit=unit, epsilon=epsilon, delta=self.delta))
+
+
+def check_shares(shares: Sequence[float] | None, *, partitions: int | None = None) -> tuple[Fraction, ...] | None:
+    """Return the shares as fractions of 1, equal ones where None is given and the number of partitions is known."""
+    if shares is None:
+        return None if partitions is None else (Fraction(1, partitions),) * partitions
+    if not all(math.isfinite(share) and share > 0 for share in shares):
+        raise InvalidInput(f"shares must be finite numbers > 0, one for each partition, got {list(shares)}")
+    if partitions is not None and len(shares) != partitions:
+        raise InvalidInput(f"shares must be one for each of {partitions} partitions, got {len(shares)}")
+    total = sum((exact(share) for share in shares), Fraction(0))
+    return tuple(exact(share) / total for share in shares)
+
+
+def _gaussians(queries: Sequence[Query], s: float) -> tuple[DiscreteGaussian, ...]:
+    return tuple(DiscreteGaussian(scale=Fraction(s * math.sqrt(q.squared_l2 / q.share))) for q in queries)
+
+
+def _single_case(made: Sequence[Sampler], queries: Sequence[Query]) -> PrivacyLoss | None:
+    """The composed loss of all moved entries where there is one worst case, else None."""
+    if any(len(query.moves) != 1 for query in queries):
+        return None
+    parts = tuple(
+        sampler.loss(sensitivity=move) for sampler, query in zip(made, queries, strict=True) for move in query.moves[0]
+    )
+    return parts[0] if len(parts) == 1 else ComposedLoss(parts=parts)

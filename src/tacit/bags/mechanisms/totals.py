@@ -1,0 +1,133 @@
+"""How grouped rows become what is released: what one unit moves, the noise for it, and in which order."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.bags.mechanisms.domain import fill_domain
+from tacit.bags.mechanisms.engine import GroupedRows
+from tacit.bags.mechanisms.measure import GridStatistic
+from tacit.bags.mechanisms.noise import CalibratedNoise, Query, TotalsNoise, check_shares
+from tacit.bags.mechanisms.sizes import Regrouping, SizeRule, check_sizes
+from tacit.bags.partition import Partition
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import Guarantee, Unit
+from tacit.privacy.rounding import check_count
+
+__all__ = ["Curation"]
+
+_PUBLIC = "the features of all rows are public, and so are the keys and counts of bags"
+_DECLARED = "the number of rows, whether a column holds numbers or text, and the declared values and edges are public"
+_COUNT_SHARE = Fraction(1, 2)  # of a partition's budget, where counts are private too
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Curation:
+    """How grouped rows become what is released; :func:`curate` is its use."""
+
+    measure: GridStatistic
+    noise: TotalsNoise | None
+    unit: Unit
+    sizes: SizeRule
+    partitions: int
+
+    def __post_init__(self) -> None:
+        if self.unit not in (Unit.LABEL, Unit.RECORD):
+            raise InvalidInput(f"unit must be label or record, got {self.unit}")
+
+    @property
+    def queries(self) -> list[Query]:
+        """What one unit moves: the sums of each partition and, for records, before them its counts."""
+        shares = check_shares(None if self.noise is None else self.noise.shares, partitions=self.partitions) or ()
+        if self.unit is Unit.LABEL:
+            return [Query(moves=self.measure.label_moves, share=share) for share in shares]
+        return [
+            query
+            for share in shares
+            for query in (
+                Query(moves=((1, 1),), share=share * _COUNT_SHARE),
+                Query(moves=self.measure.record_moves, share=share * (1 - _COUNT_SHARE)),
+            )
+        ]
+
+    def calibrate(self) -> CalibratedNoise | None:
+        """Return the noise of every query and the promise of all; None where totals are exact."""
+        return None if self.noise is None else self.noise.calibrate(self.queries, unit=self.unit)
+
+    def promise(self, calibrated: CalibratedNoise, rows_per_person: int) -> Guarantee:
+        """Return the guarantee with what it rests on."""
+        assumed = (_PUBLIC if self.unit is Unit.LABEL else _DECLARED,)
+        stated = replace(calibrated.guarantee, assumptions=assumed)
+        return stated.for_group(rows=check_count(rows_per_person, name="rows_per_person"))
+
+    def exact(self, grouped: GroupedRows) -> Partition:
+        """Return the partition as it is, small bags regrouped."""
+        plan = self.sizes.regroup(grouped.counts)
+        check_sizes(plan, grouped.counts, self.sizes)
+        counts = plan.add(grouped.counts).astype(np.int64)
+        return _partition(grouped, plan, counts, plan.add(grouped.sums) * self.measure.step)
+
+    def prepare(self, grouped: GroupedRows) -> GroupedRows:
+        """Return what noise is added to: for labels small bags are regrouped now, on public counts."""
+        if self.unit is Unit.RECORD:
+            return fill_domain(grouped)
+        check_sizes(self.sizes.regroup(grouped.counts), grouped.counts, self.sizes)
+        return grouped
+
+    def hide(
+        self, grouped: GroupedRows, calibrated: CalibratedNoise, *, at: int, rng: np.random.Generator
+    ) -> Partition:
+        """Return the partition with noise: counts first where they are private, then regrouping, then totals."""
+        counts: NDArray[np.int64] | NDArray[np.float64] = grouped.counts
+        count_variance = 0.0
+        if self.unit is Unit.RECORD:
+            sampler = calibrated.samplers[2 * at]
+            counts = (grouped.counts + sampler.draw(len(grouped.counts), rng=rng)).astype(np.float64)
+            count_variance = sampler.variance
+        plan = _with_rest(self.sizes, counts) if self.unit is Unit.RECORD else self.sizes.regroup(counts)
+        sampler = calibrated.samplers[2 * at + 1 if self.unit is Unit.RECORD else at]
+        steps = np.rint(plan.add(grouped.sums)).astype(np.int64)
+        steps = steps + sampler.draw(steps.shape, rng=rng)
+        step = self.measure.step
+        made = _partition(grouped, plan, plan.add(counts).astype(counts.dtype), steps.astype(np.float64) * step)
+        return replace(made, variance=sampler.variance * step**2, count_variance=count_variance)
+
+    def describe(self, calibrated: CalibratedNoise | None) -> dict[str, Any]:
+        """Return what is done, in public terms."""
+        made: dict[str, Any] = {"name": "exact_totals" if self.noise is None else self.noise.name}
+        if calibrated is not None:
+            made |= {
+                "scales": [str(sampler.scale) for sampler in calibrated.samplers],
+                "shares": [str(query.share) for query in self.queries],
+                "step": self.measure.step,
+            }
+        return made | {"sizes": self.sizes.describe()}
+
+
+def _with_rest(sizes: SizeRule, counts: NDArray[Any]) -> Regrouping:
+    """Regroup, with the domain's last bag, of undeclared keys, always among the merged ones."""
+    plan = sizes.regroup(counts[:-1])
+    if plan.other is not None:
+        return replace(plan, target=np.append(plan.target, plan.other))
+    return replace(plan, target=np.append(plan.target, plan.bags), bags=plan.bags + 1, other=plan.bags)
+
+
+def _partition(grouped: GroupedRows, plan: Regrouping, counts: NDArray[Any], totals: NDArray[np.float64]) -> Partition:
+    keys = grouped.keys if plan.bags == len(grouped.counts) and plan.other is None else _keys(grouped.keys, plan)
+    return Partition(
+        features=grouped.features, keys=keys, counts=counts, totals=totals, other=plan.other, dropped=plan.dropped
+    )
+
+
+def _keys(keys: pa.Table, plan: Regrouping) -> pa.Table:
+    kept = keys.take(pa.array(plan.kept))
+    if plan.other is None:
+        return kept
+    empty = pa.table({name: pa.nulls(1, keys.schema.field(name).type) for name in keys.column_names})
+    return pa.concat_tables([kept, empty]).combine_chunks()
