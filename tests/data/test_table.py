@@ -210,7 +210,7 @@ def cut(path, write, share=0.5):
 
 BAD_FILES = {
     "absent.csv": (lambda path: None, r"does not exist; give the path of a table"),
-    "folder": (lambda path: path.mkdir(), r"is a folder; give the path of one file"),
+    "folder": (lambda path: path.mkdir(), r"is a folder without a table"),
     "empty.csv": (lambda path: path.touch(), r"is empty; a table needs columns and at least one row"),
     "empty.parquet": (lambda path: path.touch(), r"is empty; a table needs columns and at least one row"),
     "text.parquet": (lambda path: path.write_text("a,b\n1,2\n" * 9), r"is not a readable Parquet file: .*; give a CSV"),

@@ -29,7 +29,14 @@ __all__ = ["SIDES", "surface_app"]
 
 SIDES = ("protect", "learn", "attack")
 
-_TABLE = Annotated[str, typer.Argument(metavar="IN", help="The private table: a CSV, TSV, Parquet or Arrow file.")]
+_TABLE = Annotated[
+    str,
+    typer.Argument(
+        metavar="IN",
+        help="The private table: a file, pattern or folder of CSV, Parquet, Arrow, JSON lines or Excel; - for standard "
+        "input; URL#TABLE of a database.",
+    ),
+]
 _RELEASE = Annotated[Path, typer.Argument(metavar="IN", help="The release.")]
 _DATA = Annotated[
     str | None, typer.Option("--data", metavar="TABLE", help="What the outsider has besides the release.")

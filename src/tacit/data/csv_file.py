@@ -20,13 +20,14 @@ from tacit.privacy.errors import InvalidInput
 
 __all__ = ["ACCEPTED", "MISSING_WORDS", "fault", "read_csv_file"]
 
-ACCEPTED = "give a CSV, TSV, Parquet or Arrow file"
+ACCEPTED = "give a CSV, TSV, Parquet, Arrow, JSON lines or Excel file"
 
 _DELIMITERS = (",", ";", "\t", "|")
 MISSING_WORDS = ["", "NA", "N/A", "NaN", "nan", "NULL", "null"]
 # No BOOLEAN: DuckDB would turn the words Yes, No, t and f into truth values.
 _TYPES = ["BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR"]
 _OTHER_TEXT = {"JSON": re.compile(r'\s*[\[{]\s*["{\[\]}\d-]'), "markup": re.compile(r"\s*<[!?a-zA-Z]")}
+_BINARY = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _HEAD = 1 << 16
 
 
@@ -46,7 +47,8 @@ def read_csv_file(path: Path, *, connection: Backend) -> ibis.Table:
     ('a', 'y')
     """
     zipped = _is_gzip(path)
-    header, delimiter = _read_header(path, zipped=zipped)
+    text, encoding = _read_head(path, zipped=zipped)
+    header, delimiter = _split_header(text)
     check_names(filter(None, map(str.strip, header)), source=str(path))
     dialect = {
         "header": True,
@@ -56,6 +58,7 @@ def read_csv_file(path: Path, *, connection: Backend) -> ibis.Table:
         "skip": 0,
         "nullstr": MISSING_WORDS,
         "compression": "gzip" if zipped else "none",
+        "encoding": encoding,
     }
     pattern = glob.escape(str(path))  # DuckDB reads *, ? and [ in a name as a pattern
     return connection.read_csv(pattern, **dialect, **_settle_types(pattern, path, dialect, connection))
@@ -66,32 +69,37 @@ def _is_gzip(path: Path) -> bool:
         return file.read(2) == b"\x1f\x8b"
 
 
-def _read_header(path: Path, *, zipped: bool) -> tuple[list[str], str]:
+def _read_head(path: Path, *, zipped: bool) -> tuple[str, str]:
+    """Return the file's first characters, and its encoding."""
     try:
         with gzip.open(path) if zipped else path.open("rb") as file:
             head = file.read(_HEAD)
     except (OSError, EOFError, zlib.error) as error:
         raise InvalidInput(f"{path} cannot be read: {error}") from None
-    text = _decode(head, path)
+    if not head.strip():
+        raise InvalidInput(f"{path} is empty; a table needs a header line and at least one row")
+    text, encoding = _decode(head)
+    if _BINARY.search(text):
+        raise InvalidInput(f"{path} is not a table: it is not text; {ACCEPTED}")
+    if kind := next((kind for kind, start in _OTHER_TEXT.items() if start.match(text)), None):
+        raise InvalidInput(f"{path} is not a table: it looks like {kind}; {ACCEPTED}")
+    return text, encoding
+
+
+def _split_header(text: str) -> tuple[list[str], str]:
     splits = {d: next(csv.reader(io.StringIO(text, newline=None), delimiter=d), []) for d in _DELIMITERS}
     delimiter = max(_DELIMITERS, key=lambda d: len(splits[d]))
     return splits[delimiter], delimiter
 
 
-def _decode(head: bytes, path: Path) -> str:
-    if not head.strip():
-        raise InvalidInput(f"{path} is empty; a table needs a header line and at least one row")
+def _decode(head: bytes) -> tuple[str, str]:
+    """Return text and its encoding: UTF-8, or Latin-1, in which Excel and older systems write western languages."""
     try:
-        text = head.decode("utf-8-sig")
+        return head.decode("utf-8-sig"), "utf-8"
     except UnicodeDecodeError as error:
-        if error.start < len(head) - 4 or len(head) < _HEAD:  # else a character cut by the end of the block
-            raise InvalidInput(f"{path} is not a table: it is not text in UTF-8; {ACCEPTED}") from None
-        text = head[: error.start].decode("utf-8-sig")
-    if "\0" in text:
-        raise InvalidInput(f"{path} is not a table: it is not text; {ACCEPTED}")
-    if kind := next((kind for kind, start in _OTHER_TEXT.items() if start.match(text)), None):
-        raise InvalidInput(f"{path} is not a table: it looks like {kind}; {ACCEPTED}")
-    return text
+        if error.start >= len(head) - 4 and len(head) == _HEAD:  # a character cut by the end of the block
+            return head[: error.start].decode("utf-8-sig"), "utf-8"
+    return head.decode("latin-1"), "latin-1"
 
 
 def _settle_types(

@@ -16,14 +16,16 @@ import pyarrow.parquet
 
 from tacit.data.connection import connection, register
 from tacit.data.csv_file import ACCEPTED, fault, read_csv_file
+from tacit.data.locations import files_of, is_location, open_location, union_files
 from tacit.data.names import check_names
 from tacit.privacy.endings import ENDINGS
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.extras import load_extra
 
 __all__ = ["load_table"]
 
 _BUNDLED = "bundled:"
-_PARQUET, _ARROW_FILE, _ARROW_STREAM = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff"
+_PARQUET, _ARROW_FILE, _ARROW_STREAM, _ZIP = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"PK\x03\x04"
 
 
 def load_table(source: object) -> ibis.Table:
@@ -36,10 +38,13 @@ def load_table(source: object) -> ibis.Table:
     Parameters
     ----------
     source
-        The path of a CSV or TSV file (plain or gzipped), a Parquet file, or an Arrow or Feather file; ``bundled:NAME``
-        for a set that comes with tacit; or a
-        pandas or polars frame, a pyarrow table, dataset or record batch reader, or an Ibis table, which is
-        returned as it is. A record batch reader is read to its end into DuckDB. A pandas index is left out.
+        A path, a pattern (``2026-*.csv``), a list of paths, or a folder, whose ``key=value`` subfolders become columns.
+        Files are CSV or TSV (plain or gzipped), Parquet, Arrow or Feather, JSON lines or Excel; ``-`` is standard
+        input.
+        ``URL#TABLE`` or ``URL#SELECT ...`` for a database that Ibis connects to; a URL of an object store or the web,
+        as DuckDB reads it. ``bundled:NAME`` for a set that comes with tacit. Or a pandas or polars frame, a pyarrow
+        table, dataset or record batch reader, or an Ibis table, which is returned as it is. A record batch reader is
+        read to its end into DuckDB. A pandas index is left out.
 
     Returns
     -------
@@ -62,17 +67,29 @@ def load_table(source: object) -> ibis.Table:
     ...
     tacit.privacy.errors.InvalidInput: nowhere.csv does not exist; give the path of a table
     """
-    if isinstance(source, str) and source.startswith(_BUNDLED):
-        table, name = _from_bundle(source), source
-    elif isinstance(source, str | PathLike):
-        table, name = _read_file(Path(source)), str(source)
-    elif isinstance(source, ibis.Table):
-        table, name = source, "the Ibis table"
-    else:
-        name = f"the {type(source).__name__}"
-        table = _from_memory(source, name)
+    name = _name_of(source)
+    table = _open(source, name)
     check_names(table.columns, source=name)
     return _check_rows(table, name)
+
+
+def _open(source: object, name: str) -> ibis.Table:
+    if isinstance(source, str) and source.startswith(_BUNDLED):
+        return _from_bundle(source)
+    if isinstance(source, str) and is_location(source):
+        return open_location(source, read_file=_read_file)
+    if isinstance(source, str | PathLike):
+        path = Path(source)
+        return union_files(files_of(path), read_file=_read_file, folder=path if path.is_dir() else None)
+    if isinstance(source, list | tuple) and source and all(isinstance(one, str | PathLike) for one in source):
+        return union_files([file for one in source for file in files_of(Path(one))], read_file=_read_file)
+    return source if isinstance(source, ibis.Table) else _from_memory(source, name)
+
+
+def _name_of(source: object) -> str:
+    if isinstance(source, str | PathLike):
+        return str(source)
+    return "the Ibis table" if isinstance(source, ibis.Table) else f"the {type(source).__name__}"
 
 
 def _from_bundle(source: str) -> ibis.Table:
@@ -89,6 +106,10 @@ def _read_file(path: Path) -> ibis.Table:
         return _read_parquet(path)
     if start.startswith((_ARROW_FILE, _ARROW_STREAM)) or path.suffix.lower() in ENDINGS["Arrow"]:
         return _read_arrow(path, stream=start.startswith(_ARROW_STREAM))
+    if start.startswith(_ZIP) and path.suffix.lower() == ".xlsx":
+        return _read_excel(path)
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
+        return _read_json_lines(path)
     return read_csv_file(path, connection=connection())
 
 
@@ -121,6 +142,21 @@ def _read_arrow(path: Path, *, stream: bool) -> ibis.Table:
         return _from_memory(pyarrow.dataset.dataset(path, format="ipc"), str(path))
     except (pa.ArrowException, OSError) as error:
         raise InvalidInput(f"{path} is not a readable Arrow file: {fault(error)}; {ACCEPTED}") from None
+
+
+def _read_excel(path: Path) -> ibis.Table:
+    load_extra("openpyxl", extra="excel")
+    try:
+        return _from_memory(pd.read_excel(path), str(path))
+    except (ValueError, OSError, KeyError) as error:
+        raise InvalidInput(f"{path} is not a readable Excel file: {fault(error)}") from None
+
+
+def _read_json_lines(path: Path) -> ibis.Table:
+    try:
+        return connection().read_json(glob.escape(str(path)), format="newline_delimited")
+    except (duckdb.Error, OSError) as error:
+        raise InvalidInput(f"{path} is not a readable file of JSON lines: {fault(error)}") from None
 
 
 def _from_memory(source: object, name: str) -> ibis.Table:

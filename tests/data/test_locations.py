@@ -1,0 +1,103 @@
+"""Rows from many files, folders, databases and pipes are one table, in a known order."""
+
+import io
+import subprocess
+import sys
+
+import duckdb
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tacit.data import load_table
+from tacit.privacy.errors import InvalidInput, MissingExtra
+
+
+def rows_of(source):
+    return load_table(source).to_pyarrow().to_pydict()
+
+
+@pytest.fixture
+def days(tmp_path):
+    for day in (1, 2):
+        (tmp_path / f"day-{day}.csv").write_text(f"age,ill\n{30 + day},no\n{40 + day},yes\n")
+    return tmp_path
+
+
+WHOLE = {"age": [31, 41, 32, 42], "ill": ["no", "yes", "no", "yes"]}
+
+
+def test_a_pattern_a_list_and_a_folder_of_files(days):
+    assert rows_of(str(days / "day-*.csv")) == WHOLE
+    assert rows_of([days / "day-1.csv", days / "day-2.csv"]) == WHOLE
+    assert rows_of(days) == WHOLE
+
+
+def test_a_name_with_brackets_is_a_name(tmp_path):
+    path = tmp_path / "day[1].csv"
+    path.write_text("age,ill\n31,no\n")
+    assert rows_of(path) == {"age": [31], "ill": ["no"]}
+
+
+def test_folders_of_partitions_become_columns(tmp_path):
+    for city in ("bonn", "ulm"):
+        (tmp_path / f"city={city}").mkdir()
+        pq.write_table(pa.table({"age": [len(city)]}), tmp_path / f"city={city}" / "part-0.parquet")
+    (tmp_path / "_SUCCESS").write_text("")
+    assert rows_of(tmp_path) == {"age": [4, 3], "city": ["bonn", "ulm"]}
+
+
+def test_files_of_other_columns_are_refused_by_name(days):
+    (days / "day-3.csv").write_text("age,sick\n1,no\n")
+    with pytest.raises(InvalidInput, match=r"day-3\.csv must have the columns of day-1\.csv, age, ill, got age, sick"):
+        load_table(days)
+
+
+def test_nothing_there_is_said(tmp_path):
+    with pytest.raises(InvalidInput, match="is a folder without a table"):
+        load_table(tmp_path)
+    with pytest.raises(InvalidInput, match="matches no file"):
+        load_table(tmp_path / "*.csv")
+
+
+def test_json_lines_and_latin_1_and_excel(tmp_path):
+    (tmp_path / "t.jsonl").write_text('{"age": 31, "ill": "no"}\n{"age": 64, "ill": "yes"}\n')
+    assert rows_of(tmp_path / "t.jsonl") == {"age": [31, 64], "ill": ["no", "yes"]}
+    (tmp_path / "t.csv").write_bytes("city,ill\nKöln,no\nZürich,yes\n".encode("latin-1"))
+    assert rows_of(tmp_path / "t.csv") == {"city": ["Köln", "Zürich"], "ill": ["no", "yes"]}
+    pytest.importorskip("openpyxl")
+    pd.DataFrame({"age": [31], "ill": ["no"]}).to_excel(tmp_path / "t.xlsx", index=False)
+    assert rows_of(tmp_path / "t.xlsx") == {"age": [31], "ill": ["no"]}
+
+
+def test_a_table_and_a_query_of_a_database(tmp_path):
+    with duckdb.connect(str(tmp_path / "visits.duckdb")) as database:
+        database.execute("CREATE TABLE visits AS SELECT 31 AS age, 'no' AS ill")
+    url = f"duckdb://{tmp_path / 'visits.duckdb'}"
+    assert rows_of(f"{url}#visits") == {"age": [31], "ill": ["no"]}
+    assert rows_of(f"{url}#SELECT age + 1 AS older FROM visits") == {"older": [32]}
+    with pytest.raises(InvalidInput, match="name a table or a query after it"):
+        load_table(url)
+    with pytest.raises(InvalidInput, match=r"visits\.duckdb cannot be read"):
+        load_table(f"{url}#absent")
+
+
+def test_a_database_that_does_not_answer_shows_no_password():
+    with pytest.raises((InvalidInput, MissingExtra)) as refused:
+        load_table("postgresql://me:secret@127.0.0.1:1/books#visits")
+    assert "secret" not in str(refused.value)
+
+
+def test_a_store_without_its_extension_says_how_to_get_it():
+    with pytest.raises((InvalidInput, MissingExtra), match=r"s3://"):
+        load_table("s3://bucket/visits.parquet")
+
+
+def test_standard_input_is_a_table(tmp_path):
+    look = (
+        "from tacit.data import load_table; t = load_table('-'); print(t.count().execute(), t.to_pyarrow().to_pydict())"
+    )
+    given = io.BytesIO(b"age,ill\n31,no\n").read()
+    found = subprocess.run([sys.executable, "-c", look], input=given, capture_output=True, check=True, cwd=tmp_path)
+    assert found.stdout.decode().strip() == "1 {'age': [31], 'ill': ['no']}"
