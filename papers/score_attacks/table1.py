@@ -23,10 +23,10 @@ import numpy as np
 
 from papers.kept import measure_missing
 from papers.score_attacks.figures import SEARCH, label_inf, read_digits
-from papers.score_attacks.losses import ItakuraSaito, NormLike
+from papers.score_attacks.losses import ItakuraSaito, Mahalanobis, NormLike
 from papers.score_attacks.separation import largest_noise, separate, table_1
 from tacit.scores.attacks import infer_labels, plan_attack
-from tacit.scores.losses import CrossEntropy, Loss, Mahalanobis, SigmoidCrossEntropy, SoftmaxCrossEntropy, SquaredError
+from tacit.scores.losses import CrossEntropy, Loss, SigmoidCrossEntropy, SoftmaxCrossEntropy, SquaredError
 from tacit.scores.metrics import UnboundedLoss
 from tacit.scores.policies import Bounded
 

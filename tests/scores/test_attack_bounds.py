@@ -7,19 +7,11 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from papers.score_attacks.losses import ItakuraSaito, NormLike
+from papers.score_attacks.losses import ArbitraryPrecision, ItakuraSaito, Mahalanobis, NormLike
 from papers.score_attacks.separation import smallest_difference
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.bounds import labels_per_query, queries_for, rounding_noise, unit_of
-from tacit.scores.losses import (
-    ArbitraryPrecision,
-    CrossEntropy,
-    Mahalanobis,
-    ProbabilityFloor,
-    Reduction,
-    SigmoidCrossEntropy,
-    SquaredError,
-)
+from tacit.scores.losses import CrossEntropy, ProbabilityFloor, Reduction, SigmoidCrossEntropy, SquaredError
 from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
 
 LOG_LOSS = CrossEntropy(clip=ProbabilityFloor(1e-6))

@@ -9,23 +9,23 @@ import numpy as np
 import pytest
 
 from papers.score_attacks.losses import (
+    ArbitraryPrecision,
     Bregman,
+    FloatingPoint,
     GeneralisedKL,
     ItakuraSaito,
     LinearlyDecomposable,
+    Mahalanobis,
     NormLike,
     linearly_decomposable,
 )
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.losses import (
     FLOAT64,
-    ArbitraryPrecision,
     ClampedCrossEntropy,
     CrossEntropy,
     Float32,
-    FloatingPoint,
     MachineEpsilon,
-    Mahalanobis,
     ProbabilityFloor,
     Reduction,
     SigmoidCrossEntropy,

@@ -7,11 +7,12 @@ from collections.abc import Callable
 import mpmath
 import numpy as np
 
+from papers.score_attacks.losses import ArbitraryPrecision
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.steps import Labels
-from tacit.scores.losses import ArbitraryPrecision, Loss, Reduction
+from tacit.scores.losses import Loss, Reduction
 from tacit.scores.losses.precision import Number, Numbers
 
 __all__ = ["labels_from_one_score", "precision_for"]

@@ -1,4 +1,4 @@
-"""The losses of the paper that no host is known to show: Bregman divergences, decomposable losses, zero-one."""
+"""The losses and number systems of the paper that no host is known to use."""
 
 from papers.score_attacks.losses.divergence import (
     Bregman,
@@ -8,13 +8,18 @@ from papers.score_attacks.losses.divergence import (
     NormLike,
     linearly_decomposable,
 )
+from papers.score_attacks.losses.mahalanobis import Mahalanobis
+from papers.score_attacks.losses.precision import ArbitraryPrecision, FloatingPoint
 from papers.score_attacks.losses.zero_one import ZeroOne
 
 __all__ = [
+    "ArbitraryPrecision",
     "Bregman",
+    "FloatingPoint",
     "GeneralisedKL",
     "ItakuraSaito",
     "LinearlyDecomposable",
+    "Mahalanobis",
     "NormLike",
     "ZeroOne",
     "linearly_decomposable",

@@ -28,7 +28,7 @@ def evaluate(function: Function, x: Numbers, *, precision: Precision = FLOAT64) 
 
     Examples
     --------
-    >>> from tacit.scores.losses import ArbitraryPrecision
+    >>> from papers.score_attacks.losses import ArbitraryPrecision
     >>> exact = ArbitraryPrecision(bits=100)
     >>> evaluate(lambda t: 1 / t - np.log(t), exact.array([1]), precision=exact)
     array([mpf('1.0')], dtype=object)

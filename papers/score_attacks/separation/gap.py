@@ -6,9 +6,10 @@ from fractions import Fraction
 
 from numpy.typing import ArrayLike
 
+from papers.score_attacks.losses.precision import exact_fraction
 from papers.score_attacks.separation.search import smallest_difference
 from tacit.scores.losses import FLOAT64, Loss, Precision, Reduction
-from tacit.scores.losses.precision import Numbers, exact_fraction
+from tacit.scores.losses.precision import Numbers
 
 __all__ = ["codomain_gap", "gap_of_losses"]
 

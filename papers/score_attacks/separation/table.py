@@ -6,21 +6,12 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from papers.score_attacks.losses import ItakuraSaito, NormLike
+from papers.score_attacks.losses import ArbitraryPrecision, ItakuraSaito, Mahalanobis, NormLike
 from papers.score_attacks.separation.choose import separate
 from papers.score_attacks.separation.construct import PrimeLogs
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.bounds import unit_of
-from tacit.scores.losses import (
-    ArbitraryPrecision,
-    CrossEntropy,
-    Loss,
-    Mahalanobis,
-    Precision,
-    SigmoidCrossEntropy,
-    SoftmaxCrossEntropy,
-    SquaredError,
-)
+from tacit.scores.losses import CrossEntropy, Loss, Precision, SigmoidCrossEntropy, SoftmaxCrossEntropy, SquaredError
 
 __all__ = ["TableRow", "largest_noise", "table_1"]
 

@@ -8,7 +8,17 @@ import mpmath
 import numpy as np
 import pytest
 
-from papers.score_attacks.losses import Bregman, GeneralisedKL, ItakuraSaito, NormLike, ZeroOne, linearly_decomposable
+from papers.score_attacks.losses import (
+    ArbitraryPrecision,
+    Bregman,
+    FloatingPoint,
+    GeneralisedKL,
+    ItakuraSaito,
+    Mahalanobis,
+    NormLike,
+    ZeroOne,
+    linearly_decomposable,
+)
 from papers.score_attacks.separation import (
     Digits,
     PowersOfThree,
@@ -28,13 +38,10 @@ from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.bounds import labels_per_query
 from tacit.scores.losses import (
     FLOAT64,
-    ArbitraryPrecision,
     ClampedCrossEntropy,
     CrossEntropy,
     Float32,
-    FloatingPoint,
     MachineEpsilon,
-    Mahalanobis,
     ProbabilityFloor,
     Reduction,
     SigmoidCrossEntropy,

@@ -7,7 +7,7 @@ from itertools import combinations, pairwise, product
 import numpy as np
 import pytest
 
-from papers.score_attacks.losses import ZeroOne
+from papers.score_attacks.losses import ArbitraryPrecision, ZeroOne
 from papers.score_attacks.separation import codomain_gap
 from papers.score_attacks.theory import (
     Formula,
@@ -23,10 +23,7 @@ from papers.score_attacks.theory import (
     separation_function,
 )
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses import (
-    ArbitraryPrecision,
-    CrossEntropy,
-)
+from tacit.scores.losses import CrossEntropy
 
 # Appendix I.
 

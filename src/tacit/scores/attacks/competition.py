@@ -32,13 +32,7 @@ Tell = Callable[[int, int, Labels], None]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class AttackResult:
-    """What came out: the best guess of every label, after so many submissions, and by which attack.
-
-    Examples
-    --------
-    >>> AttackResult(labels=np.array([1]), submissions=3, attack="digits").submissions
-    3
-    """
+    """What came out: the best guess of every label, after so many submissions, and by which attack."""
 
     labels: Labels
     submissions: int

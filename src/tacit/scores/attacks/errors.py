@@ -13,13 +13,7 @@ __all__ = ["AttackStopped", "InconsistentAnswer", "OracleError"]
 
 
 class OracleError(TacitError):
-    """The host did not answer a query with a number; the message says what came instead.
-
-    Examples
-    --------
-    >>> issubclass(OracleError, TacitError)
-    True
-    """
+    """The host did not answer a query with a number; the message says what came instead."""
 
 
 class InconsistentAnswer(OracleError):
@@ -36,13 +30,7 @@ class InconsistentAnswer(OracleError):
 
 
 class AttackStopped(TacitError):
-    """The attack ended early; ``outcome`` holds the labels recovered so far.
-
-    Examples
-    --------
-    >>> issubclass(AttackStopped, TacitError)
-    True
-    """
+    """The attack ended early; ``outcome`` holds the labels recovered so far."""
 
     def __init__(self, message: str, *, outcome: Outcome) -> None:
         super().__init__(message)

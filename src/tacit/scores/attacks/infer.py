@@ -25,13 +25,7 @@ Oracle = Callable[[Numbers], float]
 
 
 class Progress(NamedTuple):
-    """Where an attack stands, told before each query.
-
-    Examples
-    --------
-    >>> Progress(queries=3, planned=10, recovered=120, rows=2201).recovered
-    120
-    """
+    """Where an attack stands, told before each query."""
 
     queries: int
     planned: int

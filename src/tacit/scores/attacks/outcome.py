@@ -28,12 +28,6 @@ class Outcome:
         Answers used, those of an earlier run included.
     seconds
         Time of this run, the host's included.
-
-    Examples
-    --------
-    >>> outcome = Outcome(labels=np.array([1, -1]), classes=2, queries=1, seconds=0.0)
-    >>> outcome.recovered, outcome.left
-    (1, 1)
     """
 
     labels: Labels

@@ -36,11 +36,6 @@ class ScoreReading:
         What the answer says of the sum.
     scale
         Of the Laplace noise on it; 0 without noise, and then the interval has no error.
-
-    Examples
-    --------
-    >>> ScoreReading(np.array([1, 0]), 0.0, 0.0, 0.5).choice
-    array([1, 0])
     """
 
     choice: NDArray[np.integer[Any]]

@@ -17,13 +17,7 @@ Labels: TypeAlias = NDArray[np.int64]
 
 
 class Query(NamedTuple):
-    """Predictions to submit, and the labels known before the answer comes.
-
-    Examples
-    --------
-    >>> Query(predictions=np.array([0.5]), recovered=np.array([-1])).recovered
-    array([-1])
-    """
+    """Predictions to submit, and the labels known before the answer comes."""
 
     predictions: Numbers
     recovered: Labels

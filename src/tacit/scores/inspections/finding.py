@@ -22,11 +22,6 @@ class Finding:
         The number behind it.
     limit
         What it was compared with.
-
-    Examples
-    --------
-    >>> Finding(check="constant", reason="the same output for all 10 inputs", measured=1.0, limit=1.0).check
-    'constant'
     """
 
     check: str

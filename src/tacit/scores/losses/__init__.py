@@ -5,29 +5,19 @@ from tacit.scores.losses.base import Loss, Reduction, check_labels
 from tacit.scores.losses.clip import Clip, MachineEpsilon, ProbabilityFloor, Unclipped
 from tacit.scores.losses.cross_entropy import ClampedCrossEntropy, CrossEntropy
 from tacit.scores.losses.logits import SigmoidCrossEntropy, SoftmaxCrossEntropy
-from tacit.scores.losses.precision import (
-    FLOAT64,
-    ArbitraryPrecision,
-    Float32,
-    Float64,
-    FloatingPoint,
-    Precision,
-)
-from tacit.scores.losses.squared import Mahalanobis, SquaredError
+from tacit.scores.losses.precision import FLOAT64, Float32, Float64, Precision
+from tacit.scores.losses.squared import SquaredError
 
 __all__ = [
     "FLOAT64",
     "AbsoluteError",
-    "ArbitraryPrecision",
     "ClampedCrossEntropy",
     "Clip",
     "CrossEntropy",
     "Float32",
     "Float64",
-    "FloatingPoint",
     "Loss",
     "MachineEpsilon",
-    "Mahalanobis",
     "Precision",
     "ProbabilityFloor",
     "Reduction",

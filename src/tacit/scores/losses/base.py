@@ -18,13 +18,7 @@ __all__ = ["Loss", "Reduction", "check_labels", "offsets_of"]
 
 
 class Reduction(Enum):
-    """How the host turns row losses into one score.
-
-    Examples
-    --------
-    >>> Reduction.MEAN.name
-    'MEAN'
-    """
+    """How the host turns row losses into one score."""
 
     MEAN = "mean"
     SUM = "sum"
@@ -91,7 +85,7 @@ class Loss(ABC):
 
         Returns
         -------
-        float, gmpy2.mpfr or mpmath.mpf
+        float, or an object of the precision
             By precision.
         """
         table = self.row_losses(predictions, precision=precision)
