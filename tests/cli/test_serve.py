@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-pytest.importorskip("fastapi", reason="the extra web is not installed")
+pytest.importorskip("fastapi", reason="the extra server is not installed")
 
 from tacit.cli.scores import app as scores
 from tacit.cli.serve import app as serve
@@ -201,7 +201,7 @@ def test_a_missing_extra_is_named_with_its_remedy(monkeypatch, tmp_path, missing
     monkeypatch.setattr(builtins, "__import__", refuse)
     result = CliRunner().invoke(serve, ["--folder", str(tmp_path / "s")])
     assert isinstance(result.exception, TacitError)
-    assert "pip install 'tacit[web]'" in str(result.exception)
+    assert "pip install 'tacit[server]'" in str(result.exception)
     assert missing in str(result.exception)
     assert not (tmp_path / "s").exists()
 

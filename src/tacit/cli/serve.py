@@ -51,7 +51,8 @@ def serve(
         import uvicorn  # noqa: F401
     except ModuleNotFoundError as error:
         raise InvalidInput(
-            f"tacit serve needs the extra web, and {error.name} is missing; install it with: pip install 'tacit[web]'"
+            f"tacit serve needs the extra server, and {error.name} is missing; install it with: "
+            "pip install 'tacit[server]'"
         ) from None
     from tacit.server import Engine, Settings
     from tacit.server.demo import offer_titanic

@@ -15,6 +15,7 @@ from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, 
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from tacit.privacy.errors import InvalidInput, TacitError
+from tacit.privacy.extras import load_extra
 from tacit.privacy.revisions import Schema
 
 __all__ = ["PATIENCE", "Database", "first_line"]
@@ -128,6 +129,7 @@ def _url_of(location: str | Path, *, name: str) -> URL:
     except (ArgumentError, ValueError):
         raise refused from None
     if url.drivername in ("postgresql", "postgres", "postgresql+psycopg"):
+        load_extra("psycopg", extra="postgres")
         return url.set(drivername="postgresql+psycopg")
     if url.drivername == "sqlite" and url.database not in (None, "", ":memory:") and not url.query:
         return url

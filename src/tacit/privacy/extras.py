@@ -10,7 +10,9 @@ from tacit.privacy.errors import MissingExtra
 __all__ = ["load_extra"]
 
 
-def load_extra(package: str, *, extra: Literal["torch", "web", "spark", "excel"] = "torch") -> Any:  # noqa: ANN401
+def load_extra(
+    package: str, *, extra: Literal["torch", "server", "spark", "postgres", "excel", "images"] = "torch"
+) -> Any:  # noqa: ANN401
     """Import a package of an optional extra, or say how to install it.
 
     Examples
