@@ -110,6 +110,36 @@ def test_another_plan_other_rows_and_again_are_charged(kind, plan, ledger):
     assert ask(kind, plan, ledger).repeated  # the newest one
 
 
+def test_again_after_a_failed_draw_is_not_a_second_charge(kind, plan, ledger):
+    broken = Drawer(None, plan)
+    with pytest.raises(TypeError):
+        ask(kind, plan, ledger, draw=broken)
+    assert not ask(kind, plan, ledger, again=True).repeated
+    assert ledger.statement("visits").spent == 1.0
+
+
+def test_an_entry_pays_for_its_own_guarantee_alone(kind, plan, ledger):
+    with pytest.raises(TypeError):
+        ask(kind, plan, ledger, draw=Drawer(None, plan))
+    more = Request(
+        plan=ToyPlan(label="ill", epsilon=3),
+        guarantee=Guarantee(unit=Unit.LABEL, epsilon=3.0),
+        seeded=False,
+        rows=None,
+        private=["ill"],
+    )
+    payment = Payment(ledger=ledger, entry="visits/1")
+    with pytest.raises(LedgerError, match="visits/1 paid for epsilon 1 for one label, and this release has epsilon 3"):
+        deliver(kind, more, draw=Drawer(kind, plan), suffix=kind.suffix, payment=payment)
+
+
+def test_an_entry_delivers_its_own_plan_alone(kind, plan, ledger):
+    ask(kind, plan, ledger)
+    other = ToyPlan(label="ill", epsilon=1, features=("age",))
+    with pytest.raises(LedgerError, match="visits/1 paid for a release of another plan"):
+        ask(kind, other, ledger, entry="visits/1")
+
+
 def test_a_voided_charge_is_not_found_again(kind, plan, ledger):
     ask(kind, plan, ledger)
     ledger.void("visits/1", reason="the recipient destroyed it")

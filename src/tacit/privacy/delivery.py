@@ -159,6 +159,7 @@ def _paid(
                 f"the release that {charge.entry} paid for was delivered, and {store.path(kept.file)} no longer holds "
                 "it; restore that file, or pay for another release with again"
             )
+        _check_plan(kind, store.path(kept.file), charge, request)
         if target is not None:
             _publish(kind, store, kept, target, force=force)
     release = kind.read(store.path(kept.file) if target is None else target)
@@ -167,6 +168,13 @@ def _paid(
         receipt=charge.receipt,
         repeated=charge.delivery is not None,
     )
+
+
+def _check_plan(kind: type[Release], kept: Path, charge: Charge, request: Request) -> None:
+    """Raise if a charge that was named by its id paid for another release than the one that is asked for."""
+    plan = kind.read(kept).plan
+    if plan is None or plan.request() != request.plan.request():
+        raise LedgerError(f"{charge.entry} paid for a release of another plan; resume it with its own")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +190,7 @@ def _key(request: Request, payment: Payment) -> _Key:
     ledger = payment.ledger
     if payment.entry is not None:
         entry = payment.entry
-        return _Key(ledger.key_of(entry.encode()).hex(), lambda: ledger.charge_of(entry))
+        return _Key(ledger.key_of(entry.encode()).hex(), lambda: ledger.charge_of(entry, guarantee))
     if request.rows is None:  # nothing to know the rows by: every request is a new one
         prints, key = None, ledger.key_of(secrets.token_bytes(32))
     else:

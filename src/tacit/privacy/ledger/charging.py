@@ -15,7 +15,7 @@ from tacit.privacy.ledger.rows import Row
 from tacit.privacy.ledger.schema import VERSION
 from tacit.privacy.rounding import format_up
 
-__all__ = ["charge", "pay", "rebuild", "set_budget", "void"]
+__all__ = ["charge", "in_unit_of", "pay", "rebuild", "set_budget", "void"]
 
 
 def charge(book: Book, promise: Promise, *, parts: Sequence[str] | None, purpose: str, version: int | None) -> Receipt:
@@ -42,9 +42,13 @@ def charge(book: Book, promise: Promise, *, parts: Sequence[str] | None, purpose
 def pay(book: Book, guarantee: Guarantee, *, parts: Sequence[str] | None, purpose: str, version: int | None) -> Receipt:
     """Write a charge in the data set's unit: what holds for one record holds for its label."""
     _check_covered(book, version, parts)
-    if guarantee.unit is Unit.RECORD and book.budget.unit is Unit.LABEL:
-        guarantee = guarantee.for_unit(Unit.LABEL)
-    return charge(book, guarantee, parts=parts, purpose=purpose, version=version)
+    return charge(book, in_unit_of(book, guarantee), parts=parts, purpose=purpose, version=version)
+
+
+def in_unit_of(book: Book, guarantee: Guarantee) -> Guarantee:
+    """Return the guarantee in the data set's unit, as it is charged."""
+    covers = guarantee.unit is Unit.RECORD and book.budget.unit is Unit.LABEL
+    return guarantee.for_unit(Unit.LABEL) if covers else guarantee
 
 
 def void(book: Book, number: int, *, reason: str) -> Receipt:

@@ -344,23 +344,24 @@ class Ledger:
         dataset
             The data set to charge; default: the one that the fingerprints name.
         again
-            Make another charge for a request that has one.
+            Make another charge for a request whose release was delivered.
         """
         check_text(purpose, name="purpose")
         with self._writing() as rows:
             name, version = registry.find_data_set(rows, prints, dataset=dataset)
             book = Book.find(rows, name, lock=True)
-            found = None if again else requests.find_charge(book, key)
-            if found is not None:
+            found = requests.find_charge(book, key)
+            if found is not None and (found.delivery is None or not again):
                 return found
             receipt = charging.pay(book, guarantee, parts=parts, purpose=purpose, version=version)
             return requests.record_request(book, receipt, key)
 
-    def charge_of(self, entry: str) -> Charge:
-        """Return the charge of a release by its id."""
+    def charge_of(self, entry: str, guarantee: Guarantee) -> Charge:
+        """Return the charge of a release by its id, if it was made for this guarantee."""
         name, number = _split(entry)
         with self._reading() as rows:
-            return requests.charge_of_entry(Book.find(rows, name), number)
+            book = Book.find(rows, name)
+            return requests.charge_of_entry(book, number, charging.in_unit_of(book, guarantee))
 
     def deliver(self, entry: str, delivery: Delivery) -> None:
         """Write down the release that leaves for a charge, before anyone is given it."""

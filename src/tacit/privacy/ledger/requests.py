@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tacit.privacy.errors import LedgerError
-from tacit.privacy.ledger.book import Book, now
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.ledger.book import Book, guarantee_of, now
 from tacit.privacy.ledger.records import Receipt
 from tacit.privacy.ledger.rows import Row
 from tacit.privacy.ledger.schema import DELIVERY, ENTRY, REQUEST
@@ -48,13 +49,17 @@ def find_charge(book: Book, key: bytes) -> Charge | None:
     return _charge(book, max(standing)) if standing else None
 
 
-def charge_of_entry(book: Book, number: int) -> Charge:
-    """Return a charge by its number; one that was voided, or was for no release, is refused."""
+def charge_of_entry(book: Book, number: int, guarantee: Guarantee) -> Charge:
+    """Return a charge by its number; one that was voided, or was for no such release, is refused."""
     entries: dict[int, Row] = {entry["number"]: entry for entry in book.entries()}
+    name = f"{book.name}/{number}"
     if number in {entry["voids"] for entry in entries.values()}:
-        raise LedgerError(f"{book.name}/{number} was voided: it pays for no release")
+        raise LedgerError(f"{name} was voided: it pays for no release")
     if not book.rows.find(REQUEST, REQUEST.c.data_set == book.id, REQUEST.c.number == number):
-        raise LedgerError(f"{book.name}/{number} is not the charge of a release; tacit ledger show lists them")
+        raise LedgerError(f"{name} is not the charge of a release; tacit ledger show lists them")
+    paid = guarantee_of(entries[number]["guarantee"])
+    if paid.to_json() != guarantee.to_json():
+        raise LedgerError(f"{name} paid for {paid}, and this release has {guarantee}; resume it with its own plan")
     return _charge(book, number)
 
 
