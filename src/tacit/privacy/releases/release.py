@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 from tacit.privacy.errors import InvalidRelease
 from tacit.privacy.files import write_atomically
 from tacit.privacy.folders import MANIFEST, write_folder
-from tacit.privacy.guarantee import Promise
+from tacit.privacy.guarantee import NoGuarantee, Promise
 from tacit.privacy.ledger import Receipt
 from tacit.privacy.plan import Plan
 from tacit.privacy.releases.header import Header
@@ -78,6 +78,19 @@ class Release:
     def check(self) -> None:
         """Raise if the plan's mechanism cannot keep the guarantee; a surface's release knows its mechanisms."""
 
+    def check_guarantee(self, kept: Promise) -> None:
+        """Raise if the header states a stronger guarantee than ``kept``, what the plan's mechanism can keep."""
+        stated = self.guarantee
+        if isinstance(stated, NoGuarantee):
+            return
+        if (
+            isinstance(kept, NoGuarantee)
+            or (stated.unit, stated.rows) != (kept.unit, kept.rows)
+            or stated.epsilon < kept.epsilon
+            or stated.delta < kept.delta
+        ):
+            raise InvalidRelease(f"the header states {stated}, but its mechanism keeps {kept}")
+
     def notes(self) -> list[str]:
         """Return what its owner should read when it was made, one line each."""
         return []
@@ -102,6 +115,11 @@ class Release:
                 file.write(json.dumps({KEY: self.header.sealed(facts)}, indent=1).encode() + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
+
+    @classmethod
+    def open(cls, source: Self | str | os.PathLike[str]) -> Self:
+        """Return a release as it is, or read the one at a path."""
+        return source if isinstance(source, cls) else cls.read(source)  # type: ignore[arg-type]
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:
