@@ -10,7 +10,6 @@ import json
 import subprocess
 import sys
 import tempfile
-from dataclasses import replace
 from pathlib import Path
 from time import perf_counter, process_time
 from typing import Any
@@ -20,30 +19,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.timing import timed_row
-from tacit.features import (
-    Box,
-    ClassTotals,
-    FeaturePlan,
-    NoisedClassRows,
-    NoisedRows,
-    PrivateSelection,
-    protect_features,
-)
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.features import Plan, protect
+from tacit.features.mechanisms.noisy_rows import NoisyRows
+from tacit.privacy.delivery import Overwrite
 from tacit.privacy.noise import system_rng
 
 Row = dict[str, Any]
 KEPT = 25
 DELTA = 1e-6
 GROUP = 20_000
-TOTALS = FeaturePlan(
-    box=Box.symmetric(4.0),
-    class_rows=NoisedClassRows(epsilon=0.1),
-    selection=PrivateSelection(epsilon=1.0, keep=KEPT),
-    release=ClassTotals(epsilon=1.0, delta=DELTA),
-)
-ROWS = replace(TOTALS, release=NoisedRows(epsilon=4.0, delta=DELTA), labels=RandomizedResponse(epsilon=1.0))
-PLANS = {"rows": ROWS, "totals": TOTALS}
+PLANS = {
+    name: Plan(label="y", epsilon=epsilon, delta=DELTA, select=KEPT, ranges={"*": (-4, 4)}, mechanism=name)
+    for name, epsilon in (("rows", 6), ("totals", 2))
+}
 
 
 def run(*, quick: bool) -> list[Row]:
@@ -86,9 +74,7 @@ def _child(*words: object) -> dict[str, float]:
 def make(path: Path, plan: str) -> dict[str, float]:
     """Release the file; return the seconds, those of all cores, and the largest memory of this process."""
     start, cpu = perf_counter(), process_time()
-    made = protect_features(
-        path, path.with_suffix(f".{plan}"), label="y", plan=PLANS[plan], rng=system_rng(), force=True
-    )
+    made = protect(path, PLANS[plan], out=Overwrite(path.with_suffix(f".{plan}")))
     seconds, cpu = perf_counter() - start, process_time() - cpu
     assert set(made.features) == {f"x{j}" for j in range(KEPT)}
     return {"seconds": seconds, "cpu": cpu, "peak_mib": _peak_mib()}
@@ -100,9 +86,8 @@ def plain(path: Path, plan: str) -> dict[str, float]:
     file = pq.ParquetFile(path)
     rows = sum(file.read_row_group(group).num_rows for group in range(file.num_row_groups))
     read, sampler = perf_counter() - start, 0.0
-    release, rng = PLANS[plan].release, system_rng()
-    if isinstance(release, NoisedRows):  # of totals there are a hundred cells
-        noise = release.noise(features=KEPT)
+    if plan == "rows":  # of totals there are a hundred cells
+        noise, rng = NoisyRows(epsilon=4.0, delta=DELTA, label_epsilon=1.0).noise(features=KEPT), system_rng()
         start = perf_counter()
         for begin in range(0, rows, 1 << 16):
             noise.draw((min(1 << 16, rows - begin), KEPT), rng=rng)

@@ -39,21 +39,17 @@ from rich.progress import track
 from benchmarks.__main__ import describe_machine
 from papers.private_fisher.scores import by_distance, by_t_statistic
 from tacit import data as sets
-from tacit.features import (
-    Box,
-    ClassTotals,
-    Distance,
-    FisherClassifier,
-    NoisedClassRows,
-    NoisedRows,
-    PrivateSelection,
-    TStatistic,
-)
-from tacit.features.protect.moments import ClassMoments
-from tacit.features.protect.scores import FeatureScore
-from tacit.features.theory import BudgetSplit, split_budget
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.features.learners.fisher import FisherClassifier
+from tacit.features.mechanisms.box import Box
+from tacit.features.mechanisms.budget import BudgetSplit, split_budget
+from tacit.features.mechanisms.class_rows import NoisyClassRows
+from tacit.features.mechanisms.moments import ClassMoments
+from tacit.features.mechanisms.noisy_rows import NoisyRows
+from tacit.features.mechanisms.noisy_totals import NoisyTotals
+from tacit.features.mechanisms.scores import SCORES as PRIVATE_SCORES
+from tacit.features.mechanisms.selection import PrivateSelection
 from tacit.privacy.files import write_atomically
+from tacit.privacy.noise import randomize_codes, response_matrix
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "results"
 PAGE = Path(__file__).parents[2] / "docs" / "features_figures.md"
@@ -66,7 +62,6 @@ EPSILONS = (0.1, 0.5, 1.0, 2.0, 4.0, 6.0, 10.0)
 LARGE = (30.0, 100.0, 1000.0)  # of the printed algorithm alone: where its noise is small, whatever its units were
 FIXED_KEPT, FIXED_EPSILON = 25, 6.0
 SCORES = {"distance": by_distance, "t": by_t_statistic}
-PRIVATE_SCORES: dict[str, FeatureScore] = {"distance": Distance(), "t": TStatistic()}
 
 Matrix = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -146,7 +141,7 @@ def synthetic(seed: int, rows: int = 5000) -> Case:
         codes = rng.integers(0, 2, count)
         return rng.normal(size=(count, len(means))) + np.outer(codes, means), codes
 
-    return Case.of(*draw(rows), *draw(10_000), box=Box.symmetric(4.0))
+    return Case.of(*draw(rows), *draw(10_000), box=Box.symmetric(4.0, features=len(means)))
 
 
 @lru_cache(maxsize=1)
@@ -159,7 +154,8 @@ def images(name: str) -> Case:
         block = 2 if side == 28 else 4
         blocks = found.images.reshape(len(found), side // block, block, side // block, block, -1)
         rows += [blocks.mean(axis=(2, 4)).reshape(len(found), -1) / 255.0, found.labels]
-    return Case.of(*rows, box=Box(lower=0.0, upper=1.0))
+    features = rows[0].shape[1]
+    return Case.of(*rows, box=Box(lower=(0.0,) * features, upper=(1.0,) * features))
 
 
 def case_of(data: str, seed: int) -> Case:
@@ -231,29 +227,25 @@ def printed_noise(norm: float, *, epsilon: float) -> float:
 
 def run_rows(case: Case, point: Point, rng: np.random.Generator) -> tuple[float, float]:
     """Private rows: chosen, noised, with labels by randomized response; the parts' epsilons add up to the whole."""
-    places, split = _choose(case, point, released_rows=True, rng=rng)
-    noise = NoisedRows(epsilon=split.release, delta=DELTA).public_noise(case.box, features=len(places))[0]
-    response = RandomizedResponse(epsilon=split.labels, classes=case.classes)
-    labels = response.randomize(case.codes, rng=rng)
+    places, split = _choose(case, point, releases_labels=True, rng=rng)
+    release = NoisyRows(epsilon=split.release, delta=DELTA, label_epsilon=split.labels)
+    noise = release.describe(case.box.take(places))[0]
+    labels = randomize_codes(case.codes, epsilon=split.labels, classes=case.classes, rng=rng)
     rows = case.snapped[places] if point.kept else case.snapped
     moments = Moments.of(rows, labels, classes=case.classes)
-    return _errors(case, places, moments, noise=noise, transition=response.transition(), rng=rng)
+    transition = response_matrix(epsilon=split.labels, classes=case.classes)
+    return _errors(case, places, moments, noise=noise, transition=transition, rng=rng)
 
 
 def run_totals(case: Case, point: Point, rng: np.random.Generator) -> tuple[float, None]:
     """Private class totals: all that the independence rule needs."""
-    places, split = _choose(case, point, released_rows=False, rng=rng)
-    release = ClassTotals(epsilon=split.release, delta=DELTA)
-    totals = release.protect(case.moments.take(places), rng=rng)
-    m = len(places)
+    places, split = _choose(case, point, releases_labels=False, rng=rng)
+    release, box = NoisyTotals(epsilon=split.release, delta=DELTA), case.box.take(places)
     model = FisherClassifier().fit_totals(
-        counts=totals.counts,
-        sums=totals.sums,
-        squares=totals.squares,
-        lower=np.full(m, case.box.lower),
-        upper=np.full(m, case.box.upper),
+        release.add_noise(case.moments.take(places), rng=rng),
+        box=box,
         classes=range(case.classes),
-        squares_noise=release.public_noise(case.box, features=m)["squares"],
+        squares_noise=release.describe(box)["squares"],
     )
     test = case.test[:, places] if point.kept else case.test
     return 1 - float(model.score(test, case.truth)), None
@@ -267,22 +259,22 @@ ARMS: dict[str, Callable[[Case, Point, np.random.Generator], tuple[float, float 
 
 
 def _choose(
-    case: Case, point: Point, *, released_rows: bool, rng: np.random.Generator
+    case: Case, point: Point, *, releases_labels: bool, rng: np.random.Generator
 ) -> tuple[NDArray[np.intp], BudgetSplit]:
     features = len(case.train)
     keep = point.kept or features
-    split = _split(point.epsilon, features, keep, len(case.codes), case.classes, released_rows)
+    split = _split(point.epsilon, features, keep, len(case.codes), case.classes, releases_labels)
     if keep == features:
         return np.arange(features), split
-    sizes = NoisedClassRows(epsilon=split.class_rows).sizes(case.moments.counts, rng=rng)
+    sizes = NoisyClassRows(epsilon=split.class_rows).draw(case.moments.counts, rng=rng)
     selection = PrivateSelection(epsilon=split.selection, keep=keep, score=PRIVATE_SCORES[point.score])
     return selection.select(case.moments, class_rows=sizes, rng=rng), split
 
 
 @lru_cache(maxsize=512)
-def _split(epsilon: float, features: int, keep: int, rows: int, classes: int, released_rows: bool) -> BudgetSplit:
+def _split(epsilon: float, features: int, keep: int, rows: int, classes: int, releases_labels: bool) -> BudgetSplit:
     return split_budget(
-        epsilon, delta=DELTA, features=features, keep=keep, rows=rows, classes=classes, released_rows=released_rows
+        epsilon, delta=DELTA, features=features, keep=keep, rows=rows, classes=classes, releases_labels=releases_labels
     )
 
 
@@ -299,13 +291,13 @@ def _errors(
     moments = clean.with_noise(noise, rng=rng)
     test = case.test if len(places) == case.test.shape[1] else case.test[:, places]
     errors = []
-    for noised_test in (False, True):
-        model = FisherClassifier(noise=noise, transition=transition, noised_test=noised_test)
+    for noisy_test in (False, True):
+        model = FisherClassifier(noise=noise, transition=transition, noisy_test=noisy_test)
         model.fit_moments(
             counts=moments.counts, sums=moments.sums, squares=moments.squares, classes=range(case.classes)
         )
         scores = test @ model.coef_.T + model.intercept_
-        if noised_test:  # the noise on p features moves the K scores by a Gaussian of covariance s^2 C C'
+        if noisy_test:  # the noise on p features moves the K scores by a Gaussian of covariance s^2 C C'
             root = np.linalg.qr(model.coef_.T, mode="r")
             scores += noise * rng.normal(size=(len(scores), len(root))) @ root
         errors.append(float((scores.argmax(axis=1) != case.truth).mean()))

@@ -4,25 +4,34 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from papers.private_fisher.scores import by_distance
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import NoGuarantee
-from tacit.privacy.noise import is_seeded
-from tacit.privacy.release import Release
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon
 
-__all__ = ["REASON", "published_release"]
+__all__ = ["REASON", "PrintedRelease", "published_release"]
 
 REASON = (
     "the printed algorithm reads means, ranking and largest norm without noise, releases true labels, and its noise is "
     "not scaled to the sensitivity"
 )
 """Why the printed algorithm carries no guarantee."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PrintedRelease:
+    """What the printed algorithm releases: the places of the features kept, noisy rows of them, and true labels."""
+
+    features: tuple[int, ...]
+    rows: NDArray[np.float64]
+    labels: NDArray[np.generic]
+    noise: float
+    guarantee: NoGuarantee = NoGuarantee(reason=REASON)  # noqa: RUF009  # a frozen value
 
 
 def published_release(
@@ -34,7 +43,7 @@ def published_release(
     delta: float,
     rng: np.random.Generator,
     score: Callable[[ArrayLike, ArrayLike], NDArray[np.float64]] = by_distance,
-) -> Release:
+) -> PrintedRelease:
     """Release the ``keep`` features of largest score with Gaussian noise of variance 2 N ln(1/delta)/epsilon.
 
     N is the largest L1 norm of a cut row. Carries no guarantee: at N = 10, epsilon 1 and a claimed delta of 1e-5 the
@@ -55,8 +64,8 @@ def published_release(
     >>> y = rng.integers(0, 2, 50)
     >>> X = rng.normal(size=(50, 4)) + 3 * y[:, None] * (np.arange(4) == 2)
     >>> release = published_release(X, y, keep=1, epsilon=6.0, delta=1e-5, rng=rng)
-    >>> release.mechanism["features"], release.value.column_names
-    (['x2'], ['x2', 'label'])
+    >>> release.features, release.rows.shape
+    ((2,), (50, 1))
     >>> print(release.guarantee)
     no guarantee: the printed algorithm reads means, ranking and largest norm without noise, releases true labels, ...
     """
@@ -68,12 +77,6 @@ def published_release(
     cut = rows[:, ranked]
     largest = float(np.abs(cut).sum(axis=1).max())  # line 6
     variance = 2 * largest * math.log(1 / check_delta(delta, zero=False)) / check_epsilon(epsilon)  # line 7
-    noised = cut + rng.normal(scale=math.sqrt(variance), size=cut.shape)  # line 8
-    names = [f"x{j}" for j in ranked]
-    return Release(
-        value=pa.table({**{name: noised[:, i] for i, name in enumerate(names)}, "label": classes}),
-        guarantee=NoGuarantee(reason=REASON),
-        surface="features",
-        mechanism={"name": "published", "features": names, "noise": [math.sqrt(variance)] * m},
-        seeded=is_seeded(rng),
-    )
+    noise = math.sqrt(variance)
+    noisy = cut + rng.normal(scale=noise, size=cut.shape)  # line 8
+    return PrintedRelease(features=tuple(int(j) for j in ranked), rows=noisy, labels=classes, noise=noise)

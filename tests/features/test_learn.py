@@ -5,22 +5,13 @@ import pyarrow as pa
 import pytest
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from tacit.features import (
-    Box,
-    ClassTotals,
-    FeaturePlan,
-    FisherClassifier,
-    Full,
-    Independence,
-    NoisedRows,
-    PrivateSelection,
-    PublicClassRows,
-    learn_release,
-    protect_features,
-)
-from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.privacy import InvalidInput, InvalidRelease, NoGuarantee
-from tacit.privacy.release import Release, read_release
+from tacit.features import Plan, learn, protect
+from tacit.features.learners.fisher import FisherClassifier
+from tacit.features.learners.rules import Full, Independence
+from tacit.features.mechanisms.box import Box
+from tacit.features.mechanisms.noisy_totals import ReleasedTotals
+from tacit.privacy import InvalidInput
+from tacit.privacy.noise import randomize_codes, response_matrix
 
 
 @parametrize_with_checks([FisherClassifier(), FisherClassifier(Full())])
@@ -36,9 +27,8 @@ def _classes(rng, rows=20_000, K=3):
 def test_label_noise_is_taken_out():
     rng = np.random.default_rng(0)
     X, y = _classes(rng)
-    mechanism = RandomizedResponse(epsilon=0.7, classes=3)
-    flipped = mechanism.randomize(y, rng=rng)
-    told = FisherClassifier(transition=mechanism.transition()).fit(X, flipped)
+    flipped = randomize_codes(y, epsilon=0.7, classes=3, rng=rng)
+    told = FisherClassifier(transition=response_matrix(epsilon=0.7, classes=3)).fit(X, flipped)
     naive = FisherClassifier().fit(X, flipped)
     truth = FisherClassifier().fit(X, y).means_
     assert np.abs(told.means_ - truth).max() < 0.05
@@ -61,72 +51,117 @@ def _table(seed, rows=8000):
     return pa.table({**names, "y": np.array(["a", "b", "c"])[y]})
 
 
-def _accuracy(release, table, **settings):
-    model = learn_release(release, **settings)
-    rows = np.column_stack([table[name].to_numpy() for name in release.mechanism["features"]])
-    return model.score(rows, np.asarray(table["y"]))
+def _plan(mechanism, **changes):
+    settings = {"label": "y", "epsilon": 12, "delta": 1e-5, "select": 4, "ranges": {"*": (-1, 1)}}
+    return Plan(**{**settings, "mechanism": mechanism, **changes})
 
 
-def test_rows_and_totals_teach_the_classifier(tmp_path):
-    selection = {
-        "box": Box.symmetric(1.0),
-        "selection": PrivateSelection(epsilon=1.0, keep=4),
-        "class_rows": PublicClassRows(rows=(2600, 2600, 2600)),
+def test_rows_and_totals_teach_the_classifier():
+    accuracy = {
+        mechanism: learn(protect(_table(1), _plan(mechanism)), test=_table(2)).report_.judgment.accuracy
+        for mechanism in ("rows", "totals")
     }
-    rows = FeaturePlan(**selection, release=NoisedRows(epsilon=8.0, delta=1e-5), labels=RandomizedResponse(epsilon=3.0))
-    totals = FeaturePlan(**selection, release=ClassTotals(epsilon=8.0, delta=1e-5))
-    rng = np.random.default_rng(3)
-    protect_features(_table(1), tmp_path / "rows.parquet", label="y", plan=rows, rng=rng)
-    protect_features(_table(1), tmp_path / "totals.json", label="y", plan=totals, rng=rng)
-    from_rows = _accuracy(read_release(tmp_path / "rows.parquet"), _table(2))
-    from_totals = _accuracy(read_release(tmp_path / "totals.json"), _table(2))
-    assert from_totals > 0.95  # the noise is on sums, not on rows
-    assert 0.6 < from_rows < from_totals
+    assert accuracy["totals"] > 0.95  # the noise is on sums, not on rows
+    assert 0.6 < accuracy["rows"] < accuracy["totals"]
 
 
-def _asymmetric(classes, y, rng):
-    """A release whose labels, places in ``classes``, were kept with chance 0.9 if the first and 0.6 if the second."""
-    X = rng.normal(size=(len(y), 1)) + 2.0 * y[:, None]
-    transition = np.array([[0.9, 0.1], [0.4, 0.6]])
-    released = (rng.random(len(y)) < transition[y, 1]).astype(int)
-    header = {"name": "noised_rows", "features": ["x"], "noise": [0.0], "classes": list(classes)}
-    header["labels"] = {"name": "own", "transition": transition.tolist()}
-    table = pa.table({"x": X[:, 0], "label": [classes[code] for code in released]})
-    release = Release(
-        value=table, guarantee=NoGuarantee(reason="a test"), surface="features", mechanism=header, seeded=True
-    )
-    return release, X
+def test_without_noise_the_classifier_is_that_of_the_rows():
+    table = _table(1)
+    clear = {"epsilon": None, "delta": 0, "select": None, "ranges": {"*": (-2, 2)}}
+    names = [name for name in table.column_names if name != "y"]
+    X = np.column_stack([table[name].to_numpy() for name in names])
+    plain = FisherClassifier().fit(X, np.asarray(table["y"]))
+    for mechanism in ("rows", "totals"):
+        told = learn(protect(table, _plan(mechanism, **clear)))
+        assert told.means_ == pytest.approx(plain.means_, abs=2e-3)
+        assert (told.predict(X) == plain.predict(X)).mean() > 0.99
+
+
+def test_the_report_names_the_features_and_who_judged():
+    release = protect(_table(1), _plan("rows"), rng=np.random.default_rng(3))
+    judged, held = learn(release, test=_table(2)), learn(release, rng=np.random.default_rng(4))
+    assert judged.report_.features == release.features
+    assert judged.guarantee_ == release.guarantee
+    assert "8,000 test rows with true labels" in str(judged.report_)
+    assert "1,600 noisy rows that were held out" in str(held.report_)
+    unjudged = learn(release, hold_out=0)
+    assert unjudged.report_.to_json()["accuracy"] is None
+    assert "Accuracy unknown" in str(unjudged.report_)
+
+
+def test_held_out_rows_estimate_the_accuracy_on_noisy_rows():
+    """Labels flipped one time in four: the estimate takes that out, agreement alone does not."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 40_000)
+    table = pa.table({"x": rng.normal(size=40_000) + 3 * y, "y": y})
+    plan = Plan(label="y", epsilon=41.1, delta=1e-5, label_epsilon=1.1, ranges={"x": (-3, 6)})
+    release = protect(table, plan, rng=rng)
+    found = learn(release, rng=rng).report_.judgment
+    model = FisherClassifier(noise=release.settled["noise"][0], noisy_test=True).fit(table.select(["x"]).to_pandas(), y)
+    noisy = release.rows.select(["x"]).to_pandas()
+    true = (model.predict(noisy) == y).mean()
+    assert found.accuracy == pytest.approx(true, abs=4 * found.standard_error + 0.01)
+    assert (model.predict(noisy) == release.rows["y"].to_numpy()).mean() < true - 0.1
+
+
+def test_a_model_below_the_majority_says_so():
+    rng = np.random.default_rng(0)
+    table = pa.table({"x": rng.normal(size=3000), "y": (rng.random(3000) < 0.1).astype(int)})
+    plan = Plan(label="y", epsilon=0.5, delta=1e-5, ranges={"x": (-3, 3)})
+    report = learn(protect(table, plan, rng=rng), test=table).report_
+    assert report.judgment.majority > 0.85
+    assert "no better than always guessing the majority class" in str(report)
+
+
+def test_some_of_the_released_features_can_be_used():
+    for mechanism in ("rows", "totals"):
+        release = protect(_table(1), _plan(mechanism), rng=np.random.default_rng(5))
+        model = learn(release, features=["x2", "x0"], hold_out=0)
+        whole = learn(release, hold_out=0)
+        places = [release.features.index(name) for name in ("x2", "x0")]
+        assert model.means_ == pytest.approx(whole.means_[:, places])
+
+
+@pytest.mark.parametrize("declared", [("a", "b", "c"), ("c", "a", "b")])
+def test_classes_keep_the_order_of_the_list(declared):
+    release = protect(_table(1), _plan("rows", classes=declared), rng=np.random.default_rng(6))
+    assert release.classes == declared
+    assert learn(release, test=_table(2)).report_.judgment.accuracy > 0.6
 
 
 @pytest.mark.parametrize("classes", [("a", "z"), ("z", "a")])
-def test_the_transition_is_in_the_order_of_the_releases_classes(classes):
+def test_an_asymmetric_transition_is_in_the_order_of_the_classes(classes):
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, 20_000)
-    release, _ = _asymmetric(classes, y, rng)
-    model = learn_release(release)
+    X, transition = rng.normal(size=(20_000, 1)) + 2.0 * y[:, None], np.array([[0.9, 0.1], [0.4, 0.6]])
+    released = (rng.random(20_000) < transition[y, 1]).astype(int)
+    model = FisherClassifier(transition=transition).fit_codes(X, released, classes=classes)
     assert tuple(model.classes_) == classes
     assert model.means_.ravel() == pytest.approx([0.0, 2.0], abs=0.1)
 
 
-def test_classes_that_are_fractions_can_be_learned():
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 5000)
-    release, X = _asymmetric((0.5, 1.0), y, rng)
-    assert (learn_release(release).predict(X) == np.array([0.5, 1.0])[y]).mean() > 0.8
-
-
 def test_a_class_that_no_released_row_has_is_learned_from_the_transition():
-    rng = np.random.default_rng(0)
-    release, X = _asymmetric(("a", "z"), np.zeros(500, dtype=int), rng)
-    kept = np.flatnonzero(np.asarray(release.value["label"]) == "a")
-    few = Release(
-        value=release.value.take(pa.array(kept)),
-        guarantee=release.guarantee,
-        surface="features",
-        mechanism=release.mechanism,
-        seeded=True,
-    )
-    assert (learn_release(few).predict(X) == "a").mean() > 0.9
+    X = np.random.default_rng(0).normal(size=(500, 1))
+    model = FisherClassifier(transition=[[0.9, 0.1], [0.4, 0.6]])
+    model.fit_codes(X, np.zeros(500, dtype=int), classes=("a", "z"))
+    assert (model.predict(X) == "a").mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"data": _table(2)}, "data has no use on this surface"),
+        ({"hold_out": 1.0}, r"hold_out must be in \[0, 1\), got 1.0"),
+        ({"features": ["x99"]}, "features names no column 'x99'"),
+        ({"method": "trees"}, "method must be one of fisher, got 'trees'"),
+        ({"method": "fisher:rule=full"}, "take the independence rule"),
+        ({"test": _table(2).drop_columns(["y"])}, "test names no column 'y'"),
+    ],
+)
+def test_bad_input_is_refused(given, sentence):
+    release = protect(_table(1), _plan("totals"), rng=np.random.default_rng(7))
+    with pytest.raises(InvalidInput, match=sentence):
+        learn(release, **given)
 
 
 def test_totals_agree_with_rows_where_there_is_no_noise():
@@ -135,28 +170,10 @@ def test_totals_agree_with_rows_where_there_is_no_noise():
     box = Box(lower=(-2.0,) * 4, upper=(3.0,) * 4)
     unit = (X - box.middle) / box.half
     sums = np.stack([unit[y == k].sum(axis=0) for k in range(3)])
-    told = FisherClassifier().fit_totals(
-        counts=np.bincount(y),
-        sums=sums,
-        squares=(unit**2).sum(axis=0),
-        lower=box.lower,
-        upper=box.upper,
-        classes=[0, 1, 2],
-    )
+    totals = ReleasedTotals(counts=np.bincount(y), sums=sums, squares=(unit**2).sum(axis=0))
+    told = FisherClassifier().fit_totals(totals, box=box, classes=[0, 1, 2])
     plain = FisherClassifier(Independence()).fit(X, y)
     assert told.predict_proba(X) == pytest.approx(plain.predict_proba(X))
-
-
-def test_totals_cannot_give_the_full_rule_and_other_surfaces_are_refused():
-    with pytest.raises(InvalidInput, match="take the independence rule"):
-        FisherClassifier(Full()).fit_totals(
-            counts=[5, 5], sums=[[1], [2]], squares=[3], lower=[0], upper=[1], classes=[0, 1]
-        )
-    other = Release(
-        value={"a": 1}, guarantee=NoGuarantee(reason="none"), surface="labels", mechanism={"name": "x"}, seeded=True
-    )
-    with pytest.raises(InvalidRelease, match="must be of features, got one of labels"):
-        learn_release(other)
 
 
 @pytest.mark.parametrize("rule", [Independence(), Full()])

@@ -1,30 +1,20 @@
-"""A release of features from a table: what it holds, what it promises, what it refuses."""
+"""A release of features from a table: what it holds, what it guarantees, what it refuses."""
 
 import datetime
-import json
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacit.features import (
-    Box,
-    ClassTotals,
-    FeaturePlan,
-    NoisedClassRows,
-    NoisedRows,
-    PrivateSelection,
-    PublicClassRows,
-    protect_features,
-)
-from tacit.features.attack import canary_leak
-from tacit.features.protect.moments import ClassMoments, class_members
-from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Unit
+from tacit.features import Plan, Release, protect
+from tacit.features.mechanisms.box import Box
+from tacit.features.mechanisms.moments import ClassMoments, class_members
+from tacit.features.mechanisms.noisy_rows import NoisyRows
+from tacit.features.mechanisms.noisy_totals import NoisyTotals
+from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, InvalidRelease, NoGuarantee, Unit
 from tacit.privacy.ledger import Ledger
-from tacit.privacy.noise import system_rng
-from tacit.privacy.release import read_release
+from tacit.privacy.payment import Payment
 
 
 def _table(rows=600, features=6, *, seed=0):
@@ -34,56 +24,95 @@ def _table(rows=600, features=6, *, seed=0):
     return pa.table({**{f"x{j}": X[:, j] for j in range(features)}, "ill": np.where(y, "yes", "no")})
 
 
-def _rows_plan(**changes):
-    settings = {
-        "box": Box.symmetric(1.0),
-        "release": NoisedRows(epsilon=4.0, delta=1e-5),
-        "selection": PrivateSelection(epsilon=2.0, keep=2),
-        "class_rows": PublicClassRows(rows=(300, 300)),
-        "labels": RandomizedResponse(epsilon=1.0),
-    }
-    return FeaturePlan(**{**settings, **changes})
+def _plan(mechanism="rows", **changes):
+    settings = {"label": "ill", "epsilon": 8, "delta": 1e-5, "select": 2, "ranges": {"*": (-1, 1)}}
+    return Plan(**{**settings, "mechanism": mechanism, **changes})
 
 
-TOTALS = FeaturePlan(box=Box.symmetric(1.0), release=ClassTotals(epsilon=1.0, delta=1e-5))
+MECHANISMS = pytest.mark.parametrize("mechanism", ["rows", "totals"])
 
 
-def test_rows_hold_the_selected_features_and_released_labels(tmp_path):
-    made = protect_features(_table(), tmp_path / "out.parquet", label="ill", plan=_rows_plan(), rng=system_rng())
-    release = read_release(tmp_path / "out.parquet")
-    assert made.features == ("x0", "x1")
-    assert release.value.column_names == ["x0", "x1", "label"]
-    assert release.value.num_rows == 600
-    assert "ill" not in json.dumps(dict(release.mechanism))
-    assert release.guarantee == made.guarantee
-    assert (made.guarantee.unit, made.guarantee.epsilon, made.guarantee.delta) == (Unit.RECORD, 7.0, 1e-5)
+def test_rows_hold_the_selected_features_and_released_labels():
+    release = protect(_table(), _plan())
+    assert release.features == ("x0", "x1")
+    assert release.rows.column_names == ["x0", "x1", "ill"]
+    assert release.rows.num_rows == 600
+    promise = release.guarantee
+    assert (promise.unit, promise.epsilon, promise.delta) == (Unit.RECORD, 8.0, 1e-5)
     assert not release.seeded
 
 
-def test_rows_carry_the_noise_they_say():
+@MECHANISMS
+def test_a_release_is_written_and_read(mechanism, tmp_path):
+    out = tmp_path / "release"
+    made = protect(_table(), _plan(mechanism), out=out)
+    read = Release.read(out)
+    assert read.plan == made.plan == _plan(mechanism)
+    assert read.guarantee == made.guarantee
+    assert read.settled == made.settled
+
+
+@MECHANISMS
+@pytest.mark.parametrize("epsilon", [7.9, 1.0])
+def test_a_header_that_states_less_epsilon_than_its_mechanism_keeps_is_refused(mechanism, epsilon, tmp_path):
+    made = protect(_table(), _plan(mechanism))
+    lie = replace(made.guarantee, epsilon=epsilon, loss=None)
+    replace(made, header=replace(made.header, guarantee=lie)).write(tmp_path / "lie")
+    with pytest.raises(InvalidRelease, match=r"the header states epsilon .* but its mechanism keeps epsilon 8"):
+        Release.read(tmp_path / "lie")
+
+
+@MECHANISMS
+def test_a_header_that_states_other_noise_than_its_parts_is_refused(mechanism, tmp_path):
+    made = protect(_table(), _plan(mechanism))
+    parts = {**made.settled["epsilon"], "release": 0.1}
+    forged = replace(made.header, settled={**made.settled, "epsilon": parts})
+    replace(made, header=forged).write(tmp_path / "lie")
+    with pytest.raises(InvalidRelease, match="states other noise than its division of epsilon gives"):
+        Release.read(tmp_path / "lie")
+
+
+def _deviation(release, table):
+    """The deviation of what was released from the clipped truth, in the noise that the header states."""
+    names = release.features
+    truth = np.clip(np.column_stack([table[name].to_numpy() for name in names]), -1, 1)
+    if release.rows is not None:
+        seen = np.column_stack([release.rows[name].to_numpy() for name in names])
+        return (seen - truth).std() / release.settled["noise"][0]
+    ill = np.asarray(table["ill"]) == "yes"
+    sums = np.stack([truth[ill == c].sum(axis=0) for c in (False, True)])
+    return (release.totals.sums - sums).std() / release.settled["noise"]["sums"]
+
+
+@pytest.mark.parametrize(("mechanism", "columns"), [("rows", 6), ("totals", 400)])
+def test_draws_have_the_noise_of_the_header(mechanism, columns):
+    table = _table(rows=800, features=columns)
+    release = protect(table, _plan(mechanism, select=None), rng=np.random.default_rng(1))
+    assert _deviation(release, table) == pytest.approx(1.0, abs=0.1)
+    clear = protect(table, _plan(mechanism, select=None, epsilon=None, delta=0), rng=np.random.default_rng(1))
+    forged = replace(release, members=clear.members)
+    assert _deviation(forged, table) < 0.2, "control: without noise the test fails"
+
+
+def test_labels_are_released_by_randomized_response():
+    table = _table(rows=20_000)
+    release = protect(table, _plan(label_epsilon=1), rng=np.random.default_rng(2))
+    kept = (np.asarray(release.rows["ill"]) == np.asarray(table["ill"])).mean()
+    assert kept == pytest.approx(np.e / (np.e + 1), abs=0.015)
+    assert kept != pytest.approx(np.exp(2) / (np.exp(2) + 1), abs=0.015), "control: half of the noise"
+
+
+def test_the_noise_on_rows_is_that_of_their_features():
     steps = np.full((20_000, 3), 100, dtype=np.int64)
-    noise = NoisedRows(epsilon=2.0, delta=1e-6)
-    noised = noise.protect(steps, rng=np.random.default_rng(1))
-    spread = (noised - 100).std() / 1024
+    noise = NoisyRows(epsilon=2.0, delta=1e-6, label_epsilon=1.0)
+    spread = (noise.add_noise(steps, rng=np.random.default_rng(1)) - 100).std() / 1024
     assert spread == pytest.approx(noise.deviation(features=3), rel=0.02)
     assert spread != pytest.approx(noise.deviation(features=2), rel=0.02)
 
 
-def test_totals_are_near_the_truth_and_hold_no_row(tmp_path):
-    table = _table(rows=5000)
-    protect_features(table, tmp_path / "totals.json", label="ill", plan=TOTALS, rng=np.random.default_rng(2))
-    release = read_release(tmp_path / "totals.json")
-    y = np.asarray(table["ill"]) == "yes"
-    truth = np.stack([[np.clip(table[f"x{j}"].to_numpy()[y == c], -1, 1).sum() for j in range(6)] for c in (0, 1)])
-    noise = release.mechanism["noise"]["sums"]
-    assert np.abs(np.asarray(release.value["sums"]) - truth).max() < 6 * noise + 5000 / 2048
-    assert set(release.value) == {"counts", "sums", "squares"}
-    assert release.seeded
-
-
 def test_totals_are_moved_by_one_record_as_far_as_they_are_priced():
     rng = np.random.default_rng(3)
-    counts, sums, squares = ClassTotals(epsilon=1.0, delta=1e-5).noises(features=4)
+    counts, sums, squares = NoisyTotals(epsilon=1.0, delta=1e-5).noises(features=4)
     for _ in range(500):
         steps, codes = rng.choice([-1024, 0, 1024], size=(6, 4)), rng.integers(0, 3, 6)
         other, moved = steps.copy(), codes.copy()
@@ -97,138 +126,149 @@ def test_totals_are_moved_by_one_record_as_far_as_they_are_priced():
         assert np.abs(a.counts - b.counts).sum() <= counts.coordinates
 
 
-def test_canaries_prove_no_more_than_the_promise_and_catch_too_little_noise():
-    promise = NoisedRows(epsilon=2.0, delta=1e-3)
-    honest = canary_leak(promise, features=5, canaries=20_000, delta=1e-3, rng=np.random.default_rng(4))
-    assert 1.0 < honest.epsilon_lower_bound <= 2.0
+@MECHANISMS
+def test_without_epsilon_there_is_no_noise_and_no_guarantee(mechanism):
+    table = _table()
+    release = protect(table, _plan(mechanism, epsilon=None, delta=0))
+    assert release.guarantee == NoGuarantee(reason="epsilon is none, so features and labels are released without noise")
+    assert release.features == ("x0", "x1")
+    if mechanism == "rows":
+        assert release.rows["ill"].equals(table["ill"])
+        assert release.rows["x0"].to_numpy() == pytest.approx(np.clip(table["x0"].to_numpy(), -1, 1), abs=1 / 2048)
+    else:
+        assert release.totals.counts.sum() == 600
 
-    @dataclass
-    class Forgetful:  # noise for one feature on all five
-        def protect(self, steps, *, rng):
-            return steps + promise.noise(features=1).draw(steps.shape, rng=rng)
 
-    caught = canary_leak(Forgetful(), features=5, canaries=20_000, delta=1e-3, rng=np.random.default_rng(5))
-    assert caught.epsilon_lower_bound > 2.0
-
-
-def test_a_plan_promises_the_sum_of_its_parts():
-    plan = _rows_plan(class_rows=NoisedClassRows(epsilon=0.5))
-    promise = plan.guarantee(features=6, classes=2)
+def test_the_guarantee_is_the_sum_of_its_parts():
+    release = protect(_table(), _plan(epsilon=7.5))
+    assert sum(release.settled["epsilon"].values()) == pytest.approx(7.5)
+    promise = release.guarantee
     assert (promise.epsilon, promise.delta) == (7.5, 1e-5)
     assert promise.loss.epsilon_at(1e-5) <= 7.5
     assert any("class list" in said for said in promise.assumptions)
-    assert any("two rows or more" in said for said in promise.assumptions), "a refusal would tell"
-    assert not any(said.startswith("features") for said in promise.assumptions), "features are what is protected"
+    assert any("two rows or more" in said for said in promise.assumptions), "a refusal would reveal it"
 
 
-def test_the_ledger_is_charged_before_and_refuses(tmp_path):
-    ledger = Ledger.create(tmp_path / "ledger.db")
-    ledger.register(_table(), name="visits", budget=Guarantee(unit=Unit.RECORD, epsilon=7.5, delta=1e-5))
-    plan = _rows_plan()
-    protect_features(
-        _table(), tmp_path / "one.parquet", label="ill", plan=plan, ledger=ledger, dataset="visits", rng=system_rng()
-    )
-    assert ledger.statement("visits").spent == pytest.approx(7.0, abs=1.0)
+def test_units_and_persons():
+    assert protect(_table(), _plan(unit="label")).guarantee.unit is Unit.LABEL
+    persons = protect(_table(), _plan(rows_per_person=2)).guarantee
+    assert (persons.rows, persons.epsilon) == (2, 16.0)
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    made = Ledger.create(tmp_path / "ledger.db")
+    made.register(_table(), name="visits", budget=Guarantee(unit=Unit.RECORD, epsilon=9.0, delta=1e-4))
+    return made
+
+
+@MECHANISMS
+def test_the_ledger_is_charged_once_for_a_request_and_then_refuses(mechanism, ledger, tmp_path):
+    paying = Payment(ledger=ledger)
+    first = protect(_table(), _plan(mechanism), out=tmp_path / "one", payment=paying)
+    again = protect(_table(), _plan(mechanism), out=tmp_path / "two", payment=paying)
+    assert (first.repeated, again.repeated) == (False, True)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+    assert ledger.statement("visits").spent == pytest.approx(7.5, abs=1.0)
     with pytest.raises(BudgetExceeded):
-        protect_features(
-            _table(),
-            tmp_path / "two.parquet",
-            label="ill",
-            plan=plan,
-            ledger=ledger,
-            dataset="visits",
-            rng=system_rng(),
-        )
-    assert not (tmp_path / "two.parquet").exists()
+        protect(_table(), _plan(mechanism, select=3), out=tmp_path / "three", payment=paying)
+    assert not (tmp_path / "three").exists()
 
 
-def _broken(**columns):
-    return _table().append_column(*next(iter(columns.items()))) if len(columns) == 1 else None
+def test_a_known_table_is_charged_as_what_it_is(ledger):
+    ledger.register([1, 2], name="toys", budget=Guarantee(unit=Unit.RECORD, epsilon=10.0, delta=1e-5))
+    protect(_table(), _plan("totals", features=("x0", "x1", "x2")), payment=Payment(ledger=ledger))
+    assert ledger.statement("visits").spent > 0, "known by all columns, also where some are not read"
+    with pytest.raises(InvalidInput, match="dataset must be 'visits'"):
+        protect(_table(), _plan("totals"), payment=Payment(ledger=ledger, dataset="toys"))
+    assert ledger.statement("toys").spent == 0
+
+
+def test_where_the_unit_is_a_label_the_ledger_knows_the_labels(tmp_path):
+    made = Ledger.create(tmp_path / "ledger.db")
+    made.register(_table()["ill"], name="ill", budget=Guarantee(unit=Unit.LABEL, epsilon=9.0, delta=1e-4))
+    protect(_table(), _plan("totals", unit="label"), payment=Payment(ledger=made))
+    assert made.statement("ill").spent > 0
+
+
+def _with(**columns):
+    ((name, values),) = columns.items()
+    return _table().append_column(name, pa.array(values))
 
 
 @pytest.mark.parametrize(
-    ("table", "plan", "said"),
+    ("table", "changes", "said"),
     [
-        (_table(), _rows_plan(selection=PrivateSelection(epsilon=1.0, keep=7)), "keep must be at most"),
-        (_broken(flat=pa.array([1.0] * 600)), _rows_plan(), "feature 'flat' must vary, got one value in all rows"),
-        (
-            _broken(hole=pa.array([None] + [1.0, 2.0] * 299 + [1.0])),
-            _rows_plan(),
-            "'hole' has missing, NaN or infinite",
-        ),
-        (_broken(inf=pa.array([np.inf] + [1.0] * 599)), _rows_plan(), "'inf' has missing, NaN or infinite"),
-        (_broken(word=pa.array(["a"] * 600)), _rows_plan(), "column 'word' is string"),
-        (_table(), _rows_plan(box=Box(lower=50.0, upper=60.0)), "clip every row"),
-        (_table(), _rows_plan(box=Box(lower=(0.0,) * 2, upper=(1.0,) * 2)), "one number for each of 6 features, got 2"),
-        (_table().slice(0, 0).append_column("z", pa.array([], pa.float64())), _rows_plan(), "has no rows"),
+        (_table(), {"select": 7}, "select must be at most the number of features, 6, got 7"),
+        (_table(), {"select": 6, "class_rows": (300, 300)}, "class_rows has no use with select 6"),
+        (_table(), {"class_rows": (5, 5, 5)}, "class_rows must be one number for each of 2 classes, got 3"),
+        (_table(), {"selection_epsilon": 9}, "selection_epsilon must leave a part of epsilon 8.0"),
+        (_table(), {"label_epsilon": 9}, "label_epsilon must leave a part of epsilon 8.0"),
+        (_table(), {"epsilon": 4097}, "epsilon must be at most 4096, got 4097.0"),
+        (_table(), {"delta": 0.01}, "delta must be below 1/600"),
+        (_table(), {"ranges": {"x0": (0, 1)}}, "ranges must have a range of column 'x1', or of all"),
+        (_table(), {"ranges": {"*": (0, 1), "x9": (0, 1)}}, "ranges names no column 'x9'"),
+        (_table(), {"ranges": {"*": (50, 60)}}, "ranges of feature 'x0' clip every row to one side"),
+        (_table(), {"ranges": {"*": (0, 1e-307)}}, "ranges must be wider, got 0.0 to 1e-307"),
+        (_table(), {"classes": ("yes", "no", "perhaps")}, "class 'perhaps' has 0 rows; each class needs at least two"),
+        (_table(), {"label": "sick"}, "label names no column 'sick'"),
+        (_with(flat=[1.0] * 600), {}, "feature 'flat' must vary, got one value in all rows"),
+        (_with(hole=[None] + [1.0, 2.0] * 299 + [1.0]), {}, "'hole' has missing, NaN or infinite"),
+        (_with(inf=[np.inf] + [1.0] * 599), {}, "'inf' has missing, NaN or infinite"),
+        (_with(word=["a"] * 600), {}, "column 'word' is string"),
+        (_table().slice(0, 0).append_column("z", pa.array([], pa.float64())), {}, "has no rows"),
         (
             pa.table({"x": [0.1, 0.2, 0.3], "ill": ["no", "no", "yes"]}),
-            _rows_plan(selection=None, class_rows=None),
+            {"select": None},
             "class .yes. has 1 row;",
         ),
         (
-            _table(),
-            _rows_plan(class_rows=PublicClassRows(rows=(5, 5, 5))),
-            "class_rows must be one number for each of 2",
-        ),
-        (_broken(label=pa.array([1.0, 2.0] * 300)), _rows_plan(), "must not name a column 'label'"),
-        (
             pa.table({"x": [0.1, 0.2] * 2, "ill": [datetime.date(2020, 1, day) for day in (1, 1, 2, 2)]}),
-            _rows_plan(selection=None, class_rows=None),
+            {"select": None},
             "labels must be numbers, text or truth values, got",
         ),
     ],
 )
-def test_bad_input_writes_nothing_and_charges_nothing(tmp_path, table, plan, said):
-    ledger = Ledger.create(tmp_path / "ledger.db")
-    ledger.register([1, 2], name="visits", budget=Guarantee(unit=Unit.RECORD, epsilon=100.0, delta=1e-3))
+def test_bad_input_writes_nothing_and_charges_nothing(ledger, tmp_path, table, changes, said):
+    paying = Payment(ledger=ledger, dataset="visits")
     with pytest.raises(InvalidInput, match=said):
-        protect_features(
-            table, tmp_path / "out.parquet", label="ill", plan=plan, ledger=ledger, dataset="visits", rng=system_rng()
-        )
+        protect(table, _plan(**changes), out=tmp_path / "out.parquet", payment=paying)
     assert not (tmp_path / "out.parquet").exists()
     assert ledger.statement("visits").spent == 0
 
 
-@pytest.mark.parametrize("delta", [0.0, 1.0, -1e-5, float("nan")])
-def test_delta_outside_its_range_is_refused(delta):
-    with pytest.raises(InvalidInput, match="delta"):
-        NoisedRows(epsilon=1.0, delta=delta)
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"delta": 0}, "delta must be > 0: the noise on features is Gaussian"),
+        ({"ranges": {}}, "ranges must be COL=LOW,HIGH"),
+        ({"ranges": {"*": (1, 0)}}, "ranges must be COL=LOW,HIGH"),
+        ({"select": 0}, "select must be an integer >= 1, got 0"),
+        ({"select": None, "class_rows": (3, 3)}, "class_rows requires select"),
+        ({"select": None, "selection_epsilon": 1}, "selection_epsilon requires select"),
+        ({"epsilon": None, "delta": 0, "label_epsilon": 1}, "label_epsilon requires epsilon"),
+        ({"mechanism": "totals", "label_epsilon": 1}, "label_epsilon has no use with totals"),
+        ({"class_rows": (0, 3)}, "class_rows must be integers >= 1, one per class"),
+        ({"unit": "bag"}, "unit must be record or label"),
+        ({"person": "who"}, "person is not read on this surface"),
+        ({"score": "chi"}, "score must be one of distance, t, got 'chi'"),
+    ],
+)
+def test_a_plan_that_contradicts_itself_is_refused(changes, said):
+    with pytest.raises(InvalidInput, match=said) as refused:
+        _plan(**changes)
+    assert refused.value.field == said.split()[0]
 
 
-@pytest.mark.parametrize("release", [NoisedRows, ClassTotals])
-def test_an_epsilon_finer_than_the_grid_is_refused_by_its_name(release):
-    with pytest.raises(InvalidInput, match=r"epsilon must be at most 4096, got 4097"):
-        release(epsilon=4097.0, delta=1e-5)
-    assert NoisedRows(epsilon=4096.0, delta=1e-5).deviation(features=1) > 0, "control: the largest has its noise"
+def test_data_has_no_use():
+    with pytest.raises(InvalidInput, match="data has no use on this surface"):
+        protect(_table(), _plan(), data=_table())
 
 
-def test_true_labels_never_leave_under_a_guarantee():
-    with pytest.raises(InvalidInput, match="true labels leave under no guarantee"):
-        _rows_plan(labels=None)
-
-
-@pytest.mark.parametrize("upper", [5e-324, 1e-307])
-def test_a_box_too_narrow_for_floats_is_refused(upper):
-    """Its middle would be 0 times infinity, and the step of that lies outside of every bound."""
-    with pytest.raises(InvalidInput, match="must lie further apart"):
-        Box(lower=0.0, upper=upper)
-    assert Box(lower=0.0, upper=1e-300).snap([[0.0], [5e-301], [1e-300]]).ravel().tolist() == [-1024, 0, 1024]
-
-
-def test_a_known_table_is_charged_as_what_it_is(tmp_path):
-    ledger = Ledger.create(tmp_path / "ledger.db")
-    budget = Guarantee(unit=Unit.RECORD, epsilon=10.0, delta=1e-5)
-    ledger.register(_table(), name="visits", budget=budget)
-    ledger.register([1, 2], name="toys", budget=budget)
-    made = protect_features(_table(), tmp_path / "a.json", label="ill", plan=TOTALS, ledger=ledger, rng=system_rng())
-    assert made.receipt is not None
-    assert ledger.statement("visits").spent > 0
-    with pytest.raises(InvalidInput, match="dataset must be 'visits'"):
-        protect_features(
-            _table(), tmp_path / "b.json", label="ill", plan=TOTALS, ledger=ledger, dataset="toys", rng=system_rng()
-        )
-    assert ledger.statement("toys").spent == 0
+def test_a_plan_moves_along_epsilon():
+    moved = _plan(epsilon=None, delta=0).at(2.0)
+    assert (moved.epsilon, moved.delta) == (2.0, 1e-6)
+    assert _plan(label_epsilon=3).at(2.0).label_epsilon is None
 
 
 class TestNarrowFloats:
@@ -237,7 +277,7 @@ class TestNarrowFloats:
     def test_totals_are_those_of_the_steps(self):
         rng = np.random.default_rng(0)
         values, codes = rng.normal(size=(40_000, 3)).astype(np.float32), rng.integers(0, 3, 40_000)
-        steps = Box.symmetric(1.0).whole_steps(values)
+        steps = Box.symmetric(1.0, features=3).whole_steps(values)
         assert steps.dtype == np.float32
         members = class_members(codes, classes=3)
         narrow = ClassMoments.of_members(steps, members.astype(np.float32))
@@ -253,11 +293,11 @@ class TestNarrowFloats:
         assert int((members @ steps)[0, 0]) != 50_001 * 1023, "the control: in one float32 sum it is not"
 
     def test_a_middle_that_float32_does_not_hold_is_left_to_float64(self):
-        box = Box(lower=1.6e9 + 1, upper=1.6e9 + 21)
+        box = Box(lower=(1.6e9 + 1,), upper=(1.6e9 + 21,))
         values = np.array([[1.6e9 + 128]], dtype=np.float32)
         assert box.whole_steps(values).dtype == np.float64
         assert box.whole_steps(values) == box.whole_steps(values.astype(np.float64))
 
     def test_no_value_leaves_the_box(self):
         values = np.array([[-3e38], [3e38], [1.0]], dtype=np.float32)
-        assert Box.symmetric(1e-3).whole_steps(values).ravel().tolist() == [-1024, 1024, 1024]
+        assert Box.symmetric(1e-3, features=1).whole_steps(values).ravel().tolist() == [-1024, 1024, 1024]

@@ -1,15 +1,17 @@
 """Selection under noise: enumerated, bounded by brute force, and a control with too little noise."""
 
-from itertools import combinations, permutations, product
-from math import exp, log
+from itertools import combinations, product
+from math import log
 
 import numpy as np
 import pytest
 
 from papers.private_fisher.scores import by_distance
-from tacit.features.attack import selection_leak, tied_neighbours
-from tacit.features.protect import Box, Distance, OneShot, Peeling, PrivateSelection, TStatistic
-from tacit.features.protect.moments import ClassMoments
+from tacit.features.attacks.selection import selection_leak, tied_neighbours
+from tacit.features.mechanisms.box import Box
+from tacit.features.mechanisms.moments import ClassMoments
+from tacit.features.mechanisms.scores import Distance, TStatistic
+from tacit.features.mechanisms.selection import PrivateSelection, choose_once, selection_scale
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import DiscreteLaplace
 
@@ -49,7 +51,7 @@ def _largest_ratio(scores, moves, law):
 @pytest.mark.parametrize("scores", [(0, 0, 0), (3, 0, -2), (6, 5, 0)])
 def test_one_shot_is_private_on_sets(scores):
     epsilon = 1.0
-    scale = OneShot().scale(features=3, keep=2, sensitivity=1, epsilon=epsilon)
+    scale = selection_scale(features=3, keep=2, sensitivity=1, epsilon=epsilon)
     moves = list(product((-1, 0, 1), repeat=3))
     worst = _largest_ratio(np.array(scores), moves, lambda s: _one_shot_law(s, 2, scale))
     assert worst <= epsilon + 1e-9
@@ -58,10 +60,10 @@ def test_one_shot_is_private_on_sets(scores):
 def test_one_shot_nearly_spends_its_epsilon_and_half_the_scale_overspends():
     scores, moves = np.array([0, 0, -8]), [(-1, -1, 1), (1, 1, -1)]
     full = _largest_ratio(
-        scores, moves, lambda s: _one_shot_law(s, 1, OneShot().scale(features=3, keep=1, sensitivity=1, epsilon=1.0))
+        scores, moves, lambda s: _one_shot_law(s, 1, selection_scale(features=3, keep=1, sensitivity=1, epsilon=1.0))
     )
     half = _largest_ratio(
-        scores, moves, lambda s: _one_shot_law(s, 1, OneShot().scale(features=3, keep=1, sensitivity=1, epsilon=2.0))
+        scores, moves, lambda s: _one_shot_law(s, 1, selection_scale(features=3, keep=1, sensitivity=1, epsilon=2.0))
     )
     assert 0.8 < full <= 1.0 + 1e-9
     assert half > 1.5
@@ -77,41 +79,10 @@ def test_two_of_four_with_a_pair_far_below(scale, pinned):
 
 def test_two_of_three_need_noise_for_the_one_left_out_alone():
     """2 min(m, d - m): shifting the one that was left out is enough, and no smaller scale would be."""
-    scale = OneShot().scale(features=3, keep=2, sensitivity=1, epsilon=1.0)
+    scale = selection_scale(features=3, keep=2, sensitivity=1, epsilon=1.0)
     assert scale == 2
     worst = _largest_ratio(np.array([0, -20, -20]), [(-1, 1, 1), (-1, -1, 1)], lambda s: _one_shot_law(s, 2, scale))
     assert 0.9999 < worst <= 1.0 + 1e-9
-
-
-def _permute_and_flip_law(scores, rate):
-    """P(first) by enumeration of the orders."""
-    best = max(scores)
-    heads = [exp(-rate * (best - s)) for s in scores]
-    law = np.zeros(len(scores))
-    orders = list(permutations(range(len(scores))))
-    for order in orders:
-        left = 1.0
-        for j in order:
-            law[j] += left * heads[j] / len(orders)
-            left *= 1 - heads[j]
-    return law
-
-
-def test_peeling_draws_permute_and_flip():
-    scores, runs = np.array([0, 700, 1025]), 20_000
-    rng = np.random.default_rng(1)
-    drawn = [Peeling().choose(scores, keep=1, sensitivity=1025, epsilon=2.0, rng=rng)[0] for _ in range(runs)]
-    seen = np.bincount(drawn, minlength=3) / runs
-    law = _permute_and_flip_law([0, 700, 1025], 2.0 / (2 * 1025))
-    assert np.abs(seen - law).max() < 6 * 0.5 / runs**0.5
-    doubled = _permute_and_flip_law([0, 700, 1025], 4.0 / (2 * 1025))
-    assert np.abs(seen - doubled).max() > 6 * 0.5 / runs**0.5
-
-
-def test_permute_and_flip_is_private():
-    for move in product((-1, 0, 1), repeat=3):
-        here, there = (_permute_and_flip_law(s, 0.5) for s in ((2, 0, 1), tuple(np.add((2, 0, 1), move))))
-        assert np.abs(np.log(here / there)).max() <= 1.0 + 1e-12
 
 
 @pytest.mark.parametrize("score", [Distance(), TStatistic(), TStatistic(floor=0.01)])
@@ -154,11 +125,11 @@ def test_the_printed_selection_leaks_and_the_private_one_keeps_its_promise():
         return np.argsort(-by_distance(rows, labels))[:1]
 
     def private(rows, labels, rng):
-        moments = ClassMoments.of(Box.symmetric(1.0).snap(rows), labels, classes=2)
+        moments = ClassMoments.of(Box.symmetric(1.0, features=6).snap(rows), labels, classes=2)
         return PrivateSelection(epsilon=1.0, keep=1).select(moments, class_rows=sizes, rng=rng)
 
     def forgetful(rows, labels, rng):  # a tenth of the noise
-        moments = ClassMoments.of(Box.symmetric(1.0).snap(rows), labels, classes=2)
+        moments = ClassMoments.of(Box.symmetric(1.0, features=6).snap(rows), labels, classes=2)
         return PrivateSelection(epsilon=10.0, keep=1).select(moments, class_rows=sizes, rng=rng)
 
     rng = np.random.default_rng(3)
@@ -168,8 +139,25 @@ def test_the_printed_selection_leaks_and_the_private_one_keeps_its_promise():
     assert selection_leak(forgetful, pair, runs=3000, rng=rng).epsilon_lower_bound > 1.0
 
 
+def test_the_choice_is_drawn_with_the_noise_that_was_enumerated():
+    scores, runs, rng = np.array([3, 0, -2]), 20_000, np.random.default_rng(4)
+    drawn = [tuple(choose_once(scores, keep=2, sensitivity=1, epsilon=1.0, rng=rng)) for _ in range(runs)]
+    seen = {chosen: drawn.count(chosen) / runs for chosen in combinations(range(3), 2)}
+
+    def farthest(epsilon):
+        law = _one_shot_law(scores, 2, selection_scale(features=3, keep=2, sensitivity=1, epsilon=epsilon))
+        return max(abs(seen[chosen] - law[chosen]) for chosen in law)
+
+    assert farthest(1.0) < 6 * 0.5 / runs**0.5 < farthest(2.0)
+
+
+def test_without_noise_the_best_are_chosen():
+    drawn = choose_once(np.array([1, 3, 2]), keep=2, sensitivity=1, epsilon=np.inf, rng=np.random.default_rng(0))
+    assert drawn.tolist() == [1, 2]
+
+
 def test_more_features_than_there_are_is_refused():
-    with pytest.raises(InvalidInput, match="keep must be at most the number of features, 2, got 3"):
+    with pytest.raises(InvalidInput, match="select must be at most the number of features, 2, got 3"):
         PrivateSelection(epsilon=1.0, keep=3).select(
             ClassMoments.none(classes=2, features=2), class_rows=np.array([1, 1]), rng=np.random.default_rng(0)
         )

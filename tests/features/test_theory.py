@@ -4,23 +4,18 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from tacit.features.theory import (
-    ReleasedMeans,
-    independence_rule_error,
-    mean_gap_tail,
-    split_budget,
-)
-from tacit.features.theory.selection import share_found
+from tacit.features.mechanisms.budget import reference_error, split_budget
+from tacit.features.theory import ReleasedMeans, independence_rule_error, mean_gap_tail, share_found
 from tacit.privacy import InvalidInput
 
 
 @pytest.mark.parametrize("noise", [0.0, 1.5])
-@pytest.mark.parametrize("noised_test", [False, True])
-def test_error_of_the_independence_rule_by_simulation(noise, noised_test):
+@pytest.mark.parametrize("noisy_test", [False, True])
+def test_error_of_the_independence_rule_by_simulation(noise, noisy_test):
     """The rule that knows the variances, over many training sets; a fresh row's error has the closed form."""
     rng = np.random.default_rng(7)
     gaps, n, p = np.array([1.0, 0.8, 0.5] + [0.0] * 9), 40, 12
-    means = ReleasedMeans.of_rows(sigma=1.0, noise=noise, rows=(n, n), features=p, noised_test=noised_test)
+    means = ReleasedMeans.of_rows(sigma=1.0, noise=noise, rows=(n, n), features=p, noisy_test=noisy_test)
     spread = np.sqrt(1 + noise**2)
     first = gaps + rng.normal(size=(20_000, p)) * spread / np.sqrt(n)
     second = rng.normal(size=(20_000, p)) * spread / np.sqrt(n)
@@ -60,24 +55,29 @@ def test_wrong_shapes_are_refused():
         independence_rule_error([1.0], ReleasedMeans.of_rows(sigma=1.0, noise=0.0, rows=(5, 5), features=3))
 
 
-@pytest.mark.parametrize("released_rows", [True, False])
-def test_a_division_adds_up_and_more_epsilon_errs_less(released_rows):
-    given = {"delta": 1e-6, "features": 60, "keep": 4, "rows": 3000, "released_rows": released_rows}
-    splits = [split_budget(epsilon, **given) for epsilon in (1.0, 4.0, 16.0)]
+SIZES = {"features": 60, "keep": 4, "rows": 3000}
+
+
+@pytest.mark.parametrize("releases_labels", [True, False])
+def test_a_division_adds_up_and_more_epsilon_errs_less(releases_labels):
+    given = {"delta": 1e-6, **SIZES}
+    splits = [split_budget(epsilon, **given, releases_labels=releases_labels) for epsilon in (1.0, 4.0, 16.0)]
     assert [split.whole for split in splits] == [1.0, 4.0, 16.0]
-    errors = [split.error for split in splits]
+    errors = [reference_error(split, **given) for split in splits]
     assert errors == sorted(errors, reverse=True)
-    assert all((split.labels > 0) == released_rows for split in splits)
+    assert all((split.labels > 0) == releases_labels for split in splits)
 
 
-def test_a_division_is_the_best_of_its_grid():
-    best = split_budget(4.0, delta=1e-6, features=60, keep=4, rows=3000, released_rows=True)
-    for labels in (0.2, 1.0, 2.4):
-        fixed = split_budget(4.0, delta=1e-6, features=60, keep=4, rows=3000, released_rows=True, label_epsilon=labels)
-        assert fixed.labels == labels
-        assert fixed.error >= best.error - 1e-12
+@pytest.mark.parametrize(("part", "name"), [("label_epsilon", "labels"), ("selection_epsilon", "selection")])
+def test_a_division_is_the_best_of_its_grid(part, name):
+    given = {"delta": 1e-6, **SIZES}
+    best = split_budget(4.0, **given, releases_labels=True)
+    for epsilon in (0.2, 1.0, 2.4):
+        fixed = split_budget(4.0, **given, releases_labels=True, **{part: epsilon})
+        assert getattr(fixed, name) == epsilon
+        assert reference_error(fixed, **given) >= reference_error(best, **given) - 1e-12
 
 
 def test_nothing_is_spent_on_choosing_where_all_are_kept():
-    split = split_budget(1.0, delta=1e-6, features=4, keep=4, rows=3000, released_rows=False)
+    split = split_budget(1.0, delta=1e-6, features=4, keep=4, rows=3000, releases_labels=False)
     assert (split.class_rows, split.selection, split.release) == (0.0, 0.0, 1.0)

@@ -54,7 +54,7 @@ def best_features(gaps: ArrayLike, *, means: Callable[[int], ReleasedMeans]) -> 
     --------
     >>> gaps = 2 * np.arange(1, 501) ** -0.75
     >>> print(best_features(gaps, means=lambda m: ReleasedMeans.of_rows(
-    ...     sigma=1.0, noise=1.0, rows=(50, 50), features=m, noised_test=True)))
+    ...     sigma=1.0, noise=1.0, rows=(50, 50), features=m, noisy_test=True)))
     16 features: error 0.1686
     """
     alpha = np.asarray(gaps, dtype=np.float64)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import tempfile
+import shlex
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from pathlib import Path
-from shlex import quote
 from typing import ClassVar
 
 import numpy as np
@@ -17,25 +15,16 @@ from numpy.typing import NDArray
 from tacit.audit.finding import Finding
 from tacit.audit.source import Source
 from tacit.audit.utility import Utility, share_utility
-from tacit.audit.words import percent, within_chance, words_with_commas
-from tacit.features import (
-    Box,
-    ClassTotals,
-    FeaturePlan,
-    FisherClassifier,
-    NoisedClassRows,
-    NoisedRows,
-    PrivateSelection,
-    learn_release,
-    protect_features,
-)
-from tacit.features.attack import canary_leak, link_rows, linkage_leak, totals_leak
-from tacit.features.theory import split_budget
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.audit.words import percent, within_chance
+from tacit.features import Plan, attack, learn, protect
+from tacit.features.attacks.linkage import link_rows, linkage_leak
+from tacit.features.attacks.released_rows import ReleasedRows
+from tacit.features.learners.fisher import FisherClassifier
+from tacit.features.mechanisms import Rows, Totals
+from tacit.features.methods import Canaries, Linkage
 from tacit.leak import Leak
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import NoGuarantee
-from tacit.privacy.release import Release, read_release
+from tacit.privacy.guarantee import NoGuarantee, Promise
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon
 
 __all__ = ["FeaturesRelease"]
@@ -45,6 +34,7 @@ _MUCH = 0.05
 _LEAST = 4  # rows of a label: two in each half
 _LINKS = ("released rows found again", "by chance")
 _MEMBERS = ("records told from their opposite", "of opposites, taken for them")
+_IN_CLEAR = NoGuarantee(reason="rows and labels leave as they are")
 _PART = "epsilon from canaries under the noise of the rows, which is a part of the promise: the rest is not attacked"
 
 
@@ -156,17 +146,17 @@ class FeaturesRelease:
         words = np.asarray(source.classes)[source.codes]  # what is refused is then refused by name
         X, y, truth = source.X[half], words[half], words[rest]
         clean = FisherClassifier().fit(X, y).predict(source.X[rest]) == truth
-        release, leak = self._in_clear(X, y) if self.epsilon is None else self._noised(X, y, self.epsilon, rng)
-        kept = [int(name) for name in release.mechanism["features"]]
-        right = clean
-        if self.epsilon is not None:
-            right = np.asarray(learn_release(release).predict(source.X[rest][:, kept])) == truth
+        right, promise, leak = (
+            (clean, _IN_CLEAR, _linkage_in_clear(X))
+            if self.epsilon is None
+            else self._noised(X, y, source.X[rest], truth, rng)
+        )
         utility = share_utility("accuracy of a model trained on the release", right, clean, truth=truth)
         return Finding(
             surface=self.surface,
             data=source.name,
             setting=self.describe(),
-            promise=release.guarantee,
+            promise=promise,
             leak=leak,
             counted=_MEMBERS if self.totals else _LINKS,
             utility=utility,
@@ -175,51 +165,38 @@ class FeaturesRelease:
             seconds=time.perf_counter() - start,
         )
 
-    def _in_clear(self, X: NDArray[np.float64], y: NDArray[np.str_]) -> tuple[Release, Leak]:
-        promise = NoGuarantee(reason="rows and labels leave as they are")
-        names = [str(place) for place in range(X.shape[1])]
-        header = {"name": "none", "features": names, "noise": [1.0] * len(names)}
-        release = Release(
-            value=_table(X, y, np.arange(X.shape[1])),
-            guarantee=promise,
-            surface="features",
-            mechanism=header,
-            seeded=True,
-        )
-        return release, _linkage(release, X)
-
     def _noised(
-        self, X: NDArray[np.float64], y: NDArray[np.str_], epsilon: float, rng: np.random.Generator
-    ) -> tuple[Release, Leak]:
+        self,
+        X: NDArray[np.float64],
+        y: NDArray[np.str_],
+        rest: NDArray[np.float64],
+        truth: NDArray[np.str_],
+        rng: np.random.Generator,
+    ) -> tuple[NDArray[np.bool_], Promise, Leak]:
         # a rare value of text may be missing in this half of the rows, and its column constant
         varies = np.flatnonzero(np.ptp(np.clip(X, -self.bound, self.bound), axis=0) > 0)
-        keep = min(self.keep, len(varies))
-        parts = split_budget(
-            epsilon,
+        table = _table(X, y, varies)
+        plan = self.plan(label=_LABEL)
+        release = protect(table, replace(plan, select=min(self.keep, len(varies))), rng=rng)
+        kept = [int(name) for name in release.features]
+        right = np.asarray(learn(release, hold_out=0).predict(rest[:, kept])) == truth
+        proved = attack(release, method=Canaries(records=500 if self.totals else 5000), rng=rng)
+        if self.totals:
+            return right, release.guarantee, proved
+        linked = attack(release, truth=table, method=Linkage())
+        return right, release.guarantee, replace(linked, bound=proved.bound, method=f"{linked.method}; {_PART}")
+
+    def plan(self, *, label: str, features: tuple[str, ...] = ()) -> Plan:
+        """Return the plan of the release, where there is noise."""
+        return Plan(
+            label=label,
+            features=features,
+            epsilon=self.epsilon,
             delta=self.delta,
-            features=len(varies),
-            keep=keep,
-            rows=len(X),
-            classes=len(np.unique(y)),
-            released_rows=not self.totals,
+            select=self.keep,
+            ranges={"*": (-self.bound, self.bound)},
+            mechanism=Totals() if self.totals else Rows(),
         )
-        chosen = parts.selection > 0  # where all features are kept, none is chosen
-        mechanism = (ClassTotals if self.totals else NoisedRows)(epsilon=parts.release, delta=self.delta)
-        plan = FeaturePlan(
-            box=Box.symmetric(self.bound),
-            release=mechanism,
-            selection=PrivateSelection(epsilon=parts.selection, keep=keep) if chosen else None,
-            class_rows=NoisedClassRows(epsilon=parts.class_rows) if chosen else None,
-            labels=None if self.totals else RandomizedResponse(epsilon=parts.labels),
-        )
-        with tempfile.TemporaryDirectory() as folder:
-            made = protect_features(_table(X, y, varies), Path(folder) / "release", label=_LABEL, plan=plan, rng=rng)
-            release = read_release(made.path)
-        if isinstance(mechanism, ClassTotals):
-            return release, totals_leak(mechanism, features=keep, runs=500, delta=self.delta, rng=rng)
-        proved = canary_leak(mechanism, features=keep, canaries=5000, delta=self.delta, rng=rng)
-        linked = _linkage(release, X)
-        return release, replace(linked, bound=proved.bound, method=f"{linked.method}; {_PART}")
 
     def _told(self, leak: Leak) -> str:
         if self.totals:
@@ -253,20 +230,15 @@ class FeaturesRelease:
         --------
         >>> from tacit.audit.source import bundled_source
         >>> FeaturesRelease(epsilon=4.0).by_hand(replace(bundled_source("iris"), file="iris.csv"))[:53]
-        'tacit features protect iris.csv --label species --fea'
+        'tacit features protect iris.csv --label species --eps'
         """
         whole = source.names == source.features and not any(source.table[name].null_count for name in source.features)
         if source.file is None or self.epsilon is None or not whole:
             return ""
-        file = quote(source.file)
-        make = (
-            f"tacit features protect {file} --label {quote(source.label)} "
-            f"--features {quote(words_with_commas(source.features))} --keep {self.keep} --bound {self.bound:g} "
-            f"--epsilon {self.epsilon:g} --delta {self.delta:g}"
-        )
-        if self.totals:
-            return f"{make} --totals --out features.json"
-        return f"{make} --out features.release && tacit features attack features.release --raw {file}"
+        file, out = shlex.quote(source.file), "features.json" if self.totals else "features.release"
+        options = self.plan(label=source.label, features=source.features).to_options()
+        make = f"tacit features protect {file} {shlex.join(options)} --out {out}"
+        return make if self.totals else f"{make} && tacit features attack {out} --truth {file}"
 
 
 def _table(X: NDArray[np.float64], y: NDArray[np.str_], places: NDArray[np.int64]) -> pa.Table:
@@ -279,8 +251,6 @@ def _clipped(source: Source, bound: float) -> str:
     return said if share > _MUCH else ""
 
 
-def _linkage(release: Release, X: NDArray[np.float64]) -> Leak:
-    kept = [int(name) for name in release.mechanism["features"]]
-    linked = link_rows(release, X[:, kept])
-    delta = getattr(release.guarantee, "delta", 0.0)
-    return linkage_leak(linked, np.arange(len(linked)), candidates=len(linked), delta=delta)
+def _linkage_in_clear(X: NDArray[np.float64]) -> Leak:
+    linked = link_rows(ReleasedRows(X, noise=1.0), X)
+    return linkage_leak(linked, np.arange(len(linked)), candidates=len(linked))

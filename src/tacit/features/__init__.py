@@ -1,39 +1,29 @@
-"""Noised feature rows: release few and well-chosen ones, learn from them, link them back."""
+"""Noisy feature rows or class totals: release few and well-chosen columns, learn from them, link them back."""
 
-from tacit.features.learn import FisherClassifier, Full, Independence, Rule, learn_release
-from tacit.features.protect import (
-    Box,
-    ClassTotals,
-    Distance,
-    FeaturePlan,
-    NoisedClassRows,
-    NoisedRows,
-    OneShot,
-    Peeling,
-    PrivateSelection,
-    ProtectedFeatures,
-    PublicClassRows,
-    TStatistic,
-    protect_features,
-)
+from __future__ import annotations
 
-__all__ = [
-    "Box",
-    "ClassTotals",
-    "Distance",
-    "FeaturePlan",
-    "FisherClassifier",
-    "Full",
-    "Independence",
-    "NoisedClassRows",
-    "NoisedRows",
-    "OneShot",
-    "Peeling",
-    "PrivateSelection",
-    "ProtectedFeatures",
-    "PublicClassRows",
-    "Rule",
-    "TStatistic",
-    "learn_release",
-    "protect_features",
-]
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tacit.features.attacks.attack import attack
+    from tacit.features.learners.learn import learn
+    from tacit.features.plan import Plan
+    from tacit.features.releases.protect import protect
+    from tacit.features.releases.release import Release
+
+__all__ = ["Plan", "Release", "attack", "learn", "protect"]
+
+_MODULES = {
+    "Plan": "plan",
+    "Release": "releases.release",
+    "attack": "attacks.attack",
+    "learn": "learners.learn",
+    "protect": "releases.protect",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)

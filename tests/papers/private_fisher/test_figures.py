@@ -48,9 +48,7 @@ def test_the_printed_noise_is_the_library_s(script):
     rng = np.random.default_rng(1)
     rows, codes = rng.normal(size=(30, 4)), np.tile([0, 1], 15)
     release = published_release(rows, codes, keep=4, epsilon=3.0, delta=script.DELTA, rng=rng)
-    assert release.mechanism["noise"][0] == pytest.approx(
-        script.printed_noise(script.largest_norm(rows.T), epsilon=3.0)
-    )
+    assert release.noise == pytest.approx(script.printed_noise(script.largest_norm(rows.T), epsilon=3.0))
 
 
 def test_a_run_that_was_broken_off_resumes_to_the_same_results(script, tmp_path, monkeypatch):

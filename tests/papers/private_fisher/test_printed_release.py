@@ -5,8 +5,9 @@ import pytest
 from scipy.stats import norm
 
 from papers.private_fisher.printed_release import published_release
-from tacit.features import learn_release
-from tacit.features.attack import link_rows
+from tacit.features.attacks.linkage import link_rows
+from tacit.features.attacks.released_rows import ReleasedRows
+from tacit.features.learners.fisher import FisherClassifier
 from tacit.privacy import NoGuarantee
 from tacit.privacy.noise import CoordinateNoise
 
@@ -17,7 +18,7 @@ def test_the_printed_algorithm_carries_no_guarantee_and_its_noise_is_too_small()
     X = rng.normal(size=(100, 5)) + 4 * np.outer(y, np.arange(5) == 3)
     release = published_release(X, y, keep=1, epsilon=1.0, delta=1e-5, rng=rng)
     assert isinstance(release.guarantee, NoGuarantee)
-    assert release.mechanism["features"] == ["x3"]
+    assert release.features == (3,)
     # the noise alone, at a largest norm of 10 and so a sensitivity of 20: the true delta against the claimed 1e-5
     s = (2 * 10 * np.log(1e5)) ** 0.5
     true = norm.cdf(20 / (2 * s) - s / 20) - np.e * norm.cdf(-20 / (2 * s) - s / 20)
@@ -31,7 +32,8 @@ def test_the_printed_release_teaches_and_can_be_linked():
     y = rng.integers(0, 2, 3000)
     X = rng.normal(size=(3000, 8)) / 5 + np.outer(y, np.arange(8) == 5)
     release = published_release(X, y, keep=2, epsilon=50.0, delta=1e-5, rng=rng)
-    places = [int(name[1:]) for name in release.mechanism["features"]]
+    places = list(release.features)
     assert places[0] == 5
-    assert learn_release(release).score(X[:, places], y) > 0.9
-    assert len(link_rows(release, X[:, places])) == 3000
+    model = FisherClassifier(noise=release.noise).fit(release.rows, release.labels)
+    assert model.score(X[:, places], y) > 0.9
+    assert len(link_rows(ReleasedRows(release.rows, noise=release.noise), X[:, places])) == 3000

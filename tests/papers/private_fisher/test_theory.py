@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import norm, t
 
 from papers.private_fisher.theory import best_features, full_rule_error, selection_margin
-from tacit.features.learn import FisherClassifier, Full
+from tacit.features.learners.fisher import FisherClassifier
+from tacit.features.learners.rules import Full
 from tacit.features.theory import ReleasedMeans
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import gaussian_scale
@@ -20,7 +21,7 @@ GAPS = 2 * np.arange(1, 501) ** -0.75
 def test_best_number_of_features_under_noise_on_all_rows(noise, count, psi, error):
     best = best_features(
         GAPS,
-        means=lambda m: ReleasedMeans.of_rows(sigma=1.0, noise=noise, rows=(50, 50), features=m, noised_test=True),
+        means=lambda m: ReleasedMeans.of_rows(sigma=1.0, noise=noise, rows=(50, 50), features=m, noisy_test=True),
     )
     assert best.count == count
     assert best.psi == pytest.approx(psi, abs=1e-6)

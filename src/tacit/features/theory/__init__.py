@@ -1,13 +1,6 @@
-"""What theory says of Fisher's rules on released features: their error, selection, and the division of epsilon."""
+"""The error of Fisher's rules under noise, and what a selection finds: what the division of epsilon rests on."""
 
-from tacit.features.theory.budget import BudgetSplit, split_budget
-from tacit.features.theory.error import ReleasedMeans, independence_rule_error
-from tacit.features.theory.selection import mean_gap_tail
+from tacit.features.theory.error import ReleasedMeans, independence_rule_error, psi
+from tacit.features.theory.selection import mean_gap_tail, share_found
 
-__all__ = [
-    "BudgetSplit",
-    "ReleasedMeans",
-    "independence_rule_error",
-    "mean_gap_tail",
-    "split_budget",
-]
+__all__ = ["ReleasedMeans", "independence_rule_error", "mean_gap_tail", "psi", "share_found"]

@@ -26,12 +26,6 @@ class ReleasedMeans:
         g_j: the variance of feature j in the rows that are classified, given the class.
     mean_variance
         (2, features): t_kj, the variance of the released mean of class k.
-
-    Examples
-    --------
-    >>> means = ReleasedMeans.of_rows(sigma=1.0, noise=0.0, rows=(50, 50), features=3)
-    >>> means.mean_variance[0]
-    array([0.02, 0.02, 0.02])
     """
 
     test_variance: Vector
@@ -39,57 +33,40 @@ class ReleasedMeans:
 
     @classmethod
     def of_rows(
-        cls, *, sigma: ArrayLike, noise: ArrayLike, rows: tuple[int, int], features: int, noised_test: bool = False
+        cls, *, sigma: ArrayLike, noise: ArrayLike, rows: tuple[int, int], features: int, noisy_test: bool = False
     ) -> ReleasedMeans:
-        """Return the case of released rows: noise on every training feature, and on the test's if ``noised_test``.
+        """Return the case of released rows: noise on every training feature, and on the test's if ``noisy_test``.
 
         Parameters
         ----------
         sigma
-            Standard deviation of a feature within a class; one number, or one a feature.
+            Standard deviation of a feature within a class; one number, or one per feature.
         noise
             Standard deviation of the noise on a released value.
         rows
             Rows of the two classes.
         features
             How many.
-        noised_test
+        noisy_test
             Whether the rows to classify carry the same noise.
-
-        Examples
-        --------
-        >>> ReleasedMeans.of_rows(sigma=1.0, noise=1.0, rows=(50, 50), features=1, noised_test=True).test_variance
-        array([2.])
         """
         own, added = _variances(sigma, features), _variances(noise, features)
         n1, n2 = (check_count(n, name="rows") for n in rows)
         spread = own + added
-        return cls(test_variance=spread if noised_test else own, mean_variance=np.stack([spread / n1, spread / n2]))
+        return cls(test_variance=spread if noisy_test else own, mean_variance=np.stack([spread / n1, spread / n2]))
 
     @classmethod
     def of_sums(
         cls, *, sigma: ArrayLike, noise: tuple[ArrayLike, ArrayLike], rows: tuple[int, int], features: int
     ) -> ReleasedMeans:
-        """Return the case of released class means: noise of the given standard deviations on the means themselves.
-
-        Examples
-        --------
-        >>> ReleasedMeans.of_sums(sigma=1.0, noise=(0.1, 0.1), rows=(100, 100), features=1).mean_variance[0]
-        array([0.02])
-        """
+        """Return the case of released class means: noise of the given standard deviations on the means themselves."""
         own = _variances(sigma, features)
         n = [check_count(count, name="rows") for count in rows]
         added = [_variances(deviation, features) for deviation in noise]
         return cls(test_variance=own, mean_variance=np.stack([own / n[0] + added[0], own / n[1] + added[1]]))
 
     def first(self, features: int) -> ReleasedMeans:
-        """Return the same for the first features alone.
-
-        Examples
-        --------
-        >>> ReleasedMeans.of_rows(sigma=1.0, noise=0.0, rows=(5, 5), features=3).first(2).test_variance
-        array([1., 1.])
-        """
+        """Return the same for the first features alone."""
         return ReleasedMeans(
             test_variance=self.test_variance[:features], mean_variance=self.mean_variance[:, :features]
         )

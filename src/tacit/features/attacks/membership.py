@@ -1,0 +1,60 @@
+"""Was this row in the release: a score per row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import logsumexp
+
+from tacit.features.attacks.released_rows import ReleasedRows
+from tacit.leak import HeldOut, Leak, leak_from_scores
+
+__all__ = ["membership_leak", "membership_scores"]
+
+_CELLS = 1 << 23
+
+
+def membership_scores(released: ReleasedRows, rows: ArrayLike) -> NDArray[np.float64]:
+    """Return the log-likelihood that some released row is this row under noise: log sum_i e^(-|r_i - x|^2/2).
+
+    Examples
+    --------
+    >>> membership_scores(ReleasedRows([[0.0], [1.0]], noise=0.1), [[1.0], [3.0]]).round(2)
+    array([   0., -200.])
+    """
+    targets = released.place(rows)
+    own = (released.rows**2).sum(axis=1) / 2
+    chunk = max(1, _CELLS // max(1, len(own)))
+    scores = np.empty(len(targets))
+    for start in range(0, len(targets), chunk):
+        part = targets[start : start + chunk]
+        exponents = part @ released.rows.T - own - (part**2).sum(axis=1, keepdims=True) / 2
+        scores[start : start + chunk] = logsumexp(exponents, axis=1)
+    return scores
+
+
+def membership_leak(
+    members: ArrayLike, nonmembers: ArrayLike, *, rng: np.random.Generator, level: float = 0.95
+) -> Leak:
+    """Measure how well :func:`membership_scores` separate rows of the release from rows like them that are not in it.
+
+    Half of the rows choose the threshold, the other half are counted. There is no bound on epsilon: all scores are of
+    one release, and what separates the two groups without it, such as a later year, is counted as well.
+    :func:`~tacit.features.attacks.canaries.canary_leak` has one.
+
+    Parameters
+    ----------
+    members, nonmembers
+        Scores of rows behind the release, and of others drawn as they were.
+    rng
+        Splits the rows.
+
+    Examples
+    --------
+    >>> membership_leak([0.0] * 100, [-9.0] * 100, rng=np.random.default_rng(0)).advantage
+    1.0
+    """
+    threshold = HeldOut(fraction=0.5, rng=rng)
+    return replace(leak_from_scores(members, nonmembers, threshold=threshold, level=level), bound=None)

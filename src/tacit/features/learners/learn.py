@@ -1,0 +1,165 @@
+"""Fisher's classifier from a release alone: the release states which noise to take out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data import numeric_matrix
+from tacit.data.classes import Classes
+from tacit.data.names import check_present
+from tacit.features.learners.fisher import FisherClassifier
+from tacit.features.learners.report import FisherReport, Judgment
+from tacit.features.learners.rules import RULES, Rule
+from tacit.features.methods import Fisher, LearnMethod
+from tacit.features.releases.outside_table import read_labeled
+from tacit.features.releases.release import Release
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.noise import system_rng
+from tacit.privacy.settings import read_choice
+
+__all__ = ["learn"]
+
+Matrix = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+def learn(
+    release: Release | str | os.PathLike[str],
+    *,
+    data: object = None,
+    test: object = None,
+    features: Sequence[str] = (),
+    method: LearnMethod | str | None = None,
+    hold_out: float = 0.2,
+    rng: np.random.Generator | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> FisherClassifier:
+    """Learn a classifier of clean rows from a release; its noise is taken out.
+
+    Parameters
+    ----------
+    release
+        A release of rows or of class totals, or its path.
+    data
+        Has no use on this surface.
+    test
+        Clean rows with true labels in the plan's label column, to judge by.
+    features
+        Some of the released features; default: all. The classifier takes columns in this order.
+    method
+        ``Fisher(rule="independence")``, or ``rule="full"``, which needs rows.
+    hold_out
+        The share of released rows that are judged by their released labels where there is no test; the classifier that
+        is returned learns from them too.
+    rng
+        Chooses the rows that are held out.
+
+    Returns
+    -------
+    FisherClassifier
+        With ``guarantee_``, the release's, and ``report_``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from tacit.features import Plan, protect
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 2000)
+    >>> rows = pa.table({"a": rng.normal(size=2000) / 4 + y / 2, "b": rng.normal(size=2000) / 4, "y": y})
+    >>> plan = Plan(label="y", epsilon=1, delta=1e-5, ranges={"*": (-1, 1)}, mechanism="totals")
+    >>> model = learn(protect(rows, plan, rng=rng), test=rows)
+    >>> model.report_.judgment.accuracy > 0.8, print(model.guarantee_)
+    epsilon 1, delta 1e-5 for one record
+    (True, None)
+    """
+    if data is not None:
+        raise InvalidInput("has no use on this surface: the release is all that is learned from", field="data")
+    if not 0 <= hold_out < 1:
+        raise InvalidInput(f"must be in [0, 1), got {hold_out!r}", field="hold_out")
+    released = Release.open(release)
+    names = _names(released, features)
+    chosen = read_choice(LearnMethod, Fisher() if method is None else method, field="method")
+    model = _fit(released, names, RULES[chosen.rule])
+    judgment = (
+        _judge_held_out(released, names, RULES[chosen.rule], hold_out, rng=rng or system_rng())
+        if test is None
+        else _judge_test(model, released, names, test)
+    )
+    model.guarantee_ = released.guarantee
+    model.report_ = FisherReport(features=names, rule=chosen.rule, judgment=judgment)
+    if progress:
+        progress(1, 1)
+    return model
+
+
+def _names(release: Release, features: Sequence[str]) -> tuple[str, ...]:
+    for name in features:
+        check_present(name, release.features, argument="features")
+    return tuple(features) or release.features
+
+
+def _fit(
+    release: Release, names: Sequence[str], rule: Rule, *, rows: Mask | None = None, noisy_test: bool = False
+) -> FisherClassifier:
+    """Learn from totals, or from the rows of a mask, with the noise on labels and features that the release states."""
+    places = [release.features.index(name) for name in names]
+    noise, totals = release.settled["noise"], release.totals
+    if totals is not None:
+        return FisherClassifier(rule).fit_totals(
+            totals.take(places), box=release.box.take(places), classes=release.classes, squares_noise=noise["squares"]
+        )
+    values, codes = _rows(release, names)
+    kept = np.ones(len(codes), dtype=bool) if rows is None else rows
+    model = FisherClassifier(
+        rule, noise=np.asarray(noise)[places], noisy_test=noisy_test, transition=release.transition
+    )
+    return model.fit_codes(values[kept], codes[kept], classes=release.classes)
+
+
+def _rows(release: Release, names: Sequence[str]) -> tuple[Matrix, NDArray[np.int64]]:
+    table = release.rows
+    assert table is not None  # a release without totals has rows
+    return numeric_matrix(table, columns=names), Classes(values=release.classes).encode(table[release.plan.label])
+
+
+def _judge_test(model: FisherClassifier, release: Release, names: Sequence[str], test: object) -> Judgment:
+    values, truth = read_labeled(test, names, label=release.plan.label, field="test")
+    for value in truth:
+        if value not in release.classes:
+            raise InvalidInput(f"must have the release's classes, {list(release.classes)}, got {value!r}", field="test")
+    right = model.predict(values) == np.asarray(truth)
+    return Judgment(
+        accuracy=float(right.mean()),
+        standard_error=float(right.std() / np.sqrt(len(right))),
+        rows=len(right),
+        judged_by="test rows with true labels, outside the guarantee",
+        majority=max(truth.count(value) for value in release.classes) / len(truth),
+    )
+
+
+def _judge_held_out(
+    release: Release, names: Sequence[str], rule: Rule, hold_out: float, *, rng: np.random.Generator
+) -> Judgment | None:
+    """Judge by released labels, of which an accuracy of a agrees with a share of a p + (1 - a) q.
+
+    p is the probability that a label is kept, q that it becomes a certain other one.
+    """
+    count = 0 if release.rows is None else release.rows.num_rows
+    held = rng.permutation(count) < int(hold_out * count)
+    if not held.any():
+        return None
+    model = _fit(release, names, rule, rows=~held, noisy_test=True)
+    values, codes = _rows(release, names)
+    agrees = model.predict(values[held]) == np.asarray(release.classes)[codes[held]]
+    q, p = sorted(release.transition[0, :2])
+    return Judgment(
+        accuracy=float(np.clip((agrees.mean() - q) / (p - q), 0, 1)),
+        standard_error=float(agrees.std() / np.sqrt(len(agrees)) / (p - q)),
+        rows=len(agrees),
+        judged_by="noisy rows that were held out, estimated from their released labels",
+        majority=float(model.priors_.max()),
+    )

@@ -1,0 +1,108 @@
+"""Class counts, sums and squares on the grid: all that selection and Fisher's rule read of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.features.mechanisms.box import STEPS
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["ClassMoments", "class_members"]
+
+_EXACT = {np.dtype(np.float32): 1 << 24, np.dtype(np.float64): 1 << 53}
+"""Up to here every whole number is a float of this kind."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class ClassMoments:
+    """Exact totals of rows on the grid, by class; those of two batches add.
+
+    Parameters
+    ----------
+    counts
+        (classes,) rows of each class.
+    sums
+        (classes, features) sums of steps.
+    squares
+        (features,) sums over all rows of squared steps, in units of 1024: each row adds a whole number in 0..1024.
+
+    Examples
+    --------
+    >>> moments = ClassMoments.of(np.array([[1024, 0], [-512, 512]]), np.array([0, 1]), classes=2)
+    >>> moments.counts, moments.sums.tolist(), moments.squares
+    (array([1, 1]), [[1024, 0], [-512, 512]], array([1280,  256]))
+    """
+
+    counts: NDArray[np.int64]
+    sums: NDArray[np.int64]
+    squares: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, steps: NDArray[np.int64], codes: NDArray[np.int64], *, classes: int) -> ClassMoments:
+        """Return the totals of one batch."""
+        if len(steps) != len(codes):
+            raise InvalidInput(f"labels must be one per row, got {len(codes)} for {len(steps)} rows")
+        return cls.of_members(steps, class_members(codes, classes=classes))
+
+    @classmethod
+    def of_members(cls, steps: NDArray[Any], members: NDArray[Any]) -> ClassMoments:
+        """Return the totals of one batch whose rows' classes are marked already; steps are whole numbers."""
+        whole = steps if steps.dtype == np.float32 else np.asarray(steps, dtype=np.float64)
+        most = _EXACT[whole.dtype] // STEPS  # rows whose sum, in any order, is exact
+        parts = [
+            cls._of_few(whole[at : at + most], members[:, at : at + most]) for at in range(0, max(1, len(whole)), most)
+        ]
+        return sum(parts[1:], start=parts[0])
+
+    @classmethod
+    def _of_few(cls, whole: NDArray[Any], members: NDArray[Any]) -> ClassMoments:
+        squares = np.square(whole)
+        squares *= whole.dtype.type(1 / STEPS)  # a power of 2
+        return cls(
+            counts=members.sum(axis=1).astype(np.int64),
+            sums=(members @ whole).astype(np.int64),
+            squares=np.floor(squares, out=squares).sum(axis=0).astype(np.int64),
+        )
+
+    @classmethod
+    def none(cls, *, classes: int, features: int) -> ClassMoments:
+        """Return the totals of no rows."""
+        zeros = np.zeros((classes, features), dtype=np.int64)
+        return cls(counts=np.zeros(classes, dtype=np.int64), sums=zeros, squares=np.zeros(features, dtype=np.int64))
+
+    def __add__(self, other: ClassMoments) -> ClassMoments:
+        return ClassMoments(
+            counts=self.counts + other.counts, sums=self.sums + other.sums, squares=self.squares + other.squares
+        )
+
+    @classmethod
+    def side_by_side(cls, parts: Sequence[ClassMoments]) -> ClassMoments:
+        """Return the totals of all features from those of some each, of the same rows."""
+        return cls(
+            counts=parts[0].counts,
+            sums=np.concatenate([part.sums for part in parts], axis=1),
+            squares=np.concatenate([part.squares for part in parts]),
+        )
+
+    def take(self, features: NDArray[np.int64]) -> ClassMoments:
+        """Return the totals of some features."""
+        return ClassMoments(counts=self.counts, sums=self.sums[:, features], squares=self.squares[features])
+
+
+def class_members(codes: NDArray[np.int64], *, classes: int) -> NDArray[np.float64]:
+    """Return one line per class, 1 at its rows and 0 at the others.
+
+    Examples
+    --------
+    >>> class_members(np.array([0, 1, 1]), classes=2)
+    array([[1., 0., 0.],
+           [0., 1., 1.]])
+    """
+    members = np.zeros((classes, len(codes)))
+    members[codes, np.arange(len(codes))] = 1.0
+    return members

@@ -1,0 +1,28 @@
+"""The mechanism that releases every row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from tacit.privacy.settings import Choice
+
+if TYPE_CHECKING:
+    from tacit.features.mechanisms.noisy_rows import NoisyRows
+
+__all__ = ["Rows"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rows(Choice):
+    """Release every row: Gaussian noise on each selected feature, randomized response on the label."""
+
+    name: ClassVar[str] = "rows"
+    suffix: ClassVar[str] = ".parquet"
+    releases_labels: ClassVar[bool] = True
+
+    def bind(self, *, epsilon: float, delta: float, label_epsilon: float) -> NoisyRows:
+        """Return the mechanism with its part of epsilon, and that of the labels; infinity adds no noise."""
+        from tacit.features.mechanisms.noisy_rows import NoisyRows
+
+        return NoisyRows(epsilon=epsilon, delta=delta, label_epsilon=label_epsilon)

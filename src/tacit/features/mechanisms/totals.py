@@ -1,0 +1,28 @@
+"""The mechanism that releases totals of the classes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from tacit.privacy.settings import Choice
+
+if TYPE_CHECKING:
+    from tacit.features.mechanisms.noisy_totals import NoisyTotals
+
+__all__ = ["Totals"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Totals(Choice):
+    """Release the counts, sums and pooled squares of the classes with Gaussian noise, and no row."""
+
+    name: ClassVar[str] = "totals"
+    suffix: ClassVar[str] = ".json"
+    releases_labels: ClassVar[bool] = False
+
+    def bind(self, *, epsilon: float, delta: float, label_epsilon: float) -> NoisyTotals:  # noqa: ARG002  # no labels
+        """Return the mechanism with its part of epsilon; infinity adds no noise."""
+        from tacit.features.mechanisms.noisy_totals import NoisyTotals
+
+        return NoisyTotals(epsilon=epsilon, delta=delta)

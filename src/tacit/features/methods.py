@@ -1,0 +1,76 @@
+"""The methods that learn from released features and attack them, and the help of the three commands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from tacit.privacy.settings import Choice, about
+
+__all__ = ["HELP", "AttackMethod", "Canaries", "Fisher", "LearnMethod", "Linkage", "Membership"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fisher(Choice):
+    """Fisher's classifier, which takes the noise out of covariance and labels."""
+
+    name: ClassVar[str] = "fisher"
+    rule: Literal["independence", "full"] = field(
+        default="independence", metadata=about("Variances alone, or the whole covariance, which needs rows.")
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Linkage(Choice):
+    """Match each released row to the row of the protected table that is most likely behind it."""
+
+    name: ClassVar[str] = "linkage"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Membership(Choice):
+    """Tell rows of the protected table from rows that were never used."""
+
+    name: ClassVar[str] = "membership"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Canaries(Choice):
+    """Tell records in opposite corners of the ranges apart, under fresh noise of the release's scale."""
+
+    name: ClassVar[str] = "canaries"
+    records: int = field(
+        default=2000,
+        metadata=about("Records in each corner.", rule="an integer >= 2", holds=lambda records: records >= 2),
+    )
+
+
+LearnMethod = Fisher
+AttackMethod = Linkage | Membership | Canaries
+
+HELP = {
+    "protect": """Select a few features and release them with noise, as rows or as class totals.
+
+    Epsilon covers everything that is released. It is divided between class sizes, the selection, the features and the
+    labels of rows.
+
+    Example: tacit features protect visits.csv --label ill --select 5 --ranges '*=-3,3' --epsilon 4 --delta 1e-6
+
+    Example: tacit features protect visits.csv --label ill --mechanism totals --ranges '*=-3,3' --epsilon 1 --delta 1e-6
+    """,
+    "learn": """Learn Fisher's classifier from a release, with the noise that the release states taken out.
+
+    Learning costs nothing more. Accuracy on a test table is outside the guarantee.
+
+    Example: tacit features learn visits.features.parquet --test later.csv
+    """,
+    "attack": """Link released rows to rows of the protected table, or tell members from rows never used.
+
+    By default: membership with --data, linkage with --truth alone, canaries with neither. Linkage uses the order of
+    the rows to count correct links, not to find them.
+
+    Example: tacit features attack visits.features.parquet --truth visits.csv
+
+    Example: tacit features attack visits.features.parquet --truth visits.csv --data later.csv
+    """,
+}

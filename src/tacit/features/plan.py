@@ -1,0 +1,139 @@
+"""What is asked for on the features surface."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Literal, Self
+
+from tacit.features.mechanisms import Rows, Totals
+from tacit.privacy import plan
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.settings import about
+from tacit.privacy.unit import Unit
+
+__all__ = ["EVERY_COLUMN", "Plan"]
+
+EVERY_COLUMN = "*"
+"""The name in ``ranges`` for every column that has no range of its own."""
+
+_DELTA = 1e-6  # of a plan without noise that is moved to an epsilon
+
+
+def _is_positive(epsilon: float) -> bool:
+    return math.isfinite(epsilon) and epsilon > 0
+
+
+def _are_ranges(ranges: Mapping[str, tuple[float, float]]) -> bool:
+    return bool(ranges) and all(-math.inf < low < high < math.inf for low, high in ranges.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(plan.Plan):
+    """Everything that is released of a table's features, and under which guarantee.
+
+    Unit: one record, its label included; neighbours replace one record. Not protected: the number of rows and of
+    columns, their names and ranges, the class list, and that the table passed the checks of a release: two rows or
+    more of each class, and no column that is constant or has all its values on one side of its range.
+
+    Parameters
+    ----------
+    mechanism
+        ``Rows()``: every row with noise. ``Totals()``: the totals of the classes with noise, far less of it.
+    select
+        How many columns to keep; a private part of epsilon chooses them. None keeps all.
+    ranges
+        The public range of each column, or of all columns as ``"*"``; values outside are moved to the nearer end.
+    label_epsilon, selection_epsilon
+        Parts of epsilon for the labels of released rows and for the selection; None divides epsilon by theory.
+    score
+        What columns are selected by: the distance of class means, or the same in standard deviations.
+    class_rows
+        Public class sizes, in the order of the classes; None releases noisy ones for a part of epsilon.
+
+    Examples
+    --------
+    >>> plan = Plan(label="ill", epsilon=4, delta=1e-6, select=5, ranges={"*": (-3, 3)})
+    >>> " ".join(plan.to_options())
+    '--label ill --epsilon 4 --delta 1e-06 --select 5 --ranges *=-3,3'
+    """
+
+    surface: ClassVar[str] = "features"
+
+    mechanism: Rows | Totals = field(
+        default=Rows(),
+        metadata=about("What is released: every row with noise, or the totals of the classes with far less noise."),
+    )
+    select: int | None = field(
+        default=None,
+        metadata=about(
+            "How many columns to keep, chosen privately. Default: all.",
+            rule="an integer >= 1",
+            holds=lambda count: count >= 1,
+        ),
+    )
+    ranges: Mapping[str, tuple[float, float]] = field(
+        default_factory=dict,
+        metadata=about(
+            "The public range of a column, not read off the data; repeatable. Values outside are moved to the nearer "
+            "end. COL * is every column without a range of its own.",
+            rule="COL=LOW,HIGH with finite LOW < HIGH for every column, or *=LOW,HIGH for all",
+            holds=_are_ranges,
+        ),
+    )
+    label_epsilon: float | None = field(
+        default=None,
+        metadata=about(
+            "The part of epsilon for labels of released rows. Default: as theory divides epsilon.",
+            rule="a finite number > 0",
+            holds=_is_positive,
+        ),
+    )
+    selection_epsilon: float | None = field(
+        default=None,
+        metadata=about(
+            "The part of epsilon that selects columns. Default: as theory divides epsilon.",
+            rule="a finite number > 0",
+            holds=_is_positive,
+        ),
+    )
+    score: Literal["distance", "t"] = field(
+        default="distance",
+        metadata=about("What columns are selected by: the distance of class means, or that in standard deviations."),
+    )
+    class_rows: tuple[int, ...] | None = field(
+        default=None,
+        metadata=about(
+            "Public class sizes, in the order of the classes. Default: noisy ones, for a part of epsilon.",
+            rule="integers >= 1, one per class",
+            holds=lambda sizes: all(size >= 1 for size in sizes),
+        ),
+    )
+
+    def check(self) -> None:
+        """Raise if two fields do not fit each other."""
+        super().check()
+        if self.epsilon is not None and self.delta == 0:
+            raise InvalidInput("must be > 0: the noise on features is Gaussian", field="delta")
+        if self.unit is Unit.BAG:
+            raise InvalidInput("must be record or label, got 'bag'", field="unit")
+        if self.person is not None:
+            raise InvalidInput(
+                "is not read on this surface: release a table with at most rows_per_person rows per person",
+                field="person",
+            )
+        if self.label_epsilon is not None and not self.mechanism.releases_labels:
+            raise InvalidInput(
+                f"has no use with {self.mechanism}: labels are released through the totals alone", field="label_epsilon"
+            )
+        for name in ("selection_epsilon", "class_rows"):
+            if getattr(self, name) is not None and self.select is None:
+                raise InvalidInput("requires select: without it all columns are released", field=name)
+        for name in ("label_epsilon", "selection_epsilon"):
+            if getattr(self, name) is not None and self.epsilon is None:
+                raise InvalidInput("requires epsilon, of which it is a part", field=name)
+
+    def at(self, epsilon: float) -> Self:
+        """Return the same release at another epsilon, divided by theory."""
+        return replace(self, epsilon=epsilon, delta=self.delta or _DELTA, label_epsilon=None, selection_epsilon=None)

@@ -1,0 +1,139 @@
+"""From a table of any size to a release of features: surveyed, charged, selected, drawn, written whole."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+
+import numpy as np
+
+from tacit.data import load_table
+from tacit.features.mechanisms.moments import ClassMoments
+from tacit.features.mechanisms.selected import Batches, Selected
+from tacit.features.plan import Plan
+from tacit.features.releases.bound_plan import BoundPlan, box_of
+from tacit.features.releases.feature_table import FeatureTable, Progress
+from tacit.features.releases.release import Release
+from tacit.privacy.delivery import Overwrite, Request, check_target, deliver
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.noise import is_seeded, system_rng
+from tacit.privacy.payment import Payment
+from tacit.privacy.releases import Header
+from tacit.privacy.rounding import check_delta
+from tacit.privacy.unit import Unit
+
+__all__ = ["protect"]
+
+
+def protect(
+    table: object,
+    plan: Plan,
+    *,
+    data: object = None,
+    out: str | os.PathLike[str] | Overwrite | None = None,
+    payment: Payment | None = None,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Release a table's features: Parquet for noisy rows, JSON for class totals.
+
+    The table is read once to check it and to add up class totals, and once more, the selected columns only, to
+    release rows. A ledger is charged after the checks and before any noise is drawn.
+
+    Unit: one record, its label included; neighbours replace one record. Not protected: see :class:`Plan`. Refusals
+    read the data, so they are for the data owner.
+
+    Parameters
+    ----------
+    table
+        What ``tacit.data.load_table`` takes.
+    plan
+        What is released, and under which guarantee.
+    data
+        Has no use on this surface.
+    out
+        Where to write; None returns the release in memory.
+    payment
+        The ledger to charge. It recognizes the table by all its columns, or by its labels where the unit is a label.
+    rng
+        Default: the operating system's generator, for a real release.
+    progress
+        Called with the rows done and the rows in all, over both readings.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> rng = np.random.default_rng(0)
+    >>> y = rng.integers(0, 2, 500)
+    >>> rows = pa.table({"a": rng.normal(size=500) / 4 + y / 2, "b": rng.normal(size=500) / 4, "y": y})
+    >>> plan = Plan(label="y", epsilon=2, delta=1e-5, select=1, ranges={"*": (-1, 1)}, mechanism="totals")
+    >>> release = protect(rows, plan, rng=rng)
+    >>> print(release)
+    features by totals: epsilon 2, delta 1e-5 for one record
+    >>> release.features, release.totals.sums.shape
+    (('a',), (2, 1))
+    """
+    if data is not None:
+        raise InvalidInput("has no use on this surface: a release of features depends on the table alone", field="data")
+    check_target(out, suffix=plan.mechanism.suffix, sources=[table])
+    source = FeatureTable.of(load_table(table), plan)
+    bound = BoundPlan.of(plan, features=len(source.features), classes=len(source.classes), rows=source.rows)
+    guarantee = bound.guarantee(features=plan.select or len(source.features))
+    moments = source.survey(
+        box=box_of(plan, source.features), progress=progress and (lambda done, total: progress(done, 2 * total))
+    )
+    check_delta(plan.delta, rows=source.rows)
+    rng = system_rng() if rng is None else rng
+    request = Request(
+        plan=plan,
+        guarantee=guarantee,
+        seeded=is_seeded(rng),
+        rows=source.batches,
+        private=[plan.label] if plan.unit is Unit.LABEL else list(source.table.columns),
+    )
+    return deliver(
+        Release,
+        request,
+        draw=partial(_draw, bound, source, moments, rng=rng, progress=progress),
+        suffix=plan.mechanism.suffix,
+        out=out,
+        payment=payment,
+        sources=[table],
+    )
+
+
+def _draw(
+    bound: BoundPlan,
+    source: FeatureTable,
+    moments: ClassMoments,
+    *,
+    rng: np.random.Generator,
+    progress: Progress | None,
+) -> Release:
+    places = bound.select(moments, rng=rng)
+    names = tuple(source.features[j] for j in places)
+    selected = Selected(
+        names=names,
+        label=source.label,
+        classes=source.classes,
+        box=box_of(bound.plan, names),
+        moments=moments.take(places),
+        read=partial(_read, source, names, progress),
+    )
+    header = Header(
+        surface=bound.plan.surface,
+        plan=bound.plan.to_json(),
+        guarantee=bound.guarantee(features=len(names)),
+        seeded=is_seeded(rng),
+        settled=bound.describe(names, source.classes.values),
+    )
+    return Release(header=header, members=bound.mechanism.draw(selected, rng=rng))
+
+
+def _read(source: FeatureTable, names: tuple[str, ...], progress: Progress | None) -> Batches:
+    done = source.rows
+    for values, codes in source.read(names):
+        yield values, codes
+        done += len(codes)
+        if progress:
+            progress(done, 2 * source.rows)

@@ -1,0 +1,103 @@
+"""A release of features: noisy rows or noisy class totals, with the noise that its plan states."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.features.mechanisms.box import Box
+from tacit.features.mechanisms.noisy_totals import ReleasedTotals
+from tacit.features.plan import Plan
+from tacit.features.releases.bound_plan import BoundPlan, box_of
+from tacit.privacy import releases
+from tacit.privacy.errors import InvalidRelease
+from tacit.privacy.noise import response_matrix
+from tacit.privacy.plan import Plan as AnyPlan
+from tacit.privacy.releases import DocumentMember, TableMember
+from tacit.privacy.rounding import format_up
+
+__all__ = ["Release"]
+
+_PARTS = {"class_rows": "class sizes", "selection": "selection", "release": "features", "labels": "labels"}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Release(releases.Release):
+    """What an outsider sees of a table's features."""
+
+    plan_type: ClassVar[type[AnyPlan]] = Plan
+
+    @classmethod
+    def suffix_for(cls, plan: AnyPlan) -> str:
+        """Return ``.parquet`` for rows, ``.json`` for totals."""
+        return cast(Plan, plan).mechanism.suffix
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The plan."""
+        if self.header.plan is None:
+            raise InvalidRelease("a release of features must have its plan")
+        return Plan.from_json(self.header.plan)
+
+    @cached_property
+    def bound(self) -> BoundPlan:
+        """The plan with its epsilon divided."""
+        return BoundPlan.from_description(self.plan, dict(self.settled))
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the released features."""
+        return tuple(self.settled["features"])
+
+    @property
+    def classes(self) -> tuple[Any, ...]:
+        """The class list."""
+        return tuple(self.settled["classes"])
+
+    @property
+    def box(self) -> Box:
+        """The public ranges of the released features."""
+        return box_of(self.plan, self.features)
+
+    @property
+    def rows(self) -> pa.Table | None:
+        """The released rows: a column per feature, and the label; None of totals."""
+        member = self.members.get("rows")
+        return member.table if isinstance(member, TableMember) else None
+
+    @property
+    def totals(self) -> ReleasedTotals | None:
+        """The released class totals; None of rows."""
+        member = self.members.get("totals")
+        if not isinstance(member, DocumentMember):
+            return None
+        return ReleasedTotals(**{name: np.asarray(value, dtype=np.float64) for name, value in member.value.items()})
+
+    @property
+    def transition(self) -> NDArray[np.float64]:
+        """Row y: the probability of each released label of a row when its label is y."""
+        labels = self.bound.split.labels
+        if math.isinf(labels):
+            return np.eye(len(self.classes))
+        return response_matrix(epsilon=labels, classes=len(self.classes))
+
+    def check(self) -> None:
+        """Raise if the noise is not the plan's, or the guarantee is smaller than this noise keeps."""
+        if self.bound.describe(self.features, self.classes) != dict(self.settled):
+            raise InvalidRelease("the header states other noise than its division of epsilon gives")
+        self.check_guarantee(self.bound.guarantee(features=len(self.features)))
+
+    def notes(self) -> list[str]:
+        """Return the released features, and how epsilon is divided."""
+        lines = [f"Features: {', '.join(self.features)}."]
+        if self.plan.epsilon is None:
+            return lines
+        spent = {said: self.settled["epsilon"][part] for part, said in _PARTS.items()}
+        divided = ", ".join(f"{said} {format_up(part)}" for said, part in spent.items() if part)
+        return [*lines, f"Epsilon: {divided}."]
