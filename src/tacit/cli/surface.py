@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tacit.leak import Leak
     from tacit.privacy.releases import Release
 
-__all__ = ["SIDES", "surface_app"]
+__all__ = ["SIDES", "option", "surface_app"]
 
 SIDES = ("protect", "learn", "attack")
 
@@ -42,7 +42,6 @@ _DATA = Annotated[
     str | None, typer.Option("--data", metavar="TABLE", help="What the outsider has besides the release.")
 ]
 _FEATURES = Annotated[str, typer.Option(metavar="COL,...", help="The columns used. Default: all but the label.")]
-_LABEL = Annotated[str | None, typer.Option(metavar="COL", help="The column of true labels. Default: the plan's.")]
 _METHOD_HELP = "How: {names}."
 _OUT_RELEASE = Annotated[Path | None, typer.Option("--out", help="Where to write the release. Default: beside IN.")]
 _OUT = Annotated[Path | None, typer.Option("--out", help="Write the result to this file.")]
@@ -94,11 +93,18 @@ _LEVEL = Annotated[float, typer.Option("--level", help="The confidence level of 
 _PAYING = ("ledger", "dataset", "part", "store", "again", "entry")
 
 
-def surface_app(surface: str, *, help: str) -> typer.Typer:
-    """Return the Typer app of a surface with its three sides."""
+def surface_app(surface: str, *, help: str, reading: Sequence[inspect.Parameter] = ()) -> typer.Typer:
+    """Return the Typer app of a surface with its three sides.
+
+    Parameters
+    ----------
+    reading
+        Options of learn and attack that the surface's ``Release.read`` takes.
+    """
     app = typer.Typer(no_args_is_help=True, help=help)
-    for make in (protect_command, learn_command, attack_command):
-        app.command()(make(surface))
+    app.command()(protect_command(surface))
+    app.command()(learn_command(surface, reading=reading))
+    app.command()(attack_command(surface, reading=reading))
     return app
 
 
@@ -124,22 +130,24 @@ def protect_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -
         _print_release(release, out, as_json=given["as_json"])
 
     common = [
-        _option("out", _OUT_RELEASE, None),
-        _option("force", _FORCE, False),
-        _option("ledger", _LEDGER, None),
-        _option("dataset", _DATASET, None),
-        _option("part", _PART, None),
-        _option("store", _STORE, None),
-        _option("again", _AGAIN, False),
-        _option("entry", _ENTRY, None),
-        _option("seed", _SEED, None),
-        _option("as_json", _JSON, False),
+        option("out", _OUT_RELEASE, None),
+        option("force", _FORCE, False),
+        option("ledger", _LEDGER, None),
+        option("dataset", _DATASET, None),
+        option("part", _PART, None),
+        option("store", _STORE, None),
+        option("again", _AGAIN, False),
+        option("entry", _ENTRY, None),
+        option("seed", _SEED, None),
+        option("as_json", _JSON, False),
     ]
     fields = [_field(one) for one in settings]
-    return _command(protect, surface, [_option("table", _TABLE), *fields, *extras, *common])
+    return _command(protect, surface, [option("table", _TABLE), *fields, *extras, *common])
 
 
-def learn_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -> Callable[..., None]:
+def learn_command(
+    surface: str, *, extras: Sequence[inspect.Parameter] = (), reading: Sequence[inspect.Parameter] = ()
+) -> Callable[..., None]:
     """Return ``tacit SURFACE learn``."""
     methods = import_module(f"tacit.{surface}.methods").LearnMethod
 
@@ -150,7 +158,7 @@ def learn_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -> 
             check_out(out, given["release"], given["data"], given["test"], written="joblib", force=given["force"])
         with show_progress("steps") as report:
             model = module.learn(
-                module.Release.read(given["release"]),
+                module.Release.read(given["release"], **{one.name: given[one.name] for one in reading}),
                 data=given["data"],
                 test=given["test"],
                 features=tuple(words_of(given["features"])),
@@ -165,22 +173,25 @@ def learn_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -> 
         _print_model(model, out, as_json=given["as_json"])
 
     parameters = [
-        _option("release", _RELEASE),
-        _option("data", _DATA, None),
-        _option("test", _TEST, None),
-        _option("features", _FEATURES, ""),
-        _option("method", _method_option(methods), None),
-        _option("hold_out", _HOLD_OUT, 0.2),
+        option("release", _RELEASE),
+        option("data", _DATA, None),
+        option("test", _TEST, None),
+        option("features", _FEATURES, ""),
+        option("method", _method_option(methods), None),
+        option("hold_out", _HOLD_OUT, 0.2),
         *extras,
-        _option("out", _OUT, None),
-        _option("force", _FORCE, False),
-        _option("seed", _SEED, None),
-        _option("as_json", _JSON, False),
+        *reading,
+        option("out", _OUT, None),
+        option("force", _FORCE, False),
+        option("seed", _SEED, None),
+        option("as_json", _JSON, False),
     ]
     return _command(learn, surface, parameters)
 
 
-def attack_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -> Callable[..., None]:
+def attack_command(
+    surface: str, *, extras: Sequence[inspect.Parameter] = (), reading: Sequence[inspect.Parameter] = ()
+) -> Callable[..., None]:
     """Return ``tacit SURFACE attack``."""
     methods = import_module(f"tacit.{surface}.methods").AttackMethod
 
@@ -192,7 +203,7 @@ def attack_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) ->
             check_out(out, *sources, written="Parquet", force=given["force"])
         with show_progress("steps") as report:
             leak = module.attack(
-                module.Release.read(given["release"]),
+                module.Release.read(given["release"], **{one.name: given[one.name] for one in reading}),
                 data=given["data"],
                 truth=given["truth"],
                 method=_method(methods, given["method"]),
@@ -206,16 +217,17 @@ def attack_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) ->
         _print_leak(leak, out, as_json=given["as_json"])
 
     parameters = [
-        _option("release", _RELEASE),
-        _option("data", _DATA, None),
-        _option("truth", _TRUTH, None),
-        _option("method", _method_option(methods), None),
-        _option("level", _LEVEL, 0.95),
+        option("release", _RELEASE),
+        option("data", _DATA, None),
+        option("truth", _TRUTH, None),
+        option("method", _method_option(methods), None),
+        option("level", _LEVEL, 0.95),
         *extras,
-        _option("out", _OUT, None),
-        _option("force", _FORCE, False),
-        _option("seed", _SEED, None),
-        _option("as_json", _JSON, False),
+        *reading,
+        option("out", _OUT, None),
+        option("force", _FORCE, False),
+        option("seed", _SEED, None),
+        option("as_json", _JSON, False),
     ]
     return _command(attack, surface, parameters)
 
@@ -231,7 +243,8 @@ def _command(
     return function
 
 
-def _option(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:  # noqa: ANN401
+def option(name: str, annotation: Any, default: Any = inspect.Parameter.empty) -> inspect.Parameter:  # noqa: ANN401
+    """Return a command's option, or its argument, from what Typer reads."""
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
@@ -240,11 +253,11 @@ def _field(setting: Setting) -> inspect.Parameter:
     shown = "" if setting.required or setting.default in (None, (), {}) else to_words(setting.default)
     if setting.kind is bool:
         flags = f"{setting.option}/{setting.option.replace('--', '--no-', 1)}"
-        return _option(setting.name, Annotated[bool, typer.Option(flags, help=setting.help)], setting.default)
+        return option(setting.name, Annotated[bool, typer.Option(flags, help=setting.help)], setting.default)
     kind: Any = list[str] if setting.repeatable else str
     if setting.required:
-        return _option(setting.name, Annotated[kind, _typer_option(setting, "")])
-    return _option(setting.name, Annotated[kind | None, _typer_option(setting, shown)], None)
+        return option(setting.name, Annotated[kind, _typer_option(setting, "")])
+    return option(setting.name, Annotated[kind | None, _typer_option(setting, shown)], None)
 
 
 def _typer_option(setting: Setting, shown: str) -> Any:  # noqa: ANN401

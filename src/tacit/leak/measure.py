@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -89,8 +90,8 @@ class Leak:
 
     @property
     def rate(self) -> float:
-        """How often the attack succeeded."""
-        return self.right / self.trials
+        """How often the attack succeeded; NaN where nothing was counted."""
+        return self.right / self.trials if self.trials else math.nan
 
     @property
     def advantage(self) -> float:
@@ -135,9 +136,9 @@ class Leak:
         0.5
         """
         return {
-            "rate": self.rate,
+            "rate": self.rate if self.trials else None,
             "baseline": self.baseline,
-            "advantage": self.advantage,
+            "advantage": self.advantage if self.trials else None,
             "right": self.right,
             "trials": self.trials,
             "baseline_right": self.baseline_right,
@@ -182,7 +183,28 @@ class Leak:
         except KeyError as missing:
             raise InvalidInput(f"a leak must say its {missing.args[0]}") from None
 
+    @classmethod
+    def uncounted(
+        cls, *, notes: Sequence[str], facts: Mapping[str, Any], guesses: pa.Table | None = None, level: float = 0.95
+    ) -> Leak:
+        """Return what an attack found where there is no truth to count right guesses against."""
+        return cls(
+            right=0,
+            trials=0,
+            baseline=0.0,
+            interval=Interval(low=0.0, high=1.0, level=level),
+            advantage_interval=Interval(low=-1.0, high=1.0, level=level),
+            method="nothing was counted",
+            rate_of="guesses are right",
+            baseline_of="without the release",
+            guesses=guesses,
+            notes=tuple(notes),
+            facts=facts,
+        )
+
     def __str__(self) -> str:
+        if not self.trials:
+            return "Nothing was counted: there is no truth to compare the guesses with."
         level = f"{100 * self.advantage_interval.level:.4g}%"
         proof = "" if self.bound is None else f", and {self.bound}"
         return (

@@ -153,13 +153,18 @@ class Release:
     def _read_file(cls, source: Path) -> tuple[Header, dict[str, Member]]:
         member, document = cls._member_type(source).load(source)
         if document is None:
-            raise InvalidRelease(f"{source} is not a tacit release: it has no header")
+            return cls._header_of_stranger(source), {"model": member}
         header, facts = Header.unsealed(document, source=str(source))
         if len(facts) != 1:
             raise InvalidRelease(f"{source} has an incomplete header: it must describe one member")
         ((name, one),) = facts.items()
         member.check(one, source=str(source))
         return header, {name: member}
+
+    @classmethod
+    def _header_of_stranger(cls, source: Path) -> Header:
+        """Return the header of a file that tacit did not write; only models are taken from elsewhere."""
+        raise InvalidRelease(f"{source} is not a tacit release: it has no header")
 
     @classmethod
     def _read_folder(cls, source: Path) -> tuple[Header, dict[str, Member]]:
