@@ -29,10 +29,8 @@ import torch
 from numpy.typing import NDArray
 from rich.console import Console
 from rich.progress import track
-from sklearn.base import BaseEstimator
 
 from benchmarks.__main__ import describe_machine
-from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.leak import Leak
 from tacit.models.attacks import (
     KnownMargin,
@@ -43,8 +41,9 @@ from tacit.models.attacks import (
     attack_confidence,
     measure_membership,
 )
-from tacit.models.training import margin_snapshots, stop_before_ties, train_dp_sgd, train_label_private
+from tacit.models.training import margin_snapshots, stop_before_ties, train_dp_sgd
 from tacit.privacy.files import write_atomically
+from tacit.privacy.noise import randomize_codes
 
 OUT = Path(__file__).parent / "results" / "models_protect.json"
 EPSILON, DELTA, WIDTH = 3.0, 1e-5, 50
@@ -77,28 +76,10 @@ def early_stop(X: Matrix, y: Matrix, rng: np.random.Generator, sizes: Sizes) -> 
     return stop_before_ties(path, X, y).model
 
 
-class RandomizedLabels(BaseEstimator):
-    """Randomize labels, then train to the margin."""
-
-    def __init__(self, rng: np.random.Generator | None = None, sizes: Sizes | None = None) -> None:
-        self.rng, self.sizes = rng, sizes
-
-    def fit(self, X: Matrix, y: Matrix) -> RandomizedLabels:
-        """Train."""
-        mechanism = RandomizedResponse(epsilon=EPSILON, classes=2)
-        noisy = 2.0 * mechanism.randomize((y > 0).astype(np.int64), rng=self.rng) - 1.0
-        self.guarantee_ = mechanism.guarantee()
-        self.network_ = to_margin(X, noisy, self.rng, self.sizes)
-        return self
-
-    def predict(self, X: Matrix) -> Matrix:
-        """Return outputs."""
-        return self.network_(X)
-
-
 def label_private(X: Matrix, y: Matrix, rng: np.random.Generator, sizes: Sizes) -> Network:
     """On randomized labels: epsilon 3 for one label, nothing for a record."""
-    return train_label_private(RandomizedLabels(rng, sizes), X, y).learner.predict
+    noisy = randomize_codes((y > 0).astype(np.int64), epsilon=EPSILON, classes=2, rng=rng)
+    return to_margin(X, 2.0 * noisy - 1.0, rng, sizes)
 
 
 def dp_sgd(X: Matrix, y: Matrix, rng: np.random.Generator, _: Sizes) -> Network:

@@ -1,59 +1,56 @@
-"""A network from one end to the other: train it, tell who it was trained on, then train it under a promise.
+"""A model from one end to the other: train it, tell who it was trained on, then train it under a guarantee.
 
     python examples/models.py
 
-First 20 points in 100 dimensions: trained to its margin a network names them all, stopped early it tells less. Then 800
-images of digits, odd against even, by DP-SGD: a promise for every image, kept in the file that leaves.
+First 20 points in 100 dimensions: trained to its margin a network names them all, stopped early it reveals less. Then
+800 images of digits, odd or even, by DP-SGD: a guarantee for every image, kept in the file that is released.
 """
 
 import tempfile
 from pathlib import Path
 
 import numpy as np
-import torch
+import pandas as pd
 
+from tacit import models
 from tacit.data import digits
-from tacit.models.attacks import attack_losses, attack_margin
-from tacit.models.releases.files import ModelRelease, read_model
-from tacit.models.training import margin_snapshots, stop_before_ties, train_dp_sgd
-from tacit.privacy.noise import system_rng
 
 
-def tell_points():
-    """Learn to the margin, and attack by outputs at the margin; protect by stopping before points tie there."""
+def name_points():
+    """Train without a guarantee, to the margin and not quite so far, and attack by outputs at the margin."""
     rng = np.random.default_rng(0)
-    X, y, fresh = rng.normal(size=(20, 100)), rng.choice([-1.0, 1.0], 20), rng.normal(size=(1000, 100))
-    path = list(margin_snapshots(X, y, width=50, rng=rng, steps=600, every=10))
-    stopped = stop_before_ties(path, X, y)
-    for name, network in (("trained to its margin", path[-1]), ("stopped early", stopped.model)):
-        leak = attack_margin(network, X, fresh, labels=y).leak
-        print(f"{name}: membership AUC {leak.roc.auc:.3f}, {leak.roc.at_0_1_percent}")
-    print(f"  {stopped.promise}")
+    points, fresh = (
+        pd.DataFrame(rng.normal(size=(rows, 100))).assign(y=rng.integers(0, 2, rows)) for rows in (20, 1000)
+    )
+    for mechanism in ("margin:width=50,steps=600", "early_stop:width=50,steps=600"):
+        plan = models.Plan(label="y", epsilon=None, mechanism=mechanism)
+        release = models.protect(points, plan, rng=rng)
+        leak = models.attack(release, truth=points, data=fresh, rng=rng)
+        print(f"{mechanism}: membership AUC {leak.roc.auc:.3f}, {leak.roc.at_0_1_percent}")
+        print(f"  {release.guarantee}")
 
 
-def keep_a_promise():
-    """Train with noise, write what leaves, read it back, and attack that."""
+def keep_a_guarantee():
+    """Train with noise, write what is released, read it back, judge it and attack it."""
     data = digits()
     order = np.random.default_rng(0).permutation(len(data))
-    X, y = data.X[order] / 16 - 0.3, 2.0 * (data.codes[order] % 2) - 1.0
-    layers = [torch.nn.Linear(64, 32), torch.nn.ReLU(), torch.nn.Linear(32, 1, bias=False)]
-    how = {"clip": 1.0, "epochs": 10, "batch_size": 80, "learning_rate": 0.2}
-    made = train_dp_sgd(
-        torch.nn.Sequential(*layers), X[:800], y[:800], epsilon=3.0, delta=1e-5, rng=system_rng(), **how
-    )
-    release = ModelRelease.of_module(
-        made.module, guarantee=made.guarantee, mechanism=made.mechanism, seeded=made.seeded
+    images = pd.DataFrame(data.X[order]).assign(odd=data.codes[order] % 2)
+    trained, others = images[:800], images[800:]
+    plan = models.Plan(
+        label="odd",
+        epsilon=3,
+        delta=1e-5,
+        ranges={"*": (0, 16)},
+        mechanism="dp_sgd:epochs=10,batch_size=80,learning_rate=0.2",
     )
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "model.safetensors"
-        release.write(file)
-        back = read_model(file)
-    margins = y * back.network(X)
-    leak = attack_losses(-margins[:800], -margins[800:], rng=np.random.default_rng(1))
-    print(f"by DP-SGD: accuracy {(margins[800:] > 0).mean():.1%}, membership AUC {leak.roc.auc:.3f}")
-    print(f"  {back}")
+        release = models.protect(trained, plan, out=Path(folder) / "model.safetensors")
+        model = models.learn(release, test=others)
+        leak = models.attack(release, truth=trained, data=others, method="loss")
+    print(f"by DP-SGD: accuracy {model.report_.accuracy:.1%}, membership AUC {leak.roc.auc:.3f}")
+    print(f"  {model.guarantee_}")
 
 
 if __name__ == "__main__":
-    tell_points()
-    keep_a_promise()
+    name_points()
+    keep_a_guarantee()

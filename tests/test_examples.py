@@ -20,7 +20,7 @@ PRINTED = {
     "bags": [r"^exact +[1-9]\d* ", r"^epsilon 0\.1 +0 "],
     "features": [r"^rows, epsilon 1 +[1-4]?\d\.\d% ", r"^totals, epsilon 4 +[4-8]\d\.\d% no rows$"],
     "scores": [r"^rounded .* 100\.0% .* no guarantee$", r"^laplace .* [78]\d\.\d% .* epsilon 0\.1 for one label$"],
-    "models": [r"^trained to its margin: membership AUC 1\.000", r"^  model by dp_sgd: epsilon 3, delta 1e-5 for one"],
+    "models": [r"^margin:width=50.*: membership AUC 1\.000", r"^  epsilon 3, delta 1e-5 for one record$"],
     "ad_clicks": [
         r"^made-up clicks: 10,000 ads shown",
         r"^refused: clicks has spent epsilon 2\.5 of 3 .* so nothing was charged$",

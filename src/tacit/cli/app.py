@@ -25,7 +25,7 @@ AREAS = {
     "init": "Write a commented tacit.toml for your own data.",
     "labels": "Randomize a label column, learn from it, and see what it still tells.",
     "ledger": "What data sets may spend and have spent, over all surfaces.",
-    "models": "Train networks privately or to their margin, and tell who they were trained on.",
+    "models": "Train models privately or without protection, judge them, and tell who they were trained on.",
     "scores": "Release guarded scores, choose by them, and see how many submissions tell the labels.",
     "serve": "Host a competition whose leaderboard does not give its labels away.",
 }

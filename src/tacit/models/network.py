@@ -70,32 +70,24 @@ class TwoLayerReLU:
         """The sum of the squares of all parameters, which the margin problem makes small."""
         return float(sum(np.square(part).sum() for part in (self.weights, self.biases, self.outputs)))
 
+    @property
+    def state(self) -> dict[str, NDArray[np.float64]]:
+        """The parameters under the names that a ``torch.nn.Sequential`` of its layers gives them."""
+        return {"0.weight": self.weights, "0.bias": self.biases, "2.weight": self.outputs[None, :]}
+
     def __call__(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return Phi of each row."""
         return np.asarray(np.maximum(self.preactivations(X), 0) @ self.outputs)
 
     def preactivations(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return w_j . x_i + b_j, a row a point and a column a neuron.
-
-        Examples
-        --------
-        >>> TwoLayerReLU(weights=[[1.0], [-1.0]], biases=[0.0, 0.5], outputs=[1.0, 1.0]).preactivations([[2.0]])
-        array([[ 2. , -1.5]])
-        """
+        """Return w_j . x_i + b_j, a row a point and a column a neuron."""
         rows = np.asarray(X, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.dimension:
             raise InvalidInput(f"X must have {self.dimension} columns, as the network has, got shape {rows.shape}")
         return np.asarray(rows @ self.weights.T + self.biases)
 
     def scaled(self, factor: float) -> TwoLayerReLU:
-        """Return the network whose outputs are ``factor`` > 0 times these: every parameter times its square root.
-
-        Examples
-        --------
-        >>> network = TwoLayerReLU(weights=[[1.0]], biases=[0.0], outputs=[1.0])
-        >>> network.scaled(9.0)([[2.0]]), network.scaled(9.0).squared_norm
-        (array([18.]), 18.0)
-        """
+        """Return the network whose outputs are ``factor`` > 0 times these: every parameter times its square root."""
         if not factor > 0:
             raise InvalidInput(f"factor must be > 0, got {factor}")
         root = np.sqrt(factor)

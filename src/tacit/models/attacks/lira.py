@@ -19,13 +19,7 @@ Array = NDArray[np.float64]
 
 
 class Side(NamedTuple):
-    """Of the models with each point, or of those without it: how many, their mean, and the sum of squares about it.
-
-    Examples
-    --------
-    >>> Side(np.array([3]), np.array([1.0]), np.array([0.5])).models
-    array([3])
-    """
+    """Of the models with each point, or of those without it: how many, their mean, and the sum of squares about it."""
 
     models: NDArray[np.int64]
     mean: Array
@@ -33,12 +27,7 @@ class Side(NamedTuple):
 
 
 class Spread(Protocol):
-    """How the standard deviations of the Gaussians are found.
-
-    Examples
-    --------
-    >>> spread: Spread = Pooled()
-    """
+    """How the standard deviations of the Gaussians are found."""
 
     def deviations(self, with_point: Side, without: Side) -> tuple[Array, Array]:
         """Return the standard deviation of f with each point, and without it."""
@@ -47,24 +36,10 @@ class Spread(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PerPoint:
-    """A standard deviation for each point and side, dividing by the count; the paper advises 64 shadow models or more.
-
-    Examples
-    --------
-    >>> side = Side(np.array([4]), np.array([0.0]), np.array([16.0]))
-    >>> PerPoint().deviations(side, side)[0]
-    array([2.])
-    """
+    """A standard deviation for each point and side, dividing by the count; the paper advises 64 models or more."""
 
     def deviations(self, with_point: Side, without: Side) -> tuple[Array, Array]:
-        """Return the standard deviation of f with each point, and without it.
-
-        Examples
-        --------
-        >>> side = Side(np.array([2]), np.array([0.0]), np.array([0.0]))
-        >>> PerPoint().deviations(side, side)[1]
-        array([1.e-06])
-        """
+        """Return the standard deviation of f with each point, and without it."""
         inside, outside = (
             np.maximum(np.sqrt(side.squares / np.maximum(side.models, 1)), LEAST_SD) for side in (with_point, without)
         )
@@ -73,24 +48,10 @@ class PerPoint:
 
 @dataclass(frozen=True, slots=True)
 class Pooled:
-    """One standard deviation for all: the residuals of every point, with and without it, pooled ("fixed variance").
-
-    Examples
-    --------
-    >>> side = Side(np.array([2, 2]), np.zeros(2), np.array([0.0, 8.0]))
-    >>> Pooled().deviations(side, side)[0]
-    array([1.41421356, 1.41421356])
-    """
+    """One standard deviation for all: the residuals of every point, with and without it, pooled ("fixed variance")."""
 
     def deviations(self, with_point: Side, without: Side) -> tuple[Array, Array]:
-        """Return the same standard deviation for all points, with them and without.
-
-        Examples
-        --------
-        >>> side = Side(np.array([2]), np.array([0.0]), np.array([2.0]))
-        >>> Pooled().deviations(side, side)[1]
-        array([1.])
-        """
+        """Return the same standard deviation for all points, with them and without."""
         total = with_point.squares.sum() + without.squares.sum()
         sd = max(np.sqrt(total / (with_point.models.sum() + without.models.sum())), LEAST_SD)
         same = np.full(len(without.mean), sd)
@@ -126,14 +87,7 @@ class OnlineLira:
     spread: Spread = field(default_factory=PerPoint)
 
     def score(self, confidence: ArrayLike) -> Array:
-        """Return a score a point: the log-likelihood ratio of "in" against "out".
-
-        Examples
-        --------
-        >>> shadows = Shadows(confidence=[[3.0], [5.0], [-1.0], [1.0]], member=[[True], [True], [False], [False]])
-        >>> OnlineLira(shadows=shadows, spread=Pooled()).score([4.0])
-        array([8.])
-        """
+        """Return a score a point: the log-likelihood ratio of "in" against "out"."""
         f = self.shadows.check(confidence, inside=True)
         inside, outside = _sides(self.shadows)
         sd_in, sd_out = self.spread.deviations(inside, outside)
@@ -171,14 +125,7 @@ class OfflineLira:
     spread: Spread = field(default_factory=PerPoint)
 
     def score(self, confidence: ArrayLike) -> Array:
-        """Return a score a point: standard deviations above what models without it say.
-
-        Examples
-        --------
-        >>> shadows = Shadows(confidence=[[-1.0], [1.0]], member=[[False], [False]])
-        >>> OfflineLira(shadows=shadows).score([4.0])
-        array([4.])
-        """
+        """Return a score a point: standard deviations above what models without it say."""
         f = self.shadows.check(confidence, inside=False)
         inside, outside = _sides(self.shadows)
         return np.asarray((f - outside.mean) / self.spread.deviations(inside, outside)[1])

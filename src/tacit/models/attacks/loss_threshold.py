@@ -21,21 +21,10 @@ class LossThreshold:
     References
     ----------
     Yeom et al. (2018), Adversary 2.
-
-    Examples
-    --------
-    >>> LossThreshold().score([0.5, 2.0])
-    array([0.5, 2. ])
     """
 
     def score(self, confidence: ArrayLike) -> NDArray[np.float64]:
-        """Return the confidence itself.
-
-        Examples
-        --------
-        >>> LossThreshold().score([1.0])
-        array([1.])
-        """
+        """Return the confidence itself."""
         return np.asarray(confidence, dtype=np.float64)
 
 

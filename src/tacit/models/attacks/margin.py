@@ -17,12 +17,7 @@ Vector = NDArray[np.float64]
 
 
 class MarginRule(Protocol):
-    """What the attacker knows of the margin: ``KnownMargin`` or ``BoundedMargin``.
-
-    Examples
-    --------
-    >>> rule: MarginRule = BoundedMargin(least=0.8)
-    """
+    """What the attacker knows of the margin: ``KnownMargin`` or ``BoundedMargin``."""
 
     @property
     def threshold(self) -> float:
@@ -70,13 +65,7 @@ class KnownMargin:
 
     @classmethod
     def from_leaked(cls, outputs: ArrayLike, *, tolerance: float = 0.25) -> KnownMargin:
-        """Take the largest |Phi| of candidates for the margin: right where one of them was trained on (Corollary 4.4).
-
-        Examples
-        --------
-        >>> KnownMargin.from_leaked([0.2, -1.0, 0.4]).margin
-        1.0
-        """
+        """Take the largest |Phi| of candidates: the margin where one of them was trained on (Corollary 4.4)."""
         return cls(margin=float(np.abs(check_outputs(outputs, name="outputs")).max()), tolerance=tolerance)
 
     @classmethod
@@ -111,13 +100,7 @@ class KnownMargin:
         return -self.tolerance
 
     def score(self, outputs: ArrayLike) -> Vector:
-        """Return minus the distance of |Phi| from the margin, in margins.
-
-        Examples
-        --------
-        >>> KnownMargin(margin=2.0).score([1.0, -2.0])
-        array([-0.5, -0. ])
-        """
+        """Return minus the distance of |Phi| from the margin, in margins."""
         return -np.abs(np.abs(check_outputs(outputs, name="outputs")) / self.margin - 1)
 
 
@@ -133,12 +116,6 @@ class BoundedMargin:
     References
     ----------
     Paper 004, Corollary 4.5 and Remark B.5.
-
-    Examples
-    --------
-    >>> rule = BoundedMargin(least=0.8)
-    >>> rule.score([-1.0, 0.5]) >= rule.threshold
-    array([ True, False])
     """
 
     least: float
@@ -153,27 +130,12 @@ class BoundedMargin:
         return self.least
 
     def score(self, outputs: ArrayLike) -> Vector:
-        """Return |Phi|.
-
-        Examples
-        --------
-        >>> BoundedMargin(least=1.0).score([-3.0])
-        array([3.])
-        """
+        """Return |Phi|."""
         return np.abs(check_outputs(outputs, name="outputs"))
 
 
 def check_outputs(outputs: ArrayLike, *, name: str) -> Vector:
-    """Return a network's outputs as one number a point, or raise unless all are finite.
-
-    Examples
-    --------
-    >>> check_outputs([[1.0], [float("nan")]], name="members")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: members must have finite outputs only, got 1 of 2 that are not: ask the model
-    about other rows
-    """
+    """Return a network's outputs as one number a point, or raise unless all are finite."""
     try:
         values = np.asarray(outputs, dtype=np.float64)
     except (TypeError, ValueError):

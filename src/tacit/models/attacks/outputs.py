@@ -32,15 +32,6 @@ class MarginLeak:
     coverage
         Whether theory proves the attack for these points, measurements let expect it, or neither. A proof is about
         exact KKT points: :func:`tacit.models.margin.kkt` says how near the network is to one.
-
-    Examples
-    --------
-    >>> from tacit.models.network import TwoLayerReLU
-    >>> network = TwoLayerReLU(weights=[[1.0, 0.0]], biases=[0.1], outputs=[1.0])
-    >>> known = KnownMargin(margin=10.1)
-    >>> found = attack_margin(network, [[10.0, 0.0]], [[0.0, 10.0], [1.0, 9.0]], labels=[1], rule=known)
-    >>> found.margin, str(found.coverage), found.leak.rate, found.leak.baseline
-    (10.1, 'proved', 1.0, 0.0)
     """
 
     leak: Leak
@@ -48,14 +39,7 @@ class MarginLeak:
     coverage: Coverage
 
     def to_json(self) -> dict[str, Any]:
-        """Return the result as plain JSON.
-
-        Examples
-        --------
-        >>> leak = attack_outputs([1.0], [0.1], rule=KnownMargin(margin=1.0))
-        >>> sorted(MarginLeak(leak=leak, margin=1.0, coverage=Coverage.EXPECTED).to_json())
-        ['coverage', 'leak', 'margin']
-        """
+        """Return the result as plain JSON."""
         return {"leak": self.leak.to_json(), "margin": self.margin, "coverage": str(self.coverage)}
 
 
@@ -86,12 +70,6 @@ def attack_outputs(
     References
     ----------
     Paper 004, Theorem 4.2, Corollaries 4.3 to 4.5, Remark 4.1.
-
-    Examples
-    --------
-    >>> leak = attack_outputs([1.0, -1.01, 1.0], [0.2, -0.3, 0.1, 0.4], rule=KnownMargin(margin=1.0))
-    >>> leak.roc.auc, leak.advantage, leak.bound
-    (1.0, 1.0, None)
     """
     inside = rule.score(check_outputs(members, name="members"))
     outside = rule.score(check_outputs(nonmembers, name="nonmembers"))
@@ -158,15 +136,7 @@ def attack_margin(
 
 
 def check_apart(members: ArrayLike, nonmembers: ArrayLike) -> tuple[Vector, Vector]:
-    """Return both as tables of finite numbers, or raise unless they have the same columns and share no row.
-
-    Examples
-    --------
-    >>> check_apart([[1.0, 2.0]], [[1.0]])
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: members and nonmembers must have the same columns, got 2 and 1
-    """
+    """Return both as tables of finite numbers, or raise unless they have the same columns and share no row."""
     inside, outside = _rows(members, "members"), _rows(nonmembers, "nonmembers")
     if inside.shape[1] != outside.shape[1]:
         raise InvalidInput(

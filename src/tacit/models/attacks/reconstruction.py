@@ -41,13 +41,6 @@ class Reconstruction:
     spread
         Mean distance from the points of this start to the nearest ones of the other starts, weighted by the
         multipliers, in norms of a point: near 0 where the starts agree, NaN for one start.
-
-    Examples
-    --------
-    >>> network = TwoLayerReLU(weights=[[0.6, 0.0]], biases=[0.3], outputs=[0.67])
-    >>> found = reconstruct_points(network, points=1, rng=np.random.default_rng(0), starts=2, steps=10)
-    >>> found.points.shape, found.labels
-    ((2, 2), array([ 1., -1.]))
     """
 
     points: Vector
@@ -69,12 +62,6 @@ class Similarity:
         From each point to the nearest reconstructed one, in norms of the point.
     cosines, fresh_cosines
         The largest cosine of each point with a reconstructed one.
-
-    Examples
-    --------
-    >>> found = measure_similarity([[1.0, 0.0]], [[1.1, 0.0]], fresh=[[0.0, 1.0]])
-    >>> found.distances.round(3), found.fresh_cosines
-    (array([0.091]), array([0.]))
     """
 
     distances: Vector
@@ -86,12 +73,6 @@ class Similarity:
         """Measure how much more often training points than fresh ones have a reconstructed point within ``close``.
 
         Points of one network are not independent runs: no epsilon is proved.
-
-        Examples
-        --------
-        >>> leak = measure_similarity([[1.0, 0.0]], [[1.1, 0.0]], fresh=[[0.0, 1.0], [1.0, 1.0]]).leak()
-        >>> leak.rate, leak.baseline, leak.roc.auc
-        (1.0, 0.0, 1.0)
         """
         if not close > 0:
             raise InvalidInput(f"close must be > 0, in norms of a point, got {close}")

@@ -27,11 +27,6 @@ class Population:
         The target model's f on each z.
     shadows
         The shadow models' f on each z.
-
-    Examples
-    --------
-    >>> Population(confidence=[0.0], shadows=Shadows(confidence=[[1.0]], member=[[False]])).shadows.points
-    1
     """
 
     confidence: ArrayLike
@@ -75,14 +70,7 @@ class OnlineRmia:
         _check_gamma(self.gamma)
 
     def score(self, confidence: ArrayLike) -> Array:
-        """Return a score a point, from 0 to 1.
-
-        Examples
-        --------
-        >>> shadows = Shadows(confidence=np.zeros((4, 1)), member=[[True], [True], [False], [False]])
-        >>> OnlineRmia(shadows=shadows, gamma=1.0).score([0.0])
-        array([1.])
-        """
+        """Return a score a point, from 0 to 1."""
         ratio = self._ratio(confidence, self.shadows)
         others = ratio if self.population is None else self._ratio(self.population.confidence, self.population.shadows)
         return _share(ratio, others, self.gamma)
@@ -127,14 +115,7 @@ class OfflineRmia:
             raise InvalidInput(f"a must be in [0, 1], got {self.a!r}")
 
     def score(self, confidence: ArrayLike) -> Array:
-        """Return a score a point, from 0 to 1.
-
-        Examples
-        --------
-        >>> shadows = Shadows(confidence=np.zeros((2, 1)), member=[[False], [False]])
-        >>> OfflineRmia(shadows=shadows, gamma=1.0).score([0.0])
-        array([1.])
-        """
+        """Return a score a point, from 0 to 1."""
         ratio = self._ratio(confidence, self.shadows)
         others = ratio if self.population is None else self._ratio(self.population.confidence, self.population.shadows)
         return _share(ratio, others, self.gamma)

@@ -70,17 +70,6 @@ class Shadows:
             The target model's f on each point.
         inside
             Whether models trained on each point are needed too.
-
-        Examples
-        --------
-        >>> shadows = Shadows(confidence=np.zeros((4, 1)), member=[[True], [False], [False], [False]])
-        >>> shadows.check([0.0], inside=False)
-        array([0.])
-        >>> shadows.check([0.0], inside=True)
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: shadows must hold 2 models or more trained with each point, got 1 of 4 for
-        point 0: train more
         """
         f = np.asarray(confidence, dtype=np.float64)
         if f.shape != (self.points,):

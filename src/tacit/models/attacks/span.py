@@ -29,12 +29,6 @@ class WeightSpan:
         Orthonormal rows in d + 1 dimensions.
     singular_values
         Of all neurons, falling; the first ``len(basis)`` belong to the basis.
-
-    Examples
-    --------
-    >>> network = TwoLayerReLU(weights=[[2.0, 0.0], [1e-9, 1e-9]], biases=[1.0, 0.0], outputs=[1.0, 1.0])
-    >>> find_span(network).score([[4.0, 0.0], [2.0, 0.0], [0.0, 5.0]]).round(3)
-    array([-0.217, -0.   , -0.996])
     """
 
     basis: Vector
@@ -46,14 +40,7 @@ class WeightSpan:
         return len(self.basis)
 
     def score(self, X: ArrayLike) -> Vector:
-        """Return minus the sine of the angle between (x, 1) and the span: 0 for training points, below for others.
-
-        Examples
-        --------
-        >>> span = WeightSpan(basis=np.array([[0.0, 1.0]]), singular_values=np.array([1.0]))
-        >>> span.score([[0.0], [1.0]]).round(3)
-        array([-0.   , -0.707])
-        """
+        """Return minus the sine of the angle between (x, 1) and the span: 0 for training points, below for others."""
         rows = check_points(X)
         if rows.shape[1] + 1 != self.basis.shape[1]:
             raise InvalidInput(
@@ -139,15 +126,6 @@ def attack_weights(
         As in :func:`find_span`.
     level
         Confidence of the intervals.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X, fresh = rng.normal(size=(2, 10, 30))
-    >>> neurons = rng.normal(size=(50, 10)) @ np.c_[X, np.ones(10)]
-    >>> network = TwoLayerReLU(weights=neurons[:, :-1], biases=neurons[:, -1], outputs=np.ones(50))
-    >>> attack_weights(network, X, fresh, rng=rng).roc.auc
-    1.0
     """
     inside, outside = check_apart(members, nonmembers)
     span = find_span(network, rank=rank)

@@ -31,11 +31,6 @@ class Found:
         Relative stationarity residual of each start, with the relaxed derivative.
     margin_errors
         Root mean square of y Phi(x)/m - 1, points weighted by their multipliers.
-
-    Examples
-    --------
-    >>> sorted(Found.__slots__)
-    ['margin_errors', 'multipliers', 'points', 'residuals']
     """
 
     points: NDArray[np.float64]
@@ -59,14 +54,6 @@ class StationarySearch:
         Where it is known, the norm of every point.
     margin_weight
         Weight of the margin's error beside the stationarity residual.
-
-    Examples
-    --------
-    >>> network = TwoLayerReLU(weights=[[0.6, 0.0]], biases=[0.3], outputs=[0.67])
-    >>> search = StationarySearch(network, np.ones(1), scale=1.0, radius=None, margin_weight=0.1)
-    >>> found = search.run(starts=4, steps=300, rng=np.random.default_rng(0))
-    >>> found.points[np.argmin(found.residuals), 0].round(1) + 0.0  # one training point: x = w/b
-    array([2., 0.])
     """
 
     def __init__(
@@ -90,15 +77,7 @@ class StationarySearch:
     def run(
         self, *, starts: int, steps: int, rng: np.random.Generator, report: Callable[[int], None] | None = None
     ) -> Found:
-        """Return where the search ends from each random start.
-
-        Examples
-        --------
-        >>> network = TwoLayerReLU(weights=[[1.0]], biases=[1.0], outputs=[1.0])
-        >>> search = StationarySearch(network, np.array([1.0, -1.0]), scale=1.0, radius=None, margin_weight=0.1)
-        >>> search.run(starts=3, steps=1, rng=np.random.default_rng(0)).points.shape
-        (3, 2, 1)
-        """
+        """Return where the search ends from each random start."""
         shape = (starts, len(self.signs), self.weights.shape[1])
         free = torch.tensor(self.scale * rng.normal(size=shape)).requires_grad_()
         first = self._first_multiplier(self._place(free.detach()))

@@ -19,12 +19,7 @@ __all__ = ["MembershipAttack", "Targets", "attack_confidence", "attack_model", "
 
 
 class MembershipAttack(Protocol):
-    """A way to score rows: ``LossThreshold``, ``OnlineLira``, ``OfflineLira``, ``OnlineRmia`` or ``OfflineRmia``.
-
-    Examples
-    --------
-    >>> attack: MembershipAttack = LossThreshold()
-    """
+    """A way to score rows: ``LossThreshold``, ``OnlineLira``, ``OfflineLira``, ``OnlineRmia`` or ``OfflineRmia``."""
 
     def score(self, confidence: ArrayLike) -> NDArray[np.float64]:
         """Return a score a row from the target model's confidence in its label; higher says "member"."""
@@ -41,11 +36,6 @@ class Targets:
         All rows and their labels: what shadow models are trained on halves of. ``X`` is a pandas table where both were.
     member
         True for rows of the target's training data.
-
-    Examples
-    --------
-    >>> gather_targets(([[0.0]], ["a"]), ([[1.0]], ["b"])).member
-    array([ True, False])
     """
 
     X: NDArray[Any] | pd.DataFrame
@@ -154,13 +144,6 @@ def attack_confidence(
         True for rows of the training data.
     rng, attack, fair_coins, level, delta
         As in :func:`attack_model`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> member = rng.random(1000) < 0.5
-    >>> attack_confidence(rng.normal(size=1000) + 3 * member, member, rng=rng).roc.auc > 0.95
-    True
     """
     chosen = np.asarray(member)
     scores = attack.score(confidence)

@@ -30,14 +30,6 @@ class Trained:
         log sum_i l(y_i Phi(x_i)).
     below_at
         The first step at which the loss was below the threshold of Theorem 2.1; None where it never was.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X, signs = np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0])
-    >>> [trained] = train([(X, signs)], [initial_network(width=10, dimension=1, scale=1e-3, rng=rng)], steps=300)
-    >>> trained.below_at < 300
-    True
     """
 
     network: TwoLayerReLU
@@ -46,14 +38,7 @@ class Trained:
 
 
 def initial_network(*, width: int, dimension: int, scale: float, rng: np.random.Generator) -> TwoLayerReLU:
-    """Draw a balanced network of norm about ``scale``: Gaussian (w_j, b_j) and v_j = +-|(w_j, b_j)|.
-
-    Examples
-    --------
-    >>> network = initial_network(width=50, dimension=3, scale=0.01, rng=np.random.default_rng(0))
-    >>> round(network.squared_norm**0.5, 2)
-    0.01
-    """
+    """Draw a balanced network of norm about ``scale``: Gaussian (w_j, b_j) and v_j = +-|(w_j, b_j)|."""
     neurons = rng.standard_normal((width, dimension + 1))
     neurons *= scale / np.sqrt(2 * width * (dimension + 1))
     outputs = np.linalg.norm(neurons, axis=1) * rng.choice([-1.0, 1.0], size=width)
@@ -82,14 +67,6 @@ def train(
         The network from which each begins; all of one width.
     steps, loss, device, report
         As in :func:`tacit.models.margin.fit_margin`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> problems = [(rng.normal(size=(4, d)), np.array([-1.0, 1.0, 1.0, -1.0])) for d in (3, 50)]
-    >>> starts = [initial_network(width=20, dimension=d, scale=1e-3, rng=rng) for d in (3, 50)]
-    >>> [trained.network.dimension for trained in train(problems, starts, steps=10)]
-    [3, 50]
     """
     torch = load_extra("torch")
     from tacit.models.margin.gradient import ascend

@@ -41,14 +41,6 @@ class Certificate:
     References
     ----------
     Paper 004, Equations (2) to (5); Lyu and Li (2020), Definition 4.2.
-
-    Examples
-    --------
-    >>> w, v = 2**-0.75, 2**-0.25
-    >>> network = TwoLayerReLU(weights=[[w], [-w]], biases=[w, w], outputs=[v, -v])
-    >>> certificate = kkt(network, [[-1.0], [1.0]], [-1, 1])
-    >>> certificate.multipliers.round(6), certificate.feasible
-    (array([0.707107, 0.707107]), True)
     """
 
     residual: float

@@ -78,13 +78,7 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:  # noqa: ANN401
-        """Train on points of two classes.
-
-        Examples
-        --------
-        >>> MarginClassifier(width=10, random_state=0).fit([[-1.0], [1.0]], [0, 1]).network_.width
-        10
-        """
+        """Train on points of two classes."""
         rows, labels = validate_data(self, X, y, dtype=np.float64)
         check_classification_targets(labels)
         check_settings(width=self.width, steps=self.steps, initial_scale=self.initial_scale)
@@ -112,35 +106,17 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401
-        """Return Phi of each row: above 0 is the second class.
-
-        Examples
-        --------
-        >>> MarginClassifier(width=10, random_state=0).fit([[-1.0], [1.0]], [0, 1]).decision_function([[1.0]]).round(1)
-        array([1.])
-        """
+        """Return Phi of each row: above 0 is the second class."""
         check_is_fitted(self)
         return self.network_(validate_data(self, X, dtype=np.float64, reset=False))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401
-        """Return 1/(1 + e^-Phi) and its complement: an order, not calibrated chances.
-
-        Examples
-        --------
-        >>> MarginClassifier(width=10, random_state=0).fit([[-1.0], [1.0]], [0, 1]).predict_proba([[1.0]]).round(2)
-        array([[0.27, 0.73]])
-        """
+        """Return 1/(1 + e^-Phi) and its complement: an order, not calibrated chances."""
         positive = expit(self.decision_function(X))
         return np.column_stack([1 - positive, positive])
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: ANN401
-        """Return the class of each row.
-
-        Examples
-        --------
-        >>> MarginClassifier(width=10, random_state=0).fit([[-1.0], [1.0]], [0, 1]).predict([[5.0]])
-        array([1])
-        """
+        """Return the class of each row."""
         positive = self.decision_function(X) > 0
         return np.asarray(self.classes_[positive.astype(int)])
 

@@ -22,13 +22,7 @@ _ENOUGH = 1e-4  # a residual above this is said to stop short
 
 
 class NotSeparated(InvalidInput):
-    """The network does not have every training point on its side, so it has no margin.
-
-    Examples
-    --------
-    >>> issubclass(NotSeparated, InvalidInput)
-    True
-    """
+    """The network does not have every training point on its side, so it has no margin."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -53,12 +47,6 @@ class MarginFit:
         where it never was.
     shortfall
         Why the gradient-trained network is not at a KKT point, in a sentence; None where it is.
-
-    Examples
-    --------
-    >>> fit = fit_margin([[-1.0], [1.0]], [0, 1], width=20, rng=np.random.default_rng(0))
-    >>> round(fit.certificate.margin, 6), round(float(np.sum(fit.polished_certificate.multipliers)), 4)
-    (1.0, 1.4142)
     """
 
     network: TwoLayerReLU
@@ -174,14 +162,6 @@ def fit_margins(
         One a problem: each network is what :func:`fit_margin` makes of that generator, but for rounding.
     steps, initial_scale, loss, polish, tolerance, device, report
         As in :func:`fit_margin`.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> problems = [(rng.normal(size=(4, d)), [0, 1, 1, 0]) for d in (5, 40)]
-    >>> fits = fit_margins(problems, width=20, rngs=rng.spawn(2), steps=300, polish=False)
-    >>> [fit.network.dimension for fit in fits]
-    [5, 40]
     """
     if len(rngs) != len(problems) or not problems:
         raise InvalidInput(f"rngs must hold one generator a problem, got {len(rngs)} for {len(problems)} problems")
@@ -199,15 +179,7 @@ def fit_margins(
 
 
 def check_settings(*, width: int, steps: int, initial_scale: float) -> None:
-    """Raise unless these can train a network.
-
-    Examples
-    --------
-    >>> check_settings(width=0, steps=1, initial_scale=1.0)
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: width must be at least 1, got 0
-    """
+    """Raise unless these can train a network."""
     if width < 1:
         raise InvalidInput(f"width must be at least 1, got {width}")
     if steps < 1:

@@ -35,11 +35,6 @@ class Ascent:
         log sum_i l(y_i Phi(x_i)).
     below_at
         The first step at which the loss was below the threshold of Theorem 2.1; -1 where it never was.
-
-    Examples
-    --------
-    >>> Ascent.__slots__[:2]
-    ('neurons', 'outputs')
     """
 
     neurons: torch.Tensor
@@ -88,16 +83,6 @@ def ascend(
     ----------
     Nacson et al. (2019) and Lyu and Li (2020), Section 5: rates proportional to 1/L; Ji, Srebro and Telgarsky (2021):
     momentum for margins.
-
-    Examples
-    --------
-    >>> from tacit.models.margin.losses import Exponential
-    >>> points = torch.tensor([[[-1.0, 1.0], [1.0, 1.0]]], dtype=torch.float64)
-    >>> neurons = torch.tensor([[[-0.1, 0.0], [0.0, 0.1]]], dtype=torch.float64)
-    >>> signs, outputs = torch.tensor([[-1.0, 1.0]]).double(), torch.tensor([[-0.1, 0.1]]).double()
-    >>> found = ascend(points, signs, neurons, outputs, loss=Exponential(), steps=200)
-    >>> bool((found.margins > 1).all())
-    True
     """
     padding, lengths = signs == 0, points.square().sum(2)
     threshold = loss.threshold(points.shape[1])

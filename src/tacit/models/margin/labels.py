@@ -11,17 +11,7 @@ __all__ = ["check_points", "signs_of"]
 
 
 def check_points(X: ArrayLike) -> NDArray[np.float64]:
-    """Return the rows as a matrix of float64, or raise unless all of it is finite.
-
-    Examples
-    --------
-    >>> check_points([[1, 2]])
-    array([[1., 2.]])
-    >>> check_points([[float("nan")]])
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: X must hold finite numbers only, got 1 that are not: drop or fill those rows
-    """
+    """Return the rows as a matrix of float64, or raise unless all of it is finite."""
     try:
         rows = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):

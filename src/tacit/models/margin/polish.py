@@ -41,13 +41,6 @@ def polish_network(network: TwoLayerReLU, rows: Matrix, signs: Matrix) -> TwoLay
     References
     ----------
     Pilanci and Ergen (2020), Theorem 1; paper 004, Equation (1).
-
-    Examples
-    --------
-    >>> network = TwoLayerReLU(weights=[[1.0], [-1.0]], biases=[0.5, 0.5], outputs=[1.0, -1.0])
-    >>> polished = polish_network(network, np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]))
-    >>> round(polished.squared_norm / 2, 6)
-    1.414214
     """
     points = np.column_stack([rows, np.ones(len(rows))])
     basis = np.linalg.qr(points.T)[0]

@@ -36,14 +36,6 @@ class Stationarity:
         The point of each kink.
     points
         How many points there are.
-
-    Examples
-    --------
-    >>> from tacit.models.network import TwoLayerReLU
-    >>> network = TwoLayerReLU(weights=[[2.0]], biases=[1.0], outputs=[5**0.5])
-    >>> problem = stationarity_of(network, np.array([[2.0]]), np.array([1.0]), tolerance=0.0)
-    >>> problem.matrix.shape, len(problem.kink_points)
-    ((2, 1), 0)
     """
 
     matrix: sparse.csr_array
@@ -53,15 +45,7 @@ class Stationarity:
     points: int
 
     def residual(self, unknowns: Matrix) -> float:
-        """Return |theta - G (l, z)| / |theta|.
-
-        Examples
-        --------
-        >>> problem = Stationarity(matrix=sparse.csr_array([[1.0]]), target=np.ones(1), outside=0.0,
-        ...     kink_points=np.zeros(0, dtype=np.int64), points=1)
-        >>> problem.residual(np.array([0.25]))
-        0.75
-        """
+        """Return |theta - G (l, z)| / |theta|."""
         return float(np.hypot(np.linalg.norm(self.target - self.matrix @ unknowns), self.outside))
 
 
@@ -69,13 +53,6 @@ def stationarity_of(network: TwoLayerReLU, rows: Matrix, signs: Matrix, *, toler
     """Set up the equations v_j = sum_i l_i y_i [.]_+ and (w_j, b_j) = v_j sum_i l_i y_i s_ij (x_i, 1).
 
     Rows that no kink touches are reduced to one a point by an orthogonal factorisation, which keeps every residual.
-
-    Examples
-    --------
-    >>> from tacit.models.network import TwoLayerReLU
-    >>> network = TwoLayerReLU(weights=[[1.0]], biases=[1.0], outputs=[1.0])
-    >>> stationarity_of(network, np.array([[-1.0], [1.0]]), np.array([-1.0, 1.0]), tolerance=1e-7).kink_points
-    array([0])
     """
     points = np.column_stack([rows, np.ones(len(rows))])
     neurons = np.column_stack([network.weights, network.biases])
@@ -123,14 +100,6 @@ def solve(problem: Stationarity) -> Matrix:
 
     Non-negative least squares where there is no kink, else a second-order cone program (the norm, not its square, so
     that the solver's tolerance is the residual's), whose active set is then solved once more by least squares.
-
-    Examples
-    --------
-    >>> problem = Stationarity(matrix=sparse.csr_array([[1.0, 1.0]]), target=np.array([3.0]), outside=0.0,
-    ...     kink_points=np.zeros(1, dtype=np.int64), points=1)
-    >>> l, z = solve(problem)
-    >>> bool(0 <= z <= l), round(problem.residual(np.array([l, z])), 6)
-    (True, 0.0)
     """
     if not len(problem.kink_points):
         return solve_nonnegative(problem.matrix.toarray(), problem.target)

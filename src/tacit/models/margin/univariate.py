@@ -38,12 +38,6 @@ class LeastNorm:
     gap
         (objective of the network scaled to margin 1 - sum of l scaled to dual feasibility) / objective: how far,
         at most, the network is from the least norm. It is computed from network and multipliers alone.
-
-    Examples
-    --------
-    >>> fit = fit_least_norm([-2.0, -1.0, 1.0, 3.0], [1, -1, 1, -1])
-    >>> round(fit.objective, 6), fit.multipliers.round(6).tolist(), fit.gap < 1e-12
-    (7.071068, [1.414214, 2.828427, 2.12132, 0.707107], True)
     """
 
     network: TwoLayerReLU

@@ -1,9 +1,9 @@
-"""ONNX files: a two-layer ReLU network read off its graph, any other one asked for outputs alone."""
+"""ONNX files: linear layers with ReLU between them are read off the graph, any other graph is only run."""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,47 +11,47 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.models.network import TwoLayerReLU
+from tacit.models.releases.layers import Layers, State
 from tacit.privacy.errors import InvalidInput, InvalidRelease, TacitError
 from tacit.privacy.extras import load_extra
+from tacit.privacy.releases.members import KEY
 
-__all__ = ["Graph", "open_onnx", "read_graph", "write_graph"]
+__all__ = ["Graph", "read_graph", "run_graph", "write_graph"]
 
 _SHAPING = {"Flatten", "Squeeze", "Reshape", "Identity"}  # do not change the numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Graph:
-    """The numbers of a graph, and whether it is a linear layer, a ReLU and a linear layer.
+    """An ONNX file: its numbers, its header, its bytes, and whether it is linear layers with ReLU between them."""
 
-    Examples
-    --------
-    >>> Graph(state={}, metadata={}, is_network=False).is_network
-    False
-    """
-
-    state: Mapping[str, NDArray[Any]]
-    metadata: Mapping[str, str]
-    is_network: bool
+    state: State
+    header: str | None
+    content: bytes
+    is_layers: bool
 
 
 def read_graph(source: Path) -> Graph:
-    """Read the initialisers; a two-layer ReLU network's in the order weights, biases, outputs (and output bias).
+    """Read the numbers of a file that names no other file; those of linear layers in their order.
 
     Examples
     --------
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "model.onnx"
-    >>> _ = path.write_bytes(write_graph(TwoLayerReLU(weights=[[2.0]], biases=[1.0], outputs=[3.0]), metadata={}))
+    >>> _ = path.write_bytes(write_graph(Layers(((np.eye(1), np.ones(1)), (np.eye(1), None))), header="{}"))
     >>> {name: value.tolist() for name, value in read_graph(path).state.items()}
-    {'hidden.weight': [[2.0]], 'hidden.bias': [1.0], 'output.weight': [[3.0]]}
+    {'0.weight': [[1.0]], '0.bias': [1.0], '2.weight': [[1.0]]}
     """
     model = _load(source)
     to_array = load_extra("onnx").numpy_helper.to_array
     named = {one.name: np.asarray(to_array(one)) for one in model.graph.initializer}
-    metadata = {entry.key: entry.value for entry in model.metadata_props}
     layers = _layers(model.graph, named)
-    return Graph(state=layers or named, metadata=metadata, is_network=layers is not None)
+    return Graph(
+        state=named if layers is None else layers.state,
+        header={entry.key: entry.value for entry in model.metadata_props}.get(KEY),
+        content=model.SerializeToString(),
+        is_layers=layers is not None,
+    )
 
 
 def _load(source: Path) -> Any:  # noqa: ANN401
@@ -81,47 +81,39 @@ def _tensors(message: Any) -> Iterator[Any]:  # noqa: ANN401
                 yield from _tensors(part)
 
 
-def write_graph(network: TwoLayerReLU, *, metadata: Mapping[str, str]) -> bytes:
-    """Return the network as an ONNX model of doubles: Gemm, Relu, Gemm.
-
-    Examples
-    --------
-    >>> len(write_graph(TwoLayerReLU(weights=[[2.0]], biases=[1.0], outputs=[3.0]), metadata={})) > 100
-    True
-    """
+def write_graph(layers: Layers, *, header: str | None) -> bytes:
+    """Return the layers as an ONNX model of doubles: Gemm, Relu, ..., Gemm."""
     onnx = load_extra("onnx")
     helper, double = onnx.helper, onnx.TensorProto.DOUBLE
-    arrays = {
-        "hidden.weight": network.weights,
-        "hidden.bias": network.biases,
-        "output.weight": network.outputs[None, :],
-    }
+    nodes, last = [], "x"
+    for place, (_, bias) in enumerate(layers.parts):
+        if place:
+            nodes.append(helper.make_node("Relu", [last], [f"active{place}"]))
+            last = f"active{place}"
+        inputs = [last, f"{2 * place}.weight", *([] if bias is None else [f"{2 * place}.bias"])]
+        last = f"layer{place}"
+        nodes.append(helper.make_node("Gemm", inputs, [last], transB=1))
+    first, final = layers.parts[0][0], layers.parts[-1][0]
     graph = helper.make_graph(
-        [
-            helper.make_node("Gemm", ["x", "hidden.weight", "hidden.bias"], ["hidden"], transB=1),
-            helper.make_node("Relu", ["hidden"], ["active"]),
-            helper.make_node("Gemm", ["active", "output.weight"], ["phi"], transB=1),
-        ],
-        "two_layer_relu",
-        [helper.make_tensor_value_info("x", double, ["rows", network.dimension])],
-        [helper.make_tensor_value_info("phi", double, ["rows", 1])],
-        [onnx.numpy_helper.from_array(np.ascontiguousarray(value), name) for name, value in arrays.items()],
+        nodes,
+        "layers",
+        [helper.make_tensor_value_info("x", double, ["rows", first.shape[1]])],
+        [helper.make_tensor_value_info(last, double, ["rows", len(final)])],
+        [onnx.numpy_helper.from_array(value, name) for name, value in layers.state.items()],
     )
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9)
-    helper.set_model_props(model, dict(metadata))
+    helper.set_model_props(model, {} if header is None else {KEY: header})
     content: bytes = model.SerializeToString(deterministic=True)
     return content
 
 
-def open_onnx(path: str | Path) -> Callable[[ArrayLike], NDArray[np.float64]]:
-    """Return a function from rows to outputs that runs the model by ``onnxruntime``: a black box.
+def run_graph(content: bytes, X: ArrayLike) -> NDArray[np.float64]:
+    """Ask a model for its outputs on rows by ``onnxruntime``: a black box.
 
     Examples
     --------
-    >>> import tempfile
-    >>> file = Path(tempfile.mkdtemp()) / "model.onnx"
-    >>> _ = file.write_bytes(write_graph(TwoLayerReLU(weights=[[2.0]], biases=[1.0], outputs=[3.0]), metadata={}))
-    >>> open_onnx(file)([[1.0], [-1.0]])
+    >>> layers = Layers(((np.array([[2.0]]), np.ones(1)), (np.array([[3.0]]), None)))
+    >>> run_graph(write_graph(layers, header=None), [[1.0], [-1.0]])
     array([[9.],
            [0.]])
     """
@@ -129,28 +121,23 @@ def open_onnx(path: str | Path) -> Callable[[ArrayLike], NDArray[np.float64]]:
         onnxruntime = importlib.import_module("onnxruntime")
     except ImportError:
         raise TacitError("the package onnxruntime is missing; install it with: pip install onnxruntime") from None
-    content = _load(Path(path)).SerializeToString()
     try:
         session = onnxruntime.InferenceSession(content, providers=["CPUExecutionProvider"])
     except Exception as error:  # onnxruntime's errors have no common class
-        raise InvalidRelease(f"{path} is no ONNX file that can be run ({type(error).__name__})") from None
+        raise InvalidRelease(f"the model is no ONNX file that can be run ({type(error).__name__})") from None
     inputs = session.get_inputs()
     if len(inputs) != 1:
-        raise InvalidInput(f"{path} must take one input, the rows, got {len(inputs)}")
+        raise InvalidInput(f"the model must take one input, the rows, got {len(inputs)}")
     kind = np.float64 if "double" in inputs[0].type else np.float32
-
-    def ask(X: ArrayLike) -> NDArray[np.float64]:
-        try:
-            return np.asarray(session.run(None, {inputs[0].name: np.asarray(X, dtype=kind)})[0], dtype=np.float64)
-        except Exception as error:
-            first = str(error).splitlines()[0]
-            raise InvalidInput(f"{path} does not take these rows of shape {np.shape(X)}: {first}") from None
-
-    return ask
+    try:
+        return np.asarray(session.run(None, {inputs[0].name: np.asarray(X, dtype=kind)})[0], dtype=np.float64)
+    except Exception as error:
+        first = str(error).splitlines()[0]
+        raise InvalidInput(f"the model does not take these rows of shape {np.shape(X)}: {first}") from None
 
 
-def _layers(graph: Any, named: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]] | None:  # noqa: ANN401
-    """Return the parameters of linear, ReLU, linear, each applied to what the last gave; None for any other graph."""
+def _layers(graph: Any, named: Mapping[str, NDArray[Any]]) -> Layers | None:  # noqa: ANN401
+    """Return linear layers, each applied to the ReLU of the one before; None for any other graph."""
     layers: list[tuple[NDArray[Any], NDArray[Any] | None]] = []
     order = []
     last = next((one.name for one in graph.input if one.name not in named), "")
@@ -173,11 +160,10 @@ def _layers(graph: Any, named: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[
             layers[-1] = (layers[-1][0], values[0].reshape(-1))
         elif node.op_type != "Relu":
             return None
-    if order[1:2] != ["Relu"] or len(order) != 3 or len(layers) != 2 or [one.name for one in graph.output] != [last]:
+    alternating = [(kind == "Relu") == bool(place % 2) for place, kind in enumerate(order)]
+    if not all(alternating) or len(order) != 2 * len(layers) - 1 or [one.name for one in graph.output] != [last]:
         return None
-    (weights, biases), (outputs, bias) = layers
-    found = {"hidden.weight": weights, "hidden.bias": biases, "output.weight": outputs, "output.bias": bias}
-    return {name: value for name, value in found.items() if value is not None}
+    return Layers(tuple((w.astype(np.float64), None if b is None else b.astype(np.float64)) for w, b in layers))
 
 
 def _gemm(node: Any, values: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any] | None] | None:  # noqa: ANN401

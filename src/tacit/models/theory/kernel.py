@@ -32,12 +32,6 @@ class OutputBounds:
         nothing is proved.
     lower
         Below A_l over the neurons of the label's sign: where it is positive the point lies on the margin.
-
-    Examples
-    --------
-    >>> bounds = bound_outputs(20 * np.eye(3), [1, -1, 1])
-    >>> bounds.on_margin, bounds.fresh([[0.0, 0.0, 1.0]]).round(3)
-    (array([ True,  True,  True]), array([0.055]))
     """
 
     points: Vector
@@ -60,11 +54,6 @@ class OutputBounds:
 
         With k_i = x_i . x + 1, Phi(x) is at most `sum_i upper_+i [y_i k_i]_+` and at least
         `-sum_i upper_-i [-y_i k_i]_+`.
-
-        Examples
-        --------
-        >>> bound_outputs([[10.0, 0.0]], [1]).fresh([[0.0, 7.0]]) * 101  # the orthogonal point attains m/101
-        array([1.])
         """
         rows = check_points(X)
         if rows.shape[1] != self.points.shape[1]:

@@ -31,11 +31,6 @@ class Coverage(StrEnum):
     ``EXPECTED``: no proof, but :func:`effective_dimension` of the points is at least 3 times their number: every set
     of 20 such points in benchmarks/models_membership_margin.py gave its members away (AUC 0.999 and more).
     ``NOT_COVERED``: neither.
-
-    Examples
-    --------
-    >>> print(Coverage.NOT_COVERED)
-    not covered
     """
 
     PROVED = "proved"
@@ -67,12 +62,6 @@ class Orthogonality:
     References
     ----------
     Paper 004, Lemmas B.1 and B.2, Theorem 4.2; counterexamples to the printed constants are tests.
-
-    Examples
-    --------
-    >>> points = Orthogonality(squares=[100.0] * 5, delta=3.0)
-    >>> round(points.upper(margin=1.0), 6), round(float(points.fresh(4.0, margin=1.0)), 6), points.holds
-    (0.014493, 0.362319, True)
     """
 
     squares: Vector
@@ -104,23 +93,11 @@ class Orthogonality:
         return 3 * (self.delta + 1) * (self.rows - 1) < self.least_square + 1
 
     def upper(self, *, margin: float) -> float:
-        """Return m/g, above every A_l; infinite where the gap is not positive.
-
-        Examples
-        --------
-        >>> Orthogonality(squares=[10.0, 10.0], delta=9.0).upper(margin=1.0)
-        inf
-        """
+        """Return m/g, above every A_l; infinite where the gap is not positive."""
         return margin / self.gap if self.gap > 0 else math.inf
 
     def lower(self, *, margin: float) -> Vector:
-        """Return a number below each A_l of the label's sign; not positive where it proves nothing.
-
-        Examples
-        --------
-        >>> Orthogonality(squares=[10.0, 1000.0], delta=0.0).lower(margin=1.0).round(6)
-        array([0.080808, 0.000888])
-        """
+        """Return a number below each A_l of the label's sign; not positive where it proves nothing."""
         taken = (self.delta + 1) * (self.rows - 1) * self.upper(margin=margin) if self.rows > 1 else 0.0
         return np.asarray((margin - taken) / (self.squares + 1))
 
@@ -128,11 +105,6 @@ class Orthogonality:
         """Return n (delta_x + 1) m/g for points x with ``overlaps`` delta_x = max |x_i . x|: |Phi(x)| is at most this.
 
         The two signs of v_j oppose each other in Phi, so the printed proof's factor 2 is not needed.
-
-        Examples
-        --------
-        >>> float(Orthogonality(squares=[100.0], delta=0.0).fresh(0.0, margin=101.0))  # and Phi(x) = 1 is attained
-        1.0
         """
         return np.asarray(self.rows * (np.asarray(overlaps, dtype=np.float64) + 1) * self.upper(margin=margin))
 

@@ -59,43 +59,19 @@ class SampledGaussian:
         object.__setattr__(self, "steps", self.loss().steps)
 
     def loss(self) -> SampledGaussianLoss:
-        """Return what a ledger composes.
-
-        Examples
-        --------
-        >>> SampledGaussian(noise=2.0, rate=1.0, steps=1).loss().kind
-        'sampled_gaussian'
-        """
+        """Return what a ledger composes."""
         return SampledGaussianLoss(noise=self.noise, rate=self.rate, steps=self.steps)
 
     def distribution(self) -> LossDistribution:
-        """Return the privacy loss of all steps when one record is replaced.
-
-        Examples
-        --------
-        >>> SampledGaussian(noise=2.0, rate=1.0, steps=1).distribution().delta_at(1.0) < 0.13
-        True
-        """
+        """Return the privacy loss of all steps when one record is replaced."""
         return distribution_of(self.loss())
 
     def epsilon_at(self, delta: float) -> float:
-        """Return the least epsilon at ``delta`` for one record replaced, rounded up.
-
-        Examples
-        --------
-        >>> round(SampledGaussian(noise=2.0, rate=1.0, steps=1).epsilon_at(1e-5), 2)
-        4.38
-        """
+        """Return the least epsilon at ``delta`` for one record replaced, rounded up."""
         return self.distribution().epsilon_at(check_delta(delta))
 
     def epsilon_add_or_remove(self, delta: float) -> float:
-        """Return the epsilon for one record added or removed: to compare with other tools, never the promise.
-
-        Examples
-        --------
-        >>> round(SampledGaussian(noise=3.730632, rate=1.0, steps=1).epsilon_add_or_remove(1e-5), 2)
-        1.0
-        """
+        """Return the epsilon for one record added or removed: to compare with other tools, never the promise."""
         steps = sampled_step(self.noise, rate=self.rate, relation="ADD_OR_REMOVE_ONE")
         return max(step.power(self.steps).epsilon_at(check_delta(delta)) for step in steps)
 

@@ -14,7 +14,7 @@ from tacit.models.training.accounting import SampledGaussian, find_noise
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
 from tacit.privacy.guarantee import Guarantee, Unit
-from tacit.privacy.ledger import Ledger, Receipt
+from tacit.privacy.ledger import Receipt
 from tacit.privacy.noise import is_seeded
 from tacit.privacy.payment import Payment
 from tacit.privacy.rounding import check_count, check_delta
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tacit.models.training.noisy_steps import NoisyTraining
 
-__all__ = ["ASSUMPTIONS", "PrivateModel", "train_dp_sgd"]
+__all__ = ["ASSUMPTIONS", "PrivateModel", "plan_run", "train_dp_sgd"]
 
 ASSUMPTIONS = (
     "the noise is floating-point Gaussian noise: its rounding is not accounted for",
@@ -53,13 +53,6 @@ class PrivateModel:
         Whether noise and samples came from a seeded generator: then it is not private.
     receipt
         The ledger's, where one was charged.
-
-    Examples
-    --------
-    >>> from tacit.privacy import Unit
-    >>> promise = Guarantee(unit=Unit.RECORD, epsilon=3.0, delta=1e-5)
-    >>> print(PrivateModel(module=None, guarantee=promise, mechanism={"name": "dp_sgd"}, seeded=True))
-    model by dp_sgd: epsilon 3, delta 1e-5 for one record; seeded, so the noise hides nothing from who knows the seed
     """
 
     module: torch.nn.Module
@@ -87,8 +80,7 @@ def train_dp_sgd(
     learning_rate: float = 0.5,
     make_optimizer: Callable[[Any], torch.optim.Optimizer] | None = None,
     loss: Callable[[torch.Tensor, torch.Tensor], torch.Tensor] | None = None,
-    ledger: Ledger | None = None,
-    dataset: str | None = None,
+    payment: Payment | None = None,
     table: object = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> PrivateModel:
@@ -123,9 +115,10 @@ def train_dp_sgd(
         SGD with this rate and momentum 0.9; or a function from parameters to an optimizer.
     loss
         From outputs and targets to a loss a row; default: cross-entropy, or logistic loss for one output.
-    ledger, dataset, table
+    payment, table
         Who pays, charged before the first step. ``table`` is the data as the ledger knows them; default: ``y``. Where
-        they are kept for labels, the charge is the same promise for one label: a record's change includes its label's.
+        they are kept for labels, the charge is the same guarantee for one label: a record's change includes its
+        label's.
     progress
         Called with steps done and steps in all.
 
@@ -153,8 +146,8 @@ def train_dp_sgd(
     rows, targets = _rows(X, y)
     for name, value in (("clip", clip), ("epochs", epochs), ("learning_rate", learning_rate)):
         if not 0 < value <= _MOST:
-            raise InvalidInput(f"{name} must be > 0 and at most {_MOST:g}, got {value!r}")
-    run = _plan(len(rows), epsilon=epsilon, delta=delta, epochs=epochs, batch_size=batch_size)
+            raise InvalidInput(f"must be > 0 and at most {_MOST:g}, got {value!r}", field=name)
+    run = plan_run(len(rows), epsilon=epsilon, delta=delta, epochs=epochs, batch_size=batch_size)
     private = make_private(module)
     training = NoisyTraining(
         run=run,
@@ -170,9 +163,8 @@ def train_dp_sgd(
     _check_alone(training, private, features, codes)
     guarantee = Guarantee(unit=Unit.RECORD, epsilon=epsilon, delta=delta, loss=run.loss(), assumptions=ASSUMPTIONS)
     receipt = None
-    if ledger is not None:
-        paying = Payment(ledger=ledger, dataset=dataset)
-        receipt = paying.charge(guarantee, np.asarray(y) if table is None else table, purpose="model by dp_sgd")
+    if payment is not None:
+        receipt = payment.charge(guarantee, np.asarray(y) if table is None else table, purpose="models by dp_sgd")
     training.fit(private, features, codes, rng=rng, progress=progress)
     private.eval()
     return PrivateModel(
@@ -197,9 +189,10 @@ def _rows(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[Any]
     return rows, targets
 
 
-def _plan(rows: int, *, epsilon: float, delta: float, epochs: float, batch_size: int) -> SampledGaussian:
+def plan_run(rows: int, *, epsilon: float, delta: float, epochs: float, batch_size: int) -> SampledGaussian:
+    """Return the steps and the least noise for so many rows, or raise if there are none."""
     if check_count(batch_size, name="batch_size") > rows:
-        raise InvalidInput(f"batch_size must be at most the {rows} rows, got {batch_size}")
+        raise InvalidInput(f"must be at most the {rows} rows, got {batch_size}", field="batch_size")
     check_delta(delta, rows=rows)
     steps = max(1, round(epochs * rows / batch_size))
     return find_noise(epsilon=epsilon, delta=delta, rate=batch_size / rows, steps=steps)

@@ -1,4 +1,4 @@
-"""Stop training before the margins tie: it takes the plainest sign of membership away, and promises nothing."""
+"""Stop training before the margins tie: it takes the plainest sign of membership away, and guarantees nothing."""
 
 from __future__ import annotations
 
@@ -12,15 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import NoGuarantee
 from tacit.privacy.rounding import check_count
 
-__all__ = ["NO_PROMISE", "StoppedEarly", "TieRule", "margin_snapshots", "stop_before_ties"]
-
-NO_PROMISE = NoGuarantee(
-    reason="training stopped before the margins tie: what the model tells of a record is measured, not bounded"
-)
-"""What a model that was stopped early carries."""
+__all__ = ["StoppedEarly", "TieRule", "margin_snapshots", "stop_before_ties"]
 
 Model = TypeVar("Model", bound=Callable[[NDArray[np.float64]], ArrayLike])
 
@@ -41,12 +35,6 @@ class TieRule:
     References
     ----------
     Paper 004, Theorem 2.1 (training ends at such a point) and Corollaries 4.3 to 4.5 (what that tells).
-
-    Examples
-    --------
-    >>> rule = TieRule(within=0.1, share=0.5)
-    >>> rule.tied([1.0, 1.05, 2.0, 3.0]), rule.stops([1.0, 1.05, 2.0, 3.0]), rule.stops([1.0, 1.05, 1.1, 3.0])
-    (0.5, False, True)
     """
 
     within: float = 0.1
@@ -59,13 +47,7 @@ class TieRule:
             raise InvalidInput(f"share must be in (0, 1), got {self.share!r}")
 
     def tied(self, margins: ArrayLike) -> float:
-        """Return the share of points near the least margin; 0 while a point is on the wrong side.
-
-        Examples
-        --------
-        >>> TieRule().tied([-1.0, 1.0]), TieRule().tied([1.0, 1.0])
-        (0.0, 1.0)
-        """
+        """Return the share of points near the least margin; 0 while a point is on the wrong side."""
         values = np.asarray(margins, dtype=np.float64)
         if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
             raise InvalidInput(f"margins must be one finite number a point, got shape {values.shape}")
@@ -73,13 +55,7 @@ class TieRule:
         return float((values <= (1 + self.within) * least).mean()) if least > 0 else 0.0
 
     def stops(self, margins: ArrayLike) -> bool:
-        """Say whether training must not go on.
-
-        Examples
-        --------
-        >>> TieRule().stops([1.0, 5.0, 7.0, 9.0, 11.0])
-        False
-        """
+        """Say whether training must not go on."""
         return self.tied(margins) > self.share
 
 
@@ -97,20 +73,12 @@ class StoppedEarly(Generic[Model]):
         The share of points near its least margin.
     stopped
         Whether the next snapshot tied; else the snapshots ended.
-    promise
-        Always none, and why.
-
-    Examples
-    --------
-    >>> print(StoppedEarly(model=np.sum, place=3, tied=0.2, stopped=True).promise)
-    no guarantee: training stopped before the margins tie: ...
     """
 
     model: Model
     place: int
     tied: float
     stopped: bool
-    promise: NoGuarantee = NO_PROMISE
 
 
 def stop_before_ties(

@@ -44,15 +44,7 @@ def make_private(module: torch.nn.Module) -> torch.nn.Module:
 
 
 def row_losses(outputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Return each row's loss: cross-entropy of several outputs, logistic loss of one (target 1 against the other).
-
-    Examples
-    --------
-    >>> row_losses(torch.zeros(2, 4), torch.tensor([0, 3]))
-    tensor([1.3863, 1.3863])
-    >>> row_losses(torch.zeros(2, 1), torch.tensor([-1.0, 1.0]))
-    tensor([0.6931, 0.6931])
-    """
+    """Return each row's loss: cross-entropy of several outputs, logistic loss of one (target 1 against the other)."""
     if outputs.ndim == 2 and outputs.shape[1] > 1:
         return functional.cross_entropy(outputs, targets.long(), reduction="none")
     signs = torch.where(targets > 0, 1.0, -1.0).to(outputs.dtype)
@@ -103,15 +95,6 @@ class NoisyTraining:
         Rows whose gradients are held at once; it changes memory and time, not the result.
     make_optimizer
         From parameters to a torch optimizer.
-
-    Examples
-    --------
-    >>> training = NoisyTraining(run=SampledGaussian(noise=1.0, rate=0.5, steps=3), clip=1.0, batch_size=2.0,
-    ...                          make_optimizer=lambda parameters: torch.optim.SGD(parameters, lr=0.1))
-    >>> module = make_private(torch.nn.Linear(2, 2))
-    >>> training.fit(module, torch.ones(4, 2), torch.tensor([0, 1, 0, 1]), rng=np.random.default_rng(0))
-    >>> all(bool(torch.isfinite(p).all()) for p in module.parameters())
-    True
     """
 
     run: SampledGaussian
@@ -130,13 +113,7 @@ class NoisyTraining:
         rng: np.random.Generator,
         progress: Callable[[int, int], None] | None = None,
     ) -> None:
-        """Take all steps, in place.
-
-        Examples
-        --------
-        >>> NoisyTraining.fit.__name__
-        'fit'
-        """
+        """Take all steps, in place."""
         wrapped = _wrap(module)
         optimizer = _SystemNoise(
             self.make_optimizer(module.parameters()), rng=rng, noise=self.run.noise, clip=self.clip

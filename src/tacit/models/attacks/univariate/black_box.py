@@ -35,12 +35,6 @@ class Probing:
         How many values were asked for.
     unresolved
         Intervals in which breakpoints stand closer than was asked for, a row each; their ends are taken as breakpoints.
-
-    Examples
-    --------
-    >>> found = probe_function(np.abs, low=-1.0, high=2.0)
-    >>> bool(abs(found.function.breakpoints[0]) < 1e-12), len(found.unresolved)
-    (True, 0)
     """
 
     function: PiecewiseLinear

@@ -26,13 +26,6 @@ class Candidates:
         Low and high end of the disjoint closed windows, a row each: every one holds a training point.
     enough
         Whether there were three breakpoints, which the theorem needs; without, the set is empty.
-
-    Examples
-    --------
-    >>> hat = PiecewiseLinear(breakpoints=[-1.0, 0.0, 1.0], values=[0.0, 2.0, 0.0], slopes=[0.0, 2.0, -2.0, 0.0])
-    >>> found = build_candidates(hat)
-    >>> found.points.tolist(), found.labels.tolist(), found.windows.tolist(), found.enough
-    ([-0.5, 0.5], [1, 1], [[-1.0, 1.0]], True)
     """
 
     points: Floats

@@ -27,12 +27,6 @@ class PiecewiseLinear:
         Its values there.
     slopes
         Its slopes: before the first breakpoint, between breakpoints, after the last; one more than breakpoints.
-
-    Examples
-    --------
-    >>> hat = PiecewiseLinear(breakpoints=[-1.0, 0.0, 1.0], values=[0.0, 2.0, 0.0], slopes=[0.0, 2.0, -2.0, 0.0])
-    >>> hat([-3.0, -0.5, 0.25])
-    array([0. , 1. , 1.5])
     """
 
     breakpoints: Floats
@@ -65,13 +59,6 @@ class Margin:
         The single points in increasing order, ends of intervals included, and the sign of the function there.
     flats
         Low and high end of each interval, a row each; infinite where it does not end.
-
-    Examples
-    --------
-    >>> clip = PiecewiseLinear(breakpoints=[-1.0, 1.0, 2.0], values=[-1.0, 1.0, 1.0], slopes=[1.0, 1.0, 0.0, 1.0])
-    >>> margin = find_margin(clip, margin=1.0)
-    >>> margin.points.tolist(), margin.labels.tolist(), margin.flats.tolist()
-    ([-1.0, 1.0, 2.0], [-1, 1, 1], [[1.0, 2.0]])
     """
 
     points: Floats
@@ -155,12 +142,6 @@ def to_piecewise_linear(network: TwoLayerReLU, *, tolerance: float = 1e-9) -> Pi
     References
     ----------
     Paper 004, Eq. (6).
-
-    Examples
-    --------
-    >>> vee = TwoLayerReLU(weights=[[1.0], [-1.0]], biases=[0.0, 0.0], outputs=[1.0, 1.0])
-    >>> to_piecewise_linear(vee)
-    PiecewiseLinear(breakpoints=array([0.]), values=array([0.]), slopes=array([-1.,  1.]))
     """
     check_one_feature(network)
     w, b, v = network.weights[:, 0], network.biases, network.outputs

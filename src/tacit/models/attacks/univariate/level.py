@@ -36,14 +36,6 @@ def find_levels(network: TwoLayerReLU, function: PiecewiseLinear, *, tolerance: 
     References
     ----------
     Paper 004, Section 2, where m is unknown in general; arXiv 2509.21296.
-
-    Examples
-    --------
-    >>> from tacit.models.attacks.univariate import merge_neurons, to_piecewise_linear
-    >>> from tacit.models.margin.univariate import fit_least_norm
-    >>> network = merge_neurons(fit_least_norm([2.0], [1]).network.scaled(5.0))
-    >>> find_levels(network, to_piecewise_linear(network)).round(6)
-    array([5.])
     """
 
     def residual(log_level: float) -> float:

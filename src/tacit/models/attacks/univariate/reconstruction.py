@@ -55,18 +55,6 @@ class Reconstruction:
         What counted as equal; above 1e-4 nothing is trusted, for off the margin other points fit.
     limit
         The largest residual that is trusted.
-
-    Examples
-    --------
-    >>> from tacit.models.margin.univariate import fit_least_norm
-    >>> network = fit_least_norm([-2.0, -1.0, 1.0, 3.0], [1, -1, 1, -1]).network
-    >>> found = reconstruct_univariate(network, margin=1.0)
-    >>> found.points.round(6).tolist(), found.labels.tolist(), found.trusted
-    ([-2.0, -1.0, 1.0, 3.0], [1, -1, 1, -1], True)
-    >>> print(found)
-    4 training points found at margin 1 (stationarity residual ..., 0 further points on the margin). Trusted: each is
-    needed to explain the weights. Points off the margin leave no trace in the weights. Fewer than three breakpoints:
-    Theorem 3.4 says nothing.
     """
 
     candidates: Candidates
@@ -110,15 +98,7 @@ class Reconstruction:
         return bool(len(self.points)) and not self.doubts
 
     def to_json(self) -> dict[str, Any]:
-        """Return the reconstruction as plain JSON.
-
-        Examples
-        --------
-        >>> from tacit.models.margin.univariate import fit_least_norm
-        >>> found = reconstruct_univariate(fit_least_norm([-1.0, 1.0], [-1, 1]).network, margin=1.0)
-        >>> found.to_json()["labels"], found.to_json()["trusted"]
-        ([-1, 1], True)
-        """
+        """Return the reconstruction as plain JSON."""
         return {
             "points": self.points.tolist(),
             "labels": self.labels.tolist(),
@@ -255,16 +235,6 @@ def reconstruction_leak(
         A point counts if a training point of its label is at most this far away, relative to 1 + |x|.
     level
         Confidence of the intervals.
-
-    Examples
-    --------
-    >>> from tacit.models.margin.univariate import fit_least_norm
-    >>> x, y = [-2.0, -1.0, 1.0, 3.0], [1, -1, 1, -1]
-    >>> leak = reconstruction_leak(
-    ...     reconstruct_univariate(fit_least_norm(x, y).network, margin=1.0), x, y, fresh=[0.0, 0.5, 2.0, -3.0]
-    ... )
-    >>> leak.rate, leak.baseline
-    (1.0, 0.0)
     """
     if not len(found.points):
         raise InvalidInput("found must hold a point, got none: there is no rate of right points")

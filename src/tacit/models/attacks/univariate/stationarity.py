@@ -27,13 +27,6 @@ class Explanation:
         |theta - sum_i l_i y_i grad Phi(x_i)| / |theta| at its least.
     without
         The same residual with each point left out in turn.
-
-    Examples
-    --------
-    See :func:`explain_weights`.
-
-    >>> Explanation(multipliers=np.ones(1), residual=0.0, without=np.ones(1)).residual
-    0.0
     """
 
     multipliers: Floats
@@ -80,14 +73,7 @@ def explain_weights(
 
 
 def residual_of(network: TwoLayerReLU, points: Floats, labels: NDArray[np.int64], *, kink: float = 1e-7) -> float:
-    """Return the residual of :func:`explain_weights` alone.
-
-    Examples
-    --------
-    >>> one = TwoLayerReLU(weights=[[2.0]], biases=[1.0], outputs=[5**0.5])
-    >>> residual_of(one, np.array([2.0]), np.array([1])) < 1e-12
-    True
-    """
+    """Return the residual of :func:`explain_weights` alone."""
     unit, _, _, target = _system(network, points, labels, kink)
     return _solve(unit, target)[1]
 

@@ -1,14 +1,10 @@
-"""Early stopping and label-private training: what they do, and that neither claims more than it keeps."""
+"""Early stopping: what it does, and where it stops."""
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
-from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.models.attacks.outputs import attack_margin
-from tacit.models.training import FEATURES, NO_PROMISE, TieRule, margin_snapshots, stop_before_ties, train_label_private
-from tacit.privacy import NoGuarantee, Unit
+from tacit.models.training import TieRule, margin_snapshots, stop_before_ties
 from tacit.privacy.errors import InvalidInput
 
 pytest.importorskip("torch")
@@ -32,8 +28,6 @@ def test_training_to_the_margin_ties_and_stopping_leaves_before(problem):
     assert found.model is path[found.place]
     assert all(share <= rule.share for share in tied[: found.place + 1])
     assert tied[found.place + 1] > rule.share
-    assert found.promise == NO_PROMISE
-    assert isinstance(found.promise, NoGuarantee)
     trained, stopped = (attack_margin(network, X, fresh).leak for network in (path[-1], found.model))
     assert trained.roc.at_0_1_percent.tpr > stopped.roc.at_0_1_percent.tpr
 
@@ -69,24 +63,3 @@ def test_early_stopping_refuses_in_a_sentence(snapshots, y, sentence):
 def test_tie_rules_are_checked(settings):
     with pytest.raises(InvalidInput):
         TieRule(**settings)
-
-
-def test_a_learner_of_private_labels_brings_its_guarantee():
-    rng = np.random.default_rng(0)
-    y = rng.integers(0, 2, 600)
-    X = rng.normal(size=(600, 3)) + 2 * y[:, None]
-    learner = LabelPrivateClassifier(LogisticRegression(), mechanism=RandomizedResponse(epsilon=1.0), random_state=0)
-    made = train_label_private(learner, X, y)
-    assert (made.guarantee.unit, made.guarantee.epsilon) == (Unit.LABEL, 1.0)
-    assert made.guarantee.assumptions[-1] == FEATURES
-    assert (made.learner.predict(X) == y).mean() > 0.85
-    assert not hasattr(learner, "guarantee_"), "the one passed in is left as it is"
-    assert made.seeded
-    assert "seeded, so the noise hides nothing" in str(made)
-    assert not train_label_private(learner.set_params(random_state=None), X, y).seeded
-
-
-@pytest.mark.parametrize("learner", [LogisticRegression(), object()])
-def test_a_learner_without_a_guarantee_is_refused(learner):
-    with pytest.raises(InvalidInput, match="learner must"):
-        train_label_private(learner, [[0.0], [1.0]], [0, 1])

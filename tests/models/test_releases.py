@@ -1,4 +1,4 @@
-"""Model files: numbers and a promise go in and come out; code never runs."""
+"""Model files: numbers and a guarantee go in and come out; code never runs."""
 
 import json
 import os
@@ -6,44 +6,54 @@ import pickle
 import re
 import stat
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from tacit.models import Plan, Release
 from tacit.models.network import TwoLayerReLU
-from tacit.models.releases.files import ModelRelease, read_model
-from tacit.models.releases.onnx_graph import open_onnx, read_graph
-from tacit.models.releases.state import network_from_state
+from tacit.models.releases.layers import Layers
+from tacit.models.releases.members import SafetensorsMember
+from tacit.models.releases.onnx_graph import read_graph
 from tacit.privacy.errors import InvalidInput, InvalidRelease, TacitError
 from tacit.privacy.guarantee import Guarantee, NoGuarantee, Unit
+from tacit.privacy.releases import Header
 
 torch = pytest.importorskip("torch")
 onnx = pytest.importorskip("onnx")
 SUFFIXES = [".pt", ".pth", ".safetensors", ".onnx"]
 RNG = np.random.default_rng(0)
 NETWORK = TwoLayerReLU(weights=RNG.normal(size=(4, 3)), biases=RNG.normal(size=4), outputs=RNG.normal(size=4))
-PROMISE = Guarantee(unit=Unit.RECORD, epsilon=3.0, delta=1e-5, assumptions=("a stated one",))
+FEATURES = ["a", "b", "c"]
+ONE = Guarantee(unit=Unit.RECORD, epsilon=3.0, delta=1e-5, assumptions=("a stated one",))
 
 
-def _release(promise=PROMISE):
-    mechanism = {"name": "dp_sgd", "features": ["a", "b", "c"]}
-    return ModelRelease.of_network(NETWORK, guarantee=promise, mechanism=mechanism, seeded=True)
+def _header(guarantee=ONE, plan=None, **settled):
+    plan = plan or Plan(label="ill", epsilon=3, delta=1e-5, mechanism="dp_sgd:width=4")
+    run = {"noise": 5.0, "rate": 0.1, "steps": 10, "classes": [0, 1], **settled}
+    encoder = {"features": FEATURES, "ranges": {}}
+    return Header(surface="models", plan=plan.to_json(), settled=run, guarantee=guarantee, seeded=True, encoder=encoder)
+
+
+def _release(guarantee=ONE, network=NETWORK, **changes):
+    return Release(header=_header(guarantee, **changes), members={"model": SafetensorsMember(network.state)})
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
 def test_what_is_written_is_read_bit_for_bit(suffix, tmp_path):
     path = tmp_path / f"model{suffix}"
     _release().write(path)
-    back = read_model(path)
+    back = Release.read(path)
     for part in ("weights", "biases", "outputs"):
         np.testing.assert_array_equal(getattr(back.network, part), getattr(NETWORK, part))
-    assert back.guarantee == PROMISE
-    assert (back.mechanism["features"], back.seeded, back.architecture) == (["a", "b", "c"], True, "two_layer_relu")
+    assert back.guarantee == ONE
+    assert (list(back.encoder.features), back.seeded, back.label) == (FEATURES, True, "ill")
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~_umask()
     with pytest.raises(InvalidInput, match="exists already"):
         _release().write(path)
     _release(NoGuarantee(reason="none")).write(path, force=True)
-    assert read_model(path).guarantee == NoGuarantee(reason="none")
+    assert Release.read(path).guarantee == NoGuarantee(reason="none")
     assert [one.name for one in tmp_path.iterdir()] == [path.name], "control: nothing half written is left"
 
 
@@ -53,26 +63,42 @@ def _umask():
     return mask
 
 
-def test_a_promise_cannot_be_edited_apart_from_the_numbers(tmp_path):
+def test_a_guarantee_cannot_be_edited_apart_from_the_numbers(tmp_path):
     path = tmp_path / "model.pt"
     _release().write(path)
     found = torch.load(path, weights_only=True)
-    header = json.loads(found["tacit_model"])
+    header = json.loads(found["tacit_release"])
     header["guarantee"]["epsilon"] = 0.1
-    torch.save({**found, "tacit_model": json.dumps(header)}, path)
+    torch.save({**found, "tacit_release": json.dumps(header)}, path)
     with pytest.raises(InvalidRelease, match="bad checksum"):
-        read_model(path)
-    found["state"]["hidden.bias"][0] += 1
+        Release.read(path)
+    found["state"]["0.bias"][0] += 1
     torch.save(found, path)
     with pytest.raises(InvalidRelease, match="bad checksum"):
-        read_model(path)
+        Release.read(path)
 
 
-def test_state_dicts_of_strangers_are_read_and_promise_nothing(tmp_path):
+LESS = {
+    "epsilon": {"guarantee": replace(ONE, epsilon=0.5)},
+    "delta": {"guarantee": replace(ONE, delta=1e-9)},
+    "unit": {"guarantee": replace(ONE, unit=Unit.LABEL)},
+    "noise": {"noise": 0.5},
+    "no plan's": {"plan": Plan(label="ill", epsilon=None, mechanism="margin")},
+}
+
+
+@pytest.mark.parametrize("case", list(LESS))
+def test_a_guarantee_that_the_mechanism_cannot_keep_is_refused(case, tmp_path):
+    _release(**LESS[case]).write(tmp_path / "model.safetensors")
+    with pytest.raises(InvalidRelease, match=r"keeps|what the mechanism's privacy loss costs"):
+        Release.read(tmp_path / "model.safetensors")
+
+
+def test_state_dicts_of_strangers_are_read_without_a_guarantee(tmp_path):
     layers = [torch.nn.Linear(3, 5), torch.nn.ReLU(), torch.nn.Linear(5, 1, bias=False)]
     module = torch.nn.Sequential(*layers).double()
     torch.save(module.state_dict(), tmp_path / "model.pt")
-    found = read_model(tmp_path / "model.pt")
+    found = Release.read(tmp_path / "model.pt")
     assert isinstance(found.guarantee, NoGuarantee)
     X = RNG.normal(size=(7, 3))
     np.testing.assert_allclose(found.network(X), module(torch.from_numpy(X)).detach().numpy()[:, 0], rtol=1e-12)
@@ -96,7 +122,7 @@ def test_a_file_with_code_in_it_is_not_opened(how, tmp_path):
     else:
         torch.save(torch.nn.Linear(2, 1), path)
     with pytest.raises(InvalidRelease, match=r"holds code or objects besides numbers and was not opened"):
-        read_model(path)
+        Release.read(path)
     assert not os.path.exists(mark)
     if how == "pickle":
         pickle.loads(path.read_bytes())
@@ -109,25 +135,27 @@ def test_files_of_another_kind_are_refused_in_a_sentence(suffix, content, tmp_pa
     path = tmp_path / f"model{suffix}"
     path.write_bytes(content)
     with pytest.raises(InvalidRelease) as error:
-        read_model(path)
+        Release.read(path)
     assert "\n" not in str(error.value)
     assert str(path) in str(error.value)
 
 
 def test_other_names_documents_and_tensors_are_refused(tmp_path):
-    for name in ("model.pkl", "model.joblib", "model"):
+    for name in ("model.pkl", "model"):
         (tmp_path / name).write_bytes(b"x")
-        with pytest.raises(InvalidRelease, match=r"must end in \.pt"):
-            read_model(tmp_path / name)
-        with pytest.raises(InvalidInput, match=r"must end in \.pt"):
+        with pytest.raises(InvalidRelease, match=r"must end in \.safetensors"):
+            Release.read(tmp_path / name)
+        with pytest.raises(InvalidInput, match=r"must end in \.safetensors"):
             _release().write(tmp_path / "new" / name)
+    with pytest.raises(InvalidInput, match=r"out must end in \.safetensors"):
+        _release().write(tmp_path / "model.joblib")
     torch.save({"epoch": 3, "model": {"weight": torch.ones(2)}}, tmp_path / "checkpoint.pt")
     with pytest.raises(InvalidRelease, match="no state dict"):
-        read_model(tmp_path / "checkpoint.pt")
+        Release.read(tmp_path / "checkpoint.pt")
     with zipfile.ZipFile(tmp_path / "zip.pt", "w") as file:
         file.writestr("data.txt", "x")
     with pytest.raises(InvalidRelease):
-        read_model(tmp_path / "zip.pt")
+        Release.read(tmp_path / "zip.pt")
 
 
 WRONG = {
@@ -135,7 +163,7 @@ WRONG = {
     "no hidden bias": ({}, "not a homogeneous two-layer ReLU network"),
     "two outputs": ({"0.bias": (5,), "2.weight": (2, 5)}, "not a homogeneous two-layer ReLU network"),
     "three layers": ({"0.bias": (5,), "4.weight": (1, 1)}, "not a homogeneous two-layer ReLU network"),
-    "convolution": ({"0.bias": (5,), "0.weight": (5, 3, 2, 2)}, "not a homogeneous two-layer ReLU network"),
+    "convolution": ({"0.bias": (5,), "0.weight": (5, 3, 2, 2)}, "not made of linear layers"),
 }
 
 
@@ -144,17 +172,21 @@ def test_networks_that_are_not_homogeneous_say_so(case):
     shapes, sentence = WRONG[case]
     state = {name: np.ones(shape) for name, shape in {"0.weight": (5, 3), "2.weight": (1, 5), **shapes}.items()}
     with pytest.raises(InvalidInput, match=re.escape(sentence)):
-        network_from_state(state)
+        _ = Layers.of_state(state).network
 
 
 def test_an_output_bias_of_zero_is_none():
     state = {"0.weight": np.ones((5, 3)), "0.bias": np.ones(5), "2.weight": np.ones((1, 5)), "2.bias": np.zeros(1)}
-    assert network_from_state(state).width == 5
+    assert Layers.of_state(state).network.width == 5
 
 
 def test_layers_are_told_apart_in_any_order():
     one = {"out.weight": np.full((1, 1), 2.0), "hidden.weight": np.full((1, 1), 3.0), "hidden.bias": np.ones(1)}
-    assert network_from_state(one)([[1.0]]) == [8.0]
+    assert Layers.of_state(one).network([[1.0]]) == [8.0]
+
+
+def _run(path, X):
+    return Release.read(path).member.outputs(X, black_box=True)
 
 
 def test_graphs_of_other_makers_are_read_and_others_only_asked(tmp_path):
@@ -181,22 +213,21 @@ def test_graphs_of_other_makers_are_read_and_others_only_asked(tmp_path):
 
     X = RNG.normal(size=(6, 3))
     path = save("relu.onnx", "Relu")
-    np.testing.assert_allclose(read_model(path).network(X), NETWORK(X), rtol=1e-12)
-    np.testing.assert_allclose(open_onnx(path)(X)[:, 0], NETWORK(X), rtol=1e-12)
+    np.testing.assert_allclose(Release.read(path).network(X), NETWORK(X), rtol=1e-12)
+    np.testing.assert_allclose(_run(path, X)[:, 0], NETWORK(X), rtol=1e-12)
     other = save("sigmoid.onnx", "Sigmoid")
-    assert not read_graph(other).is_network
-    assert read_model(other).architecture == "other"
+    assert not read_graph(other).is_layers
     with pytest.raises(InvalidInput, match="not a homogeneous"):
-        _ = read_model(other).network
-    assert np.isfinite(open_onnx(other)(X)).all()
+        _ = Release.read(other).network
+    assert np.isfinite(_run(other, X)).all()
     with pytest.raises(InvalidInput, match="does not take these rows"):
-        open_onnx(other)(X[:, :2])
+        _run(other, X[:, :2])
     onnx.save(onnx.load(path), tmp_path / "spread.onnx", save_as_external_data=True, size_threshold=0)
     with pytest.raises(InvalidRelease, match="names other files to read"):
-        read_model(tmp_path / "spread.onnx")
+        Release.read(tmp_path / "spread.onnx")
     (tmp_path / "broken.onnx").write_bytes(b"x")
     with pytest.raises(TacitError, match="no ONNX file"):
-        open_onnx(tmp_path / "broken.onnx")
+        Release.read(tmp_path / "broken.onnx")
 
 
 @pytest.mark.parametrize("change", ["activation", "input", "output", "alpha"])
@@ -205,21 +236,21 @@ def test_another_graph_with_the_same_numbers_is_not_read_as_the_network(change, 
     """The header's word and the parameters' names would both say two-layer ReLU; the graph says otherwise."""
     path = tmp_path / "model.onnx"
     square = TwoLayerReLU(weights=np.eye(3), biases=np.ones(3), outputs=np.ones(3))
-    ModelRelease.of_network(square, guarantee=PROMISE, mechanism={"name": "dp_sgd"}, seeded=False).write(path)
+    _release(network=square).write(path)
     model = onnx.load(path)
     if change == "activation":
         model.graph.node[1].op_type = "Tanh"
     elif change == "input":
         model.graph.node[2].input[0] = "x"  # past the hidden layer
     elif change == "output":
-        model.graph.output[0].name = "hidden"
+        model.graph.output[0].name = "layer0"
     else:
         model.graph.node[0].attribute.append(onnx.helper.make_attribute("alpha", 2.0))
     if not known:
         del model.metadata_props[:]
     onnx.save(model, path)
     with pytest.raises(InvalidInput, match="its graph is another one"):
-        _ = read_model(path).network
+        _ = Release.read(path).network
 
 
 def test_files_named_in_an_inner_graph_are_not_read(tmp_path, monkeypatch):
@@ -240,9 +271,8 @@ def test_files_named_in_an_inner_graph_are_not_read(tmp_path, monkeypatch):
     path = tmp_path / "model.onnx"
     path.write_bytes(helper.make_model(graph, ir_version=9).SerializeToString())
     monkeypatch.chdir(tmp_path)
-    for read in (read_model, open_onnx):
-        with pytest.raises(InvalidRelease, match="names other files to read"):
-            read(path)
+    with pytest.raises(InvalidRelease, match="names other files to read"):
+        Release.read(path)
 
 
 STRANGE = {
@@ -257,4 +287,35 @@ STRANGE = {
 def test_tensors_that_are_no_plain_numbers_are_refused_in_a_sentence(kind, tmp_path):
     torch.save({"0.weight": STRANGE[kind](), "0.bias": torch.ones(2)}, tmp_path / "model.pt")
     with pytest.raises(InvalidRelease, match=r"must hold dense tensors|larger than the file"):
-        read_model(tmp_path / "model.pt")
+        Release.read(tmp_path / "model.pt")
+
+
+def test_a_network_of_several_outputs_is_the_same_in_every_format(tmp_path):
+    state = {"0.weight": RNG.normal(size=(4, 3)), "0.bias": RNG.normal(size=4), "2.weight": RNG.normal(size=(3, 4))}
+    release = Release(header=_header(), members={"model": SafetensorsMember(state)})
+    X = RNG.normal(size=(5, 3))
+    for suffix in SUFFIXES:
+        release.write(tmp_path / f"model{suffix}")
+        back = Release.read(tmp_path / f"model{suffix}").member
+        for black_box in (False, True):
+            np.testing.assert_allclose(back.outputs(X, black_box=black_box), release.member.layers(X), rtol=1e-12)
+
+
+def test_a_pickle_opens_only_on_trust(tmp_path):
+    from sklearn.tree import DecisionTreeClassifier
+
+    X, y = np.arange(6.0).reshape(-1, 1), np.array([0, 0, 0, 1, 1, 1])
+    model = DecisionTreeClassifier().fit(X, y)
+    path = tmp_path / "model.joblib"
+    Release.of_model(model, label="ill", features=["age"], classes=["no", "yes"]).write(path)
+    closed = Release.read(path)
+    assert closed.guarantee == NoGuarantee(reason="the file does not say how the model was trained")
+    with pytest.raises(InvalidRelease, match=r"is a pickle, and opening it runs the code in it"):
+        closed.member.outputs(X, black_box=False)
+    opened = Release.read(path, trust=True).member
+    np.testing.assert_array_equal(opened.logits(X, classes=2).argmax(axis=1), y)
+    with pytest.raises(InvalidInput, match=r"out must end in \.joblib"):
+        closed.write(tmp_path / "model.pt")
+    path.write_bytes(pickle.dumps(_Runs(str(tmp_path / "ran"))))
+    Release.read(path)
+    assert not (tmp_path / "ran").exists()

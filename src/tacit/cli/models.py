@@ -1,0 +1,22 @@
+"""``tacit models``: train a model under a guarantee, judge it, and measure what it reveals."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from tacit.cli.surface import option, surface_app
+
+__all__ = ["app"]
+
+_LABEL = Annotated[
+    str | None, typer.Option(metavar="COL", help="The column of true labels in these tables. Default: the plan's.")
+]
+_TRUST = Annotated[bool, typer.Option("--trust", help="Open a model that is a pickle, which runs the code in it.")]
+
+app = surface_app(
+    "models",
+    help="Train models privately or without protection, judge them, and tell who they were trained on.",
+    reading=[option("label", _LABEL, None), option("trust", _TRUST, False)],
+)

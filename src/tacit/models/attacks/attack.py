@@ -1,0 +1,169 @@
+"""Attack a released model, and measure what it reveals of the rows it was trained on."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tacit.leak import Leak
+from tacit.models.attacks.lira import OnlineLira, Pooled
+from tacit.models.attacks.loss_threshold import LossThreshold
+from tacit.models.attacks.network_attack import attack_network, reconstruct_network
+from tacit.models.attacks.rmia import OnlineRmia
+from tacit.models.attacks.rows import AttackedRows, read_attacked
+from tacit.models.attacks.shadow import Shadows
+from tacit.models.attacks.shadow_estimator import TrainedLikeRelease
+from tacit.models.attacks.shadow_training import train_shadows
+from tacit.models.attacks.targets import MembershipAttack, attack_confidence
+from tacit.models.mechanisms import Plain
+from tacit.models.methods import AttackMethod, Lira, Loss, Margin, Membership, Reconstruct, Rmia, Shadowed
+from tacit.models.plan import Plan
+from tacit.models.releases.release import Release
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.noise import system_rng
+from tacit.privacy.settings import read_choice
+
+__all__ = ["attack"]
+
+
+def attack(
+    release: Release | str | os.PathLike[str],
+    *,
+    data: object = None,
+    truth: object = None,
+    before: object = None,
+    method: AttackMethod | str | None = None,
+    level: float = 0.95,
+    rng: np.random.Generator | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Leak:
+    """Measure how well an attack tells the rows that a model was trained on.
+
+    Parameters
+    ----------
+    release
+        A release, or the path of a model file. A pickle must be opened with ``Release.read(path, trust=True)``.
+    data
+        Rows like those trained on that were not; rows that equal a member are left out.
+    truth
+        Rows that the model was trained on.
+    before
+        Not used here: membership is not a belief about labels.
+    method
+        ``margin`` (the default for a homogeneous two-layer ReLU network), ``loss`` (else), ``lira``, ``rmia``, or
+        ``reconstruct``, which needs neither ``truth`` nor ``data``.
+    level
+        Confidence of the intervals.
+    rng
+        Draws the rows that choose a threshold, and shadow models.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from tacit.models.releases.protect import protect
+    >>> draw = np.random.default_rng(0)
+    >>> def rows(count):
+    ...     return pd.DataFrame(draw.normal(size=(count, 30))).assign(ill=draw.integers(0, 2, count))
+    >>> table = rows(40)
+    >>> release = protect(table, Plan(label="ill", epsilon=None, mechanism="plain:estimator=mlp"))
+    >>> attack(release, truth=table, data=rows(400), rng=draw).roc.auc > 0.9
+    True
+    """
+    if before is not None:
+        raise InvalidInput("must not be given: membership is not a belief about labels", field="before")
+    source = Release.open(release)
+    chosen = read_choice(AttackMethod, method or _default(source), field="method")
+    asked = _Asked(
+        release=source,
+        truth=truth,
+        data=data,
+        level=level,
+        rng=system_rng() if rng is None else rng,
+        progress=progress or (lambda *_: None),
+    )
+    leak = _MEASURES[type(chosen)](asked, chosen)
+    return replace(leak, notes=(f"{source}.", *leak.notes))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class _Asked:
+    """What every attack is given."""
+
+    release: Release
+    truth: object
+    data: object
+    level: float
+    rng: np.random.Generator
+    progress: Callable[[int, int], None]
+
+    def rows(self) -> AttackedRows:
+        return read_attacked(self.release, self.truth, self.data)
+
+
+def _default(release: Release) -> AttackMethod:
+    try:
+        _ = release.network
+    except InvalidInput:
+        return Loss()
+    return Margin()
+
+
+def _by_margin(asked: _Asked, method: Margin) -> Leak:
+    return attack_network(asked.release, asked.rows(), method, level=asked.level, rng=asked.rng)
+
+
+def _by_reconstruction(asked: _Asked, method: Reconstruct) -> Leak:
+    rows = None if asked.truth is None else asked.rows()
+    return reconstruct_network(asked.release, rows, method, level=asked.level, rng=asked.rng, progress=asked.progress)
+
+
+def _by_loss(asked: _Asked, method: Loss) -> Leak:
+    return _by_confidence(asked, method, asked.rows(), LossThreshold())
+
+
+def _by_lira(asked: _Asked, method: Lira) -> Leak:
+    rows = asked.rows()
+    shadows = _shadows(asked, method, rows)
+    few = {"spread": Pooled()} if shadows.models < 64 else {}
+    return _by_confidence(asked, method, rows, OnlineLira(shadows=shadows, **few))
+
+
+def _by_rmia(asked: _Asked, method: Rmia) -> Leak:
+    rows = asked.rows()
+    return _by_confidence(asked, method, rows, OnlineRmia(shadows=_shadows(asked, method, rows)))
+
+
+def _by_confidence(asked: _Asked, method: Membership, rows: AttackedRows, how: MembershipAttack) -> Leak:
+    confidence = rows.confidence(asked.release, black_box=method.black_box)
+    leak = attack_confidence(
+        confidence,
+        rows.member,
+        rng=asked.rng,
+        attack=how,
+        fair_coins=method.fair_coins,
+        level=asked.level,
+        delta=getattr(asked.release.guarantee, "delta", 0.0),
+    )
+    scores = pa.table({"trained_on": rows.member, "score": how.score(confidence)})
+    notes = [*rows.notes(), f"AUC {leak.roc.auc:.4f}, {leak.roc.at_0_1_percent}."] if leak.roc else rows.notes()
+    return replace(leak, guesses=scores, notes=tuple(notes), facts={"method": str(method), **rows.facts()})
+
+
+def _shadows(asked: _Asked, method: Shadowed, rows: AttackedRows) -> Shadows:
+    plan = asked.release.plan or Plan(label="label", epsilon=None, mechanism=Plain(estimator=method.estimator))
+    estimator = TrainedLikeRelease(plan.to_json(), classes=len(rows.classes))
+    return train_shadows(estimator, rows.all, rows.labels, rng=asked.rng, models=method.models, progress=asked.progress)
+
+
+_MEASURES: dict[type[Any], Callable[[_Asked, Any], Leak]] = {
+    Margin: _by_margin,
+    Loss: _by_loss,
+    Lira: _by_lira,
+    Rmia: _by_rmia,
+    Reconstruct: _by_reconstruction,
+}

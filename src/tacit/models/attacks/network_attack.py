@@ -1,0 +1,187 @@
+"""What the outputs and the weights of a released two-layer network reveal of its training points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from tacit.leak import Leak
+from tacit.models.attacks.loss_threshold import attack_losses
+from tacit.models.attacks.margin import KnownMargin
+from tacit.models.attacks.outputs import MarginLeak, attack_margin
+from tacit.models.attacks.reconstruction import measure_similarity, reconstruct_points
+from tacit.models.attacks.rows import AttackedRows
+from tacit.models.attacks.span import attack_weights
+from tacit.models.attacks.univariate import (
+    build_candidates,
+    probe_function,
+    reconstruct_univariate,
+    reconstruction_leak,
+)
+from tacit.models.methods import Margin, Reconstruct
+from tacit.models.network import TwoLayerReLU
+from tacit.models.points import Matrix
+from tacit.models.releases.release import Release
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["attack_network", "reconstruct_network"]
+
+NOT_COVERED = "not covered"
+
+
+def attack_network(
+    release: Release, rows: AttackedRows, method: Margin, *, level: float, rng: np.random.Generator
+) -> Leak:
+    """Tell members by their outputs at the margin; by the loss and by the span of the weights too, as facts."""
+    network = None if method.black_box else release.network
+    ask = network or _outputs(release)
+    rule = None if method.margin is None else KnownMargin(margin=method.margin)
+    labels = None if rows.codes is None else rows.codes[: len(rows.inside)]
+    told = attack_margin(ask, rows.inside, rows.outside, rule=rule, labels=labels, level=level)
+    largest = float(np.abs(np.asarray(ask(rows.inside))).max()) / told.margin
+    covered = str(told.coverage) if _is_network(release) else NOT_COVERED
+    others = dict(_other_leaks(rows, ask, network, level=level, rng=rng)) if min(map(len, _sides(rows))) > 1 else {}
+    facts = {
+        "method": str(method),
+        "margin": told.margin,
+        "largest_margin": largest,
+        "covered": covered,
+        **rows.facts(),
+        **{name: {"auc": leak.roc and leak.roc.auc, "leak": leak.to_json()} for name, leak in others.items()},
+    }
+    notes = [*rows.notes(), *_margin_notes(told, covered, largest)]
+    notes += [f"By the {name}: {leak}" for name, leak in others.items()]
+    return replace(told.leak, notes=tuple(notes), facts=facts)
+
+
+def reconstruct_network(
+    release: Release,
+    rows: AttackedRows | None,
+    method: Reconstruct,
+    *,
+    level: float,
+    rng: np.random.Generator,
+    progress: Callable[[int, int], None],
+) -> Leak:
+    """Look for training points; compare them with the rows that were trained on, where these are given."""
+    if method.black_box:
+        return _probe(release, rows, method, level=level)
+    network = release.network
+    if network.dimension == 1:
+        return _reconstruct_line(network, rows, method, level=level)
+    if method.margin is not None:
+        raise InvalidInput(
+            f"must give no margin for a model of {network.dimension} features: the search takes it from the weights",
+            field="method",
+        )
+    found = reconstruct_points(
+        network, points=method.points, steps=method.steps, rng=rng, report=lambda step: progress(step, method.steps)
+    )
+    facts = {
+        "residual": found.residual,
+        "margin_error": found.margin_error,
+        "spread": found.spread if math.isfinite(found.spread) else None,
+        "trusted": False,
+        **_listed(found.points, found.labels, multipliers=found.multipliers),
+    }
+    note = (
+        f"{len(found.points)} points found, stationarity residual {found.residual:.3g}, spread over the starts "
+        f"{found.spread:.3g}. Not to be trusted without a prior: far-off points can satisfy the same equations."
+    )
+    guesses = _table(release, found.points, found.labels, found.multipliers)
+    if rows is None:
+        return Leak.uncounted(notes=[note], facts=facts, guesses=guesses, level=level)
+    leak = measure_similarity(found.points, rows.inside, fresh=rows.outside).leak(level=level)
+    return replace(leak, notes=(*rows.notes(), note), facts=facts, guesses=guesses)
+
+
+def _outputs(release: Release) -> Callable[[Matrix], Matrix]:
+    return lambda X: release.member.outputs(X, black_box=True)
+
+
+def _is_network(release: Release) -> bool:
+    """Whether theory is about this model: a black box of another kind may well look like it."""
+    try:
+        _ = release.network
+    except InvalidInput:
+        return False
+    return True
+
+
+def _sides(rows: AttackedRows) -> tuple[Matrix, Matrix]:
+    return rows.inside, rows.outside
+
+
+def _other_leaks(
+    rows: AttackedRows,
+    ask: Callable[[Matrix], Any],
+    network: TwoLayerReLU | None,
+    *,
+    level: float,
+    rng: np.random.Generator,
+) -> list[tuple[str, Leak]]:
+    """Return what labels and weights reveal, where they are at hand."""
+    found = []
+    if rows.codes is not None:
+        signs = np.where(rows.codes == 1, 1.0, -1.0)
+        losses = np.logaddexp(0.0, -signs * np.asarray(ask(rows.all), dtype=np.float64).reshape(len(signs)))
+        found.append(("loss", attack_losses(losses[rows.member], losses[~rows.member], rng=rng, level=level)))
+    if network is not None:
+        found.append(("weights", attack_weights(network, rows.inside, rows.outside, rng=rng, level=level)))
+    return found
+
+
+def _margin_notes(told: MarginLeak, covered: str, largest: float) -> list[str]:
+    there = f" at an exact KKT point, where all members lie at 1 margin; here they lie at 1 to {largest:.6g}"
+    curve = f"Margin {told.margin:.6g}"
+    if told.leak.roc is not None:
+        curve += f", AUC {told.leak.roc.auc:.4f}, {told.leak.roc.at_0_1_percent}"
+    return [f"{curve}.", f"Theory: {covered}{'' if covered == NOT_COVERED else there}."]
+
+
+def _reconstruct_line(network: TwoLayerReLU, rows: AttackedRows | None, method: Reconstruct, *, level: float) -> Leak:
+    found = reconstruct_univariate(network, margin=method.margin)
+    lines = [f"{x:.9g} ({y:+d})" for x, y in zip(found.points, found.labels, strict=True)]
+    notes, facts = [f"{found}", *lines], found.to_json()
+    if rows is None or not len(found.points):
+        return Leak.uncounted(notes=notes, facts=facts, level=level)
+    signs = np.where(rows.labels[: len(rows.inside)] == 1, 1.0, -1.0)
+    leak = reconstruction_leak(found, rows.inside, signs, fresh=rows.outside, level=level)
+    return replace(leak, notes=tuple(notes), facts=facts)
+
+
+def _probe(release: Release, rows: AttackedRows | None, method: Reconstruct, *, level: float) -> Leak:
+    """Find candidates for training points of one feature from outputs alone (Algorithm 1)."""
+    if rows is None or rows.inside.shape[1] != 1:
+        raise InvalidInput(
+            "must not be a black box but for a model of one feature, with truth and data", field="method"
+        )
+    ask = _outputs(release)
+    ends = float(rows.all.min()), float(rows.all.max())
+    low, high = ends[0] - (ends[1] - ends[0]), ends[1] + (ends[1] - ends[0])
+    found = probe_function(lambda x: np.ravel(ask(x[:, None])), low=low, high=high)
+    margin = float(np.abs(ask(rows.inside)).min()) if method.margin is None else method.margin
+    points = build_candidates(found.function, margin=margin).points
+    note = f"{len(points)} candidates from {found.queries} questions: a quarter of them are training points."
+    return Leak.uncounted(notes=[note], facts={"candidates": points.tolist(), "margin": margin}, level=level)
+
+
+def _listed(points: Matrix, labels: Matrix, **more: Matrix) -> dict[str, Any]:
+    return {
+        "points": points.tolist(),
+        "labels": labels.tolist(),
+        **{name: values.tolist() for name, values in more.items()},
+    }
+
+
+def _table(release: Release, points: Matrix, labels: Matrix, multipliers: Matrix) -> pa.Table:
+    """The points found, under the names of the features where the release has them."""
+    encoder = release.encoder
+    names = encoder.features if encoder else tuple(f"x{place}" for place in range(points.shape[1]))
+    columns = {name: points[:, place] for place, name in enumerate(names)}
+    return pa.table({**columns, "sign": labels, "multiplier": multipliers})

@@ -1,0 +1,108 @@
+"""Rows that a released model was trained on, and rows that it was not, as the model takes them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data.classes import Classes
+from tacit.models.attacks.confidence import confidence_from_logits
+from tacit.models.points import Matrix
+from tacit.models.releases.encoding import RowEncoder, read_labelled
+from tacit.models.releases.release import Release
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["AttackedRows", "read_attacked"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class AttackedRows:
+    """Members and non-members of one model, encoded.
+
+    Parameters
+    ----------
+    inside, outside
+        Rows that were trained on, and rows that equal none of them.
+    codes
+        The class of each, members first; None where a table has no labels.
+    classes
+        What the codes stand for.
+    shared
+        How many rows outside equal a member and were left out.
+    """
+
+    inside: Matrix
+    outside: Matrix
+    codes: NDArray[np.int64] | None
+    classes: tuple[Any, ...]
+    shared: int
+
+    @property
+    def all(self) -> Matrix:
+        """Members, then non-members."""
+        return np.concatenate([self.inside, self.outside])
+
+    @property
+    def member(self) -> NDArray[np.bool_]:
+        """Which of all rows are members."""
+        return np.repeat([True, False], [len(self.inside), len(self.outside)])
+
+    @property
+    def labels(self) -> NDArray[np.int64]:
+        """The class of every row; raise where it is not known."""
+        if self.codes is None:
+            raise InvalidInput("must have the label column, as data must: this attack compares losses", field="truth")
+        return self.codes
+
+    def confidence(self, release: Release, *, black_box: bool) -> Matrix:
+        """Return how sure the model is of every row's own label."""
+        logits = release.member.logits(self.all, classes=len(self.classes), black_box=black_box)
+        return confidence_from_logits(logits, self.labels)
+
+    def notes(self) -> list[str]:
+        """Return what the reader should know of the rows."""
+        if not self.shared:
+            return []
+        return [f"{self.shared} of {self.shared + len(self.outside)} rows of data equal a member and were left out."]
+
+    def facts(self) -> dict[str, int]:
+        """Return how many rows there are."""
+        return {"members": len(self.inside), "nonmembers": len(self.outside), "shared": self.shared}
+
+
+def read_attacked(release: Release, truth: object, data: object) -> AttackedRows:
+    """Read members from ``truth`` and non-members from ``data``, as a rate needs its baseline."""
+    for field, source in (("truth", truth), ("data", data)):
+        if source is None:
+            what = "the rows that the model was trained on" if field == "truth" else "rows that it was not trained on"
+            raise InvalidInput(f"must be given: {what}", field=field)
+    encoder = release.encoder
+    rows, labels = read_labelled(truth, features=encoder.features if encoder else (), label=release.label)
+    encoder = encoder or RowEncoder(features=tuple(rows.column_names), ranges={})
+    other, other_labels = read_labelled(data, features=encoder.features, label=release.label)
+    inside, outside = encoder.encode(rows), encoder.encode(other)
+    kept = _not_shared(inside, outside)
+    codes, classes = _codes(release, labels, None if other_labels is None else other_labels[kept])
+    return AttackedRows(inside=inside, outside=outside[kept], codes=codes, classes=classes, shared=int((~kept).sum()))
+
+
+def _not_shared(inside: Matrix, outside: Matrix) -> NDArray[np.bool_]:
+    """Return which rows outside have no equal inside."""
+    known = {row.tobytes() for row in inside + 0.0}  # + 0.0 makes -0.0 equal 0.0
+    kept = np.array([row.tobytes() not in known for row in outside + 0.0], dtype=bool)
+    if not kept.any():
+        raise InvalidInput(f"must not share rows with truth, got {len(outside)} in both", field="data")
+    return kept
+
+
+def _codes(
+    release: Release, labels: NDArray[Any] | None, other: NDArray[Any] | None
+) -> tuple[NDArray[np.int64] | None, tuple[Any, ...]]:
+    if labels is None or other is None:
+        return None, release.classes or ()
+    every = np.concatenate([labels, other])
+    known = release.classes or Classes.of(every).values
+    return Classes(values=known).encode(every), known

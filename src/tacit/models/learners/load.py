@@ -1,0 +1,176 @@
+"""Load a released model, and judge it on rows with true labels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import log_softmax, softmax
+
+from tacit.data import load_table, read_rows
+from tacit.data.classes import Classes
+from tacit.models.methods import LearnMethod, Load
+from tacit.models.points import Matrix
+from tacit.models.releases.encoding import RowEncoder, read_labelled
+from tacit.models.releases.members import ModelMember
+from tacit.models.releases.release import Release
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import Promise
+from tacit.privacy.settings import read_choice
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["LoadedModel", "ModelReport", "learn"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelReport:
+    """How well a model predicts rows with true labels.
+
+    Parameters
+    ----------
+    rows
+        How many rows it was judged on; 0 where there were none.
+    accuracy, majority
+        The share of rows predicted correctly, and that of the majority class among them.
+    log_loss
+        The mean cross-entropy.
+    """
+
+    rows: int = 0
+    accuracy: float | None = None
+    majority: float | None = None
+    log_loss: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the report as plain JSON."""
+        return {"rows": self.rows, "accuracy": self.accuracy, "majority": self.majority, "log_loss": self.log_loss}
+
+    def __str__(self) -> str:
+        if self.accuracy is None or self.majority is None:
+            return "The model was not judged: no test rows were given."
+        useless = "" if self.accuracy > self.majority else " It has no utility here: it does no better than that."
+        return (
+            f"{self.accuracy:.1%} of {self.rows} test rows are predicted correctly, log loss {self.log_loss:.4g}; "
+            f"always guessing the majority class: {self.majority:.1%}.{useless}"
+        )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LoadedModel:
+    """A released model that predicts rows of a table, or of a matrix with its features in order.
+
+    Parameters
+    ----------
+    member
+        What the release holds.
+    encoder, classes_
+        The features that it takes, and what it predicts.
+    guarantee_
+        What the release guarantees about the rows it was trained on.
+    report_
+        How well it did on test rows.
+    """
+
+    member: ModelMember
+    encoder: RowEncoder
+    classes_: NDArray[Any]
+    guarantee_: Promise
+    report_: ModelReport = ModelReport()
+
+    def predict_proba(self, X: object) -> Matrix:
+        """Return a probability per class."""
+        return np.asarray(softmax(self.logits(self._encode(X)), axis=1))
+
+    def predict(self, X: object) -> NDArray[Any]:
+        """Return a label per row."""
+        return np.asarray(self.classes_[self.logits(self._encode(X)).argmax(axis=1)])
+
+    def logits(self, X: Matrix) -> Matrix:
+        """Return a logit per class for encoded rows."""
+        return self.member.logits(X, classes=len(self.classes_))
+
+    def _encode(self, X: object) -> Matrix:
+        if isinstance(X, np.ndarray):
+            return self.encoder.scale(np.asarray(X, dtype=np.float64))
+        return self.encoder.encode(read_rows(load_table(X), columns=self.encoder.features))
+
+
+def learn(
+    release: Release | str | os.PathLike[str],
+    *,
+    data: object = None,
+    test: object = None,
+    features: Sequence[str] = (),
+    method: LearnMethod | str | None = None,
+    hold_out: float = 0.2,  # noqa: ARG001  # what was released holds no rows
+    rng: np.random.Generator | None = None,  # noqa: ARG001  # nothing is drawn
+    progress: Callable[[int, int], None] | None = None,  # noqa: ARG001
+) -> LoadedModel:
+    """Load a released model, and judge it on test rows.
+
+    Parameters
+    ----------
+    release
+        A release, or the path of a model file. A pickle must be opened with ``Release.read(path, trust=True)``.
+    data
+        Not used here: nothing is trained.
+    test
+        Rows with true labels in the plan's label column.
+    features
+        The columns that a model from elsewhere takes, in its order; default: all columns of ``test`` but the label.
+        A release of tacit names its own.
+    method
+        ``load``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from tacit.models.plan import Plan
+    >>> from tacit.models.releases.protect import protect
+    >>> table = pd.DataFrame({"age": [20, 70, 30, 60] * 20, "ill": ["no", "yes"] * 40})
+    >>> release = protect(table, Plan(label="ill", epsilon=None, mechanism="plain"))
+    >>> model = learn(release, test=table)
+    >>> model.predict(pd.DataFrame({"age": [10, 80]})), model.report_.accuracy
+    (array(['no', 'yes'], dtype='<U3'), 1.0)
+    """
+    if data is not None:
+        raise InvalidInput("must not be given: a released model is used as it is", field="data")
+    read_choice(Load, method or Load(), field="method")
+    source = Release.open(release)
+    if source.encoder is not None and features:
+        raise InvalidInput("must not be given: the release names its own", field="features")
+    if test is None:
+        return _loaded(source, source.encoder or RowEncoder(features=tuple(features), ranges={}), None)
+    chosen = source.encoder.features if source.encoder is not None else tuple(features)
+    rows, labels = read_labelled(test, features=chosen, label=source.label)
+    if labels is None:
+        column = "its label column" if source.label is None else f"the column {source.label!r}"
+        raise InvalidInput(f"must have {column} of true labels; name another one as label", field="test")
+    encoder = source.encoder or RowEncoder(features=tuple(rows.column_names), ranges={})
+    return _judged(_loaded(source, encoder, labels), rows, labels)
+
+
+def _loaded(release: Release, encoder: RowEncoder, labels: NDArray[Any] | None) -> LoadedModel:
+    known = release.classes
+    if known is None:  # the file does not say: the labels that occur, sorted
+        known = () if labels is None else Classes.of(labels).values
+    return LoadedModel(member=release.member, encoder=encoder, classes_=np.asarray(known), guarantee_=release.guarantee)
+
+
+def _judged(model: LoadedModel, rows: pa.Table, labels: NDArray[Any]) -> LoadedModel:
+    codes = Classes(values=tuple(model.classes_.tolist())).encode(labels)
+    logits = model.logits(model.encoder.encode(rows))
+    own = log_softmax(logits, axis=1)[np.arange(len(codes)), codes]
+    report = ModelReport(
+        rows=len(codes),
+        accuracy=float((logits.argmax(axis=1) == codes).mean()),
+        majority=float(np.bincount(codes).max() / len(codes)),
+        log_loss=float(-own.mean()),
+    )
+    return replace(model, report_=report)

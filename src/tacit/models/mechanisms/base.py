@@ -1,0 +1,62 @@
+"""What every way of training a model has in common."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from tacit.models.trained import Progress, Settled, Trained
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.settings import Choice
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tacit.models.points import Points
+    from tacit.privacy.guarantee import Promise
+    from tacit.privacy.plan import Plan
+
+__all__ = ["Mechanism"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mechanism(Choice):
+    """A way of training; one without a guarantee unless it says otherwise."""
+
+    suffix: ClassVar[str] = ".safetensors"
+    two_classes: ClassVar[bool] = False
+    """Whether it trains one output, whose sign is the class."""
+    reason: ClassVar[str] = ""
+    """Why there is no guarantee."""
+
+    @property
+    def ending(self) -> str:
+        """The ending of the file that holds the model."""
+        return self.suffix
+
+    def check(self, plan: Plan) -> None:
+        """Raise if this training cannot keep what the plan asks for."""
+        if plan.epsilon is not None:
+            raise InvalidInput(f"must be none: {self.name} adds no noise, so it has no guarantee", field="epsilon")
+        if plan.unit is not None:
+            raise InvalidInput(f"must not be given: {self.name} has no guarantee", field="unit")
+
+    def settle(self, plan: Plan, *, rows: int, classes: int) -> Settled:  # noqa: ARG002
+        """Return what the number of rows and of classes decides, before anything is drawn; raise if it cannot be."""
+        return {}
+
+    def guarantee(self, plan: Plan, settled: Settled) -> Promise:  # noqa: ARG002
+        """Return what holds for a model trained like that."""
+        from tacit.privacy.guarantee import NoGuarantee
+
+        return NoGuarantee(reason=self.reason)
+
+    def train(
+        self, plan: Plan, settled: Settled, points: Points, *, rng: np.random.Generator, progress: Progress
+    ) -> Trained:
+        """Train a model on points."""
+        raise NotImplementedError
+
+    def notes(self, settled: Settled) -> list[str]:  # noqa: ARG002
+        """Return what the owner should read about the training, one line each."""
+        return []

@@ -1,0 +1,127 @@
+"""Train a two-layer ReLU network by DP-SGD."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from tacit.models.mechanisms.base import Mechanism
+from tacit.models.trained import Progress, Settled, Trained
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.settings import about
+from tacit.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tacit.models.points import Points
+    from tacit.privacy.guarantee import Promise
+    from tacit.privacy.plan import Plan
+
+__all__ = ["DpSgd"]
+
+_MOST = 1e30  # float32 holds its products with the noise
+_BATCH = 256
+
+
+def _positive(help: str) -> dict[str, object]:
+    return dict(about(help, rule=f"> 0 and at most {_MOST:g}", holds=lambda value: 0 < value <= _MOST))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DpSgd(Mechanism):
+    """A two-layer ReLU network trained by clipped and noisy gradient steps on Poisson samples of the rows.
+
+    Unit: one record, its label included; neighbours have one record replaced. Not protected: the number of rows, the
+    settings, and how long training took. :func:`tacit.models.training.dp_sgd.train_dp_sgd` trains any torch module.
+    """
+
+    name: ClassVar[str] = "dp_sgd"
+
+    width: int = field(
+        default=32,
+        metadata=about("How many hidden neurons.", rule="an integer >= 1", holds=lambda width: width >= 1),
+    )
+    clip: float = field(default=1.0, metadata=_positive("The largest norm of one record's gradient."))
+    epochs: float = field(default=10.0, metadata=_positive("How often a record is drawn, in expectation."))
+    batch_size: int | None = field(
+        default=None,
+        metadata=about(
+            "The expected number of records per step. Default: 256, at most a tenth of all.",
+            rule="an integer >= 1",
+            holds=lambda size: size >= 1,
+        ),
+    )
+    learning_rate: float = field(default=0.5, metadata=_positive("Of SGD with momentum 0.9."))
+
+    def check(self, plan: Plan) -> None:
+        """Raise unless the plan asks for an (epsilon, delta) guarantee for records."""
+        if plan.epsilon is None:
+            raise InvalidInput("must be given for dp_sgd; plain trains without noise", field="epsilon")
+        if plan.delta == 0:
+            raise InvalidInput(
+                "must be in (0, 1) for dp_sgd, whose noise is Gaussian; use less than 1/rows", field="delta"
+            )
+        if plan.unit not in (None, Unit.RECORD):
+            raise InvalidInput(f"must be record for dp_sgd, got {plan.unit}", field="unit")
+
+    def settle(self, plan: Plan, *, rows: int, classes: int) -> Settled:  # noqa: ARG002
+        """Return the least noise for which all steps together cost at most (epsilon, delta)."""
+        from tacit.models.training.dp_sgd import plan_run
+        from tacit.privacy.extras import load_extra
+
+        load_extra("torch")
+        load_extra("opacus")
+        batch_size = max(1, min(_BATCH, rows // 10)) if self.batch_size is None else self.batch_size
+        assert plan.epsilon is not None
+        run = plan_run(rows, epsilon=plan.epsilon, delta=plan.delta, epochs=self.epochs, batch_size=batch_size)
+        return {"noise": run.noise, "rate": run.rate, "steps": run.steps, "batch_size": batch_size}
+
+    def guarantee(self, plan: Plan, settled: Settled) -> Promise:
+        """Return the plan's guarantee with the loss of all steps; less noise than it needs is refused."""
+        from tacit.models.training.accounting import SampledGaussian
+        from tacit.models.training.dp_sgd import ASSUMPTIONS
+        from tacit.privacy.guarantee import Guarantee
+
+        run = SampledGaussian(noise=settled["noise"], rate=settled["rate"], steps=settled["steps"])
+        assert plan.epsilon is not None
+        return Guarantee(
+            unit=Unit.RECORD, epsilon=plan.epsilon, delta=plan.delta, loss=run.loss(), assumptions=ASSUMPTIONS
+        )
+
+    def train(
+        self, plan: Plan, settled: Settled, points: Points, *, rng: np.random.Generator, progress: Progress
+    ) -> Trained:
+        """Train the network: one output for two classes, else one for each."""
+        import torch
+
+        from tacit.models.training.dp_sgd import train_dp_sgd
+
+        outputs = 1 if len(points.classes) == 2 else len(points.classes)
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(int(rng.integers(2**63)))
+            module = torch.nn.Sequential(
+                torch.nn.Linear(points.rows.shape[1], self.width),
+                torch.nn.ReLU(),
+                torch.nn.Linear(self.width, outputs, bias=False),
+            )
+        assert plan.epsilon is not None
+        made = train_dp_sgd(
+            module,
+            points.rows,
+            points.codes,
+            epsilon=plan.epsilon,
+            delta=plan.delta,
+            clip=self.clip,
+            epochs=self.epochs,
+            batch_size=settled["batch_size"],
+            learning_rate=self.learning_rate,
+            rng=rng,
+            progress=progress,
+        )
+        state = made.module.state_dict()
+        return Trained(state={name: value.cpu().numpy() for name, value in state.items()})
+
+    def notes(self, settled: Settled) -> list[str]:
+        """Return how much noise was added."""
+        return [f"{settled['steps']} steps, noise {settled['noise']:.4g} times the clipping norm."]

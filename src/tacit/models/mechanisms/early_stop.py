@@ -1,0 +1,74 @@
+"""Train a two-layer ReLU network towards its margin, and stop before the margins tie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from tacit.models.mechanisms.margin import MarginTraining
+from tacit.models.trained import Progress, Settled, Trained
+from tacit.privacy.settings import about
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tacit.models.points import Points
+    from tacit.privacy.plan import Plan
+
+__all__ = ["EarlyStop"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class EarlyStop(MarginTraining):
+    """The last network whose margins do not tie. Unit: none. It weakens attacks at the margin, and no other."""
+
+    name: ClassVar[str] = "early_stop"
+    reason: ClassVar[str] = (
+        "training stopped before the margins tie: what the model reveals of a record is measured, not bounded"
+    )
+
+    within: float = field(
+        default=0.1,
+        metadata=about(
+            "Margins tie within this share of the least margin.",
+            rule="a finite number > 0",
+            holds=lambda within: 0 < within < float("inf"),
+        ),
+    )
+    share: float = field(
+        default=0.25,
+        metadata=about(
+            "Training stops when more than this share of the points tie.",
+            rule="in (0, 1)",
+            holds=lambda share: 0 < share < 1,
+        ),
+    )
+
+    def train(
+        self,
+        plan: Plan,  # noqa: ARG002
+        settled: Settled,  # noqa: ARG002
+        points: Points,
+        *,
+        rng: np.random.Generator,
+        progress: Progress,  # noqa: ARG002
+    ) -> Trained:
+        """Train until the margins tie, and keep the network before."""
+        from tacit.models.training.early_stop import TieRule, margin_snapshots, stop_before_ties
+
+        snapshots = margin_snapshots(
+            points.rows,
+            points.signs,
+            width=self.width,
+            steps=self.steps,
+            initial_scale=self.initial_scale,
+            rng=rng,
+        )
+        rule = TieRule(within=self.within, share=self.share)
+        found = stop_before_ties(snapshots, points.rows, points.signs, rule=rule)
+        return Trained(state=found.model.state, facts={"tied": found.tied, "stopped": found.stopped})
+
+    def notes(self, settled: Settled) -> list[str]:
+        """Return how many points tie."""
+        end = "Stopped before more tied" if settled["stopped"] else "All steps were taken"
+        return [f"{settled['tied']:.0%} of the points are near the least margin. {end}."]

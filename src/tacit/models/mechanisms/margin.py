@@ -1,0 +1,109 @@
+"""Train a two-layer ReLU network to its margin, and certify how near it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from tacit.models.mechanisms.base import Mechanism
+from tacit.models.trained import Progress, Settled, Trained
+from tacit.privacy.settings import about
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tacit.models.margin import Certificate
+    from tacit.models.points import Points
+    from tacit.privacy.plan import Plan
+
+__all__ = ["Margin", "MarginTraining"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarginTraining(Mechanism):
+    """Gradient steps on a two-layer ReLU network from a small start."""
+
+    two_classes: ClassVar[bool] = True
+
+    width: int = field(
+        default=1000, metadata=about("How many hidden neurons.", rule="an integer >= 1", holds=lambda width: width >= 1)
+    )
+    steps: int = field(
+        default=2000, metadata=about("Gradient steps.", rule="an integer >= 1", holds=lambda steps: steps >= 1)
+    )
+    initial_scale: float = field(
+        default=1e-3,
+        metadata=about(
+            "Norm of the first network: larger ones separate more points, less near the theory.",
+            rule="a finite number > 0",
+            holds=lambda scale: 0 < scale < float("inf"),
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Margin(MarginTraining):
+    """A network near a KKT point of the margin problem. Unit: none. Its weights reveal the rows."""
+
+    name: ClassVar[str] = "margin"
+    reason: ClassVar[str] = "trained to the margin, so its weights reveal the rows"
+
+    network: Literal["trained", "polished", "exact"] = field(
+        default="trained",
+        metadata=about(
+            "Which network. trained: by gradients. polished: a KKT point from its activation patterns, which may be a "
+            "smaller network. exact: the network of least norm; one feature only."
+        ),
+    )
+
+    def train(
+        self,
+        plan: Plan,  # noqa: ARG002
+        settled: Settled,  # noqa: ARG002
+        points: Points,
+        *,
+        rng: np.random.Generator,
+        progress: Progress,
+    ) -> Trained:
+        """Train the network that was asked for."""
+        from tacit.models.margin import fit_least_norm, fit_margin, kkt
+
+        if self.network == "exact":
+            network = fit_least_norm(points.rows, points.signs).network
+            certificate = kkt(network, points.rows, points.signs, slack=1e-6)
+            return Trained(state=network.state, facts={"exact": summarize(certificate)})
+        fit = fit_margin(
+            points.rows,
+            points.signs,
+            width=self.width,
+            steps=self.steps,
+            initial_scale=self.initial_scale,
+            rng=rng,
+            report=lambda step: progress(step, self.steps),
+        )
+        facts = {
+            "trained": summarize(fit.certificate),
+            "polished": fit.polished_certificate and summarize(fit.polished_certificate),
+            "shortfall": fit.shortfall,
+        }
+        return Trained(state=(fit.best if self.network == "polished" else fit.network).state, facts=facts)
+
+    def notes(self, settled: Settled) -> list[str]:
+        """Return the certificates, and what is missing."""
+        found = [f"{kind.capitalize()}: {settled[kind]['words']}." for kind in _KINDS if settled.get(kind)]
+        return [*found, *([f"Stopped short: {settled['shortfall']}."] if settled.get("shortfall") else [])]
+
+
+_KINDS = ("exact", "trained", "polished")
+
+
+def summarize(certificate: Certificate) -> dict[str, Any]:
+    """Return a certificate in words and numbers, without the multipliers, which name single rows."""
+    return {
+        "words": str(certificate),
+        "residual": certificate.residual,
+        "margin": certificate.margin,
+        "feasible": bool(certificate.feasible),
+        "kinks": certificate.kinks,
+        "tolerance": certificate.tolerance,
+    }

@@ -1,0 +1,55 @@
+"""Train a scikit-learn classifier without protection, to measure against."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
+
+from tacit.models.mechanisms.base import Mechanism
+from tacit.models.trained import EstimatorName, Progress, Settled, Trained
+from tacit.privacy.settings import about
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from tacit.models.points import Points
+    from tacit.privacy.plan import Plan
+
+__all__ = ["Fitted", "Plain"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitted(Mechanism):
+    """A scikit-learn classifier of a given name."""
+
+    estimator: EstimatorName = field(
+        default="logistic",
+        metadata=about("Which classifier: logistic and mlp are numbers in any format, trees and forest a pickle."),
+    )
+
+    @property
+    def ending(self) -> str:
+        """The ending of the file: a pickle where there is no other format."""
+        return ".safetensors" if self.estimator in ("logistic", "mlp") else ".joblib"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plain(Fitted):
+    """A scikit-learn classifier trained on the rows as they are. Unit: none. Nothing is protected."""
+
+    name: ClassVar[str] = "plain"
+    reason: ClassVar[str] = "training without noise may remember every row"
+
+    def train(
+        self,
+        plan: Plan,  # noqa: ARG002
+        settled: Settled,  # noqa: ARG002
+        points: Points,
+        *,
+        rng: np.random.Generator,
+        progress: Progress,  # noqa: ARG002
+    ) -> Trained:
+        """Fit the classifier."""
+        from tacit.models.training.estimators import fit_estimator
+
+        return fit_estimator(self.estimator, points.rows, points.codes, classes=len(points.classes), rng=rng)

@@ -1,0 +1,156 @@
+"""How a released model is judged and attacked, and the help of the commands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from tacit.models.trained import EstimatorName
+from tacit.privacy.settings import Choice, about
+
+__all__ = ["HELP", "AttackMethod", "LearnMethod", "Lira", "Load", "Loss", "Margin", "Reconstruct", "Rmia"]
+
+
+def _is_positive(value: float) -> bool:
+    return 0 < value < float("inf")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load(Choice):
+    """Load the model as it is."""
+
+    name: ClassVar[str] = "load"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attack(Choice):
+    """A way to attack a model."""
+
+    black_box: bool = field(
+        default=False, metadata=about("Use outputs alone, whatever is in the file; an .onnx model is run.")
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Margin(Attack):
+    """Tell rows that lie at the margin of a homogeneous two-layer ReLU network, or in the span of its weights."""
+
+    name: ClassVar[str] = "margin"
+    margin: float | None = field(
+        default=None,
+        metadata=about(
+            "The margin, where the attacker knows it. Default: the least output of the members.",
+            rule="a finite number > 0",
+            holds=_is_positive,
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Membership(Attack):
+    """An attack that scores rows by how sure the model is of their labels."""
+
+    fair_coins: bool = field(
+        default=False,
+        metadata=about("Whether a fair coin chose each row to be trained on: then an epsilon is proved."),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loss(Membership):
+    """Call a row with a low loss a member."""
+
+    name: ClassVar[str] = "loss"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shadowed(Membership):
+    """An attack that compares with models trained the same way on random halves of the rows."""
+
+    models: int = field(
+        default=16,
+        metadata=about(
+            "How many shadow models to train.",
+            rule="an even number >= 4",
+            holds=lambda models: models >= 4 and models % 2 == 0,
+        ),
+    )
+    estimator: EstimatorName = field(
+        default="logistic", metadata=about("What shadow models are, where the release does not say how it was trained.")
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lira(Shadowed):
+    """The likelihood-ratio attack (Carlini et al. 2022)."""
+
+    name: ClassVar[str] = "lira"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rmia(Shadowed):
+    """The robust membership attack (Zarifzadeh et al. 2024)."""
+
+    name: ClassVar[str] = "rmia"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reconstruct(Attack):
+    """Read training points off the weights of a homogeneous two-layer ReLU network."""
+
+    name: ClassVar[str] = "reconstruct"
+    points: int = field(
+        default=10,
+        metadata=about(
+            "How many points of each label to look for.", rule="an integer >= 1", holds=lambda points: points >= 1
+        ),
+    )
+    steps: int = field(
+        default=2000, metadata=about("Steps of the search.", rule="an integer >= 1", holds=lambda steps: steps >= 1)
+    )
+    margin: float | None = field(
+        default=None,
+        metadata=about(
+            "The margin of a network of one feature, where the attacker knows it.",
+            rule="a finite number > 0",
+            holds=_is_positive,
+        ),
+    )
+
+
+LearnMethod = Load
+AttackMethod = Margin | Loss | Lira | Rmia | Reconstruct
+
+HELP = {
+    "protect": """Train a model and write it with its guarantee; the ledger pays before the first step.
+
+    By default a two-layer ReLU network is trained by DP-SGD. Its epsilon is for one record replaced by another: the
+    number of records is public. Other tools report the smaller number for one record added or removed. label_private
+    protects labels alone; margin, early_stop and plain protect nothing and need --epsilon none.
+
+    Example: tacit models protect visits.csv --label ill --ranges '*=0,100' --epsilon 3 --delta 1e-6 --ledger ledger.db
+
+    Example: tacit models protect visits.csv --label ill --epsilon none --mechanism margin:width=200 --out model.pt
+    """,
+    "learn": """Load a released model, and judge it on rows with true labels.
+
+    The model is used as it is: nothing is trained. A file that tacit did not write has no guarantee; a pickle opens
+    only with --trust.
+
+    Example: tacit models learn visits.models.safetensors --test later.csv
+    """,
+    "attack": """Measure what a model reveals about the rows it was trained on.
+
+    --truth has rows that the model was trained on, --data rows like them that it was not; rows of --data that equal a
+    member are left out. margin: rows at the margin of a homogeneous two-layer ReLU network were trained on; "covered"
+    says whether that is proved for these rows at an exact KKT point, expected, or neither. loss: a low loss says
+    "trained on". lira, rmia: the same, compared with shadow models. reconstruct: training points from the weights.
+    Default: margin where the model is such a network, else loss.
+
+    Example: tacit models attack model.pt --truth visits.csv --data later.csv
+
+    Example: tacit models attack model.pt --truth visits.csv --data later.csv --method lira
+
+    Example: tacit models attack model.pt --method reconstruct --json
+    """,
+}

@@ -1,0 +1,27 @@
+"""Rows as numbers, each with its class."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Matrix", "Points"]
+
+Matrix = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Points:
+    """Encoded rows, and the class code of each."""
+
+    rows: Matrix
+    codes: NDArray[np.int64]
+    classes: tuple[Any, ...]
+
+    @property
+    def signs(self) -> Matrix:
+        """The classes of two as -1 and +1; the second is +1."""
+        return np.where(self.codes == 1, 1.0, -1.0)

@@ -1,0 +1,257 @@
+"""What a model file holds: parameters as numbers in one of three formats, or a pickle that opens only on trust."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import struct
+from abc import abstractmethod
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar, Self
+
+import numpy as np
+
+from tacit.models.points import Matrix
+from tacit.models.releases import onnx_graph, state_files
+from tacit.models.releases.layers import Layers, State
+from tacit.privacy.errors import InvalidInput, InvalidRelease
+from tacit.privacy.releases.members import Facts, Member, Seal
+
+__all__ = ["EstimatorMember", "ModelMember", "NumbersMember", "OnnxMember", "SafetensorsMember", "TorchMember"]
+
+_LEAST = 2.0**-53  # probabilities below count as this, so that logits are finite
+
+
+class ModelMember(Member):
+    """A trained model that answers rows."""
+
+    endings: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def outputs(self, X: Matrix, *, black_box: bool) -> Matrix:
+        """Return what the model says of encoded rows, one column per output."""
+
+    def logits(self, X: Matrix, *, classes: int, black_box: bool = False) -> Matrix:
+        """Return a logit per class for encoded rows; of a single output, 0 and that output."""
+        found = self.outputs(X, black_box=black_box)
+        if found.shape[1] == 1:
+            return np.column_stack([np.zeros(len(found)), found[:, 0]])
+        unseen = max(0, classes - found.shape[1])  # classes that no training row had
+        return np.pad(found, ((0, 0), (0, unseen)), constant_values=np.log(_LEAST))
+
+    @abstractmethod
+    def as_kind(self, kind: type[ModelMember]) -> ModelMember:
+        """Return the same model for a file of another kind, or raise."""
+
+
+class NumbersMember(ModelMember):
+    """Parameters by name."""
+
+    def __init__(self, state: State) -> None:
+        self.state = {name: np.ascontiguousarray(value) for name, value in state.items()}
+
+    @property
+    def layers(self) -> Layers:
+        """The linear layers that the parameters are, or an error that says why they are none."""
+        return Layers.of_state(self.state)
+
+    def outputs(self, X: Matrix, *, black_box: bool) -> Matrix:  # noqa: ARG002
+        """Return the outputs of the layers."""
+        return self.layers(X)
+
+    def as_kind(self, kind: type[ModelMember]) -> ModelMember:
+        """Return the numbers for another format."""
+        if not issubclass(kind, NumbersMember):
+            raise InvalidInput(f"must end in {_listed(_NUMBERS)}: this model is numbers, not a pickle", field="out")
+        return kind(self.state)
+
+    def save(self, file: BinaryIO, seal: Seal | None) -> Facts:
+        """Write the parameters with their header."""
+        facts = {"kind": self.kind, "sha256": self._digest()}
+        file.write(self._encode(None if seal is None else json.dumps(dict(seal(facts)))))
+        return facts
+
+    @classmethod
+    def load(cls, path: Path) -> tuple[Self, object]:
+        """Read parameters and the header, without running anything in the file."""
+        member, text = cls._decode(path)
+        if not member.state or not all(value.dtype.kind in "biuf" for value in member.state.values()):
+            raise InvalidRelease(f"{path} holds no parameters; save the model's state dict")
+        try:
+            return member, None if text is None else json.loads(text)
+        except ValueError:
+            raise InvalidRelease(f"{path} has a damaged header: it is not JSON") from None
+
+    def check(self, facts: Facts, *, source: str) -> None:
+        """Compare the numbers with their digest."""
+        if self._digest() != facts.get("sha256"):
+            raise InvalidRelease(f"{source} has a bad checksum: its numbers were changed or damaged")
+
+    def _digest(self) -> str:
+        digest = hashlib.sha256()
+        for name in sorted(self.state):  # some formats do not keep the order
+            value = self.state[name]
+            digest.update(f"{name}|{value.dtype.str}|{value.shape}|".encode() + value.tobytes())
+        return digest.hexdigest()
+
+    @abstractmethod
+    def _encode(self, header: str | None) -> bytes: ...
+
+    @classmethod
+    @abstractmethod
+    def _decode(cls, path: Path) -> tuple[Self, str | None]: ...
+
+
+class SafetensorsMember(NumbersMember):
+    """Parameters in a safetensors file."""
+
+    kind = "safetensors"
+    endings = (".safetensors",)
+
+    def _encode(self, header: str | None) -> bytes:
+        return state_files.write_safetensors(self.state, header)
+
+    @classmethod
+    def _decode(cls, path: Path) -> tuple[Self, str | None]:
+        state, text = state_files.read_safetensors(path)
+        return cls(state), text
+
+
+class TorchMember(NumbersMember):
+    """Parameters in a torch state dict."""
+
+    kind = "pt"
+    endings = (".pt", ".pth")
+
+    def _encode(self, header: str | None) -> bytes:
+        return state_files.write_torch(self.state, header)
+
+    @classmethod
+    def _decode(cls, path: Path) -> tuple[Self, str | None]:
+        state, text = state_files.read_torch(path)
+        return cls(state), text
+
+
+class OnnxMember(NumbersMember):
+    """Parameters in an ONNX graph, which is read as linear layers only if that is what it is.
+
+    Parameters
+    ----------
+    content
+        The file, where the model was read from one: it can be run.
+    """
+
+    kind = "onnx"
+    endings = (".onnx",)
+
+    def __init__(self, state: State, *, content: bytes | None = None, is_layers: bool = True) -> None:
+        super().__init__(Layers.of_state(state).state if content is None else state)
+        self._content, self._is_layers = content, is_layers
+
+    @property
+    def layers(self) -> Layers:
+        """The linear layers that the graph is, or an error."""
+        if not self._is_layers:
+            raise InvalidInput(
+                "the network is not a homogeneous two-layer ReLU network: its graph is another one than linear layers "
+                "with ReLU between them; attack it as a black box"
+            )
+        return super().layers
+
+    def outputs(self, X: Matrix, *, black_box: bool) -> Matrix:
+        """Return the outputs; as a black box, by running the graph."""
+        if self._content is None or (self._is_layers and not black_box):
+            return super().outputs(X, black_box=black_box)
+        found = onnx_graph.run_graph(self._content, X)
+        return found.reshape(len(X), -1)
+
+    def _encode(self, header: str | None) -> bytes:
+        return onnx_graph.write_graph(self.layers, header=header)
+
+    @classmethod
+    def _decode(cls, path: Path) -> tuple[Self, str | None]:
+        graph = onnx_graph.read_graph(path)
+        return cls(graph.state, content=graph.content, is_layers=graph.is_layers), graph.header
+
+
+class EstimatorMember(ModelMember):
+    """A fitted scikit-learn estimator: a joblib file that ends in its header, as Parquet does.
+
+    Opening a pickle runs the code in it, so it stays closed until :meth:`open` is called.
+    """
+
+    kind = "joblib"
+    endings = (".joblib",)
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+        self._estimator: Any = None
+
+    @classmethod
+    def of_estimator(cls, estimator: Any) -> EstimatorMember:  # noqa: ANN401
+        """Return the member of an estimator in memory."""
+        import joblib
+
+        buffer = io.BytesIO()
+        joblib.dump(estimator, buffer)
+        return cls(buffer.getvalue())
+
+    def open(self) -> Any:  # noqa: ANN401
+        """Return the estimator; whoever calls this trusts the file."""
+        if self._estimator is None:
+            import joblib
+
+            self._estimator = joblib.load(io.BytesIO(self._content))
+        return self._estimator
+
+    def outputs(self, X: Matrix, *, black_box: bool) -> Matrix:  # noqa: ARG002
+        """Return logarithms of the probabilities; the member must have been opened."""
+        if self._estimator is None:
+            raise InvalidRelease(
+                "the release is a pickle, and opening it runs the code in it: read it with trust=True (--trust) if you "
+                "know who made it"
+            )
+        codes = np.asarray(self._estimator.classes_, dtype=np.int64)
+        found = np.zeros((len(X), codes.max() + 1))
+        found[:, codes] = self._estimator.predict_proba(X)
+        return np.asarray(np.log(np.maximum(found, _LEAST)))
+
+    def as_kind(self, kind: type[ModelMember]) -> ModelMember:
+        """Return the pickle; there is no other kind of file for it."""
+        if kind is not EstimatorMember:
+            raise InvalidInput("must end in .joblib: only a pickle holds this estimator", field="out")
+        return self
+
+    def save(self, file: BinaryIO, seal: Seal | None) -> Facts:
+        """Write the pickle, then the header and its length."""
+        facts = {"kind": self.kind, "sha256": hashlib.sha256(self._content).hexdigest()}
+        header = b"" if seal is None else json.dumps(dict(seal(facts))).encode()
+        file.write(self._content + header + struct.pack("<Q", len(header)) + _MAGIC)
+        return facts
+
+    @classmethod
+    def load(cls, path: Path) -> tuple[Self, object]:
+        """Read the header; the pickle stays closed."""
+        content = path.read_bytes()
+        if not content.endswith(_MAGIC):
+            return cls(content), None
+        end = len(content) - len(_MAGIC) - 8
+        size = struct.unpack("<Q", content[end : end + 8])[0]
+        try:
+            return cls(content[: max(end - size, 0)]), json.loads(content[max(end - size, 0) : end])
+        except ValueError:
+            raise InvalidRelease(f"{path} has a damaged header: it is not JSON") from None
+
+    def check(self, facts: Facts, *, source: str) -> None:
+        """Compare the pickle with its digest."""
+        if hashlib.sha256(self._content).hexdigest() != facts.get("sha256"):
+            raise InvalidRelease(f"{source} has a bad checksum: it was changed or damaged since it was written")
+
+
+_MAGIC = b"TACIT2"
+_NUMBERS: tuple[type[ModelMember], ...] = (SafetensorsMember, TorchMember, OnnxMember)
+
+
+def _listed(kinds: tuple[type[ModelMember], ...]) -> str:
+    return ", ".join(ending for kind in kinds for ending in kind.endings)

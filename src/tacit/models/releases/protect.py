@@ -1,0 +1,141 @@
+"""Train a model on a private table and release it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from tacit.data import load_table
+from tacit.models.plan import Plan
+from tacit.models.points import Points
+from tacit.models.releases.encoding import RowEncoder, read_points
+from tacit.models.releases.release import Release
+from tacit.privacy.delivery import Overwrite, Request, check_target, deliver
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import Guarantee, Promise, Unit
+from tacit.privacy.noise import is_seeded, system_rng
+from tacit.privacy.payment import Payment
+from tacit.privacy.releases import Header
+
+if TYPE_CHECKING:
+    import ibis
+    import numpy as np
+    import pyarrow as pa
+
+__all__ = ["protect"]
+
+
+def protect(
+    table: object,
+    plan: Plan,
+    *,
+    data: object = None,
+    out: str | os.PathLike[str] | Overwrite | None = None,
+    payment: Payment | None = None,
+    rng: np.random.Generator | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Release:
+    """Train a model by the plan's mechanism, charged before the first step.
+
+    Unit, neighbours, assumptions and what is not protected are those of the mechanism: for ``DpSgd`` one record is
+    replaced, for ``LabelPrivate`` one label, and the other mechanisms protect nothing.
+
+    Parameters
+    ----------
+    table
+        The private table: numeric features without gaps, and the label.
+    plan
+        What to train, and for which guarantee.
+    data
+        Not used here: a model is trained on the table alone.
+    out
+        Where to write the model: .safetensors, .pt, .pth or .onnx; .joblib for trees and forest. None returns it in
+        memory.
+    payment
+        Who pays; None for a release that no ledger knows of.
+    rng
+        :func:`tacit.privacy.noise.system_rng` by default. A seeded one makes a release that is not private.
+    progress
+        Called with steps done and steps in all.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"age": [20, 70, 30, 60] * 50, "ill": ["no", "yes"] * 100})
+    >>> plan = Plan(label="ill", epsilon=8, delta=1e-4, ranges={"age": (0, 100)})
+    >>> print(protect(table, plan))
+    models by dp_sgd: epsilon 8, delta 1e-4 for one record
+    """
+    if data is not None:
+        raise InvalidInput("must not be given: a model is trained on the table alone", field="data")
+    _check_out(plan, out, table)
+    source = load_table(table)
+    points, encoder = read_points(source, plan)
+    settled = plan.mechanism.settle(plan, rows=len(points.rows), classes=len(points.classes))
+    rng = system_rng() if rng is None else rng
+    header = Header(
+        surface=plan.surface,
+        plan=plan.to_json(),
+        settled={"rows": len(points.rows), "classes": list(points.classes), **settled},
+        guarantee=_guarantee(plan, plan.mechanism.guarantee(plan, settled)),
+        seeded=is_seeded(rng),
+        encoder=encoder.to_json(),
+    )
+    release = deliver(
+        Release,
+        _request(plan, header, source, encoder),
+        draw=partial(_train, plan, header, points, rng=rng, progress=progress or (lambda *_: None)),
+        suffix=Release.suffix_for(plan),
+        out=out,
+        payment=payment,
+        sources=[table],
+    )
+    return release.opened()  # made here
+
+
+def _check_out(plan: Plan, out: str | os.PathLike[str] | Overwrite | None, table: object) -> None:
+    """Raise before anything is read if the model could not be written there."""
+    suffix = Release.suffix_for(plan)
+    check_target(out, suffix=suffix, sources=[table])
+    path = out.path if isinstance(out, Overwrite) else out
+    if path is not None and (Release.kind_of(path).kind == "joblib") != (suffix == ".joblib"):
+        wanted = ".joblib" if suffix == ".joblib" else ".safetensors, .pt or .onnx"
+        raise InvalidInput(f"must end in {wanted} for {plan.mechanism}, got {os.fspath(path)}", field="out")
+
+
+def _guarantee(plan: Plan, kept: Promise) -> Promise:
+    if isinstance(kept, Guarantee) and plan.classes is None:
+        return replace(kept, assumptions=(*kept.assumptions, "which classes occur is public"))
+    return kept
+
+
+def _request(plan: Plan, header: Header, source: ibis.Table, encoder: RowEncoder) -> Request:
+    """A ledger knows records by all columns of their table, and labels by the label."""
+    records = isinstance(header.guarantee, Guarantee) and header.guarantee.unit == Unit.RECORD
+    columns = list(source.columns) if records else [*encoder.features, plan.label]
+
+    def rows() -> Iterator[pa.RecordBatch]:
+        yield from source.select(columns).to_pyarrow_batches()
+
+    return Request(
+        plan=plan,
+        guarantee=header.guarantee,
+        seeded=header.seeded,
+        rows=rows,
+        private=columns if records else [plan.label],
+    )
+
+
+def _train(
+    plan: Plan,
+    header: Header,
+    points: Points,
+    *,
+    rng: np.random.Generator,
+    progress: Callable[[int, int], None],
+) -> Release:
+    made = plan.mechanism.train(plan, header.settled, points, rng=rng, progress=progress)
+    return Release.of_trained(made, header=replace(header, settled={**header.settled, **made.facts}))

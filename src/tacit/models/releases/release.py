@@ -1,0 +1,197 @@
+"""A trained model as it leaves: numbers or a pickle, with its plan and its guarantee."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+from tacit.models.network import TwoLayerReLU
+from tacit.models.plan import Plan
+from tacit.models.releases.encoding import RowEncoder
+from tacit.models.releases.members import (
+    EstimatorMember,
+    ModelMember,
+    NumbersMember,
+    OnnxMember,
+    SafetensorsMember,
+    TorchMember,
+)
+from tacit.models.releases.state_files import arrays_of
+from tacit.models.trained import Trained
+from tacit.privacy import releases
+from tacit.privacy.errors import InvalidInput, InvalidRelease
+from tacit.privacy.guarantee import NoGuarantee
+from tacit.privacy.plan import Plan as AnyPlan
+from tacit.privacy.releases import Header, Member
+
+__all__ = ["Release"]
+
+ELSEWHERE = NoGuarantee(reason="the file does not say how the model was trained")
+"""What is known of a model that was made elsewhere."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Release(releases.Release):
+    """A model and its guarantee; a model that was made elsewhere has no plan, and an explicit "no guarantee".
+
+    The checksum of a file finds damage and careless edits. It is not a signature: believe a guarantee as far as you
+    trust where the file came from.
+
+    Parameters
+    ----------
+    label_column
+        The column of true labels in tables that the model is compared with; None: the plan's.
+    """
+
+    plan_type: ClassVar[type[AnyPlan]] = Plan
+    member_types: ClassVar[tuple[type[Member], ...]] = (SafetensorsMember, TorchMember, OnnxMember, EstimatorMember)
+    suffix: ClassVar[str] = ".safetensors"
+
+    label_column: str | None = None
+
+    @classmethod
+    def suffix_for(cls, plan: AnyPlan) -> str:
+        """Return the ending of the file that holds the plan's model."""
+        assert isinstance(plan, Plan)
+        return plan.mechanism.ending
+
+    @classmethod
+    def read(cls, path: str | os.PathLike[str], *, trust: bool = False, label: str | None = None) -> Self:
+        """Read a model file and check what tacit wrote in it; nothing in it is run without ``trust``.
+
+        Parameters
+        ----------
+        trust
+            Open a pickle, which runs the code in it.
+        label
+            The column of true labels in tables that the model is compared with; default: the plan's.
+        """
+        release = replace(super().read(path), label_column=label)
+        return release.opened() if trust else release
+
+    @classmethod
+    def of_trained(cls, trained: Trained, *, header: Header) -> Self:
+        """Return what training made as a release."""
+        member: ModelMember
+        if trained.state is None:
+            member = EstimatorMember.of_estimator(trained.estimator)
+        else:
+            member = SafetensorsMember(trained.state)
+        return cls(header=header, members={"model": member})
+
+    @classmethod
+    def of_model(
+        cls,
+        model: Any,  # noqa: ANN401
+        *,
+        label: str,
+        features: Sequence[str],
+        classes: Sequence[Any],
+        reason: str = ELSEWHERE.reason,
+    ) -> Self:
+        """Return a model that was trained elsewhere as a release without a guarantee.
+
+        Parameters
+        ----------
+        model
+            A :class:`tacit.models.network.TwoLayerReLU`, a torch module of linear layers with ReLU between them, or a
+            fitted scikit-learn classifier whose labels are the places of ``classes``.
+        label, features, classes
+            The columns that it was trained on, and what its outputs stand for.
+
+        Examples
+        --------
+        >>> network = TwoLayerReLU(weights=[[1.0, 2.0]], biases=[0.5], outputs=[3.0])
+        >>> print(Release.of_model(network, label="ill", features=["age", "pulse"], classes=["no", "yes"]))
+        models: no guarantee: the file does not say how the model was trained
+        """
+        encoder = RowEncoder(features=tuple(features), ranges={})
+        header = Header(
+            surface=Plan.surface,
+            plan=None,
+            settled={"label": label, "classes": list(classes)},
+            guarantee=NoGuarantee(reason=reason),
+            seeded=False,
+            encoder=encoder.to_json(),
+        )
+        if isinstance(model, TwoLayerReLU):
+            made = Trained(state=model.state)
+        elif hasattr(model, "state_dict"):
+            made = Trained(state=arrays_of(model.state_dict()))
+        else:
+            made = Trained(estimator=model)
+        return cls.of_trained(made, header=header).opened()
+
+    @property
+    def member(self) -> ModelMember:
+        """The one member."""
+        (member,) = self.members.values()
+        assert isinstance(member, ModelMember)
+        return member
+
+    @property
+    def label(self) -> str | None:
+        """The column of true labels in tables that the model is compared with, where one is known."""
+        named = self.settled.get("label") if self.plan is None else self.plan.label
+        return self.label_column or named
+
+    @property
+    def classes(self) -> tuple[Any, ...] | None:
+        """What the outputs stand for; None where the file does not say."""
+        known = self.settled.get("classes")
+        return None if known is None else tuple(known)
+
+    @property
+    def encoder(self) -> RowEncoder | None:
+        """How columns become numbers; None where the file does not say."""
+        return None if self.header.encoder is None else RowEncoder.from_json(self.header.encoder)
+
+    @property
+    def network(self) -> TwoLayerReLU:
+        """The homogeneous two-layer ReLU network that the model is, or an error that says why it is none."""
+        if not isinstance(self.member, NumbersMember):
+            raise InvalidInput("the model is not a homogeneous two-layer ReLU network; attack it with method loss")
+        return self.member.layers.network
+
+    def opened(self) -> Self:
+        """Return the release with its pickle opened, if it is one: whoever calls this trusts it."""
+        if isinstance(self.member, EstimatorMember):
+            self.member.open()
+        return self
+
+    def check(self) -> None:
+        """Raise if the guarantee is smaller than what the plan's mechanism keeps."""
+        plan = self.plan
+        kept = plan.mechanism.guarantee(plan, self.settled) if isinstance(plan, Plan) else ELSEWHERE
+        self.check_guarantee(kept)
+
+    def notes(self) -> list[str]:
+        """Return what the owner should read about the training."""
+        return self.plan.mechanism.notes(self.settled) if isinstance(self.plan, Plan) else []
+
+    def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
+        """Write the kind of file that the ending of ``path`` names, whole or not at all."""
+        member = self.member.as_kind(self.kind_of(path))
+        super(Release, replace(self, members={"model": member})).write(path, force=force)
+
+    @classmethod
+    def kind_of(cls, path: str | os.PathLike[str]) -> type[ModelMember]:
+        """Return the kind of model file that a path's ending names."""
+        ending = Path(path).suffix.lower()
+        kinds = [kind for kind in cls.member_types if issubclass(kind, ModelMember)]
+        for kind in kinds:
+            if ending in kind.endings:
+                return kind
+        known = ", ".join(one for kind in kinds for one in kind.endings)
+        raise InvalidRelease(f"{path} must end in {known}: no other kind of model file is read or written")
+
+    @classmethod
+    def _member_type(cls, source: Path) -> type[Member]:
+        return cls.kind_of(source)
+
+    @classmethod
+    def _header_of_stranger(cls, source: Path) -> Header:  # noqa: ARG003
+        return Header(surface=Plan.surface, plan=None, guarantee=ELSEWHERE, seeded=False)

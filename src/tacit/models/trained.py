@@ -1,0 +1,39 @@
+"""What training returns, and what it says of itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["EstimatorName", "Progress", "Settled", "Trained"]
+
+EstimatorName = Literal["logistic", "mlp", "trees", "forest"]
+"""Scikit-learn classifiers that a plan can name."""
+
+Progress = Callable[[int, int], None]
+
+Settled = Mapping[str, Any]
+"""What data decided, in public terms: the header holds it, and the guarantee is rebuilt from it."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Trained:
+    """A trained model: the parameters of linear layers with ReLU between them, or a fitted scikit-learn estimator.
+
+    Parameters
+    ----------
+    state
+        Name and values of each parameter; None for an estimator that only a pickle can hold.
+    estimator
+        That estimator, fitted on class codes.
+    facts
+        What training itself found out, for the header.
+    """
+
+    state: Mapping[str, NDArray[Any]] | None = None
+    estimator: Any = None
+    facts: Settled = field(default_factory=dict)
