@@ -1,0 +1,206 @@
+"""One grammar: the same names, parameters, options and headings on every surface, and one plan behind all doors."""
+
+import inspect
+import json
+import subprocess
+import sys
+import tomllib
+import typing
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tacit.cli.app import main
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.plan import Plan as AnyPlan
+from tacit.privacy.settings import settings_of, to_words
+
+ROOT = Path(__file__).parents[1]
+PORTED = ("features",)
+"""The surfaces that speak the grammar; a surface that is ported is added here and to ``PLANS``."""
+
+SIDES = ("protect", "learn", "attack")
+NAMES = ("Plan", "Release", *SIDES)
+
+PLANS = {
+    "features": (
+        {
+            "label": "ill",
+            "epsilon": 4,
+            "delta": 1e-6,
+            "features": ("age", "a, b"),
+            "classes": ("no", " yes"),
+            "unit": "label",
+            "rows_per_person": 2,
+            "select": 2,
+            "ranges": {"*": (-3.0, 3.0), "age": (0.0, 120.5)},
+            "label_epsilon": 1 / 3,
+            "selection_epsilon": 0.25,
+            "score": "t",
+            "class_rows": (50, 60),
+        },
+        {"label": "ill", "epsilon": None, "ranges": {"*": (0.0, 1.0)}, "mechanism": "totals"},
+    ),
+}
+"""Plans whose fields, taken together, all differ from their defaults."""
+
+REFUSED = {"features": {"person": "who"}}
+"""Fields that every plan has and a surface cannot use; it must refuse them by name."""
+
+SURFACES = pytest.mark.parametrize("surface", PORTED)
+EVERY_PLAN = pytest.mark.parametrize(("surface", "given"), [(one, plan) for one in PORTED for plan in PLANS[one]])
+
+
+def plan_of(surface, given):
+    return import_module(f"tacit.{surface}").Plan(**given)
+
+
+# What each side is called with: the text of the design.
+def protect(table, plan, *, data=None, out=None, payment=None, rng=None, progress=None): ...
+def learn(release, *, data=None, test=None, features=(), method=None, hold_out=0.2, rng=None, progress=None): ...
+def attack(release, *, data=None, truth=None, before=None, method=None, level=0.95, rng=None, progress=None): ...
+
+
+DESIGN = {"protect": protect, "learn": learn, "attack": attack}
+
+
+def parameters(function):
+    return [(one.name, one.kind, one.default) for one in inspect.signature(function).parameters.values()]
+
+
+@SURFACES
+@pytest.mark.parametrize("side", SIDES)
+def test_every_side_has_the_parameters_of_the_design(surface, side):
+    assert parameters(getattr(import_module(f"tacit.{surface}"), side)) == parameters(DESIGN[side])
+
+
+@SURFACES
+def test_a_surface_exports_five_names_and_nothing_else(surface):
+    module = import_module(f"tacit.{surface}")
+    assert sorted(module.__all__) == sorted(NAMES)
+    for name in NAMES:
+        home = getattr(module, name).__module__
+        assert home.startswith(f"tacit.{surface}."), f"{name} says that it is defined in {home}"
+
+
+COMMON = {
+    "protect": "out force ledger dataset part store again entry seed as_json",
+    "learn": "release data test features method hold_out out force seed as_json",
+    "attack": "release data truth method level out force seed as_json",
+}
+EXTRAS = {}
+"""(surface, side): the options that only this command has."""
+
+OWN_HELP = {"mechanism", "method"}  # it lists the surface's own choices
+
+
+def options(surface, side):
+    """The options of a command by name: type, default, and how Typer was told to write and explain them."""
+    (command,) = (
+        one.callback
+        for one in import_module(f"tacit.cli.{surface}").app.registered_commands
+        if one.callback.__name__ == side
+    )
+    found = {}
+    for name, one in inspect.signature(command).parameters.items():
+        kind, shown = typing.get_args(one.annotation)
+        said = None if name in OWN_HELP else shown.help
+        found[name] = (kind, one.default, shown.param_decls, shown.metavar, shown.envvar, said)
+    return found
+
+
+@SURFACES
+@pytest.mark.parametrize("side", SIDES)
+def test_every_command_has_the_options_of_the_design(surface, side):
+    expected = {*COMMON[side].split(), *EXTRAS.get((surface, side), ())}
+    if side == "protect":
+        expected |= {"table", *(one.name for one in settings_of(import_module(f"tacit.{surface}").Plan))}
+    assert set(options(surface, side)) == expected
+
+
+@SURFACES
+@pytest.mark.parametrize("side", SIDES)
+def test_a_word_has_one_meaning_on_all_surfaces(surface, side):
+    mine, others = options(surface, side), options(PORTED[0], side)
+    shared = mine.keys() & others.keys()
+    assert shared >= set(COMMON[side].split())
+    assert [mine[name] for name in shared] == [others[name] for name in shared]
+
+
+@SURFACES
+def test_the_fields_that_all_plans_share_are_those_of_the_kernel(surface):
+    mine = {one.name: (one.kind, one.help, one.metavar) for one in settings_of(import_module(f"tacit.{surface}").Plan)}
+    assert {one.name: (one.kind, one.help, one.metavar) for one in settings_of(AnyPlan)}.items() <= mine.items()
+
+
+@SURFACES
+def test_the_plans_of_this_test_use_every_field(surface):
+    plans = [plan_of(surface, given) for given in PLANS[surface]]
+    used = {one.name for one in settings_of(type(plans[0])) for plan in plans if getattr(plan, one.name) != one.default}
+    assert used == {one.name for one in fields(plans[0])} - set(REFUSED[surface])
+    for name, value in REFUSED[surface].items():
+        with pytest.raises(InvalidInput) as refused:
+            plan_of(surface, {**PLANS[surface][0], name: value})
+        assert refused.value.field == name
+
+
+@EVERY_PLAN
+def test_a_plan_is_the_same_from_the_command_line(surface, given, monkeypatch, tmp_path):
+    asked = []
+
+    def stop(_, plan, **__):
+        asked.append(plan)
+        raise InvalidInput("nothing is released here")
+
+    monkeypatch.setattr(import_module(f"tacit.{surface}"), "protect", stop, raising=False)
+    words = plan_of(surface, given).to_options()
+    with pytest.raises(SystemExit):
+        main([surface, "protect", "private.csv", *words, "--out", str(tmp_path / "out")])
+    assert asked == [plan_of(surface, given)]
+
+
+def as_toml(value):
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{json.dumps(name)} = {as_toml(one)}" for name, one in value.items()) + "}"
+    if isinstance(value, list | tuple):
+        return "[" + ", ".join(map(as_toml, value)) + "]"
+    return '"none"' if value is None else json.dumps(value)
+
+
+@EVERY_PLAN
+def test_a_plan_is_the_same_from_toml(surface, given):
+    plan = plan_of(surface, given)
+    for document in (given, plan.to_json()):
+        text = f"[[{surface}]]\n" + "\n".join(f"{name} = {as_toml(value)}" for name, value in document.items())
+        (table,) = tomllib.loads(text)[surface]
+        assert type(plan).from_json(table) == plan
+
+
+@EVERY_PLAN
+def test_a_plan_is_the_same_from_words_and_objects_in_python(surface, given):
+    plan = plan_of(surface, given)
+    objects = {one.name: getattr(plan, one.name) for one in fields(plan)}
+    assert type(plan)(**objects) == plan
+    words = {name: value if isinstance(value, dict) else to_words(objects[name]) for name, value in given.items()}
+    assert type(plan)(**words) == plan
+
+
+@SURFACES
+def test_plans_and_methods_load_neither_numpy_nor_arrow(surface):
+    code = (
+        f"import sys, tacit.{surface}.plan, tacit.{surface}.methods, tacit.{surface} as surface; surface.Plan;"
+        "print([name for name in ('numpy', 'pyarrow', 'scipy', 'sklearn', 'torch') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@SURFACES
+@pytest.mark.parametrize("side", SIDES)
+def test_every_side_has_its_heading_its_help_and_its_tests(surface, side):
+    page = (ROOT / "docs" / f"{surface}.md").read_text(encoding="utf-8")
+    assert f"\n## {side}\n" in page
+    assert (ROOT / "tests" / surface / f"test_{side}.py").is_file()
+    assert f"tacit {surface} {side} " in import_module(f"tacit.{surface}.methods").HELP[side]
