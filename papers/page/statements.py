@@ -130,7 +130,7 @@ _PRINTED = {
         (
             "Theorem 6: error of the rule under noise",
             "by simulation",
-            "tests/features/test_theory.py",
+            "tests/papers/private_fisher/test_theory.py",
             "test_error_of_the_independence_rule_by_simulation",
         ),
         (

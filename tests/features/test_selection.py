@@ -7,12 +7,11 @@ import numpy as np
 import pytest
 
 from papers.private_fisher.scores import by_distance
-from tacit.features.attacks.selection import selection_leak, tied_neighbours
+from papers.private_fisher.selection_attack import selection_leak, tied_neighbours
 from tacit.features.mechanisms.box import Box
 from tacit.features.mechanisms.moments import ClassMoments
 from tacit.features.mechanisms.scores import Distance, TStatistic
 from tacit.features.mechanisms.selection import PrivateSelection, choose_once, selection_scale
-from tacit.privacy import InvalidInput
 from tacit.privacy.noise import DiscreteLaplace
 
 
@@ -154,10 +153,3 @@ def test_the_choice_is_drawn_with_the_noise_that_was_enumerated():
 def test_without_noise_the_best_are_chosen():
     drawn = choose_once(np.array([1, 3, 2]), keep=2, sensitivity=1, epsilon=np.inf, rng=np.random.default_rng(0))
     assert drawn.tolist() == [1, 2]
-
-
-def test_more_features_than_there_are_is_refused():
-    with pytest.raises(InvalidInput, match="select must be at most the number of features, 2, got 3"):
-        PrivateSelection(epsilon=1.0, keep=3).select(
-            ClassMoments.none(classes=2, features=2), class_rows=np.array([1, 1]), rng=np.random.default_rng(0)
-        )

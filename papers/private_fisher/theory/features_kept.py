@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import norm
 
-from tacit.features.theory.error import ReleasedMeans, psi
+from papers.private_fisher.theory.error import ReleasedMeans, psi
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["KeptFeatures", "best_features"]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize_scalar
 
-from tacit.features.theory import mean_gap_tail
+from tacit.features.mechanisms.selected_share import mean_gap_tail
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise.search import least_enough
 from tacit.privacy.rounding import check_count

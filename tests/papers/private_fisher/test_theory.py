@@ -4,10 +4,15 @@ import numpy as np
 import pytest
 from scipy.stats import norm, t
 
-from papers.private_fisher.theory import best_features, full_rule_error, selection_margin
+from papers.private_fisher.theory import (
+    ReleasedMeans,
+    best_features,
+    full_rule_error,
+    independence_rule_error,
+    selection_margin,
+)
 from tacit.features.learners.fisher import FisherClassifier
 from tacit.features.learners.rules import Full
-from tacit.features.theory import ReleasedMeans
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import gaussian_scale
 
@@ -103,3 +108,30 @@ def test_moderate_deviations_of_the_t_statistic():
 def test_a_covariance_of_another_shape_is_refused():
     with pytest.raises(InvalidInput, match="covariance must be 2 x 2"):
         full_rule_error([1.0, 2.0], [[1.0]])
+
+
+@pytest.mark.parametrize("noise", [0.0, 1.5])
+@pytest.mark.parametrize("noisy_test", [False, True])
+def test_error_of_the_independence_rule_by_simulation(noise, noisy_test):
+    """The rule that knows the variances, over many training sets; a fresh row's error has the closed form."""
+    rng = np.random.default_rng(7)
+    gaps, n, p = np.array([1.0, 0.8, 0.5] + [0.0] * 9), 40, 12
+    means = ReleasedMeans.of_rows(sigma=1.0, noise=noise, rows=(n, n), features=p, noisy_test=noisy_test)
+    spread = np.sqrt(1 + noise**2)
+    first = gaps + rng.normal(size=(20_000, p)) * spread / np.sqrt(n)
+    second = rng.normal(size=(20_000, p)) * spread / np.sqrt(n)
+    direction, middle = first - second, (first + second) / 2
+    test_spread = np.sqrt(means.test_variance[0])
+    # given the training set a fresh row of class 1 is on the wrong side with this chance
+    distance = ((gaps - middle) * direction).sum(axis=1) / (test_spread * np.linalg.norm(direction, axis=1))
+    simulated = norm.sf(distance).mean()
+    predicted = independence_rule_error(gaps, means)
+    assert simulated == pytest.approx(predicted, abs=0.012)
+    without = independence_rule_error(gaps, ReleasedMeans.of_rows(sigma=1.0, noise=0.0, rows=(n, n), features=p))
+    if noise:
+        assert abs(simulated - without) > 0.02  # a theory that forgets the noise is caught
+
+
+def test_wrong_shapes_are_refused():
+    with pytest.raises(InvalidInput, match="gaps must be one finite number for each of 3 features"):
+        independence_rule_error([1.0], ReleasedMeans.of_rows(sigma=1.0, noise=0.0, rows=(5, 5), features=3))

@@ -22,17 +22,7 @@ def canary_leak(
     """Tell records in one corner of the box from records in the opposite one, under fresh noise.
 
     The two corners are the neighbours that the noise is calibrated for: no pair of records is easier to tell apart.
-
-    Parameters
-    ----------
-    mechanism
-        Noisy rows or noisy totals.
-    features
-        How many features a record has.
-    records
-        In each corner; half of them choose the threshold.
-    delta
-        The delta of the guarantee.
+    Half of the records choose the threshold.
 
     Examples
     --------

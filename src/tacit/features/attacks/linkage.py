@@ -23,13 +23,6 @@ def link_rows(
     Under Gaussian noise and no prior the nearest is the most likely. The order of the rows is not used: anyone who
     knows it links every row without looking.
 
-    Parameters
-    ----------
-    candidates
-        Rows with the released features, in their order.
-    progress
-        Called with rows done and rows in all.
-
     Examples
     --------
     >>> link_rows(ReleasedRows([[0.1], [0.9]], noise=0.2), [[1.0], [0.0], [5.0]])
@@ -55,17 +48,6 @@ def linkage_leak(
     Where each row has noise of its own this gives a lower bound on the epsilon of that noise: the outputs that link to
     one candidate differ from those that link to another, so the chances of n correct links add up to at most
     e^epsilon + n delta.
-
-    Parameters
-    ----------
-    linked
-        What :func:`link_rows` returned.
-    truth
-        The candidate behind each released row.
-    candidates
-        How many rows there were to choose from.
-    delta
-        The delta of the guarantee.
 
     Examples
     --------

@@ -44,13 +44,6 @@ def membership_leak(
     one release, and what separates the two groups without it, such as a later year, is counted as well.
     :func:`~tacit.features.attacks.canaries.canary_leak` has one.
 
-    Parameters
-    ----------
-    members, nonmembers
-        Scores of rows behind the release, and of others drawn as they were.
-    rng
-        Splits the rows.
-
     Examples
     --------
     >>> membership_leak([0.0] * 100, [-9.0] * 100, rng=np.random.default_rng(0)).advantage

@@ -113,14 +113,7 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit_moments(self, *, counts: ArrayLike, sums: ArrayLike, squares: ArrayLike, classes: ArrayLike) -> Self:
         """Learn from totals of noisy rows: all that :meth:`fit` reads of them.
 
-        Parameters
-        ----------
-        counts, sums
-            Rows of each class as it was released, and the sums of their features: (classes,), (classes, features).
-        squares
-            Of all rows: sums of squares of each feature, or for ``Full()`` of the products of every two.
-        classes
-            The classes' names, in this order.
+        ``counts`` and ``sums`` are by released class; ``squares`` are of all rows, and for ``Full()`` products of two.
         """
         self.classes_ = np.asarray(classes)
         rows, totals = self._unmixed(np.asarray(counts, dtype=np.float64), np.asarray(sums, dtype=np.float64))
@@ -133,11 +126,6 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self, totals: ReleasedTotals, *, box: Box, classes: Sequence[Any], squares_noise: float = 0.0
     ) -> Self:
         """Learn from released class totals, which are on the box's own scale: half widths from its middle.
-
-        Parameters
-        ----------
-        squares_noise
-            Standard deviation of the noise on the squares.
 
         Examples
         --------

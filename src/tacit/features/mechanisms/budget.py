@@ -7,11 +7,10 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
 
-import numpy as np
+from scipy.stats import norm
 
 from tacit.features.mechanisms.noise import check_gaussian
-from tacit.features.theory.error import ReleasedMeans, independence_rule_error
-from tacit.features.theory.selection import share_found
+from tacit.features.mechanisms.selected_share import share_found
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import gaussian_scale
 from tacit.privacy.rounding import check_count, exact
@@ -132,6 +131,7 @@ def _error(release: float, labels: float, delta: float, m: int, n: int, classes:
     else:  # randomized response shrinks a gap of means by (E - 1)/(E + K - 1), which is made good by as much noise
         shrunk = -math.expm1(-labels) / (1 + (classes - 1) * math.exp(-labels))
         on_means = math.hypot(_DEVIATION, noise) / shrunk / math.sqrt(n)
-    means = ReleasedMeans.of_sums(sigma=_DEVIATION, noise=(on_means, on_means), rows=(n, n), features=m)
-    # a share of m gaps is as good as m gaps of its root
-    return independence_rule_error(np.full(m, _GAP * math.sqrt(found)), means)
+    # Fan and Fan (2008), Theorem 1, for means of equal precision: m features, of whose gaps a share is found
+    signal = m * found * (_GAP / _DEVIATION) ** 2
+    spread = 2 * m * (1 / n + (on_means / _DEVIATION) ** 2)
+    return float(norm.sf(signal / (2 * math.sqrt(signal + spread))))

@@ -63,10 +63,8 @@ class PrivateSelection:
         """Return the guarantee of the list of features."""
         return Guarantee(unit=Unit.RECORD, epsilon=self.epsilon)
 
-    def check(self, *, features: int) -> None:
-        """Raise before anything is charged if so many features cannot be chosen."""
-        if self.keep > features:
-            raise InvalidInput(f"must be at most the number of features, {features}, got {self.keep}", field="select")
+    def check(self) -> None:
+        """Raise before anything is charged if epsilon is too small to choose so many features."""
         if 2 * self.keep * _SENSITIVITY / self.epsilon > LIMIT:
             raise InvalidInput(
                 f"must be larger to choose {self.keep} features, got {self.epsilon!r}", field="selection_epsilon"
@@ -74,7 +72,6 @@ class PrivateSelection:
 
     def select(self, moments: ClassMoments, *, class_rows: Steps, rng: np.random.Generator) -> Steps:
         """Return the places of the selected features, in their order."""
-        self.check(features=moments.sums.shape[1])
         units = self.units(moments, class_rows=class_rows)
         return choose_once(units, keep=self.keep, sensitivity=_SENSITIVITY, epsilon=self.epsilon, rng=rng)
 

@@ -68,7 +68,7 @@ class BoundPlan:
             )
         bound = cls(plan=plan, classes=classes, split=split)
         if bound.selection is not None:
-            bound.selection.check(features=features)
+            bound.selection.check()
         return bound
 
     @property

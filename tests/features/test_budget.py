@@ -1,34 +1,12 @@
-"""The error of the independence rule under noise, selection and the division of epsilon, against simulation."""
+"""What a noisy selection finds, against simulation, and the division of epsilon."""
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 
-from tacit.features.mechanisms.budget import reference_error, split_budget
-from tacit.features.theory import ReleasedMeans, independence_rule_error, mean_gap_tail, share_found
-from tacit.privacy import InvalidInput
-
-
-@pytest.mark.parametrize("noise", [0.0, 1.5])
-@pytest.mark.parametrize("noisy_test", [False, True])
-def test_error_of_the_independence_rule_by_simulation(noise, noisy_test):
-    """The rule that knows the variances, over many training sets; a fresh row's error has the closed form."""
-    rng = np.random.default_rng(7)
-    gaps, n, p = np.array([1.0, 0.8, 0.5] + [0.0] * 9), 40, 12
-    means = ReleasedMeans.of_rows(sigma=1.0, noise=noise, rows=(n, n), features=p, noisy_test=noisy_test)
-    spread = np.sqrt(1 + noise**2)
-    first = gaps + rng.normal(size=(20_000, p)) * spread / np.sqrt(n)
-    second = rng.normal(size=(20_000, p)) * spread / np.sqrt(n)
-    direction, middle = first - second, (first + second) / 2
-    test_spread = np.sqrt(means.test_variance[0])
-    # given the training set a fresh row of class 1 is on the wrong side with this chance
-    distance = ((gaps - middle) * direction).sum(axis=1) / (test_spread * np.linalg.norm(direction, axis=1))
-    simulated = norm.sf(distance).mean()
-    predicted = independence_rule_error(gaps, means)
-    assert simulated == pytest.approx(predicted, abs=0.012)
-    without = independence_rule_error(gaps, ReleasedMeans.of_rows(sigma=1.0, noise=0.0, rows=(n, n), features=p))
-    if noise:
-        assert abs(simulated - without) > 0.02  # a theory that forgets the noise is caught
+from papers.private_fisher.theory import ReleasedMeans, independence_rule_error
+from tacit.features.mechanisms.budget import BudgetSplit, reference_error, split_budget
+from tacit.features.mechanisms.selected_share import mean_gap_tail, share_found
+from tacit.privacy.noise import gaussian_scale
 
 
 def test_gap_tail_by_simulation():
@@ -48,11 +26,6 @@ def test_share_found_by_simulation(gap, noise):
     found = (top < chosen).mean()
     assert share_found(gap, chosen=chosen, others=others, deviation=s, noise=noise) == pytest.approx(found, abs=0.06)
     assert share_found(gap, chosen=chosen, others=others, deviation=s, noise=3 * noise + 0.2) < found - 0.03
-
-
-def test_wrong_shapes_are_refused():
-    with pytest.raises(InvalidInput, match="gaps must be one finite number for each of 3 features"):
-        independence_rule_error([1.0], ReleasedMeans.of_rows(sigma=1.0, noise=0.0, rows=(5, 5), features=3))
 
 
 SIZES = {"features": 60, "keep": 4, "rows": 3000}
@@ -81,3 +54,11 @@ def test_a_division_is_the_best_of_its_grid(part, name):
 def test_nothing_is_spent_on_choosing_where_all_are_kept():
     split = split_budget(1.0, delta=1e-6, features=4, keep=4, rows=3000, releases_labels=False)
     assert (split.class_rows, split.selection, split.release) == (0.0, 0.0, 1.0)
+
+
+def test_the_reference_error_is_that_of_the_independence_rule():
+    split = BudgetSplit(class_rows=0.0, selection=0.0, release=1.0, labels=0.0)
+    noise = 2 * 4**0.5 * gaussian_scale(1.0, delta=1e-6) / 1500
+    means = ReleasedMeans.of_sums(sigma=1 / 3, noise=(noise, noise), rows=(1500, 1500), features=4)
+    direct = independence_rule_error(np.full(4, 0.5), means)
+    assert reference_error(split, delta=1e-6, features=4, keep=4, rows=3000) == pytest.approx(direct)
