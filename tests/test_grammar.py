@@ -18,7 +18,7 @@ from tacit.privacy.plan import Plan as AnyPlan
 from tacit.privacy.settings import settings_of, to_words
 
 ROOT = Path(__file__).parents[1]
-PORTED = ("features",)
+PORTED = ("features", "models")
 """The surfaces that speak the grammar; a surface that is ported is added here and to ``PLANS``."""
 
 SIDES = ("protect", "learn", "attack")
@@ -43,10 +43,23 @@ PLANS = {
         },
         {"label": "ill", "epsilon": None, "ranges": {"*": (0.0, 1.0)}, "mechanism": "totals"},
     ),
+    "models": (
+        {
+            "label": "ill",
+            "epsilon": 4,
+            "delta": 1e-6,
+            "features": ("age", "a, b"),
+            "classes": ("no", " yes"),
+            "unit": "record",
+            "mechanism": {"name": "dp_sgd", "width": 16, "clip": 0.5},
+            "ranges": {"*": (0.0, 100.0)},
+        },
+        {"label": "ill", "epsilon": None, "mechanism": "margin:width=20"},
+    ),
 }
 """Plans whose fields, taken together, all differ from their defaults."""
 
-REFUSED = {"features": {"person": "who"}}
+REFUSED = {"features": {"person": "who"}, "models": {"person": "who", "rows_per_person": 2}}
 """Fields that every plan has and a surface cannot use; it must refuse them by name."""
 
 SURFACES = pytest.mark.parametrize("surface", PORTED)
@@ -90,10 +103,11 @@ COMMON = {
     "learn": "release data test features method hold_out out force seed as_json",
     "attack": "release data truth method level out force seed as_json",
 }
-EXTRAS = {}
+EXTRAS = {("models", "learn"): {"label", "trust"}, ("models", "attack"): {"label", "trust"}}
 """(surface, side): the options that only this command has."""
 
-OWN_HELP = {"mechanism", "method"}  # it lists the surface's own choices
+SHARED_HELP = {one.name for one in fields(AnyPlan)} | set(" ".join(COMMON.values()).split()) - {"method"}
+"""What means the same everywhere; other fields, and methods, have the surface's own help."""
 
 
 def options(surface, side):
@@ -106,7 +120,7 @@ def options(surface, side):
     found = {}
     for name, one in inspect.signature(command).parameters.items():
         kind, shown = typing.get_args(one.annotation)
-        said = None if name in OWN_HELP else shown.help
+        said = shown.help if name in SHARED_HELP else None
         found[name] = (kind, one.default, shown.param_decls, shown.metavar, shown.envvar, said)
     return found
 
@@ -183,7 +197,7 @@ def test_a_plan_is_the_same_from_words_and_objects_in_python(surface, given):
     plan = plan_of(surface, given)
     objects = {one.name: getattr(plan, one.name) for one in fields(plan)}
     assert type(plan)(**objects) == plan
-    words = {name: value if isinstance(value, dict) else to_words(objects[name]) for name, value in given.items()}
+    words = {name: value if name == "ranges" else to_words(objects[name]) for name, value in given.items()}
     assert type(plan)(**words) == plan
 
 
@@ -201,6 +215,6 @@ def test_plans_and_methods_load_neither_numpy_nor_arrow(surface):
 @pytest.mark.parametrize("side", SIDES)
 def test_every_side_has_its_heading_its_help_and_its_tests(surface, side):
     page = (ROOT / "docs" / f"{surface}.md").read_text(encoding="utf-8")
-    assert f"\n## {side}\n" in page
+    assert f"\n## {side.capitalize()}\n" in page
     assert (ROOT / "tests" / surface / f"test_{side}.py").is_file()
     assert f"tacit {surface} {side} " in import_module(f"tacit.{surface}.methods").HELP[side]
