@@ -16,7 +16,6 @@ ONE_ROW = "x is kept for persons of 2 rows, but the guarantee is for 1; restate 
         ("labels", "protect", "share must be in (0, 1)", "--prior-share must be in (0, 1)"),
         ("labels", "learn", "denoise=Backward() needs stages=1; use Forward()", None),
         ("labels", "protect", f"{ONE_ROW}for_group(rows=2)", f"{ONE_ROW}--rows-per-person 2"),
-        ("models", "protect", f"{ONE_ROW}for_group(rows=2)", f"{ONE_ROW.split('; ')[0]}; this command states it for "),
         ("features", "protect", "restate it with for_unit(Unit.LABEL), or register it", "register it"),
         (
             "labels",
@@ -25,7 +24,7 @@ ONE_ROW = "x is kept for persons of 2 rows, but the guarantee is for 1; restate 
             "declare that public by --missing public, or",
         ),
         ("scores", "attack", "tau must be a finite number > 0", "--noise must be a finite number > 0"),
-        ("features", "attack", "release must be of features", "RELEASE must be of features"),
+        ("features", "attack", "release must be of features", "IN must be of features"),
     ],
 )
 def test_arguments_become_options(area, command, sentence, said):

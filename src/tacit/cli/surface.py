@@ -80,6 +80,7 @@ _SEED = Annotated[
         "--seed", min=0, help="Repeat a run exactly. A seeded release is marked: for experiments, never to publish."
     ),
 ]
+_RUN_SEED = Annotated[int | None, typer.Option("--seed", min=0, help="Repeat a run exactly.")]
 _JSON = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 _TEST = Annotated[str | None, typer.Option("--test", metavar="TABLE", help="Rows with true labels to judge by.")]
 _HOLD_OUT = Annotated[
@@ -183,7 +184,7 @@ def learn_command(
         *reading,
         option("out", _OUT, None),
         option("force", _FORCE, False),
-        option("seed", _SEED, None),
+        option("seed", _RUN_SEED, None),
         option("as_json", _JSON, False),
     ]
     return _command(learn, surface, parameters)
@@ -226,7 +227,7 @@ def attack_command(
         *reading,
         option("out", _OUT, None),
         option("force", _FORCE, False),
-        option("seed", _SEED, None),
+        option("seed", _RUN_SEED, None),
         option("as_json", _JSON, False),
     ]
     return _command(attack, surface, parameters)
