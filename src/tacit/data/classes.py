@@ -46,11 +46,13 @@ class Classes:
 
     def __post_init__(self) -> None:
         if len(set(self.values)) < len(self.values):
-            raise InvalidInput(f"classes must be different, got {list(self.values)!r}")
+            raise InvalidInput(f"must be different, got {list(self.values)!r}", field="classes")
         if len(self.values) < 2:
-            raise InvalidInput(f"classes must be at least two, got {list(self.values)!r}; one class hides nothing")
+            raise InvalidInput(
+                f"must be at least two, got {list(self.values)!r}; one class hides nothing", field="classes"
+            )
         if as_column(self.values).null_count:
-            raise InvalidInput(f"classes must not be missing, got {list(self.values)!r}")
+            raise InvalidInput(f"must not be missing, got {list(self.values)!r}", field="classes")
 
     @classmethod
     def of(cls, labels: object, *, declared: Sequence[Any] | None = None) -> Classes:
@@ -81,13 +83,15 @@ class Classes:
             declared = pa.array(self.values).cast(column.type) if len(column) else pa.array(self.values)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise InvalidInput(
-                f"labels must be of the classes' type, got {column.type} for {list(self.values)!r}"
+                f"must be of the classes' type, got {column.type} for {list(self.values)!r}", field="labels"
             ) from None
         codes = pc.index_in(column, value_set=declared)
         unknown = pc.and_(codes.is_null(), column.is_valid())
         if pc.any(unknown).as_py():
             first = column.filter(unknown)[0].as_py()
-            raise InvalidInput(f"labels must be among the declared classes {list(self.values)!r}, got {first!r}")
+            raise InvalidInput(
+                f"must be among the declared classes {list(self.values)!r}, got {first!r}", field="labels"
+            )
         return np.asarray(pc.fill_null(codes, MISSING).to_numpy(zero_copy_only=False), dtype=np.int64)
 
     def decode(self, codes: NDArray[np.int64]) -> pa.Array:

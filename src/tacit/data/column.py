@@ -57,15 +57,15 @@ def as_floats(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
 def _single(labels: Any) -> Any:  # noqa: ANN401
     """Return the one column of a table or an array, in this machine's byte order."""
     if isinstance(labels, str | bytes | Mapping | Set) or not (hasattr(labels, "__iter__") or _is_frame(labels)):
-        raise InvalidInput(f"labels must be a column, such as a list or a series, got {type(labels).__name__}")
+        raise InvalidInput(f"must be a column, such as a list or a series, got {type(labels).__name__}", field="labels")
     if _is_frame(labels):
         names = list(getattr(labels, "column_names", labels.columns))
         if len(names) != 1:
-            raise InvalidInput(f"labels must be one column, got a table of {len(names)}: take one of them")
+            raise InvalidInput(f"must be one column, got a table of {len(names)}: take one of them", field="labels")
         return labels[names[0]]
     if isinstance(labels, np.ndarray):
         if labels.ndim != 1 and labels.shape[1:] != (1,):
-            raise InvalidInput(f"labels must be one value a row, got shape {labels.shape}")
+            raise InvalidInput(f"must be one value a row, got shape {labels.shape}", field="labels")
         flat = labels.reshape(-1)
         return flat if flat.dtype.isnative else flat.astype(flat.dtype.newbyteorder("="))
     return labels
@@ -86,9 +86,11 @@ def _to_arrow(labels: Any) -> pa.Array | pa.ChunkedArray:  # noqa: ANN401
         fault = str(error).partition("\n")[0]
         if "did not recognize" in fault:
             raise InvalidInput(f"{_LABELS}, got others ({fault})") from None
-        raise InvalidInput(f"labels must be of one type, got a mixture ({fault})") from None
+        raise InvalidInput(f"must be of one type, got a mixture ({fault})", field="labels") from None
     except OverflowError:
-        raise InvalidInput("labels must be whole numbers below 2^63, got larger ones; take them as text") from None
+        raise InvalidInput(
+            "must be whole numbers below 2^63, got larger ones; take them as text", field="labels"
+        ) from None
 
 
 def _plain(column: pa.Array) -> pa.Array:
@@ -96,7 +98,7 @@ def _plain(column: pa.Array) -> pa.Array:
         column = column.dictionary_decode()
     kind = column.type
     if pa.types.is_nested(kind):
-        raise InvalidInput(f"labels must be one value a row, got {kind}")
+        raise InvalidInput(f"must be one value a row, got {kind}", field="labels")
     if pa.types.is_decimal(kind):
         return _as_float(column)
     if pa.types.is_string_view(kind) or pa.types.is_large_string(kind):
@@ -111,12 +113,14 @@ def _plain(column: pa.Array) -> pa.Array:
 
 def _finite(column: pa.Array) -> pa.Array:
     if pc.any(pc.is_inf(column)).as_py():
-        raise InvalidInput("labels must be finite, got an infinite one; remove or recode those rows")
+        raise InvalidInput("must be finite, got an infinite one; remove or recode those rows", field="labels")
     return pc.if_else(pc.is_nan(column), pa.scalar(None, column.type), column)
 
 
 def _as_float(column: pa.Array) -> pa.Array:
     numbers = as_floats(column)
     if pc.count_distinct(numbers).as_py() < pc.count_distinct(column).as_py():
-        raise InvalidInput(f"labels must be different as numbers of 64 bits, got {column.type}; take them as text")
+        raise InvalidInput(
+            f"must be different as numbers of 64 bits, got {column.type}; take them as text", field="labels"
+        )
     return numbers

@@ -44,7 +44,7 @@ def read_rows(table: ibis.Table, *, columns: Sequence[str] | None = None) -> pa.
     for name in wanted:
         check_present(name, table.columns, argument="columns")
     if not wanted or len(set(wanted)) < len(wanted):
-        raise InvalidInput(f"columns must be one name or more, each once, got {wanted!r}")
+        raise InvalidInput(f"must be one name or more, each once, got {wanted!r}", field="columns")
     try:
         return table.select(*wanted).to_pyarrow()
     except (duckdb.Error, pa.ArrowException, OSError) as error:

@@ -180,8 +180,8 @@ def _to_arrow(source: object) -> pa.Table | pa.dataset.Dataset | pa.RecordBatchR
         if hasattr(frame, "get_columns"):  # a frame, not a series
             return frame.to_arrow()
     raise InvalidInput(
-        "source must be a path, a pandas or polars frame, a pyarrow table or an Ibis table, "
-        f"got {type(source).__name__}"
+        f"must be a path, a pandas or polars frame, a pyarrow table or an Ibis table, got {type(source).__name__}",
+        field="source",
     )
 
 

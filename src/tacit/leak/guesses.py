@@ -65,14 +65,14 @@ def leak_from_guesses(
     guessed = _same_rows(_labels(guesses, "guesses", least=ABSTAIN), labels, "guesses")
     made = guessed != ABSTAIN
     if not made.any():
-        raise InvalidInput("guesses must hold at least one guess, got only abstentions")
+        raise InvalidInput("must hold at least one guess, got only abstentions", field="guesses")
     right = guessed[made] == labels[made]
     level = check_level(level)
     if np.ndim(baseline) == 0:
         return _against_number(right, len(labels), _rate(baseline), level=level, delta=delta)
     rival = _same_rows(_labels(baseline, "baseline", least=ABSTAIN), labels, "baseline")[made]
     if np.any(rival == ABSTAIN):
-        raise InvalidInput("baseline must guess every row that the attack guesses: fill its abstentions")
+        raise InvalidInput("must guess every row that the attack guesses: fill its abstentions", field="baseline")
     return _against_rival(right, rival == labels[made], level=level)
 
 
@@ -118,7 +118,7 @@ def _rate(baseline: float | ArrayLike) -> float:
     except (TypeError, ValueError):
         rate = np.nan
     if not 0 < rate < 1:
-        raise InvalidInput(f"baseline must be a rate in (0, 1) or one guess a row, got {baseline!r}")
+        raise InvalidInput(f"must be a rate in (0, 1) or one guess a row, got {baseline!r}", field="baseline")
     return rate
 
 

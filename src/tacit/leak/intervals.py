@@ -186,7 +186,7 @@ def check_level(level: float) -> float:
     except (TypeError, ValueError):
         number = np.nan
     if not 0 < number < 1:
-        raise InvalidInput(f"level must be in (0, 1), such as 0.95, got {level!r}")
+        raise InvalidInput(f"must be in (0, 1), such as 0.95, got {level!r}", field="level")
     return number
 
 

@@ -121,8 +121,9 @@ class Leak:
             raise InvalidInput("this leak proves no epsilon, so it cannot be held against a guarantee")
         if self.bound.delta < guarantee.delta:
             raise InvalidInput(
-                f"delta must be at least the guarantee's {guarantee.delta!r}, this leak's bound was computed at "
-                f"{self.bound.delta!r}: measure it again with delta={guarantee.delta!r}"
+                f"must be at least the guarantee's {guarantee.delta!r}, this leak's bound was computed at "
+                f"{self.bound.delta!r}: measure it again with delta={guarantee.delta!r}",
+                field="delta",
             )
         return self.bound.value > guarantee.epsilon
 

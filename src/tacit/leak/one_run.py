@@ -130,7 +130,7 @@ class Published:
         0.125
         """
         if prior != 0.5:
-            raise InvalidInput(f"prior must be 0.5 for Published(), got {prior!r}: use Sharp()")
+            raise InvalidInput(f"must be 0.5 for Published(), got {prior!r}: use Sharp()", field="prior")
         sharp = Sharp().p_value(right, guesses, examples, epsilon=epsilon, delta=delta)
         v, r, m, q = _broadcast(right, guesses, examples, epsilon, prior)
         printed = _at_least(v, r, q) + 2 * m * delta * _best_average(v, r, q)
@@ -243,7 +243,7 @@ def _bisect(refuted: Callable[[Array], NDArray[np.bool_]], high: Array) -> Array
 
 def _check_prior(prior: float) -> float:
     if not 0 < prior < 1:
-        raise InvalidInput(f"prior must be in (0, 1), such as 0.5 for a fair coin, got {prior!r}")
+        raise InvalidInput(f"must be in (0, 1), such as 0.5 for a fair coin, got {prior!r}", field="prior")
     return float(prior)
 
 

@@ -48,7 +48,9 @@ def feature_prior(features: NDArray[np.float64], labels: NDArray[Any], *, classe
     """
     codes = np.asarray(labels)
     if len(features) != len(codes) or not len(codes):
-        raise InvalidInput(f"features must have a row for each of the {len(codes)} labels, got {len(features)}")
+        raise InvalidInput(
+            f"must have a row for each of the {len(codes)} labels, got {len(features)}", field="features"
+        )
     if not features.shape[1]:
         return np.tile(np.bincount(codes, minlength=classes) / len(codes), (len(codes), 1))
     cells, which = np.unique(features, axis=0, return_inverse=True)

@@ -59,7 +59,7 @@ class FixedThreshold:
 
     def __post_init__(self) -> None:
         if np.isnan(self.value):
-            raise InvalidInput("value must be a number, got NaN: fix the threshold before looking")
+            raise InvalidInput("must be a number, got NaN: fix the threshold before looking", field="value")
 
     def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> Cut:  # noqa: ARG002
         """Return the one threshold and all scores.
@@ -96,7 +96,7 @@ class HeldOut:
 
     def __post_init__(self) -> None:
         if not 0 < self.fraction < 1:
-            raise InvalidInput(f"fraction must be in (0, 1), got {self.fraction!r}")
+            raise InvalidInput(f"must be in (0, 1), got {self.fraction!r}", field="fraction")
 
     def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> Cut:
         """Return the threshold with the largest epsilon bound on the held-out part, and the rest of the scores.
@@ -142,7 +142,7 @@ class Corrected:
     def __post_init__(self) -> None:
         thresholds = tuple(float(t) for t in np.unique(np.asarray(self.thresholds, dtype=np.float64)))
         if not thresholds or np.isnan(thresholds).any():
-            raise InvalidInput(f"thresholds must be one number or more, without NaN, got {self.thresholds!r}")
+            raise InvalidInput(f"must be one number or more, without NaN, got {self.thresholds!r}", field="thresholds")
         object.__setattr__(self, "thresholds", thresholds)
 
     def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> Cut:  # noqa: ARG002

@@ -49,7 +49,7 @@ def bayes_accuracy(transition: ArrayLike, prior: ArrayLike) -> float:
     """
     T, p = check_transition(transition), check_prior(prior)
     if T.shape[0] != p.shape[1]:
-        raise InvalidInput(f"prior must have one entry for each of the {T.shape[0]} labels, got {p.shape[1]}")
+        raise InvalidInput(f"must have one entry for each of the {T.shape[0]} labels, got {p.shape[1]}", field="prior")
     # output by output: rows x labels at a time, never rows x labels x outputs
     return float(sum((p * column).max(axis=1).mean() for column in T.T))
 
@@ -180,7 +180,7 @@ def check_transition(transition: ArrayLike) -> NDArray[np.float64]:
     """
     T = _distributions(transition, "transition", two=None)
     if len(T) < 2:
-        raise InvalidInput(f"transition must have a row for each of two labels or more, got {len(T)}")
+        raise InvalidInput(f"must have a row for each of two labels or more, got {len(T)}", field="transition")
     return T
 
 

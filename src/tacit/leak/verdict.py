@@ -62,7 +62,7 @@ def assert_leak_below(
     """
     __tracebackhide__ = True
     if not isinstance(leak, Leak):
-        raise InvalidInput(f"leak must be a Leak, as every attack returns, got {type(leak).__name__}")
+        raise InvalidInput(f"must be a Leak, as every attack returns, got {type(leak).__name__}", field="leak")
     if advantage is None and epsilon is None and guarantee is None:
         raise InvalidInput("one of advantage, epsilon and guarantee must be given, such as advantage=0.05")
     faults: list[str] = []
@@ -106,7 +106,9 @@ def _above_epsilon(leak: Leak, most: float) -> Iterator[str]:
 
 def _above_guarantee(leak: Leak, guarantee: Guarantee) -> Iterator[str]:
     if not isinstance(guarantee, Guarantee):
-        raise InvalidInput(f"guarantee must be a Guarantee, got {guarantee}: hold the leak against an advantage")
+        raise InvalidInput(
+            f"must be a Guarantee, got {guarantee}: hold the leak against an advantage", field="guarantee"
+        )
     bound = _bound(leak)
     if leak.exceeds(guarantee):
         yield _refuted(leak, bound, f"the leak must not exceed {guarantee}")
@@ -150,7 +152,7 @@ def _bound(leak: Leak) -> EpsilonBound:
 
 def _check_advantage(advantage: float) -> float:
     if not 0 < advantage <= 1:
-        raise InvalidInput(f"advantage must be in (0, 1], such as 0.05, got {advantage!r}")
+        raise InvalidInput(f"must be in (0, 1], such as 0.05, got {advantage!r}", field="advantage")
     return float(advantage)
 
 

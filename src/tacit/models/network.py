@@ -48,7 +48,9 @@ class TwoLayerReLU:
             value.setflags(write=False)
             object.__setattr__(self, name, value)
         if self.weights.ndim != 2 or self.weights.size == 0:
-            raise InvalidInput(f"weights must have a row a neuron and a column a feature, got {self.weights.shape}")
+            raise InvalidInput(
+                f"must have a row a neuron and a column a feature, got {self.weights.shape}", field="weights"
+            )
         for name in ("biases", "outputs"):
             if getattr(self, name).shape != (self.width,):
                 raise InvalidInput(f"{name} must hold one number for each of {self.width} neurons")
@@ -89,6 +91,6 @@ class TwoLayerReLU:
     def scaled(self, factor: float) -> TwoLayerReLU:
         """Return the network whose outputs are ``factor`` > 0 times these: every parameter times its square root."""
         if not factor > 0:
-            raise InvalidInput(f"factor must be > 0, got {factor}")
+            raise InvalidInput(f"must be > 0, got {factor}", field="factor")
         root = np.sqrt(factor)
         return TwoLayerReLU(weights=root * self.weights, biases=root * self.biases, outputs=root * self.outputs)

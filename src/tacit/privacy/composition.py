@@ -40,7 +40,7 @@ def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None) -> G
     """
     parts = tuple(guarantees)
     if not parts:
-        raise InvalidInput("guarantees must hold at least one guarantee, got none")
+        raise InvalidInput("must hold at least one guarantee, got none", field="guarantees")
     first = parts[0]
     for other in parts[1:]:
         _check_same_unit(first, other)
@@ -72,7 +72,7 @@ def compose_parallel(parts: Mapping[str, Sequence[Guarantee]], *, delta: float |
     2.0
     """
     if not parts:
-        raise InvalidInput("parts must name at least one part, got none")
+        raise InvalidInput("must name at least one part, got none", field="parts")
     totals = [compose(guarantees, delta=delta) for guarantees in parts.values()]
     for other in totals[1:]:
         _check_same_unit(totals[0], other)
@@ -102,11 +102,13 @@ def _target_delta(parts: tuple[Guarantee, ...], delta: float | None) -> float:
     if delta is not None:
         return check_delta(delta)
     if any(part.delta for part in parts):
-        raise InvalidInput("delta must be given: one of the guarantees has a delta, so their sum needs one too")
+        raise InvalidInput(
+            "must be given: one of the guarantees has a delta, so their sum needs one too", field="delta"
+        )
     return 0.0
 
 
 def _finite(epsilon: float, delta: float) -> float:
     if epsilon == float("inf"):
-        raise InvalidInput(f"delta must be larger than {delta!r}: the guarantees' own deltas add up to more")
+        raise InvalidInput(f"must be larger than {delta!r}: the guarantees' own deltas add up to more", field="delta")
     return epsilon

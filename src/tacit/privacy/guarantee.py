@@ -63,8 +63,9 @@ class Guarantee:
         least = 0.0 if self.loss is None else self.loss.epsilon_at(self.delta)
         if least > self.epsilon:
             raise InvalidInput(
-                f"epsilon must be at least {least!r}, what the mechanism's privacy loss costs at delta "
-                f"{self.delta!r}, got {self.epsilon!r}"
+                f"must be at least {least!r}, what the mechanism's privacy loss costs at delta "
+                f"{self.delta!r}, got {self.epsilon!r}",
+                field="epsilon",
             )
 
     @classmethod
@@ -83,7 +84,9 @@ class Guarantee:
         """
         epsilon = loss.epsilon_at(check_delta(delta))
         if not math.isfinite(epsilon):
-            raise InvalidInput(f"delta must be larger than {delta!r}: at that delta this mechanism has no epsilon")
+            raise InvalidInput(
+                f"must be larger than {delta!r}: at that delta this mechanism has no epsilon", field="delta"
+            )
         return cls(unit=unit, epsilon=epsilon, delta=delta, loss=loss, assumptions=assumptions)
 
     @property
@@ -107,13 +110,13 @@ class Guarantee:
         """
         k = check_count(rows, name="rows")
         if self.rows != 1:
-            raise InvalidInput(f"rows must be stated once, this guarantee is for {self.rows} rows already")
+            raise InvalidInput(f"must be stated once, this guarantee is for {self.rows} rows already", field="rows")
         if k == 1:
             return self
         epsilon = round_up(k * exact(self.epsilon))
         delta = _group_delta(self, k)
         if delta >= 1:
-            raise InvalidInput(f"rows must be fewer: with {k} rows of one person delta reaches 1")
+            raise InvalidInput(f"must be fewer: with {k} rows of one person delta reaches 1", field="rows")
         return replace(self, epsilon=epsilon, delta=delta, rows=k, loss=None)
 
     def for_unit(self, unit: Unit) -> Guarantee:
@@ -178,7 +181,7 @@ class NoGuarantee:
 
     def __post_init__(self) -> None:
         if not self.reason.strip():
-            raise InvalidInput("reason must say why there is no guarantee, got an empty text")
+            raise InvalidInput("must say why there is no guarantee, got an empty text", field="reason")
 
     def to_json(self) -> dict[str, Any]:
         """Return the reason as plain JSON.

@@ -93,6 +93,6 @@ def recognise(ledger: Ledger, labels: object, *, dataset: str | None) -> tuple[s
         return dataset, None  # registered with more columns than the labels
     if dataset not in (None, known.data_set):
         raise InvalidInput(
-            f"dataset must be {known.data_set!r}, as which the ledger knows these labels, got {dataset!r}"
+            f"must be {known.data_set!r}, as which the ledger knows these labels, got {dataset!r}", field="dataset"
         )
     return known.data_set, known.number

@@ -224,7 +224,7 @@ def read_release(path: str | Path) -> Release:
 
 def _header(guarantee: Promise, surface: str, mechanism: Mapping[str, Any], seeded: bool) -> dict[str, Any]:
     if "name" not in mechanism:
-        raise InvalidInput(f"mechanism must have a name, got {dict(mechanism)!r}")
+        raise InvalidInput(f"must have a name, got {dict(mechanism)!r}", field="mechanism")
     return {
         "version": FORMAT_VERSION,
         "surface": surface,
@@ -275,4 +275,4 @@ def _canonical_json(value: object) -> bytes:
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"value must be plain JSON (no NaN, no objects): {error}") from error
+        raise InvalidInput(f"must be plain JSON (no NaN, no objects): {error}", field="value") from error

@@ -63,7 +63,9 @@ class Board:
         rows = [self.index.get(name, -1) for name in ids]
         given = np.asarray(predictions, dtype=np.float64)
         if len(rows) != len(given) or sorted(rows) != list(range(len(self.index))):
-            raise InvalidInput(f"ids must be the features' {len(self.index)} ids, each once, one for each prediction")
+            raise InvalidInput(
+                f"must be the features' {len(self.index)} ids, each once, one for each prediction", field="ids"
+            )
         ordered = np.empty_like(given)
         ordered[rows] = given
         return ordered

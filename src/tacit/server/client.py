@@ -52,7 +52,7 @@ class Client:
     def __init__(self, *, url: str, token: str | None = None, timeout: float = 60.0) -> None:
         parts = urlsplit(url if "://" in url else f"http://{url}")
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InvalidInput(f"url must be a server's address as http://127.0.0.1:8000, got {url!r}")
+            raise InvalidInput(f"must be a server's address as http://127.0.0.1:8000, got {url!r}", field="url")
         self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
         self._path = parts.path.rstrip("/")
         self._token = token

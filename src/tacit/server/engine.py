@@ -178,7 +178,7 @@ class Engine(Access):
         1
         """
         if id is not None and not _SUBMISSION_ID.fullmatch(id):
-            raise InvalidInput("id must be 1 to 64 letters, digits, hyphens and underscores")
+            raise InvalidInput("must be 1 to 64 letters, digits, hyphens and underscores", field="id")
         board = self.board(team.competition)
         checked = board.check(predictions)
         submission = Submission(

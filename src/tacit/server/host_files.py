@@ -122,7 +122,9 @@ class Labels:
         """
         header, rows = _table(content, name="labels", limits=limits)
         if len(rows) != len(ids):
-            raise InvalidInput(f"labels must have one row for each of the {len(ids)} rows of features, got {len(rows)}")
+            raise InvalidInput(
+                f"must have one row for each of the {len(ids)} rows of features, got {len(rows)}", field="labels"
+            )
         if _ID not in header and len(header) == 1:
             found = [row[0] for row in rows]
         elif _ID in header and len(header) == 2:
@@ -134,7 +136,9 @@ class Labels:
                 raise InvalidInput(f"labels: the id {quote(missing)} of the features is missing")
             found = [named[name] for name in ids]
         else:
-            raise InvalidInput(f"labels must have the columns id and label, or one column alone, got {len(header)}")
+            raise InvalidInput(
+                f"must have the columns id and label, or one column alone, got {len(header)}", field="labels"
+            )
         return [label.strip() for label in found]
 
     @staticmethod
@@ -152,7 +156,7 @@ class Labels:
         names = sorted(set(labels), key=_sort_key)
         if len(names) > metric.classes or "" in names:
             raise InvalidInput(
-                f"labels must be of {metric.classes} classes and none empty, got {len(names)} different values"
+                f"must be of {metric.classes} classes and none empty, got {len(names)} different values", field="labels"
             )
         code = {name: number for number, name in enumerate(names)}
         if all(name.isdecimal() and int(name) < metric.classes for name in names):
@@ -217,7 +221,7 @@ def _label_numbers(labels: Sequence[str]) -> NDArray[np.float64]:
     try:
         return np.array([float(label) for label in labels])
     except ValueError:
-        raise InvalidInput("labels must be numbers for this metric, and one is not") from None
+        raise InvalidInput("must be numbers for this metric, and one is not", field="labels") from None
 
 
 def _numbers(column: Sequence[str]) -> NDArray[np.float64]:

@@ -115,11 +115,11 @@ def _predictions(body: bytes, board: Board) -> NDArray[np.float64]:
 def _numbers(given: object, *, rows: int) -> NDArray[np.float64]:
     if not isinstance(given, list) or len(given) != rows:
         found = f"{len(given)}" if isinstance(given, list) else "none"
-        raise InvalidInput(f"predictions must be a list of {rows} rows, got {found}")
+        raise InvalidInput(f"must be a list of {rows} rows, got {found}", field="predictions")
     cells = [cell for row in given for cell in row] if all(isinstance(row, list) for row in given) else given
     if not all(type(cell) in (int, float) for cell in cells):
-        raise InvalidInput("predictions must be numbers, or lists of numbers of one length")
+        raise InvalidInput("must be numbers, or lists of numbers of one length", field="predictions")
     try:
         return np.array(given, dtype=np.float64)
     except (ValueError, OverflowError):
-        raise InvalidInput("predictions must be numbers, or lists of numbers of one length") from None
+        raise InvalidInput("must be numbers, or lists of numbers of one length", field="predictions") from None

@@ -79,7 +79,9 @@ class Replays:
         """Begin a replay in the background."""
         made = engine.board(slug).setting.budget.per_team if submissions is None else submissions
         if not 1 <= made <= MOST_SUBMISSIONS:
-            raise InvalidInput(f"submissions must be from 1 to {MOST_SUBMISSIONS:,} for a replay, got {made:,}")
+            raise InvalidInput(
+                f"must be from 1 to {MOST_SUBMISSIONS:,} for a replay, got {made:,}", field="submissions"
+            )
         with self._lock:
             if any(state.running for state in self._states.values()):
                 raise Conflict("a replay is running already; wait until it is over")

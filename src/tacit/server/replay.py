@@ -199,7 +199,7 @@ def prior_of(board: Board) -> NDArray[np.float64]:
     codes = board.labels.codes
     classes = board.setting.metric.classes or 2
     if not np.isin(codes, np.arange(classes)).all():
-        raise InvalidInput("labels must be classes for an attack to be replayed: these are numbers of a range")
+        raise InvalidInput("must be classes for an attack to be replayed: these are numbers of a range", field="labels")
     labels = codes.astype(np.int64)
     return temper_prior(feature_prior(board.matrix, labels, classes=classes), labels)
 

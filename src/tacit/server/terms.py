@@ -60,10 +60,12 @@ class Terms:
 
     def __post_init__(self) -> None:
         if not SLUG.fullmatch(self.slug):
-            raise InvalidInput(f"slug must be 1 to 64 small letters, digits and inner hyphens, got {self.slug[:80]!r}")
+            raise InvalidInput(
+                f"must be 1 to 64 small letters, digits and inner hyphens, got {self.slug[:80]!r}", field="slug"
+            )
         check_line(self.name, name="name", longest=_NAME)
         if len(self.description) > _DESCRIPTION or not _is_text(self.description):
-            raise InvalidInput(f"description must be text of at most {_DESCRIPTION} characters")
+            raise InvalidInput(f"must be text of at most {_DESCRIPTION} characters", field="description")
         check_count(self.most_teams, name="most_teams")
         most = _SCORES if self.delta == 0 else _COMPOSED
         if self.most_teams * self.setting.budget.per_team > most:
@@ -95,4 +97,4 @@ def _check_dates(opens: datetime | None, closes: datetime | None) -> None:
         if moment is not None and moment.tzinfo is None:
             raise InvalidInput(f"{name} must have a time zone, as in 2026-01-01T00:00:00+00:00, got {moment}")
     if opens is not None and closes is not None and closes <= opens:
-        raise InvalidInput(f"closes must be later than opens ({opens}), got {closes}")
+        raise InvalidInput(f"must be later than opens ({opens}), got {closes}", field="closes")

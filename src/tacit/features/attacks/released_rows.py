@@ -51,7 +51,9 @@ class ReleasedRows:
         """Return rows as the release would show them without noise: clipped, in units of the noise."""
         values = np.asarray(rows, dtype=np.float64)
         if values.ndim != 2 or values.shape[1] != self.rows.shape[1]:
-            raise InvalidInput(f"rows must have the {self.rows.shape[1]} released features, got shape {values.shape}")
+            raise InvalidInput(
+                f"must have the {self.rows.shape[1]} released features, got shape {values.shape}", field="rows"
+            )
         if self.box is not None:
             values = np.clip(values, self.box.lower, self.box.upper)
         return np.asarray(values / self.noise)

@@ -85,7 +85,7 @@ class Box:
         """
         rows = np.asarray(values, dtype=np.float64)
         if not np.isfinite(rows).all():
-            raise InvalidInput("features must be finite, got NaN or infinity; drop or impute those rows first")
+            raise InvalidInput("must be finite, got NaN or infinity; drop or impute those rows first", field="features")
         return self.whole_steps(rows).astype(np.int64)
 
     def whole_steps(self, finite: NDArray[Any]) -> NDArray[Any]:

@@ -46,7 +46,7 @@ class ClassMoments:
     def of(cls, steps: NDArray[np.int64], codes: NDArray[np.int64], *, classes: int) -> ClassMoments:
         """Return the totals of one batch."""
         if len(steps) != len(codes):
-            raise InvalidInput(f"labels must be one per row, got {len(codes)} for {len(steps)} rows")
+            raise InvalidInput(f"must be one per row, got {len(codes)} for {len(steps)} rows", field="labels")
         return cls.of_members(steps, class_members(codes, classes=classes))
 
     @classmethod

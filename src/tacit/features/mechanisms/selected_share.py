@@ -29,7 +29,7 @@ def mean_gap_tail(x: ArrayLike, *, deviation: float, noise: float = 0.0) -> NDAr
     """
     v = np.asarray(x, dtype=np.float64)
     if not deviation > 0 or not noise >= 0:
-        raise InvalidInput(f"deviation must be > 0 and noise >= 0, got {deviation!r} and {noise!r}")
+        raise InvalidInput(f"must be > 0 and noise >= 0, got {deviation!r} and {noise!r}", field="deviation")
     z = v / deviation
     if noise == 0:
         return np.asarray(norm.sf(z))

@@ -54,7 +54,7 @@ def confidence_from_logits(logits: ArrayLike, labels: ArrayLike) -> Array:
     """
     z = _numbers(logits, "logits")
     if not np.isfinite(z).all():
-        raise InvalidInput("logits must be finite, got NaN or infinity: the model's outputs are broken")
+        raise InvalidInput("must be finite, got NaN or infinity: the model's outputs are broken", field="logits")
     if z.ndim == 2 and z.shape[1] == 1:
         z = z[:, 0]
     columns = _columns(labels, np.arange(2 if z.ndim == 1 else z.shape[-1]), rows=len(z))
@@ -93,23 +93,25 @@ def confidence_from_probabilities(
     """
     p = _numbers(probabilities, "probabilities")
     if not 0 < floor < 0.5:
-        raise InvalidInput(f"floor must be in (0, 0.5), got {floor!r}")
+        raise InvalidInput(f"must be in (0, 0.5), got {floor!r}", field="floor")
     if np.isnan(p).any():
-        raise InvalidInput("probabilities must not hold NaN: the model's outputs are broken")
+        raise InvalidInput("must not hold NaN: the model's outputs are broken", field="probabilities")
     outside = p[(p < 0) | (p > 1)]
     if outside.size:
         raise InvalidInput(
-            f"probabilities must be in [0, 1], got {outside[0]:g}: give logits to confidence_from_logits"
+            f"must be in [0, 1], got {outside[0]:g}: give logits to confidence_from_logits", field="probabilities"
         )
     if labels is None:
         if p.ndim != 1:
-            raise InvalidInput(f"labels must be given with probabilities of every class, of shape {p.shape}")
+            raise InvalidInput(f"must be given with probabilities of every class, of shape {p.shape}", field="labels")
         own, rest = p, 1 - p
     else:
         kinds = np.arange(p.shape[-1]) if classes is None else np.asarray(classes)
         columns = _columns(labels, kinds, rows=len(p))
         if p.ndim != 2 or p.shape[1] != len(kinds):
-            raise InvalidInput(f"probabilities must have {len(kinds)} columns, one a class, got shape {p.shape}")
+            raise InvalidInput(
+                f"must have {len(kinds)} columns, one a class, got shape {p.shape}", field="probabilities"
+            )
         _check_sums(p)
         own, others = _apart(p, columns, fill=0.0, name="probabilities")
         rest = others.sum(axis=1)
@@ -126,7 +128,9 @@ def confidence_from_losses(losses: ArrayLike) -> Array:
     """
     loss = _numbers(losses, "losses")
     if np.isnan(loss).any() or (loss < 0).any():
-        raise InvalidInput("losses must be cross-entropies, numbers >= 0 without NaN; for other losses: attack_losses")
+        raise InvalidInput(
+            "must be cross-entropies, numbers >= 0 without NaN; for other losses: attack_losses", field="losses"
+        )
     loss = np.clip(loss, FLOOR, -math.log(FLOOR))
     return np.asarray(-np.log(np.expm1(loss)))
 
@@ -167,8 +171,9 @@ def measure_confidence(
     if torch is not None and isinstance(model, torch.nn.Module):
         return confidence_from_logits(_check_logits(_run_module(torch, model, X)), y)
     raise InvalidInput(
-        f"model must have predict_proba, or be a torch module that returns logits, got {type(model).__name__}: of any "
-        "other model, give its losses to attack_losses"
+        f"must have predict_proba, or be a torch module that returns logits, got {type(model).__name__}: of any "
+        "other model, give its losses to attack_losses",
+        field="model",
     )
 
 
@@ -220,11 +225,11 @@ def _columns(labels: ArrayLike, classes: NDArray[Any], *, rows: int) -> NDArray[
     """Return the column of each label."""
     given = np.asarray(labels)
     if given.shape != (rows,):
-        raise InvalidInput(f"labels must be one for each of {rows} rows, got shape {given.shape}")
+        raise InvalidInput(f"must be one for each of {rows} rows, got shape {given.shape}", field="labels")
     unknown = ~np.isin(given, classes)
     if unknown.any():
         shown = ", ".join(map(str, classes[:10].tolist())) + (", ..." if len(classes) > 10 else "")
-        raise InvalidInput(f"labels must be classes of the model ({shown}), got {given[unknown][0].item()!r}")
+        raise InvalidInput(f"must be classes of the model ({shown}), got {given[unknown][0].item()!r}", field="labels")
     order = np.argsort(classes)
     return np.asarray(order[np.searchsorted(classes, given, sorter=order)])
 
@@ -243,4 +248,4 @@ def _check_sums(probabilities: Array) -> None:
     off = np.abs(probabilities.sum(axis=1) - 1)
     if off.max() > _SUM_TOLERANCE:
         total = probabilities[int(off.argmax())].sum()
-        raise InvalidInput(f"probabilities must sum to 1 in each row, got {total:.4g} in row {off.argmax()}")
+        raise InvalidInput(f"must sum to 1 in each row, got {total:.4g} in row {off.argmax()}", field="probabilities")

@@ -59,9 +59,9 @@ class KnownMargin:
 
     def __post_init__(self) -> None:
         if not 0 < self.margin < np.inf:
-            raise InvalidInput(f"margin must be > 0 and finite, got {self.margin}")
+            raise InvalidInput(f"must be > 0 and finite, got {self.margin}", field="margin")
         if not 0 < self.tolerance < 1:
-            raise InvalidInput(f"tolerance must be in (0, 1), in margins, got {self.tolerance}")
+            raise InvalidInput(f"must be in (0, 1), in margins, got {self.tolerance}", field="tolerance")
 
     @classmethod
     def from_leaked(cls, outputs: ArrayLike, *, tolerance: float = 0.25) -> KnownMargin:
@@ -85,7 +85,7 @@ class KnownMargin:
         few = check_count(ties, name="ties", least=2)
         sizes = sizes[sizes > 0]
         if len(sizes) < few:
-            raise InvalidInput(f"outputs must hold {few} that are not 0, as many as ties, got {len(sizes)}")
+            raise InvalidInput(f"must hold {few} that are not 0, as many as ties, got {len(sizes)}", field="outputs")
         many = min(10 * few, len(sizes))
         first = np.arange(len(sizes) - few + 1)
         around = np.clip(first - (many - few) // 2, 0, len(sizes) - many)
@@ -122,7 +122,7 @@ class BoundedMargin:
 
     def __post_init__(self) -> None:
         if not 0 < self.least < np.inf:
-            raise InvalidInput(f"least must be > 0 and finite, got {self.least}")
+            raise InvalidInput(f"must be > 0 and finite, got {self.least}", field="least")
 
     @property
     def threshold(self) -> float:

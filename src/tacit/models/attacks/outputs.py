@@ -122,10 +122,12 @@ def attack_margin(
     nonmember_outputs = _ask(model, outside, "nonmembers")
     margin = float(np.abs(member_outputs).min())
     if margin == 0:
-        raise InvalidInput("members must have outputs other than 0: the network has no margin on them")
+        raise InvalidInput("must have outputs other than 0: the network has no margin on them", field="members")
     if rule is None:
         if len(inside) < 2:
-            raise InvalidInput("members must be 2 rows or more, one to tell the margin, got 1: give the margin or more")
+            raise InvalidInput(
+                "must be 2 rows or more, one to tell the margin, got 1: give the margin or more", field="members"
+            )
         rule = KnownMargin(margin=margin)
         member_outputs = np.delete(member_outputs, np.abs(member_outputs).argmin())
     return MarginLeak(
@@ -164,5 +166,5 @@ def _rows(rows: ArrayLike, name: str) -> Vector:
 def _ask(model: Callable[[Vector], ArrayLike], rows: Vector, name: str) -> Vector:
     outputs = check_outputs(model(rows), name=name)
     if len(outputs) != len(rows):
-        raise InvalidInput(f"model must give one output a row, got {len(outputs)} for {len(rows)} {name}")
+        raise InvalidInput(f"must give one output a row, got {len(outputs)} for {len(rows)} {name}", field="model")
     return outputs

@@ -75,7 +75,7 @@ class Similarity:
         Points of one network are not independent runs: no epsilon is proved.
         """
         if not close > 0:
-            raise InvalidInput(f"close must be > 0, in norms of a point, got {close}")
+            raise InvalidInput(f"must be > 0, in norms of a point, got {close}", field="close")
         cut = FixedThreshold(-close)
         return replace(leak_from_scores(-self.distances, -self.fresh_distances, threshold=cut, level=level), bound=None)
 
@@ -176,7 +176,7 @@ def _check_search(network: TwoLayerReLU, *, scale: float, radius: float | None, 
         if size is not None and not 0 < size < np.inf:
             raise InvalidInput(f"{name} must be > 0 and finite, got {size}")
     if not margin_weight >= 0:
-        raise InvalidInput(f"margin_weight must be >= 0, got {margin_weight}")
+        raise InvalidInput(f"must be >= 0, got {margin_weight}", field="margin_weight")
     if network.squared_norm == 0:
         raise InvalidInput("the network is zero: its weights tell nothing")
 

@@ -112,7 +112,7 @@ class OfflineRmia:
     def __post_init__(self) -> None:
         _check_gamma(self.gamma)
         if not 0 <= self.a <= 1:
-            raise InvalidInput(f"a must be in [0, 1], got {self.a!r}")
+            raise InvalidInput(f"must be in [0, 1], got {self.a!r}", field="a")
 
     def score(self, confidence: ArrayLike) -> Array:
         """Return a score a point, from 0 to 1."""
@@ -140,4 +140,4 @@ def _share(ratio: Array, others: Array, gamma: float) -> Array:
 
 def _check_gamma(gamma: float) -> None:
     if not 1 <= gamma < math.inf:
-        raise InvalidInput(f"gamma must be a finite number >= 1, got {gamma!r}")
+        raise InvalidInput(f"must be a finite number >= 1, got {gamma!r}", field="gamma")

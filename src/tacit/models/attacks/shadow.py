@@ -39,13 +39,16 @@ class Shadows:
     def __post_init__(self) -> None:
         confidence, member = np.array(self.confidence, dtype=np.float64), np.array(self.member)
         if confidence.ndim != 2 or not confidence.size:
-            raise InvalidInput(f"confidence must have a row a model and a column a point, got {confidence.shape}")
+            raise InvalidInput(
+                f"must have a row a model and a column a point, got {confidence.shape}", field="confidence"
+            )
         if not np.isfinite(confidence).all():
-            raise InvalidInput("confidence must be finite, got NaN or infinity: drop those models")
+            raise InvalidInput("must be finite, got NaN or infinity: drop those models", field="confidence")
         if member.dtype != np.bool_ or member.shape != confidence.shape:
             raise InvalidInput(
-                f"member must hold true or false for each confidence, of shape {confidence.shape}, got {member.dtype} "
-                f"of shape {member.shape}"
+                f"must hold true or false for each confidence, of shape {confidence.shape}, got {member.dtype} "
+                f"of shape {member.shape}",
+                field="member",
             )
         for name, value in (("confidence", confidence), ("member", member)):
             value.setflags(write=False)
@@ -73,9 +76,13 @@ class Shadows:
         """
         f = np.asarray(confidence, dtype=np.float64)
         if f.shape != (self.points,):
-            raise InvalidInput(f"confidence must be one number for each of {self.points} points, got shape {f.shape}")
+            raise InvalidInput(
+                f"must be one number for each of {self.points} points, got shape {f.shape}", field="confidence"
+            )
         if not np.isfinite(f).all():
-            raise InvalidInput("confidence must be finite, got NaN or infinity: the model's outputs are broken")
+            raise InvalidInput(
+                "must be finite, got NaN or infinity: the model's outputs are broken", field="confidence"
+            )
         counted = self.member.sum(axis=0)
         for word, count in (("with", counted), ("without", self.models - counted))[0 if inside else 1 :]:
             least = int(count.argmin())

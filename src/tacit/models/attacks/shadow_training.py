@@ -94,9 +94,9 @@ def train_shadows(
     rows, labels = _check_rows(estimator, X, y)
     half = LEAST_MODELS * 2
     if check_count(models, name="models", least=half) % 2:
-        raise InvalidInput(f"models must be an even number >= {half}, as they come in pairs, got {models}")
+        raise InvalidInput(f"must be an even number >= {half}, as they come in pairs, got {models}", field="models")
     if jobs == 0:
-        raise InvalidInput("jobs must not be 0: 1 trains one model at a time, -1 one a core")
+        raise InvalidInput("must not be 0: 1 trains one model at a time, -1 one a core", field="jobs")
     coins = rng.random((models // 2, len(rows))) < 0.5
     seeds = rng.integers(2**31, size=models)
     folder = None if directory is None else _Folder.open(directory, estimator, rows, labels, floor)
@@ -154,7 +154,8 @@ def _fit_one(
     missing = np.setdiff1d(y, y[member])
     if len(missing):
         raise InvalidInput(
-            f"y must have many rows of every class, got a half without class {missing[0].item()!r}: drop rare classes"
+            f"must have many rows of every class, got a half without class {missing[0].item()!r}: drop rare classes",
+            field="y",
         )
     return index, measure_confidence(estimator.fit(X[member], y[member]), X, y, floor=floor)
 
@@ -173,8 +174,9 @@ def _check_rows(
 ) -> tuple[Rows, NDArray[Any]]:
     if not (hasattr(estimator, "get_params") and hasattr(estimator, "predict_proba")):
         raise InvalidInput(
-            f"estimator must be a scikit-learn classifier with predict_proba, got {type(estimator).__name__}: for "
-            "other models make Shadows(confidence=..., member=...) yourself"
+            f"must be a scikit-learn classifier with predict_proba, got {type(estimator).__name__}: for "
+            "other models make Shadows(confidence=..., member=...) yourself",
+            field="estimator",
         )
     rows, labels = X if isinstance(X, pd.DataFrame) else np.asarray(X), np.asarray(y)
     if rows.ndim < 2 or labels.shape != (len(rows),) or not len(rows):

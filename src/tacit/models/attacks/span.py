@@ -86,7 +86,9 @@ def find_span(network: TwoLayerReLU, *, rank: int | None = None) -> WeightSpan:
     if rank is None:
         rank = _rank_above_noise(values, width=network.width, dimension=network.dimension + 1)
     if not 1 <= rank <= len(values):
-        raise InvalidInput(f"rank must be from 1 to {len(values)}, as many as neurons and features allow, got {rank}")
+        raise InvalidInput(
+            f"must be from 1 to {len(values)}, as many as neurons and features allow, got {rank}", field="rank"
+        )
     return WeightSpan(basis=directions[:rank], singular_values=values)
 
 

@@ -148,7 +148,9 @@ def attack_confidence(
     chosen = np.asarray(member)
     scores = attack.score(confidence)
     if chosen.dtype != np.bool_ or chosen.shape != scores.shape:
-        raise InvalidInput(f"member must be true or false for each of {len(scores)} rows, got shape {chosen.shape}")
+        raise InvalidInput(
+            f"must be true or false for each of {len(scores)} rows, got shape {chosen.shape}", field="member"
+        )
     return measure_membership(scores[chosen], scores[~chosen], rng=rng, fair_coins=fair_coins, level=level, delta=delta)
 
 

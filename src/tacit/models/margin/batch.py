@@ -72,7 +72,9 @@ def train(
     from tacit.models.margin.gradient import ascend
 
     if len({start.width for start in starts}) != 1:
-        raise InvalidInput("starts must all have one width: train networks of unlike width in runs of their own")
+        raise InvalidInput(
+            "must all have one width: train networks of unlike width in runs of their own", field="starts"
+        )
     count, most = len(problems), max(len(rows) for rows, _ in problems)
     rank = max(min(len(rows), rows.shape[1] + 1) for rows, _ in problems)
     points, signs = np.zeros((count, most, rank)), np.zeros((count, most))

@@ -127,9 +127,9 @@ def kkt(
     rows = check_points(X)
     signs = signs_of(y, rows=len(rows))
     if not 0 <= tolerance < 1:
-        raise InvalidInput(f"tolerance must be at least 0 and below 1, got {tolerance}")
+        raise InvalidInput(f"must be at least 0 and below 1, got {tolerance}", field="tolerance")
     if slack is not None and not 0 <= slack < np.inf:
-        raise InvalidInput(f"slack must be at least 0, in margins, got {slack}")
+        raise InvalidInput(f"must be at least 0, in margins, got {slack}", field="slack")
     if network.squared_norm == 0:
         raise InvalidInput("the network is zero: it has no direction to certify")
     margins = signs * network(rows)

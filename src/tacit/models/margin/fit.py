@@ -164,7 +164,9 @@ def fit_margins(
         As in :func:`fit_margin`.
     """
     if len(rngs) != len(problems) or not problems:
-        raise InvalidInput(f"rngs must hold one generator a problem, got {len(rngs)} for {len(problems)} problems")
+        raise InvalidInput(
+            f"must hold one generator a problem, got {len(rngs)} for {len(problems)} problems", field="rngs"
+        )
     check_settings(width=width, steps=steps, initial_scale=initial_scale)
     checked = [_check_problem(X, y) for X, y in problems]
     starts = [
@@ -181,11 +183,11 @@ def fit_margins(
 def check_settings(*, width: int, steps: int, initial_scale: float) -> None:
     """Raise unless these can train a network."""
     if width < 1:
-        raise InvalidInput(f"width must be at least 1, got {width}")
+        raise InvalidInput(f"must be at least 1, got {width}", field="width")
     if steps < 1:
-        raise InvalidInput(f"steps must be at least 1, got {steps}")
+        raise InvalidInput(f"must be at least 1, got {steps}", field="steps")
     if not 0 < initial_scale < np.inf:
-        raise InvalidInput(f"initial_scale must be > 0, got {initial_scale}")
+        raise InvalidInput(f"must be > 0, got {initial_scale}", field="initial_scale")
 
 
 def _fit_of(
@@ -232,7 +234,7 @@ def _check_problem(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDA
     rows = check_points(X)
     signs = signs_of(y, rows=len(rows))
     if len(np.unique(signs)) < 2:
-        raise InvalidInput("y must hold two values, got 1: a margin is between two classes")
+        raise InvalidInput("must hold two values, got 1: a margin is between two classes", field="y")
     keys = [row.tobytes() for row in rows + 0.0]  # + 0.0 makes -0.0 equal 0.0
     positive = {key: place for place, key in enumerate(keys) if signs[place] > 0}
     clashes = [(place, positive[key]) for place, key in enumerate(keys) if signs[place] < 0 and key in positive]

@@ -38,15 +38,17 @@ def signs_of(y: ArrayLike, *, rows: int) -> NDArray[np.float64]:
     """
     labels = np.asarray(y)
     if labels.shape != (rows,):
-        raise InvalidInput(f"y must hold one label for each of {rows} rows of X, got shape {labels.shape}")
+        raise InvalidInput(f"must hold one label for each of {rows} rows of X, got shape {labels.shape}", field="y")
     if labels.dtype.kind in "fc" and not np.isfinite(labels).all():
-        raise InvalidInput("y must not hold NaN or infinite labels: drop those rows")
+        raise InvalidInput("must not hold NaN or infinite labels: drop those rows", field="y")
     try:
         values, codes = np.unique(labels, return_inverse=True)
     except TypeError:
-        raise InvalidInput("y must hold labels that can be compared, all of one kind: fill missing ones") from None
+        raise InvalidInput(
+            "must hold labels that can be compared, all of one kind: fill missing ones", field="y"
+        ) from None
     if len(values) == 1 and labels.dtype.kind in "iuf" and abs(float(values[0])) == 1:
         return labels.astype(np.float64)
     if len(values) != 2:
-        raise InvalidInput(f"y must hold two values, got {len(values)}")
+        raise InvalidInput(f"must hold two values, got {len(values)}", field="y")
     return np.asarray(2.0 * codes - 1.0)

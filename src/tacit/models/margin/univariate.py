@@ -97,13 +97,15 @@ def _check_points(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats, NDArray[n
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
-        raise InvalidInput(f"x must be one finite number a point, got shape {values.shape}: choose one feature")
+        raise InvalidInput(
+            f"must be one finite number a point, got shape {values.shape}: choose one feature", field="x"
+        )
     signs = signs_of(y, rows=len(values))
     points, first, place = np.unique(values, return_index=True, return_inverse=True)
     clash = signs != signs[first][place]
     if clash.any():
         raise InvalidInput(
-            f"x must not hold a point under both labels, got {values[clash][0]} twice: no network fits both"
+            f"must not hold a point under both labels, got {values[clash][0]} twice: no network fits both", field="x"
         )
     return points, signs[first], place
 
@@ -152,6 +154,7 @@ def _refine_best(x: Floats, y: Floats, vectors: tuple[Floats, Floats], dual: Flo
 
 def _unsolved(x: Floats) -> InvalidInput:
     return InvalidInput(
-        f"x must let the convex program be solved, which fails for points from {x.min():g} to {x.max():g}: centre them "
-        f"at 0, scale them to about 1, and merge close ones"
+        f"must let the convex program be solved, which fails for points from {x.min():g} to {x.max():g}: centre them "
+        f"at 0, scale them to about 1, and merge close ones",
+        field="x",
     )

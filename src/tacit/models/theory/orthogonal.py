@@ -158,7 +158,7 @@ def least_margin(mean_loss: float, *, on_margin: float = 0.5) -> float:
     0.810428
     """
     if not mean_loss > 0:
-        raise InvalidInput(f"mean_loss must be > 0, got {mean_loss}")
+        raise InvalidInput(f"must be > 0, got {mean_loss}", field="mean_loss")
     if not 0 < on_margin <= 1:
-        raise InvalidInput(f"on_margin must be a share above 0 and at most 1, got {on_margin}")
+        raise InvalidInput(f"must be a share above 0 and at most 1, got {on_margin}", field="on_margin")
     return -math.log(math.expm1(mean_loss / on_margin))

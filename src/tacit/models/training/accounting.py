@@ -94,7 +94,9 @@ def find_noise(*, epsilon: float, delta: float, rate: float, steps: int) -> Samp
     """
     target, delta = check_epsilon(epsilon), check_delta(delta)
     if delta == 0:
-        raise InvalidInput("delta must be in (0, 1): Gaussian noise has no epsilon at delta 0; use less than 1/rows")
+        raise InvalidInput(
+            "must be in (0, 1): Gaussian noise has no epsilon at delta 0; use less than 1/rows", field="delta"
+        )
     return _search(target, delta, SampledGaussian(noise=1.0, rate=rate, steps=steps))
 
 
@@ -111,7 +113,9 @@ def _search(target: float, delta: float, run: SampledGaussian) -> SampledGaussia
     while excess(high) > 0:
         high += step
         if high > math.log(_COARSEST):
-            raise InvalidInput(f"epsilon must be larger, got {target!r}: no noise up to {_COARSEST:g} reaches it")
+            raise InvalidInput(
+                f"must be larger, got {target!r}: no noise up to {_COARSEST:g} reaches it", field="epsilon"
+            )
     low = high - step
     while excess(low) <= 0:
         if low < math.log(_FINEST):

@@ -181,7 +181,7 @@ def _rows(X: ArrayLike, y: ArrayLike) -> tuple[NDArray[np.float64], NDArray[Any]
     if rows.ndim < 2 or len(rows) < 2:
         raise InvalidInput(f"X must have two rows or more, a record each, got shape {rows.shape}")
     if targets.shape != (len(rows),):
-        raise InvalidInput(f"y must hold one label for each of {len(rows)} rows, got shape {targets.shape}")
+        raise InvalidInput(f"must hold one label for each of {len(rows)} rows, got shape {targets.shape}", field="y")
     if not (np.issubdtype(rows.dtype, np.number) and np.issubdtype(targets.dtype, np.number)):
         raise InvalidInput(f"X and y must be numbers, got {rows.dtype} and {targets.dtype}; encode them first")
     if not (np.isfinite(rows).all() and np.isfinite(targets).all()):
@@ -211,7 +211,9 @@ def _check(training: NoisyTraining, module: torch.nn.Module, X: torch.Tensor, y:
             shape = tuple(training.loss(one.expand(len(y), *one.shape[1:]), y).shape)  # all labels, one row: cheap
     except (RuntimeError, IndexError, ValueError) as error:
         first = str(error).strip().splitlines()[0]
-        raise InvalidInput(f"module must take rows of shape {tuple(X.shape[1:])} and these labels: {first}") from None
+        raise InvalidInput(
+            f"must take rows of shape {tuple(X.shape[1:])} and these labels: {first}", field="module"
+        ) from None
     if shape != (len(y),):
         raise InvalidInput(f"loss must return one number a row, got shape {shape} for {len(y)} rows")
     training.loss(module(X[:1]), y[:1]).sum().backward()  # type: ignore[no-untyped-call]
@@ -219,7 +221,7 @@ def _check(training: NoisyTraining, module: torch.nn.Module, X: torch.Tensor, y:
     module.zero_grad()
     if unused:
         raise InvalidInput(
-            f"module must use every parameter it trains, {unused[0]!r} has no part in the outputs; freeze it"
+            f"must use every parameter it trains, {unused[0]!r} has no part in the outputs; freeze it", field="module"
         )
 
 
@@ -237,7 +239,9 @@ def _check_alone(training: NoisyTraining, module: torch.nn.Module, X: torch.Tens
         if torch.allclose(value.double(), seen[1][name].double(), rtol=1e-4, atol=1e-6, equal_nan=True):
             continue
         if name:
-            raise InvalidInput(f"module must keep nothing of the rows it sees, its buffer {name!r} does; freeze it")
+            raise InvalidInput(
+                f"must keep nothing of the rows it sees, its buffer {name!r} does; freeze it", field="module"
+            )
         raise InvalidInput("module and loss must treat every row by itself, got a loss that another row changes")
 
 

@@ -42,15 +42,15 @@ class TieRule:
 
     def __post_init__(self) -> None:
         if not (math.isfinite(self.within) and self.within > 0):
-            raise InvalidInput(f"within must be > 0, got {self.within!r}")
+            raise InvalidInput(f"must be > 0, got {self.within!r}", field="within")
         if not 0 < self.share < 1:
-            raise InvalidInput(f"share must be in (0, 1), got {self.share!r}")
+            raise InvalidInput(f"must be in (0, 1), got {self.share!r}", field="share")
 
     def tied(self, margins: ArrayLike) -> float:
         """Return the share of points near the least margin; 0 while a point is on the wrong side."""
         values = np.asarray(margins, dtype=np.float64)
         if values.ndim != 1 or not len(values) or not np.isfinite(values).all():
-            raise InvalidInput(f"margins must be one finite number a point, got shape {values.shape}")
+            raise InvalidInput(f"must be one finite number a point, got shape {values.shape}", field="margins")
         least = values.min()
         return float((values <= (1 + self.within) * least).mean()) if least > 0 else 0.0
 
@@ -112,17 +112,19 @@ def stop_before_ties(
     rule = rule or TieRule()
     rows, signs = np.asarray(X, dtype=np.float64), np.asarray(y, dtype=np.float64)
     if signs.shape != (len(rows),) or not np.isin(signs, (-1.0, 1.0)).all():
-        raise InvalidInput("y must hold -1 or +1 for each row of X")
+        raise InvalidInput("must hold -1 or +1 for each row of X", field="y")
     best: StoppedEarly[Model] | None = None
     for place, model in enumerate(snapshots):
         tied = rule.tied(signs * np.asarray(model(rows), dtype=np.float64).reshape(len(rows)))
         if tied > rule.share:
             if best is None:
-                raise InvalidInput(f"snapshots must begin before the margins tie, got {tied:.0%} tied in the first")
+                raise InvalidInput(
+                    f"must begin before the margins tie, got {tied:.0%} tied in the first", field="snapshots"
+                )
             return StoppedEarly(model=best.model, place=best.place, tied=best.tied, stopped=True)
         best = StoppedEarly(model=model, place=place, tied=tied, stopped=False)
     if best is None:
-        raise InvalidInput("snapshots must hold a model, got none")
+        raise InvalidInput("must hold a model, got none", field="snapshots")
     return best
 
 

@@ -36,9 +36,9 @@ def make_private(module: torch.nn.Module) -> torch.nn.Module:
     copied.train()
     wrong = ModuleValidator.validate(copied, strict=False)
     if wrong:
-        raise InvalidInput(f"module must treat every row by itself: {wrong[0]}; replace that layer")
+        raise InvalidInput(f"must treat every row by itself: {wrong[0]}; replace that layer", field="module")
     if not any(p.requires_grad for p in copied.parameters()):
-        raise InvalidInput("module must have a parameter to train, got none that requires a gradient")
+        raise InvalidInput("must have a parameter to train, got none that requires a gradient", field="module")
     _wrap(copied).to_standard_module()
     return copied
 
@@ -150,4 +150,6 @@ def _wrap(module: torch.nn.Module) -> GradSampleModule:
     try:
         return GradSampleModule(module, loss_reduction="sum")
     except (NotImplementedError, ValueError) as error:
-        raise InvalidInput(f"module must have layers whose gradients Opacus takes row by row: {error}") from None
+        raise InvalidInput(
+            f"must have layers whose gradients Opacus takes row by row: {error}", field="module"
+        ) from None

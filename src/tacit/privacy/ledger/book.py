@@ -72,11 +72,13 @@ class Book:
         if parts is None:
             return tuple(self.parts)
         if not isinstance(parts, Collection) or isinstance(parts, str) or not parts or len(set(parts)) < len(parts):
-            raise InvalidInput(f"parts must be a list of different names, got {parts!r}")
+            raise InvalidInput(f"must be a list of different names, got {parts!r}", field="parts")
         unknown = [part for part in parts if part not in self.parts]
         if unknown:
             known = ", ".join(self.parts)
-            raise InvalidInput(f"parts must be declared parts of {self.name} ({known}), got {', '.join(unknown)}")
+            raise InvalidInput(
+                f"must be declared parts of {self.name} ({known}), got {', '.join(unknown)}", field="parts"
+            )
         return tuple(parts)
 
     def account(self, part: str) -> Account:

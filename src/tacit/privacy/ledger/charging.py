@@ -88,12 +88,13 @@ def set_budget(book: Book, budget: Guarantee) -> None:
 
 def _check(book: Book, promise: Promise) -> Guarantee:
     if not isinstance(promise, Guarantee):
-        raise InvalidInput(f"guarantee must be a Guarantee to be charged, got {promise}")
+        raise InvalidInput(f"must be a Guarantee to be charged, got {promise}", field="guarantee")
     _check_unit(book, promise)
     if promise.delta > 0 and book.budget.delta == 0:
         raise InvalidInput(
-            f"guarantee must have delta 0, as the budget of {book.name} has, got delta {promise.delta!r}; "
-            "give the budget a delta first"
+            f"must have delta 0, as the budget of {book.name} has, got delta {promise.delta!r}; "
+            "give the budget a delta first",
+            field="guarantee",
         )
     return promise
 

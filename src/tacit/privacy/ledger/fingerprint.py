@@ -64,7 +64,7 @@ def fingerprints(data: object, *, secret: bytes, at: Iterable[int] = ()) -> dict
             start += size
         digest.update(batch.slice(start))
     if not digest.rows:
-        raise InvalidInput("data must have at least one row and one column, got none")
+        raise InvalidInput("must have at least one row and one column, got none", field="data")
     return found | {digest.rows: digest.digest()}
 
 
@@ -192,7 +192,9 @@ def _batches(data: object) -> Iterator[pa.RecordBatch]:
         yield from map(_unnamed, _arrow(data))
     except (pa.ArrowException, TypeError) as error:
         reason = str(error).partition("\n")[0]
-        raise InvalidInput(f"data must be columns of one type each, got {type(data).__name__}: {reason}") from error
+        raise InvalidInput(
+            f"must be columns of one type each, got {type(data).__name__}: {reason}", field="data"
+        ) from error
 
 
 def _unnamed(batch: pa.RecordBatch) -> pa.RecordBatch:

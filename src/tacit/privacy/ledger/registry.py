@@ -41,12 +41,13 @@ class Terms:
         check_budget(self.budget)
         names = [part.name for part in self.parts]
         if len(set(names)) < len(names):
-            raise InvalidInput(f"parts must have different names, got {', '.join(names)}")
+            raise InvalidInput(f"must have different names, got {', '.join(names)}", field="parts")
         ranged = sorted((p.rows.start, p.rows.stop, p.name) for p in self.parts if p.rows is not None)
         for (_, stop, first), (start, _, second) in pairwise(ranged):
             if start < stop:
                 raise InvalidInput(
-                    f"parts must share no row, but {first} ends before row {stop} and {second} starts at row {start}"
+                    f"must share no row, but {first} ends before row {stop} and {second} starts at row {start}",
+                    field="parts",
                 )
 
     def check_length(self, rows: int) -> None:
@@ -69,7 +70,7 @@ def check_budget(budget: Guarantee) -> Guarantee:
     tacit.privacy.errors.InvalidInput: budget must be a Guarantee, which says its unit, got 3
     """
     if not isinstance(budget, Guarantee):
-        raise InvalidInput(f"budget must be a Guarantee, which says its unit, got {budget}")
+        raise InvalidInput(f"must be a Guarantee, which says its unit, got {budget}", field="budget")
     return budget
 
 

@@ -80,7 +80,7 @@ class SampledGaussianLoss(Priced):
         object.__setattr__(self, "noise", check_epsilon(self.noise, name="noise"))
         object.__setattr__(self, "rate", check_epsilon(self.rate, name="rate"))
         if self.rate > 1:
-            raise InvalidInput(f"rate must be in (0, 1], got {self.rate!r}")
+            raise InvalidInput(f"must be in (0, 1], got {self.rate!r}", field="rate")
         object.__setattr__(self, "steps", check_count(self.steps, name="steps"))
 
     def distribution(self) -> LossDistribution:

@@ -58,11 +58,12 @@ class Choice:
     def __post_init__(self) -> None:
         object.__setattr__(self, "weights", tuple(map(int, self.weights)))
         if self.bits < 64 or self.bits % 64:
-            raise InvalidInput(f"bits must be a multiple of 64, got {self.bits!r}")
+            raise InvalidInput(f"must be a multiple of 64, got {self.bits!r}", field="bits")
         if any(weight < 0 for weight in self.weights) or not 0 < sum(self.weights) <= 1 << self.bits:
             raise InvalidInput(
-                f"weights must be whole numbers >= 0 with a sum in 1..2^{self.bits}, got {len(self.weights)} weights "
-                f"with least {min(self.weights, default=None)} and sum {sum(self.weights)}"
+                f"must be whole numbers >= 0 with a sum in 1..2^{self.bits}, got {len(self.weights)} weights "
+                f"with least {min(self.weights, default=None)} and sum {sum(self.weights)}",
+                field="weights",
             )
         sums = list(accumulate(self.weights))
         object.__setattr__(self, "_sums", _as_bytes([s for s in sums if s < 1 << self.bits], self.bits))
@@ -79,7 +80,7 @@ class Choice:
         """
         shares = [Fraction(p) for p in probabilities]
         if any(p < 0 for p in shares) or sum(shares) != 1:
-            raise InvalidInput(f"probabilities must be >= 0 and sum to exactly 1, got a sum of {sum(shares)}")
+            raise InvalidInput(f"must be >= 0 and sum to exactly 1, got a sum of {sum(shares)}", field="probabilities")
         common = math.lcm(*(p.denominator for p in shares))
         dyadic = common & (common - 1) == 0
         bits = _words(common.bit_length() - 1 if dyadic else common.bit_length() + _REDRAWN_BITS)
@@ -166,7 +167,7 @@ def _keep_weights(epsilon: float, outcomes: int) -> tuple[int, int, int]:
     number = check_epsilon(epsilon)
     if number > MOST_EPSILON:
         raise InvalidInput(
-            f"epsilon must be at most {MOST_EPSILON}, got {epsilon!r}; release without a guarantee instead"
+            f"must be at most {MOST_EPSILON}, got {epsilon!r}; release without a guarantee instead", field="epsilon"
         )
     return _search_weights(exact(number), check_count(outcomes, name="outcomes"))
 

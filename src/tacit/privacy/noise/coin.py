@@ -42,9 +42,9 @@ class Coin:
 
     def __post_init__(self) -> None:
         if self.bits < 64 or self.bits % 64:
-            raise InvalidInput(f"bits must be a multiple of 64, got {self.bits!r}")
+            raise InvalidInput(f"must be a multiple of 64, got {self.bits!r}", field="bits")
         if not 0 <= self.weight <= 1 << self.bits:
-            raise InvalidInput(f"weight must be in 0..2^{self.bits}, got {self.weight!r}")
+            raise InvalidInput(f"must be in 0..2^{self.bits}, got {self.weight!r}", field="weight")
 
     @property
     def probability(self) -> Fraction:
@@ -115,7 +115,7 @@ class ExpCoin:
 
     def __post_init__(self) -> None:
         if self.rate <= 0:
-            raise InvalidInput(f"rate must be > 0, got {self.rate!r}")
+            raise InvalidInput(f"must be > 0, got {self.rate!r}", field="rate")
 
     def flip(self, size: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
         """Flip ``size`` times.

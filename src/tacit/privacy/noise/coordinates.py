@@ -64,7 +64,8 @@ class CoordinateNoise:
         object.__setattr__(self, "scale", DiscreteGaussian(scale=self.scale).scale)
         if self.scale < _LEAST:
             raise InvalidInput(
-                f"scale must be at least {_LEAST} steps, got {float(self.scale):.4g}; make the grid's step smaller"
+                f"must be at least {_LEAST} steps, got {float(self.scale):.4g}; make the grid's step smaller",
+                field="scale",
             )
 
     @classmethod

@@ -72,7 +72,8 @@ class Grid:
         if np.abs(scaled).max(initial=0.0) >= _MOST:
             worst = float(numbers.flat[np.abs(scaled).argmax()])
             raise InvalidInput(
-                f"values must lie less than 2^52 steps of {self.step} from 0, got {worst!r}; clip or widen the step"
+                f"must lie less than 2^52 steps of {self.step} from 0, got {worst!r}; clip or widen the step",
+                field="values",
             )
         below = np.floor(scaled)
         within = scaled - below
@@ -102,7 +103,7 @@ class Grid:
         (512, 3)
         """
         if not math.isfinite(bound) or bound < 0:
-            raise InvalidInput(f"bound must be a finite number >= 0, got {bound!r}")
+            raise InvalidInput(f"must be a finite number >= 0, got {bound!r}", field="bound")
         # a bound typed as 0.1 may mean the decimal or the float next to it: the larger counts
         return math.ceil(max(exact(bound), Fraction(bound)) / self.step)
 
@@ -114,17 +115,17 @@ class Grid:
 def _finite(values: ArrayLike) -> NDArray[np.float64]:
     given = np.asarray(values)
     if given.dtype.kind not in "fiub":
-        raise InvalidInput(f"values must be real numbers, got an array of {given.dtype}")
+        raise InvalidInput(f"must be real numbers, got an array of {given.dtype}", field="values")
     numbers = given.astype(np.float64)
     if not np.isfinite(numbers).all():
-        raise InvalidInput("values must be finite, got NaN or infinity; drop or impute those rows first")
+        raise InvalidInput("must be finite, got NaN or infinity; drop or impute those rows first", field="values")
     if given.dtype.kind != "f" and np.abs(numbers).max(initial=0.0) > 2.0**53:
-        raise InvalidInput("values must be at most 2^53 where they are whole numbers; measure in larger units")
+        raise InvalidInput("must be at most 2^53 where they are whole numbers; measure in larger units", field="values")
     return numbers
 
 
 def _clip(numbers: NDArray[np.float64], lower: float | None, upper: float | None) -> NDArray[np.float64]:
     low, high = -math.inf if lower is None else lower, math.inf if upper is None else upper
     if not low <= high:
-        raise InvalidInput(f"lower must be at most upper, got {lower!r} and {upper!r}")
+        raise InvalidInput(f"must be at most upper, got {lower!r} and {upper!r}", field="lower")
     return np.clip(numbers, low, high)

@@ -36,7 +36,9 @@ def representable_scale(scale: Fraction | float) -> Fraction:
     value = exact_positive(scale, name="scale")
     if value > LIMIT:
         power = value.numerator.bit_length() - value.denominator.bit_length()  # a float may not hold it
-        raise InvalidInput(f"scale must be at most 2^52, got about 2^{power}; take a larger epsilon or larger units")
+        raise InvalidInput(
+            f"must be at most 2^52, got about 2^{power}; take a larger epsilon or larger units", field="scale"
+        )
     if max(value.numerator, value.denominator) <= LIMIT:
         return value
     denominator = LIMIT if value <= 1 else math.floor(LIMIT / value)

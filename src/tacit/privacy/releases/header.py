@@ -98,7 +98,7 @@ def canonical_json(value: object) -> bytes:
     try:
         return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
     except (TypeError, ValueError) as error:
-        raise InvalidInput(f"value must be plain JSON (no NaN, no objects): {error}") from error
+        raise InvalidInput(f"must be plain JSON (no NaN, no objects): {error}", field="value") from error
 
 
 def _checksum(document: Mapping[str, Any]) -> str:

@@ -74,7 +74,7 @@ def probe_function(ask: Ask, *, low: float, high: float, closest: float = 1e-6, 
     [-1.0, 0.5, 1.0]
     """
     if not low < high or not np.isfinite([low, high]).all():
-        raise InvalidInput(f"low must be below high, both finite, got {low} and {high}")
+        raise InvalidInput(f"must be below high, both finite, got {low} and {high}", field="low")
     grid = low + (high - low) * np.linspace(0, 1, _PARTS + 1) ** 1.01  # at no simple fraction, as within intervals
     probe = _Probe(ask, scale=float(np.abs(ask(grid)).max()), tolerance=tolerance)
     probe.queries = len(grid)

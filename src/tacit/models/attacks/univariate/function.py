@@ -37,9 +37,9 @@ class PiecewiseLinear:
         for name in ("breakpoints", "values", "slopes"):
             object.__setattr__(self, name, np.asarray(getattr(self, name), dtype=np.float64))
         if not len(self.breakpoints) or np.any(np.diff(self.breakpoints) <= 0):
-            raise InvalidInput("breakpoints must be in increasing order, and at least one")
+            raise InvalidInput("must be in increasing order, and at least one", field="breakpoints")
         if len(self.values) != len(self.breakpoints) or len(self.slopes) != len(self.breakpoints) + 1:
-            raise InvalidInput("values must be one a breakpoint, and slopes one more")
+            raise InvalidInput("must be one a breakpoint, and slopes one more", field="values")
 
     def __call__(self, x: ArrayLike) -> Floats:
         """Return its values at the given numbers."""
@@ -124,7 +124,8 @@ def check_one_feature(network: TwoLayerReLU) -> None:
     """Refuse a network of more than one feature."""
     if network.dimension != 1:
         raise InvalidInput(
-            f"network must have one feature, got {network.dimension}: its margin is then a surface, not a set of points"
+            f"must have one feature, got {network.dimension}: its margin is then a surface, not a set of points",
+            field="network",
         )
 
 
@@ -179,7 +180,7 @@ def find_margin(function: PiecewiseLinear, *, margin: float = 1.0, tolerance: fl
     [-0.5, 0.5]
     """
     if not margin > 0:
-        raise InvalidInput(f"margin must be > 0, got {margin}")
+        raise InvalidInput(f"must be > 0, got {margin}", field="margin")
     t, values = function.breakpoints, function.values
     on = np.abs(np.abs(values) - margin) <= tolerance * margin
     found = [(float(x), int(np.sign(value))) for x, value in zip(t[on], values[on], strict=True)]

@@ -237,7 +237,7 @@ def reconstruction_leak(
         Confidence of the intervals.
     """
     if not len(found.points):
-        raise InvalidInput("found must hold a point, got none: there is no rate of right points")
+        raise InvalidInput("must hold a point, got none: there is no rate of right points", field="found")
     points, labels, others = (np.asarray(values, dtype=np.float64).ravel() for values in (x, y, fresh))
     if points.shape != labels.shape or not len(others):
         raise InvalidInput("x and y must have one length, and fresh at least one point")
