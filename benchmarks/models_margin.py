@@ -24,8 +24,8 @@ from rich.console import Console
 from rich.progress import track
 
 from benchmarks.__main__ import describe_machine
-from tacit.models.margin import kkt
 from tacit.models.margin.batch import initial_network, train
+from tacit.models.margin.certificate import kkt
 from tacit.models.margin.polish import polish_network
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.files import write_atomically

@@ -32,16 +32,14 @@ from rich.progress import track
 
 from benchmarks.__main__ import describe_machine
 from tacit.leak import Leak
-from tacit.models.attacks import (
-    KnownMargin,
-    LossThreshold,
-    OnlineLira,
-    Pooled,
-    Shadows,
-    attack_confidence,
-    measure_membership,
-)
-from tacit.models.training import margin_snapshots, stop_before_ties, train_dp_sgd
+from tacit.models.attacks.lira import OnlineLira, Pooled
+from tacit.models.attacks.loss_threshold import LossThreshold
+from tacit.models.attacks.margin import KnownMargin
+from tacit.models.attacks.shadow import Shadows
+from tacit.models.attacks.targets import attack_confidence
+from tacit.models.attacks.targets_leak import measure_membership
+from tacit.models.training.dp_sgd import train_dp_sgd
+from tacit.models.training.early_stop import margin_snapshots, stop_before_ties
 from tacit.privacy.files import write_atomically
 from tacit.privacy.noise import randomize_codes
 

@@ -31,13 +31,10 @@ from rich.progress import track
 from benchmarks.__main__ import describe_machine
 from papers.margin_membership.theory.univariate import move_breakpoint
 from tacit.leak import clopper_pearson
-from tacit.models.attacks.univariate import (
-    Reconstruction,
-    build_candidates,
-    probe_function,
-    reconstruct_univariate,
-    to_piecewise_linear,
-)
+from tacit.models.attacks.univariate.black_box import probe_function
+from tacit.models.attacks.univariate.candidates import build_candidates
+from tacit.models.attacks.univariate.function import to_piecewise_linear
+from tacit.models.attacks.univariate.reconstruction import Reconstruction, reconstruct_univariate
 from tacit.models.margin.certificate import kkt
 from tacit.models.margin.fit import NotSeparated, fit_margin
 from tacit.models.margin.univariate import fit_least_norm

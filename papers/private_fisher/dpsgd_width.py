@@ -5,7 +5,7 @@ widened to 13k, 52k and 104k, and deepened by 3 x 3 convolutions to 35k and 54k.
 (delta 1e-5, one record replaced) at three learning rates, and once without clipping and noise as the control.
 
 Needs torch and NumPy only, so that it runs on a machine without the rest; the noise multipliers below come from
-``tacit.models.training.find_noise`` (a test checks them). On a machine that has tacit and the data:
+``tacit.models.training.accounting.find_noise`` (a test checks them). On a machine that has tacit and the data:
 
     python -m papers.private_fisher.dpsgd_width --export .cache/mnist.npz        # 11 MB, carried to the GPU
 

@@ -9,7 +9,8 @@ import pytest
 from scipy import integrate, stats
 
 from tacit.leak import FixedThreshold, leak_from_scores
-from tacit.models.training import ASSUMPTIONS, SampledGaussian, find_noise, train_dp_sgd
+from tacit.models.training.accounting import SampledGaussian, find_noise
+from tacit.models.training.dp_sgd import ASSUMPTIONS, train_dp_sgd
 from tacit.privacy import Guarantee, Unit
 from tacit.privacy.errors import BudgetExceeded, InvalidInput
 from tacit.privacy.ledger import Ledger

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from tacit.models.attacks.outputs import attack_margin
-from tacit.models.training import TieRule, margin_snapshots, stop_before_ties
+from tacit.models.training.early_stop import TieRule, margin_snapshots, stop_before_ties
 from tacit.privacy.errors import InvalidInput
 
 pytest.importorskip("torch")

@@ -10,9 +10,10 @@ from tacit.leak import HeldOut, roc_from_scores
 from tacit.models.attacks.margin import BoundedMargin, KnownMargin
 from tacit.models.attacks.outputs import attack_margin, attack_outputs
 from tacit.models.attacks.span import attack_weights, find_span
-from tacit.models.margin import fit_margin
+from tacit.models.margin.fit import fit_margin
 from tacit.models.network import TwoLayerReLU
-from tacit.models.theory import Coverage, bound_outputs, least_margin
+from tacit.models.theory.kernel import bound_outputs
+from tacit.models.theory.orthogonal import Coverage, least_margin
 from tacit.privacy import InvalidInput
 
 
@@ -180,7 +181,7 @@ def any_model(rows):
         (lambda: attack_margin(lambda X: 0 * X[:, 0], np.eye(2), 2 * np.eye(2)), "the network has no margin on them"),
         (lambda: attack_margin(any_model, [[math.inf]], [[1.0]]), "members must hold finite numbers"),
         (lambda: attack_margin(any_model, [["a"]], [[1.0]]), "members must be a table of numbers"),
-        (lambda: attack_margin(any_model, [1.0], [[1.0]]), "members must have a row a point"),
+        (lambda: attack_margin(any_model, [1.0], [[1.0]]), "members must have a row per point"),
         (lambda: attack_outputs([1.0], [[1.0, 2.0]], rule=BoundedMargin(least=1.0)), "nonmembers must have one output"),
         (lambda: attack_outputs(["x"], [1.0], rule=BoundedMargin(least=1.0)), "members must have one output a row"),
         (lambda: KnownMargin(margin=0.0), "margin must be > 0"),

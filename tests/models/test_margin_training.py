@@ -5,10 +5,13 @@ import numpy as np
 import pytest
 import torch
 
-from tacit.models.margin import Exponential, Logistic, NotSeparated, fit_least_norm, fit_margin, fit_margins, kkt
 from tacit.models.margin.batch import initial_network, train
+from tacit.models.margin.certificate import kkt
+from tacit.models.margin.fit import NotSeparated, fit_margin
 from tacit.models.margin.gradient import ascend
+from tacit.models.margin.losses import Exponential, Logistic
 from tacit.models.margin.polish import polish_network
+from tacit.models.margin.univariate import fit_least_norm
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
 
@@ -239,13 +242,14 @@ class TestFit:
     def test_a_batch_is_what_each_network_is_alone(self):
         rng = np.random.default_rng(5)
         problems = [(on_sphere(rng, n, d), rng.permutation([0, 1] * (n // 2))) for n, d in ((6, 4), (10, 40), (8, 8))]
-        settings = {"width": 40, "steps": 150, "polish": False}
-        together = fit_margins(problems, rngs=[np.random.default_rng(k) for k in range(3)], **settings)
-        for k, (X, y) in enumerate(problems):
-            alone = fit_margin(X, y, rng=np.random.default_rng(k), **settings)
-            assert together[k].network(X) == pytest.approx(alone.network(X), rel=1e-6)
-            assert together[k].network.weights == pytest.approx(alone.network.weights, abs=1e-6)
-            assert together[k].below_at == alone.below_at
+        problems = [(X, 2.0 * y - 1.0) for X, y in problems]
+        starts = [initial_network(width=40, dimension=X.shape[1], scale=1e-3, rng=rng) for X, _ in problems]
+        together = train(problems, starts, steps=150)
+        for (X, y), start, one in zip(problems, starts, together, strict=True):
+            [alone] = train([(X, y)], [start], steps=150)
+            assert one.network(X) == pytest.approx(alone.network(X), rel=1e-6)
+            assert one.network.weights == pytest.approx(alone.network.weights, abs=1e-6)
+            assert one.below_at == alone.below_at
 
     def test_any_two_labels(self, problem, fit):
         X, y = problem
@@ -265,7 +269,7 @@ class TestFit:
             ([[0.0], [1.0]], [None, 1], {}, "y must hold labels that can be compared"),
             ([[0.0], [1.0]], [1, 1], {}, "y must hold two values, got 1"),
             ([[0.0], [1.0]], [0], {}, "y must hold one label for each of 2 rows"),
-            ([0.0, 1.0], [0, 1], {}, "X must have a row a point"),
+            ([0.0, 1.0], [0, 1], {}, "X must have a row per point"),
             ([["a"], ["b"]], [0, 1], {}, "X must be a table of numbers"),
             ([[0.0], [-0.0]], [0, 1], {}, r"no point under both labels, .*, got 1, such as X\[0\] and X\[1\]"),
         ],
@@ -279,10 +283,6 @@ class TestFit:
         rng = np.random.default_rng(0)
         with pytest.raises(NotSeparated, match="are on the wrong side after 200 steps"):
             fit_margin(rng.normal(size=(40, 1)), rng.permutation([0, 1] * 20), width=1, rng=rng, steps=200)
-
-    def test_one_generator_a_problem(self):
-        with pytest.raises(InvalidInput, match="rngs must hold one generator a problem"):
-            fit_margins([([[0.0], [1.0]], [0, 1])], width=5, rngs=[])
 
 
 class TestPolish:

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from papers.margin_membership.theory import Sphere
-from tacit.models.attacks import measure_similarity, reconstruct_points
-from tacit.models.margin import kkt
+from tacit.models.attacks.reconstruction import measure_similarity, reconstruct_points
+from tacit.models.margin.certificate import kkt
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy import InvalidInput
 

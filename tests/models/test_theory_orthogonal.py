@@ -6,12 +6,11 @@ import numpy as np
 import pytest
 
 from tacit.models.network import TwoLayerReLU
-from tacit.models.theory import (
+from tacit.models.theory.kernel import bound_outputs, judge_coverage
+from tacit.models.theory.orthogonal import (
     Coverage,
     Orthogonality,
-    bound_outputs,
     effective_dimension,
-    judge_coverage,
     least_margin,
     measure_orthogonality,
 )

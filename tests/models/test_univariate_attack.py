@@ -5,18 +5,12 @@ import json
 import numpy as np
 import pytest
 
-from tacit.models.attacks.univariate import (
-    PiecewiseLinear,
-    build_candidates,
-    explain_weights,
-    find_levels,
-    find_margin,
-    merge_neurons,
-    probe_function,
-    reconstruct_univariate,
-    reconstruction_leak,
-    to_piecewise_linear,
-)
+from tacit.models.attacks.univariate.black_box import probe_function
+from tacit.models.attacks.univariate.candidates import build_candidates
+from tacit.models.attacks.univariate.function import PiecewiseLinear, find_margin, merge_neurons, to_piecewise_linear
+from tacit.models.attacks.univariate.level import find_levels
+from tacit.models.attacks.univariate.reconstruction import reconstruct_univariate, reconstruction_leak
+from tacit.models.attacks.univariate.stationarity import explain_weights
 from tacit.models.margin.certificate import kkt
 from tacit.models.margin.univariate import fit_least_norm
 from tacit.models.network import TwoLayerReLU

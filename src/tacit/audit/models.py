@@ -16,8 +16,8 @@ from tacit.audit.source import Source
 from tacit.audit.utility import Utility, share_utility
 from tacit.audit.words import percent, within_chance
 from tacit.leak import Leak
-from tacit.models.attacks import attack_losses
-from tacit.models.training import train_dp_sgd
+from tacit.models.attacks.loss_threshold import attack_losses
+from tacit.models.training.dp_sgd import train_dp_sgd
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
 from tacit.privacy.guarantee import NoGuarantee, Promise

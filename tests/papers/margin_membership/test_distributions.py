@@ -7,7 +7,7 @@ import pytest
 
 from papers.margin_membership.theory import GaussianMixture, Sphere, condition_failure
 from tacit.leak import Sides, clopper_pearson
-from tacit.models.theory import measure_orthogonality
+from tacit.models.theory.orthogonal import measure_orthogonality
 from tacit.privacy import InvalidInput
 
 DRAWS = 20_000
@@ -138,7 +138,7 @@ def test_learnable_labels_follow_the_component():
     ("call", "message"),
     [
         (lambda: Sphere(dimension=1), "dimension must be a whole number >= 2"),
-        (lambda: GaussianMixture(means=[1.0, 2.0]), "X must have a row a point"),
+        (lambda: GaussianMixture(means=[1.0, 2.0]), "X must have a row per point"),
         (lambda: GaussianMixture(means=[[1.0]], labels=[0.0]), "labels must be -1 or"),
         (lambda: condition_failure(Sphere(dimension=5), rows=1), "rows must be a whole number >= 2"),
     ],

@@ -13,7 +13,8 @@ from papers.margin_membership.theory.univariate import (
     move_breakpoint,
     single_training_point,
 )
-from tacit.models.attacks.univariate import PiecewiseLinear, build_candidates, find_margin, to_piecewise_linear
+from tacit.models.attacks.univariate.candidates import build_candidates
+from tacit.models.attacks.univariate.function import PiecewiseLinear, find_margin, to_piecewise_linear
 from tacit.models.margin.univariate import fit_least_norm
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput

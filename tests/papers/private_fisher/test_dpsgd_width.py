@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from tacit.models.training import SampledGaussian
+from tacit.models.training.accounting import SampledGaussian
 
 torch = pytest.importorskip("torch")
 ROOT = Path(__file__).parents[3]

@@ -111,7 +111,7 @@ class BoundedMargin:
     Parameters
     ----------
     least
-        C > 0: :func:`tacit.models.theory.least_margin` gives one from the training loss.
+        C > 0: :func:`tacit.models.theory.orthogonal.least_margin` gives one from the training loss.
 
     References
     ----------

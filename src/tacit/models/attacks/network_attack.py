@@ -17,12 +17,9 @@ from tacit.models.attacks.outputs import MarginLeak, attack_margin
 from tacit.models.attacks.reconstruction import measure_similarity, reconstruct_points
 from tacit.models.attacks.rows import AttackedRows
 from tacit.models.attacks.span import attack_weights
-from tacit.models.attacks.univariate import (
-    build_candidates,
-    probe_function,
-    reconstruct_univariate,
-    reconstruction_leak,
-)
+from tacit.models.attacks.univariate.black_box import probe_function
+from tacit.models.attacks.univariate.candidates import build_candidates
+from tacit.models.attacks.univariate.reconstruction import reconstruct_univariate, reconstruction_leak
 from tacit.models.methods import Margin, Reconstruct
 from tacit.models.network import TwoLayerReLU
 from tacit.models.points import Matrix

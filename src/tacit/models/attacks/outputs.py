@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.leak import FixedThreshold, Leak, Threshold, leak_from_scores
 from tacit.models.attacks.margin import KnownMargin, MarginRule, check_outputs
-from tacit.models.theory import Coverage, judge_coverage
+from tacit.models.margin.labels import check_points
+from tacit.models.theory.kernel import judge_coverage
+from tacit.models.theory.orthogonal import Coverage
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["MarginLeak", "attack_margin", "attack_outputs", "check_apart"]
@@ -31,16 +32,12 @@ class MarginLeak:
         m, the least |Phi| of the training points.
     coverage
         Whether theory proves the attack for these points, measurements let expect it, or neither. A proof is about
-        exact KKT points: :func:`tacit.models.margin.kkt` says how near the network is to one.
+        exact KKT points: :func:`tacit.models.margin.certificate.kkt` says how near the network is to one.
     """
 
     leak: Leak
     margin: float
     coverage: Coverage
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the result as plain JSON."""
-        return {"leak": self.leak.to_json(), "margin": self.margin, "coverage": str(self.coverage)}
 
 
 def attack_outputs(
@@ -99,7 +96,7 @@ def attack_margin(
         What the attacker knows of the margin; without it the margin itself (Corollary 4.3), which the member of the
         least output tells: that one is then not counted, or any network would seem to give it away.
     labels
-        Of the members, any two values: they let :func:`tacit.models.theory.bound_outputs` prove more.
+        Of the members, any two values: they let :func:`tacit.models.theory.kernel.bound_outputs` prove more.
     threshold, level
         As in :func:`attack_outputs`.
 
@@ -139,7 +136,7 @@ def attack_margin(
 
 def check_apart(members: ArrayLike, nonmembers: ArrayLike) -> tuple[Vector, Vector]:
     """Return both as tables of finite numbers, or raise unless they have the same columns and share no row."""
-    inside, outside = _rows(members, "members"), _rows(nonmembers, "nonmembers")
+    inside, outside = check_points(members, name="members"), check_points(nonmembers, name="nonmembers")
     if inside.shape[1] != outside.shape[1]:
         raise InvalidInput(
             f"members and nonmembers must have the same columns, got {inside.shape[1]} and {outside.shape[1]}"
@@ -149,18 +146,6 @@ def check_apart(members: ArrayLike, nonmembers: ArrayLike) -> tuple[Vector, Vect
     if shared:
         raise InvalidInput(f"members and nonmembers must not share rows, got {shared} in both: drop them from one")
     return inside, outside
-
-
-def _rows(rows: ArrayLike, name: str) -> Vector:
-    try:
-        array = np.asarray(rows, dtype=np.float64)
-    except (TypeError, ValueError):
-        raise InvalidInput(f"{name} must be a table of numbers, got {type(rows).__name__}") from None
-    if array.ndim != 2 or array.size == 0:
-        raise InvalidInput(f"{name} must have a row a point and a column a feature, got shape {array.shape}")
-    if not np.isfinite(array).all():
-        raise InvalidInput(f"{name} must hold finite numbers only: drop or fill the rows that do not")
-    return array
 
 
 def _ask(model: Callable[[Vector], ArrayLike], rows: Vector, name: str) -> Vector:

@@ -66,7 +66,7 @@ def train(
     starts
         The network from which each begins; all of one width.
     steps, loss, device, report
-        As in :func:`tacit.models.margin.fit_margin`.
+        As in :func:`tacit.models.margin.fit.fit_margin`.
     """
     torch = load_extra("torch")
     from tacit.models.margin.gradient import ascend

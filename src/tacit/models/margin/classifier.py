@@ -47,7 +47,7 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     References
     ----------
-    Paper 004, Section 2; :func:`tacit.models.margin.fit_margin`, which certifies what it finds.
+    Paper 004, Section 2; :func:`tacit.models.margin.fit.fit_margin`, which certifies what it finds.
 
     Examples
     --------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,7 +16,7 @@ from tacit.models.margin.polish import polish_network
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["MarginFit", "NotSeparated", "check_settings", "fit_margin", "fit_margins"]
+__all__ = ["MarginFit", "NotSeparated", "check_settings", "fit_margin"]
 
 _ENOUGH = 1e-4  # a residual above this is said to stop short
 
@@ -122,62 +122,11 @@ def fit_margin(
     >>> fit.certificate.residual < 0.1, fit.polished_certificate.residual < 1e-6
     (True, True)
     """
-    [fit] = fit_margins(
-        [(X, y)],
-        width=width,
-        rngs=[rng],
-        steps=steps,
-        initial_scale=initial_scale,
-        loss=loss,
-        polish=polish,
-        tolerance=tolerance,
-        device=device,
-        report=report,
-    )
-    return fit
-
-
-def fit_margins(
-    problems: Sequence[tuple[ArrayLike, ArrayLike]],
-    *,
-    width: int,
-    rngs: Sequence[np.random.Generator],
-    steps: int = 2000,
-    initial_scale: float = 1e-3,
-    loss: Loss | None = None,
-    polish: bool = True,
-    tolerance: float = 1e-2,
-    device: str = "cpu",
-    report: Callable[[int], None] | None = None,
-) -> list[MarginFit]:
-    """Train a network on each (X, y) at once: one batched run of gradient steps, then each one's polish.
-
-    Parameters
-    ----------
-    problems
-        Pairs (X, y); dimensions and numbers of points may differ.
-    width
-        Of every network.
-    rngs
-        One a problem: each network is what :func:`fit_margin` makes of that generator, but for rounding.
-    steps, initial_scale, loss, polish, tolerance, device, report
-        As in :func:`fit_margin`.
-    """
-    if len(rngs) != len(problems) or not problems:
-        raise InvalidInput(
-            f"must hold one generator a problem, got {len(rngs)} for {len(problems)} problems", field="rngs"
-        )
     check_settings(width=width, steps=steps, initial_scale=initial_scale)
-    checked = [_check_problem(X, y) for X, y in problems]
-    starts = [
-        initial_network(width=width, dimension=rows.shape[1], scale=initial_scale, rng=rng)
-        for (rows, _), rng in zip(checked, rngs, strict=True)
-    ]
-    found = train(checked, starts, steps=steps, loss=loss, device=device, report=report)
-    return [
-        _fit_of(trained, *problem, steps=steps, polish=polish, tolerance=tolerance)
-        for trained, problem in zip(found, checked, strict=True)
-    ]
+    rows, signs = _check_problem(X, y)
+    start = initial_network(width=width, dimension=rows.shape[1], scale=initial_scale, rng=rng)
+    [trained] = train([(rows, signs)], [start], steps=steps, loss=loss, device=device, report=report)
+    return _fit_of(trained, rows, signs, steps=steps, polish=polish, tolerance=tolerance)
 
 
 def check_settings(*, width: int, steps: int, initial_scale: float) -> None:

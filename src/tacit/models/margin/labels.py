@@ -10,17 +10,17 @@ from tacit.privacy.errors import InvalidInput
 __all__ = ["check_points", "signs_of"]
 
 
-def check_points(X: ArrayLike) -> NDArray[np.float64]:
+def check_points(X: ArrayLike, *, name: str = "X") -> NDArray[np.float64]:
     """Return the rows as a matrix of float64, or raise unless all of it is finite."""
     try:
         rows = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidInput(f"X must be a table of numbers, got {type(X).__name__}") from None
+        raise InvalidInput(f"{name} must be a table of numbers, got {type(X).__name__}") from None
     if rows.ndim != 2 or rows.size == 0:
-        raise InvalidInput(f"X must have a row a point and a column a feature, got shape {rows.shape}")
+        raise InvalidInput(f"{name} must have a row per point and a column per feature, got shape {rows.shape}")
     broken = int((~np.isfinite(rows)).sum())
     if broken:
-        raise InvalidInput(f"X must hold finite numbers only, got {broken} that are not: drop or fill those rows")
+        raise InvalidInput(f"{name} must hold finite numbers only, got {broken} that are not: drop or fill those rows")
     return rows
 
 

@@ -12,7 +12,7 @@ from tacit.privacy.settings import about
 if TYPE_CHECKING:
     import numpy as np
 
-    from tacit.models.margin import Certificate
+    from tacit.models.margin.certificate import Certificate
     from tacit.models.points import Points
     from tacit.privacy.plan import Plan
 
@@ -66,7 +66,9 @@ class Margin(MarginTraining):
         progress: Progress,
     ) -> Trained:
         """Train the network that was asked for."""
-        from tacit.models.margin import fit_least_norm, fit_margin, kkt
+        from tacit.models.margin.certificate import kkt
+        from tacit.models.margin.fit import fit_margin
+        from tacit.models.margin.univariate import fit_least_norm
 
         if self.network == "exact":
             network = fit_least_norm(points.rows, points.signs).network

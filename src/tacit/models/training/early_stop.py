@@ -138,7 +138,7 @@ def margin_snapshots(
     every: int = 20,
     initial_scale: float = 1e-3,
 ) -> Iterator[TwoLayerReLU]:
-    """Train a two-layer network to its margin as :func:`tacit.models.margin.fit_margin` does, and show it now and then.
+    """Train a network as :func:`tacit.models.margin.fit.fit_margin` does, and show it now and then.
 
     Momentum starts anew at each snapshot, so the path is a little slower.
 
@@ -147,7 +147,7 @@ def margin_snapshots(
     X, y
         Points and labels -1 or +1.
     width, rng, steps, initial_scale
-        As in :func:`tacit.models.margin.fit_margin`.
+        As in :func:`tacit.models.margin.fit.fit_margin`.
     every
         Steps between snapshots.
 

@@ -66,7 +66,7 @@ def probe_function(ask: Ask, *, low: float, high: float, closest: float = 1e-6, 
 
     Examples
     --------
-    >>> from tacit.models.attacks.univariate import build_candidates
+    >>> from tacit.models.attacks.univariate.candidates import build_candidates
     >>> from tacit.models.margin.univariate import fit_least_norm
     >>> network = fit_least_norm([-2.0, -1.0, 0.5, 1.0, 3.0], [1, -1, 1, -1, 1]).network
     >>> found = probe_function(lambda x: network(x[:, None]), low=-10.0, high=10.0)
