@@ -15,12 +15,14 @@ def check_points(X: ArrayLike, *, name: str = "X") -> NDArray[np.float64]:
     try:
         rows = np.asarray(X, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidInput(f"{name} must be a table of numbers, got {type(X).__name__}") from None
+        raise InvalidInput(f"must be a table of numbers, got {type(X).__name__}", field=name) from None
     if rows.ndim != 2 or rows.size == 0:
-        raise InvalidInput(f"{name} must have a row per point and a column per feature, got shape {rows.shape}")
+        raise InvalidInput(f"must have a row per point and a column per feature, got shape {rows.shape}", field=name)
     broken = int((~np.isfinite(rows)).sum())
     if broken:
-        raise InvalidInput(f"{name} must hold finite numbers only, got {broken} that are not: drop or fill those rows")
+        raise InvalidInput(
+            f"must hold finite numbers only, got {broken} that are not: drop or fill those rows", field=name
+        )
     return rows
 
 
