@@ -13,6 +13,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.words import join_words, numbers_of, split_words
 
 __all__ = [
+    "BOUND",
     "Choice",
     "Setting",
     "about",
@@ -24,6 +25,9 @@ __all__ = [
     "to_plain",
     "to_words",
 ]
+
+BOUND: Mapping[str, Any] = {"bound": True}
+"""The metadata of a field that a choice gets from the plan and the data that it is bound to: nobody writes it."""
 
 NONE = "none"
 """How a missing value is written on a command line, and in ``tacit.toml``, which has no null."""
@@ -117,7 +121,7 @@ class Choice:
 
 
 def settings_of(owner: type) -> tuple[Setting, ...]:
-    """Return the fields of a plan or choice in the order of their definition."""
+    """Return the fields of a plan or choice that are written, in the order of their definition."""
     kinds = typing.get_type_hints(owner)
     return tuple(
         Setting(
@@ -130,7 +134,7 @@ def settings_of(owner: type) -> tuple[Setting, ...]:
             holds=one.metadata.get("holds"),
         )
         for one in fields(owner)
-        if one.init
+        if one.init and not one.metadata.get("bound")
     )
 
 

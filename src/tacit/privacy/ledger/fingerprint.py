@@ -73,6 +73,8 @@ def fingerprint_rows(
 ) -> tuple[dict[int, bytes], bytes]:
     """Return, from one pass over the rows, the fingerprints of the private columns and that of all columns.
 
+    Rows without private columns have the fingerprints of all columns.
+
     Examples
     --------
     >>> rows = pa.record_batch({"age": [31, 64], "ill": [0, 1]})
@@ -85,7 +87,7 @@ def fingerprint_rows(
     def private_columns() -> Iterator[pa.RecordBatch]:
         for batch in batches:
             everything.update(_unnamed(batch))
-            yield batch.select(list(private))
+            yield batch.select(list(private) or batch.schema.names)
 
     return fingerprints(private_columns(), secret=secret, at=at), everything.digest()
 

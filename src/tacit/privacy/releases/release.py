@@ -205,8 +205,8 @@ class Release:
         }
 
     def __str__(self) -> str:
-        how = "" if self.plan is None else f" by {getattr(self.plan, 'mechanism', None) or self.header.surface}"
-        return f"{self.header.surface}{how}: {self.guarantee}"
+        how = getattr(self.plan, "mechanism", None) or getattr(self.plan, "policy", None)
+        return f"{self.header.surface}{'' if how is None else f' by {how}'}: {self.guarantee}"
 
 
 def _save(path: Path, member: Member) -> Facts:
