@@ -58,8 +58,8 @@ def policies() -> list[Policy]:
 
 def label_of(policy: Policy) -> str:
     """Return a short name."""
-    arguments = [f"{value:g}" for key, value in policy.to_json().items() if key not in ("policy", "refreshes")]
-    return f"{policy.kind} {' '.join(arguments)}".strip()
+    arguments = [f"{value:g}" for key, value in policy.to_document().items() if key not in ("policy", "refreshes")]
+    return f"{policy.name} {' '.join(arguments)}".strip()
 
 
 def submission(metric: Metric, probabilities: Table) -> Table:

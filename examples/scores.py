@@ -52,7 +52,7 @@ def main():
         leak = leak_from_guesses(found.labels, y[kept], baseline=prior.argmax(axis=1))
         name, promise = type(MODELS[best]).__name__, str(policy.guarantee()).partition(":")[0]
         print(
-            f"{policy.kind:<9}{name:<24}{exact:>8.3f}{leak.rate:>8.1%}{leak.baseline:>9.1%}{found.submissions:>13}"
+            f"{policy.name:<9}{name:<24}{exact:>8.3f}{leak.rate:>8.1%}{leak.baseline:>9.1%}{found.submissions:>13}"
             f"  {promise}"
         )
 

@@ -18,7 +18,7 @@ from tacit.privacy.plan import Plan as AnyPlan
 from tacit.privacy.settings import settings_of, to_words
 
 ROOT = Path(__file__).parents[1]
-PORTED = ("features", "models")
+PORTED = ("features", "scores", "models")
 """The surfaces that speak the grammar; a surface that is ported is added here and to ``PLANS``."""
 
 SIDES = ("protect", "learn", "attack")
@@ -43,6 +43,19 @@ PLANS = {
         },
         {"label": "ill", "epsilon": None, "ranges": {"*": (0.0, 1.0)}, "mechanism": "totals"},
     ),
+    "scores": (
+        {
+            "label": "ill",
+            "epsilon": 4,
+            "classes": ("no", " yes"),
+            "unit": "label",
+            "rows_per_person": 2,
+            "metric": {"name": "log_loss", "floor": 0.125},
+            "policy": {"name": "thresholdout", "refreshes": 3},
+            "submissions": 5,
+        },
+        {"label": "ill", "epsilon": None, "metric": "mae:upper=30", "policy": "bounded:tau=0.25"},
+    ),
     "models": (
         {
             "label": "ill",
@@ -59,7 +72,11 @@ PLANS = {
 }
 """Plans whose fields, taken together, all differ from their defaults."""
 
-REFUSED = {"features": {"person": "who"}, "models": {"person": "who", "rows_per_person": 2}}
+REFUSED = {
+    "features": {"person": "who"},
+    "scores": {"person": "who", "features": ("age",), "delta": 1e-6},
+    "models": {"person": "who", "rows_per_person": 2},
+}
 """Fields that every plan has and a surface cannot use; it must refuse them by name."""
 
 SURFACES = pytest.mark.parametrize("surface", PORTED)
@@ -103,8 +120,17 @@ COMMON = {
     "learn": "release data test features method hold_out out force seed as_json",
     "attack": "release data truth method level out force seed as_json",
 }
-EXTRAS = {("models", "learn"): {"label", "trust"}, ("models", "attack"): {"label", "trust"}}
+ENDPOINT = "url rows classes metric policy body score_field header timeout state"
+EXTRAS = {
+    ("scores", "protect"): {"data"},
+    ("scores", "attack"): {*ENDPOINT.split()},
+    ("models", "learn"): {"label", "trust"},
+    ("models", "attack"): {"label", "trust"},
+}
 """(surface, side): the options that only this command has."""
+
+OWN = {("scores", "learn"): {"data"}, ("scores", "attack"): {"data", "release"}}
+"""(surface, side): the options that this command reads in its own way: several submissions, an optional release."""
 
 SHARED_HELP = {one.name for one in fields(AnyPlan)} | set(" ".join(COMMON.values()).split()) - {"method"}
 """What means the same everywhere; other fields, and methods, have the surface's own help."""
@@ -140,6 +166,7 @@ def test_a_word_has_one_meaning_on_all_surfaces(surface, side):
     mine, others = options(surface, side), options(PORTED[0], side)
     shared = mine.keys() & others.keys()
     assert shared >= set(COMMON[side].split())
+    shared -= OWN.get((surface, side), set())
     assert [mine[name] for name in shared] == [others[name] for name in shared]
 
 

@@ -23,7 +23,6 @@ ONE_ROW = "x is kept for persons of 2 rows, but the guarantee is for 1; restate 
             "declare which rows are missing public, or",
             "declare that public by --missing public, or",
         ),
-        ("scores", "attack", "tau must be a finite number > 0", "--noise must be a finite number > 0"),
         ("features", "attack", "release must be of features", "IN must be of features"),
     ],
 )

@@ -1,276 +1,159 @@
-"""Running an attack: interruption and resumption, hosts that misbehave, shifts, random noise."""
-
-import json
+"""Labels recovered from scores: of an offer whose host is played, and of answers to known submissions."""
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
-from sklearn.metrics import log_loss
 
-from tacit.data import titanic
-from tacit.privacy.errors import InvalidInput
-from tacit.scores.attacks import (
-    Answers,
-    AttackStopped,
-    DigitDesign,
-    GaussianNoise,
-    HadamardDesign,
-    LaplaceNoise,
-    infer_labels,
-    plan_attack,
-)
-from tacit.scores.losses import CrossEntropy, MachineEpsilon, Reduction
-from tacit.scores.metrics import SKLEARN_FLOOR, Accuracy, Brier, LogLoss, Mae, UnboundedLoss
-from tacit.scores.policies import Bounded, Exact, Rounded
+from tacit.privacy import InvalidInput
+from tacit.scores import Plan, attack, protect
+from tacit.scores.attacks import plan_attack
+from tacit.scores.metrics import LogLoss
+from tacit.scores.policies import Rounded
 
-LOSS = LogLoss(floor=SKLEARN_FLOOR)
-TRUTH = np.random.default_rng(0).permutation(titanic().codes)[:300]
+from .conftest import WORDS
 
 
-class Host:
-    """A host that counts, and misbehaves from some query on."""
-
-    def __init__(self, truth=TRUTH, *, decimals=None, fails_at=None, failure=None):
-        self.truth, self.decimals, self.fails_at, self.failure = truth, decimals, fails_at, failure
-        self.queries = 0
-
-    def __call__(self, predictions):
-        self.queries += 1
-        if self.fails_at is not None and self.queries >= self.fails_at:
-            return self.failure()
-        score = log_loss(self.truth, predictions)
-        return score if self.decimals is None else round(score, self.decimals)
+def offer(table, **fields):
+    return protect(table, Plan(**{"label": "y", "epsilon": None, **fields}))
 
 
-def shout():
-    raise ConnectionResetError("connection reset by peer")
-
-
-@pytest.mark.parametrize("answers", [Exact(), Rounded(decimals=5)])
-def test_resumes_after_an_interruption(answers, tmp_path):
-    decimals = getattr(answers, "decimals", None)
-    planned = plan_attack(LOSS, rows=300, policy=answers)
-    state = tmp_path / "state.json"
-    broken = Host(decimals=decimals, fails_at=4, failure=shout)
-    with pytest.raises(AttackStopped, match=r"at query 4: the host failed with ConnectionResetError") as caught:
-        infer_labels(broken, planned, state=state)
-    known = caught.value.outcome.labels
-    np.testing.assert_array_equal(known[known >= 0], TRUTH[known >= 0])
-    whole = Host(decimals=decimals)
-    outcome = infer_labels(whole, planned, state=state)
-    np.testing.assert_array_equal(outcome.labels, TRUTH)
-    assert whole.queries == planned.queries - 3
-    assert outcome.queries == planned.queries
-    again = Host(fails_at=1, failure=shout)
-    np.testing.assert_array_equal(infer_labels(again, planned, state=state).labels, TRUTH)
-    assert again.queries == 0
-
-
-def test_a_killed_attack_leaves_a_whole_state_file(tmp_path):
-    """Ctrl-C in the middle of a query: what was recovered before is in the file."""
-
-    def interrupt():
-        raise KeyboardInterrupt
-
-    planned = plan_attack(LOSS, rows=300)
-    state = tmp_path / "state.json"
-    with pytest.raises(KeyboardInterrupt):
-        infer_labels(Host(fails_at=3, failure=interrupt), planned, state=state)
-    document = json.loads(state.read_text())
-    assert len(document["answers"]) == 2
-    labels = np.array(document["labels"])
-    assert (labels >= 0).sum() == sum(planned.design.lengths[:2])
-    np.testing.assert_array_equal(labels[labels >= 0], TRUTH[labels >= 0])
-    assert set(document) == {"version", "plan", "answers", "labels"}
-    assert [path.name for path in tmp_path.iterdir()] == ["state.json"]
-
-
-def test_a_state_file_of_something_else_is_refused(tmp_path):
-    state = tmp_path / "state.json"
-    planned = plan_attack(LOSS, rows=300)
-    infer_labels(Host(), planned, state=state)
-    with pytest.raises(InvalidInput, match="another host, plan or order"):
-        infer_labels(Host(), plan_attack(LOSS, rows=300, policy=Rounded(decimals=5)), state=state)
-    for text in ("", "{}", '{"version": 1, "plan": "x", "answers": ["y"]}', "[1]"):
-        state.write_text(text)
-        with pytest.raises(InvalidInput, match="damaged"):
-            infer_labels(Host(), planned, state=state)
-    state.write_text('{"version": 2, "plan": "x", "answers": []}')
-    with pytest.raises(InvalidInput, match="version"):
-        infer_labels(Host(), planned, state=state)
+@pytest.fixture(scope="module")
+def labels():
+    return pa.table({"y": np.random.default_rng(0).integers(0, 2, 200)})
 
 
 @pytest.mark.parametrize(
-    ("failure", "words"),
+    "fields",
     [
-        (lambda: "thanks for your submission", "answered 'thanks for your submission' instead of a number"),
-        (lambda: None, "answered 'None' instead of a number"),
-        (lambda: float("nan"), "instead of a finite number"),
-        (lambda: float("inf"), "instead of a finite number"),
-        (lambda: -5.0, "no labels give this score"),
-        (lambda: 1e6, "no labels give this score"),
-        (shout, "ConnectionResetError"),
+        {"policy": "exact", "submissions": 40},
+        {"policy": "rounded:decimals=5", "submissions": 40},
+        {"policy": "bounded:tau=0.00001", "metric": "brier", "submissions": 60},
+        {"policy": "rounded:decimals=4", "metric": "accuracy", "submissions": 200},
+        {"policy": "rounded:decimals=4", "metric": "f1", "submissions": 200},
+        {"policy": "exact", "metric": "auc", "submissions": 200},
+        {"policy": "exact", "metric": "rmse", "submissions": 200},
+        {"policy": "rounded:decimals=6", "metric": "mae", "submissions": 200},
     ],
 )
-def test_a_host_that_misbehaves_stops_the_attack_with_what_is_left(failure, words):
-    planned = plan_attack(LOSS, rows=300)
-    done = sum(planned.design.lengths[:2])
-    with pytest.raises(AttackStopped, match=words) as caught:
-        infer_labels(Host(fails_at=3, failure=failure), planned)
-    assert f"{done} of 300 labels recovered, {300 - done} left" in str(caught.value)
-    assert "\n" not in str(caught.value)
-    assert caught.value.outcome.recovered == done
-
-
-@pytest.mark.parametrize("answers", [Exact(), Rounded(decimals=5), Bounded(tau=1e-4)])
-@pytest.mark.parametrize("design", [DigitDesign, None])
-@pytest.mark.parametrize("constant", [0.0, 0.5, np.log(2), 0.7, 3.0])
-def test_a_constant_host_is_found_out(answers, design, constant):
-    planned = plan_attack(LOSS, rows=300, policy=answers, design=design)
-    with pytest.raises(AttackStopped, match=r"to every query|no labels give"):
-        infer_labels(lambda _: constant, planned)
-
-
-@pytest.mark.parametrize("constant", [0.0, 0.5, 0.66, 1.0])
-def test_a_constant_accuracy_is_found_out(constant):
-    with pytest.raises(AttackStopped, match=r"to every query|no labels give"):
-        infer_labels(lambda _: constant, plan_attack(Accuracy(), rows=300))
-
-
-def test_progress_is_told():
-    told = []
-    outcome = infer_labels(Host(), plan_attack(LOSS, rows=300), progress=told.append)
-    assert [now.queries for now in told] == list(range(outcome.queries))
-    assert [now.recovered for now in told] == sorted(now.recovered for now in told)
-    assert told[-1].planned == outcome.queries
-
-
-def test_order_is_checked():
-    with pytest.raises(InvalidInput, match="order must hold every row"):
-        infer_labels(Host(), plan_attack(LOSS, rows=300), order=np.zeros(300, dtype=int))
-
-
-def test_rows_may_be_asked_in_any_order():
-    order = np.random.default_rng(1).permutation(300)
-    for answers, decimals in ((Exact(), None), (Rounded(decimals=4), 4)):
-        planned = plan_attack(LOSS, rows=300, policy=answers)
-        outcome = infer_labels(Host(decimals=decimals), planned, order=order)
-        np.testing.assert_array_equal(outcome.labels, TRUTH)
-
-
-def test_labels_sorted_by_class_do_not_mislead():
-    for answers, decimals in ((Exact(), None), (Rounded(decimals=5), 5)):
-        planned = plan_attack(LOSS, rows=300, policy=answers)
-        outcome = infer_labels(Host(np.sort(TRUTH), decimals=decimals), planned)
-        np.testing.assert_array_equal(outcome.labels, np.sort(TRUTH))
-
-
-def test_the_leak_of_an_outcome():
-    leak = infer_labels(Host(), plan_attack(LOSS, rows=300)).leak(TRUTH)
+def test_scores_without_random_noise_reveal_every_label(labels, fields):
+    leak = attack(offer(labels, **fields), truth=labels, rng=np.random.default_rng(0))
     assert leak.rate == 1
-    assert leak.baseline == np.bincount(TRUTH).max() / 300
-    rival = infer_labels(Host(), plan_attack(LOSS, rows=300)).leak(TRUTH, baseline=np.zeros(300, dtype=int))
-    assert rival.advantage == pytest.approx(TRUTH.mean())
+    assert leak.facts["submissions"] <= fields["submissions"]
+    assert leak.guesses["guess"].to_pylist() == labels["y"].to_pylist()
+    np.testing.assert_array_equal(leak.after.argmax(axis=1), labels["y"])
 
 
-@pytest.mark.parametrize("inner", [Exact(), Rounded(decimals=6)])
-@pytest.mark.parametrize(("sign", "shift"), [(1, 0.25), (-1, 0.25), (-1, -0.875), (1, 0.0)])
-def test_an_unknown_shift_and_sign(inner, sign, shift):
-    answers = Answers(policy=inner, shift=1.0, either_sign=True)
-    planned = plan_attack(LOSS, rows=300, policy=answers)
-    decimals = getattr(inner, "decimals", None)
-
-    def host(predictions):
-        shown = shift + sign * log_loss(TRUTH, predictions)
-        return shown if decimals is None else round(shown, decimals)
-
-    outcome = infer_labels(host, planned)
-    np.testing.assert_array_equal(outcome.labels, TRUTH)
-    assert outcome.queries == planned.queries
+@pytest.mark.parametrize("method", ["digits", "joint", "crowded"])
+def test_a_method_keeps_the_promise_of_its_plan(labels, method):
+    open_for_many = offer(labels, policy="rounded:decimals=5", submissions=100)
+    leak = attack(open_for_many, truth=labels, method=method, rng=np.random.default_rng(0))
+    assert leak.rate == 1
+    few = plan_attack(LogLoss(), rows=200, policy=Rounded(decimals=5)).queries
+    assert few - 3 <= leak.facts["submissions"] <= 40
 
 
-def test_a_shift_alone_takes_one_query():
-    answers = Answers(policy=Rounded(decimals=5), shift=1.0)
-    planned = plan_attack(Brier(), rows=300, policy=answers)
-    assert planned.design.calibration == 1
-    outcome = infer_labels(lambda p: round(0.5 + Brier().score(TRUTH, p), 5), planned)
-    np.testing.assert_array_equal(outcome.labels, TRUTH)
+def test_an_attack_stops_where_the_offer_ends(labels):
+    few = offer(labels, policy="rounded:decimals=5", submissions=5)
+    leak = attack(few, truth=labels, method="digits", rng=np.random.default_rng(0))
+    assert leak.facts["submissions"] == 5
+    assert leak.baseline < leak.rate < 1
 
 
-def test_the_sign_of_the_absolute_error_cannot_be_told():
-    """|y - p| and 1 - |(1 - y) - p| are equal: no query decides between the two."""
-    answers = Answers(policy=Rounded(decimals=5), shift=1.0, either_sign=True)
-    metric = Mae()
-    with pytest.raises(AttackStopped, match="no labels give"):
-        infer_labels(lambda p: metric.score(TRUTH, p), plan_attack(metric, rows=300, policy=answers))
+def test_more_epsilon_leaks_more_and_none_of_it_above_the_guarantee(labels):
+    rates = {}
+    for epsilon in (0.5, 400.0):
+        noisy = offer(labels, epsilon=epsilon, submissions=100)
+        leak = attack(noisy, truth=labels, rng=np.random.default_rng(0))
+        rates[epsilon] = leak.rate
+        assert not leak.exceeds(noisy.guarantee)
+    assert rates[400.0] > 0.9
+    assert abs(rates[0.5] - 0.55) < 0.1
 
 
-def test_a_sum_instead_of_a_mean():
-    metric = UnboundedLoss(loss=CrossEntropy(clip=MachineEpsilon(), reduction=Reduction.SUM))
-    for answers, decimals in ((Exact(), 15), (Rounded(decimals=2), 2)):
-        planned = plan_attack(metric, rows=300, policy=answers)
-        outcome = infer_labels(lambda p, d=decimals: round(log_loss(TRUTH, p, normalize=False), d), planned)
-        np.testing.assert_array_equal(outcome.labels, TRUTH)
+def test_a_seeded_attack_repeats(labels):
+    noisy = offer(labels, epsilon=100, submissions=50)
+    first, second = (attack(noisy, truth=labels, rng=np.random.default_rng(3)) for _ in range(2))
+    assert first == second
+    assert first.guesses == second.guesses
+
+
+@pytest.mark.parametrize("policy", ["thresholdout:refreshes=5", "ladder:step=0.001"])
+def test_policies_with_a_memory_are_attacked_in_order(labels, policy):
+    epsilon = 500 if policy.startswith("threshold") else None
+    leak = attack(
+        offer(labels, epsilon=epsilon, policy=policy, submissions=60), truth=labels, rng=np.random.default_rng(0)
+    )
+    assert leak.facts["submissions"] <= 60
+    assert leak.rate > 0.4
+
+
+def test_beliefs_from_before_are_the_baseline_and_help(labels):
+    truth = np.asarray(labels["y"])
+    known = np.where(np.arange(200) < 150, truth, 1 - truth)
+    before = np.where(np.eye(2)[known] == 1, 0.75, 0.25)
+    noisy = offer(labels, epsilon=100, submissions=50)
+    leak = attack(noisy, truth=labels, before=before, rng=np.random.default_rng(0))
+    assert leak.baseline == 0.75
+    assert leak.bound is None
+    assert leak.rate > attack(noisy, truth=labels, rng=np.random.default_rng(0)).rate
+    with pytest.raises(InvalidInput, match=r"before must be of shape \(200, 2\)"):
+        attack(noisy, truth=labels, before=before[1:])
+
+
+def test_three_classes_by_name():
+    kinds = pa.table({"y": np.array(["ash", "elm", "oak"])[np.random.default_rng(0).integers(0, 3, 90)]})
+    leak = attack(offer(kinds, policy="rounded:decimals=5", submissions=60), truth=kinds, rng=np.random.default_rng(0))
+    assert leak.guesses["guess"].to_pylist() == kinds["y"].to_pylist()
+
+
+def test_answers_are_weighed_with_their_submissions(labels):
+    """30 random halves of 40 labels, as tests of the posterior have it, through the public doors."""
+    rng, small = np.random.default_rng(0), labels.slice(0, 40)
+    asked = [pa.table({"p": rng.integers(0, 2, 40).astype(float)}) for _ in range(30)]
+    for policy, epsilon in (("rounded:decimals=3", None), ("laplace", 120.0)):
+        plan = Plan(label="y", epsilon=epsilon, policy=policy, metric="brier", submissions=30)
+        leak = attack(protect(small, plan, data=asked, rng=rng), data=asked, truth=small)
+        assert leak.right >= 38
+        assert leak.bound is None, "the submissions may predict the labels themselves"
+    hidden = protect(small, Plan(label="y", epsilon=0.01, metric="brier", submissions=30), data=asked, rng=rng)
+    assert attack(hidden, data=asked, truth=small).right < 30, "control"
+
+
+def test_guesses_are_written(run, arrays):
+    run("protect truth.csv --label ill --epsilon none --policy rounded:decimals=5 --submissions 99 --out offer.json")
+    said = run("attack offer.json --truth truth.csv --out guesses.parquet")
+    assert "100.0% of 600 labels are guessed correctly" in said.stdout
+    assert pq.read_table("guesses.parquet")["guess"].to_pylist() == WORDS[arrays["y"]].tolist()
 
 
 @pytest.mark.parametrize(
-    ("noise", "draw"),
+    ("plan", "arguments", "words"),
     [
-        (GaussianNoise(scale=1e-3), lambda rng: rng.normal(0, 1e-3)),
-        (GaussianNoise(scale=0.3), lambda rng: rng.normal(0, 0.3)),
-        (LaplaceNoise(scale=1e-3), lambda rng: rng.laplace(0, 1e-3)),
-        (LaplaceNoise(scale=0.1), lambda rng: rng.laplace(0, 0.1)),
+        ("--epsilon 1", "", "--truth must be given"),
+        ("--epsilon 1", "--truth short.csv", "label names no column 'ill'"),
+        ("--epsilon 1", "--truth truth.csv --data good.csv", "--data has no use with an offer"),
+        ("--epsilon 1", "--truth truth.csv --method magic", "--method must be one of best, digits, joint, crowded"),
+        ("--epsilon 1", "--truth truth.csv --method digits", "policy must keep answers near the score"),
+        (
+            "--epsilon 1 --data good.csv",
+            "--truth truth.csv",
+            "--data must be the 1 submissions that were scored, got 0",
+        ),
+        (
+            "--epsilon 1 --metric auc:class_floor=50 --data good.csv",
+            "--truth truth.csv --data good.csv",
+            "attack an offer of them",
+        ),
+        (
+            "--epsilon none --policy exact --metric auc",
+            "--truth truth.csv --method digits",
+            "--method must be best for a metric that is no loss",
+        ),
     ],
 )
-def test_random_noise(noise, draw):
-    rng = np.random.default_rng(0)
-    truth = TRUTH[:120]
-    planned = plan_attack(LOSS, rows=120, policy=noise)
-    outcome = infer_labels(lambda p: log_loss(truth, p) + draw(rng), planned)
-    np.testing.assert_array_equal(outcome.labels, truth)
-    assert outcome.queries == planned.queries
-    assert planned.design.failure <= noise.failure
-
-
-def test_strong_noise_asks_for_all_rows_at_once():
-    assert isinstance(plan_attack(LOSS, rows=120, policy=GaussianNoise(scale=1.0)).design, HadamardDesign)
-
-
-def test_more_random_noise_than_planned_gives_wrong_labels():
-    """The control: the same plan at 30 times the noise."""
-    rng = np.random.default_rng(0)
-    truth = TRUTH[:120]
-    planned = plan_attack(LOSS, rows=120, policy=GaussianNoise(scale=0.3))
-    outcome = infer_labels(lambda p: log_loss(truth, p) + rng.normal(0, 9.0), planned)
-    assert 5 < (outcome.labels != truth).sum() < 115
-
-
-def test_random_noise_on_three_classes_and_on_accuracy():
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, 3, 60)
-    loss = LogLoss(classes=3, floor=SKLEARN_FLOOR)
-    planned = plan_attack(loss, rows=60, policy=LaplaceNoise(scale=0.1))
-    outcome = infer_labels(lambda p: loss.score(truth, p) + rng.laplace(0, 0.1), planned)
-    np.testing.assert_array_equal(outcome.labels, truth)
-    metric = Accuracy()
-    planned = plan_attack(metric, rows=120, policy=GaussianNoise(scale=3e-3))
-    assert planned.design.repeats > 1
-    host = lambda p: metric.score(TRUTH[:120], p) + rng.normal(0, 3e-3)  # noqa: E731
-    np.testing.assert_array_equal(infer_labels(host, planned).labels, TRUTH[:120])
-
-
-@pytest.mark.parametrize("noise", [GaussianNoise(scale=2.0), LaplaceNoise(scale=2.0)])
-def test_tails_hold_and_repeats_are_the_least(noise):
-    rng = np.random.default_rng(0)
-    draw = rng.normal if isinstance(noise, GaussianNoise) else rng.laplace
-    for repeats in (1, 4, 30):
-        means = np.abs(draw(0, 2.0, size=(200_000, repeats)).mean(axis=1))
-        for bound in (0.5, 1.0, 3.0):
-            seen = (means >= bound).mean()
-            assert seen <= noise.tail(bound, repeats=repeats) + 6 * np.sqrt(0.25 / 200_000)
-    # A scale that is 30% too small must be caught by the same test.
-    small = type(noise)(scale=1.4)
-    assert (np.abs(draw(0, 2.0, size=200_000)) >= 1.0).mean() > small.tail(1.0, repeats=1) + 0.01
-    for failure in (1e-2, 1e-6):
-        repeats = noise.repeats(0.5, failure=failure)
-        assert noise.tail(0.5, repeats=repeats) <= failure * (1 + 1e-9)
-        assert noise.tail(0.5, repeats=repeats - 1) > failure
+def test_what_cannot_be_attacked_is_rejected(run, plan, arguments, words):
+    run(f"protect truth.csv --label ill {plan} --out release.json")
+    said = run(f"attack release.json {arguments}", code=2)
+    assert words in said.stderr
+    assert len(said.stderr.strip().splitlines()) == 1

@@ -249,15 +249,15 @@ def test_rows_of_ones_buy_nothing_and_rounded_rows_are_welcome():
 
 @pytest.mark.parametrize("metric", [*every_metric(2), *every_metric(6), Mae(lower=-2.0, upper=5.0)])
 def test_json_there_and_back(metric):
-    assert metric_from_json(metric.to_json()) == metric
+    assert metric_from_json(metric.to_document()) == metric
     assert pickle.loads(pickle.dumps(metric)) == metric
     with pytest.raises(InvalidInput, match="takes"):
-        metric_from_json({**metric.to_json(), "extra": 1})
+        metric_from_json({**metric.to_document(), "extra": 1})
 
 
 def test_own_functions_come_from_the_operator_alone():
     own = Own(function=lambda y, p: 0.5, name="half", lower=0, upper=1, lower_is_better=True)
-    assert metric_from_json(own.to_json(), own={"half": own}) is own
+    assert metric_from_json(own.to_document(), own={"half": own}) is own
     with pytest.raises(InvalidInput, match="own metrics"):
         metric_from_json({"metric": "own", "name": "os.system"}, own={"half": own})
     with pytest.raises(InvalidInput, match="metric must be one of"):

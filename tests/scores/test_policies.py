@@ -227,7 +227,7 @@ def test_thresholdout_scale_is_that_of_the_pinned_guarantee():
         assert holdout.guarantee.epsilon <= epsilon
 
 
-@pytest.mark.parametrize("policy", EVERY, ids=lambda policy: policy.kind)
+@pytest.mark.parametrize("policy", EVERY, ids=lambda policy: policy.name)
 def test_answers_say_nothing_finer_than_what_is_released(policy):
     """The exact score is in no repr and no state, but what the policy means to show or to keep."""
     rng = np.random.default_rng(0)
@@ -242,14 +242,14 @@ def test_answers_say_nothing_finer_than_what_is_released(policy):
     json.dumps(answer.state)
 
 
-@pytest.mark.parametrize("policy", EVERY, ids=lambda policy: policy.kind)
+@pytest.mark.parametrize("policy", EVERY, ids=lambda policy: policy.name)
 def test_policies_there_and_back(policy):
-    assert policy_from_json(json.loads(json.dumps(policy.to_json()))) == policy
+    assert policy_from_json(json.loads(json.dumps(policy.to_document()))) == policy
     assert policy.describe().endswith(".")
     with pytest.raises(InvalidInput, match="takes"):
-        policy_from_json({**policy.to_json(), "secret": 1})
+        policy_from_json({**policy.to_document(), "secret": 1})
     promise = policy.guarantee()
-    assert isinstance(promise, Guarantee if policy.kind in ("laplace", "thresholdout") else NoGuarantee)
+    assert isinstance(promise, Guarantee if policy.name in ("laplace", "thresholdout") else NoGuarantee)
 
 
 @pytest.mark.parametrize(
@@ -260,7 +260,7 @@ def test_policies_there_and_back(policy):
         ({"policy": "laplace", "epsilon": 0}, "epsilon must be"),
         ({"policy": "laplace", "epsilon": "x"}, "epsilon must be"),
         ({"policy": "ladder", "step": 2}, "step must be in"),
-        ({"policy": "rounded", "decimals": 99}, "at most 15"),
+        ({"policy": "rounded", "decimals": 99}, "from 0 to 15"),
         ({"policy": "rounded", "decimals": -1}, "decimals must be"),
     ],
 )
@@ -286,7 +286,7 @@ def test_guarantees_of_several_submissions_add_up_to_the_refreshes():
 
 
 @pytest.mark.parametrize("metric", [Accuracy(), Brier(), Rmse(), LogLoss()], ids=lambda metric: metric.name)
-@pytest.mark.parametrize("policy", [Exact(), Rounded(decimals=2), Bounded(tau=0.01)], ids=lambda policy: policy.kind)
+@pytest.mark.parametrize("policy", [Exact(), Rounded(decimals=2), Bounded(tau=0.01)], ids=lambda policy: policy.name)
 def test_an_attacker_s_interval_holds_the_exact_mean(policy, metric):
     rng = np.random.default_rng(0)
     for _ in range(20):

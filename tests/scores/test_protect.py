@@ -1,258 +1,314 @@
+"""Scores of submissions through ``protect``: what is released, who pays, and what is rejected with a clear error."""
+
+import json
+from dataclasses import replace
+
 import numpy as np
+import pyarrow as pa
 import pytest
-import torch
-from sklearn.ensemble import AdaBoostClassifier, HistGradientBoostingClassifier, RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.neural_network import MLPClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.tree import DecisionTreeClassifier
-from threadpoolctl import threadpool_limits
+from sklearn.metrics import f1_score, log_loss, roc_auc_score
 
-from tacit.data import digits, iris, satellite, titanic
-from tacit.privacy import InvalidInput
-from tacit.scores.attacks.network import Layer, MutatorNetwork
-from tacit.scores.attacks.row_hash import RowHash
-from tacit.scores.inspections import NetworkInspection, inspect_network
+from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, Unit
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.payment import Payment
+from tacit.privacy.rounding import exact
+from tacit.scores import Plan, Release, protect
+from tacit.scores.metrics import Accuracy, LogLoss
+from tacit.scores.policies import Laplace, Thresholdout
+from tacit.scores.policies.laplace import share_of
+from tacit.scores.policies.several import NoisyMeans
 
+from .conftest import ROWS, WORDS
 
-def load(name):
-    data = {"iris": iris, "digits": digits, "satellite": satellite, "titanic": titanic}[name]()
-    return (data.one_hot().values if name == "titanic" else data.X), data.codes
-
-
-def honest_model(family, seed):
-    return {
-        "logistic": lambda: make_pipeline(StandardScaler(), LogisticRegression(C=10.0 ** (seed % 4 - 2))),
-        "forest": lambda: RandomForestClassifier(20, max_depth=[None, 3, 8][seed % 3], random_state=seed),
-        "boosted": lambda: HistGradientBoostingClassifier(max_iter=5 + 5 * seed, max_leaf_nodes=8, random_state=seed),
-        "network": lambda: make_pipeline(
-            StandardScaler(), MLPClassifier((24,), max_iter=30, learning_rate_init=0.01, random_state=seed)
-        ),
-    }[family]()
+ONE = "protect truth.csv --label ill --epsilon 0.5 --data good.csv"
+TWO = "protect truth.csv --label ill --epsilon 0.75 --submissions 2 --data good.csv --data poor.csv"
+POLICIES = {
+    "laplace": "1",
+    "thresholdout:refreshes=2": "1",
+    "ladder:step=0.05": "none",
+    "rounded:decimals=2": "none",
+    "bounded:tau=0.01": "none",
+    "exact": "none",
+}
 
 
-@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
-@pytest.mark.parametrize("family", ["logistic", "forest", "boosted", "network"])
-@pytest.mark.parametrize("name", ["iris", "digits", "satellite", "titanic"])
-def test_no_alarm_on_honest_models(name, family):
-    """4 sets x 4 families x 4 seeds: 64 models, inspected on rows they were not trained on."""
-    X, y = load(name)
-    for seed in range(4):
-        rng = np.random.default_rng(seed)
-        order = rng.permutation(len(X))[:1000]
-        train, held = order[: len(order) // 2], order[len(order) // 2 :]
-        with threadpool_limits(1):  # small models: threads only get into each other's way
-            model = honest_model(family, seed).fit(X[train], y[train])
-            inspection = inspect_network(model.predict_proba, X[held], rng=rng)
-        assert not inspection.crafted, f"{name} {family} {seed}: {inspection}"
+def score_of(path="truth.scores.json"):
+    (score,) = Release.read(path).scores
+    return score
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", ["iris", "digits", "satellite", "titanic"])
-def test_no_alarm_on_models_that_jump_or_repeat_themselves(name):
-    """Trees, stumps, neighbours, naive Bayes, AdaBoost, on held-out rows and on those they were trained on."""
-    X, y = load(name)
-    for seed in range(5):
-        rng = np.random.default_rng(seed)
-        train, held = np.array_split(rng.permutation(len(X)), 2)
-        for model in (
-            DecisionTreeClassifier(max_depth=[None, 2, 5][seed % 3], random_state=seed),
-            DecisionTreeClassifier(max_depth=1, random_state=seed),
-            KNeighborsClassifier([1, 5, 15][seed % 3]),
-            GaussianNB(),
-            AdaBoostClassifier(n_estimators=20, random_state=seed),
-        ):
-            model.fit(X[train], y[train])
-            for rows in (train, held):
-                inspection = inspect_network(model.predict_proba, X[rows], rng=rng)
-                assert not inspection.crafted, f"{name} {model} {seed}: {inspection}"
+def spent():
+    return Ledger.open("ledger.db").statement("visits").spent
 
 
-def random_submission(seed):
-    """Random rows of a random set, and a digit ladder of random base, step, length and place for them."""
-    rng = np.random.default_rng(seed)
-    X = np.unique(load(["iris", "digits", "satellite"][seed % 3])[0], axis=0)
-    X = X[rng.permutation(len(X))[: rng.integers(60, min(len(X), 800))]]
-    classes = int(rng.choice([2, 3, 6]))
-    dtype = [np.float64, np.float32][int(rng.integers(2))]
-    finest, reach = (-12, 30.0) if dtype == np.float64 else (-5, 14.0)
-    unit = 10.0 ** rng.integers(finest, -1)
-    length = min(len(X), 1 + int(np.log(reach / unit / (classes - 1)) / np.log(classes)))
-    wanted = np.full((len(X), classes), 1 / classes)
-    steps = np.exp(-unit * float(classes) ** np.arange(length)[:, None] * np.arange(classes))
-    wanted[rng.permutation(len(X))[:length]] = steps / steps.sum(axis=1, keepdims=True)
-    return X, wanted, dtype, rng
+def test_the_score_is_the_policys_own(run_json, arrays):
+    metric, policy = LogLoss(), Laplace(epsilon=0.5)
+    measured = metric.measure(arrays["y"], np.genfromtxt("good.csv", skip_header=1))
+    expected = policy.release(measured, state={}, rng=np.random.default_rng(7))
+    found = run_json(f"{ONE} --seed 7")
+    assert score_of() == expected.released
+    assert found["settled"]["noise_scale"] == policy.scale(metric, rows=ROWS)
+    assert (found["guarantee"]["unit"], found["guarantee"]["epsilon"]) == ("label", 0.5)
 
 
-@pytest.mark.parametrize("form", ["whole set", "rows"])
-def test_every_crafted_network_is_found_from_outside_and_from_inside(form):
-    for seed in range(50):
-        X, wanted, dtype, rng = random_submission(seed)
-        if form == "rows":
-            network = MutatorNetwork.for_rows(X, wanted, rng=rng, dtype=dtype)
-        else:
-            network = MutatorNetwork.for_whole_set(wanted, features=X.shape[1], rng=rng, dtype=dtype)
-        outside = {finding.check for finding in inspect_network(network.predict, X, rng=rng).findings}
-        assert outside & {"position", "recognition"}, (seed, len(X), wanted.shape[1], dtype)
-        module = network.to_torch() if seed % 2 else network.to_onnx()
-        inside = {finding.check for finding in inspect_network(network.predict, X, rng=rng, module=module).findings}
-        assert "dead layer" in inside, (seed, len(X), wanted.shape[1], dtype)
+def test_noise_is_drawn_at_the_scale_that_the_release_states(arrays):
+    """The spread of released scores is that of Laplace noise of the stated scale; of half the scale it is not."""
+    labels, rng = pa.table({"ill": arrays["y"]}), np.random.default_rng(0)
+    plan = Plan(label="ill", epsilon=1, metric="brier", submissions=300)
+    release = protect(labels, plan, data=[pa.table({"p": arrays["poor"]})] * 300, rng=rng)
+    exact_score = np.mean((arrays["y"] - arrays["poor"]) ** 2)
+    spread = np.mean(np.abs([answer["mean"] - exact_score for answer in release.answers]))
+    scale = release.settled["noise_scale"]
+    assert scale == pytest.approx(300 / ROWS)
+    assert abs(spread / scale - 1) < 4 / np.sqrt(300)
+    assert abs(spread / (scale / 2) - 1) > 4 / np.sqrt(300), "control"
 
 
-def test_network_that_asks_about_every_row_is_found():
-    X, _ = load("digits")
+def test_a_seeded_score_is_marked_and_another_is_not(run, run_json):
+    assert run(f"{ONE} --seed 7").stderr.startswith("warning: seeded")
+    first = run_json(f"{ONE} --out a.json")
+    run(f"{ONE} --out b.json")
+    assert not first["seeded"]
+    assert score_of("a.json") != score_of("b.json")
+
+
+def test_the_owner_reads_score_guarantee_assumptions_and_what_is_not_protected(run):
+    text = run(ONE).stdout
+    assert "Log loss 0." in text
+    assert "scores by laplace: epsilon 0.5 for one label" in text
+    assert "which classes occur is public" in text
+    assert "Not protected: features, predictions and the number of rows." in text
+    assert "which classes occur" not in run(f"{ONE} --classes no,yes --force").stdout
+    none = run(
+        "protect truth.csv --label ill --epsilon none --policy rounded:decimals=2 --data good.csv --force"
+    ).stdout
+    assert "no guarantee: rounding is no noise" in none
+    assert "Not protected: the labels," in none
+
+
+def test_every_metric_reads_files_as_the_library_reads_arrays(run, arrays):
+    def exact_score(files, metric, label="ill"):
+        run(f"protect {files} --label {label} --epsilon none --policy exact --metric {metric} --force --out s.json")
+        return score_of("s.json")
+
+    y, good, kind, table = (arrays[name] for name in ("y", "good", "kind", "table"))
+    guessed = (good > 0.5).astype(int)
+    assert exact_score("truth.csv --data good.csv", "log_loss") == pytest.approx(log_loss(y, good))
+    assert exact_score("truth.csv --data good.csv", "brier") == pytest.approx(np.mean((y - good) ** 2))
+    assert exact_score("truth.csv --data good.csv", "auc") == pytest.approx(roc_auc_score(y, good))
+    assert exact_score("truth.csv --data words.csv", "accuracy") == pytest.approx(np.mean(y == guessed))
+    assert exact_score("truth.csv --data words.csv", "f1") == pytest.approx(f1_score(y, guessed))
+    errors = np.abs(good - arrays["poor"])
+    assert exact_score("numbers.csv --data poor.csv", "mae", "days") == pytest.approx(errors.mean())
+    assert exact_score("numbers.csv --data poor.csv", "rmse", "days") == pytest.approx(np.sqrt((errors**2).mean()))
+    three = {name: exact_score(f"kinds.csv --data {name}.csv", "brier", "kind") for name in ("table", "by_name")}
+    assert three["by_name"] == three["table"]
+    assert exact_score("kinds.csv --data out_of_order.csv", "brier", "kind") != three["table"]
+    assert exact_score("kinds.csv --data table.csv", "log_loss:floor=0.0001", "kind") == pytest.approx(
+        log_loss(kind, table)
+    )
+
+
+def test_rows_are_matched_by_id(run):
+    plan = "--label ill --epsilon none --policy exact --force"
+    run(f"protect named.csv {plan} --data shuffled.csv --out a.json")
+    run(f"protect truth.csv {plan} --data good.csv --out b.json")
+    assert score_of("a.json") == score_of("b.json")
+
+
+def test_a_class_list_may_name_classes_that_do_not_occur(run, run_json):
+    plan = "--label ill --metric accuracy --data words.csv --force"
+    assert run_json(f"protect truth.csv {plan} --epsilon 1 --classes maybe,no,yes")["settled"]["classes"] == [
+        "maybe",
+        "no",
+        "yes",
+    ]
+    assert Release.read("truth.scores.json").metric == Accuracy(classes=3)
+    run(f"protect same.csv {plan} --epsilon none --policy exact --classes no,yes")
+    words = np.genfromtxt("words.csv", dtype=str, skip_header=1)
+    assert score_of("same.scores.json") == pytest.approx(np.mean(words == "no"))
+
+
+@pytest.mark.parametrize(("policy", "epsilon"), POLICIES.items())
+def test_every_policy_is_written_read_learned_from_and_attacked(run, run_json, policy, epsilon):
+    plan = f"--label ill --policy {policy} --epsilon {epsilon} --submissions 4"
+    found = run_json(f"protect truth.csv {plan} --data good.csv --data poor.csv --data good.csv")
+    assert found["plan"]["policy"]["name"] == policy.partition(":")[0]
+    release = Release.read("truth.scores.json")
+    assert len(release.scores) == 3
+    assert run("protect truth.csv " + plan + " --out offer.json").stdout.count("An offer of log loss") == 1
+    assert Release.read("offer.json").is_offer
+    leak = run_json("attack offer.json --truth truth.csv --seed 0")
+    assert 0.4 < leak["rate"] <= 1
+    assert leak["facts"]["allowed"] == 4
+    submissions = "--data good.csv --data poor.csv --data good.csv"
+    remembers = policy.startswith(("thresholdout", "ladder"))
+    said = run(f"learn truth.scores.json {submissions}", code=2 if remembers else 0)
+    assert ("one by one" in said.stderr) == remembers
+    ladder = policy.startswith("ladder")
+    said = run(f"attack truth.scores.json --truth truth.csv {submissions}", code=2 if ladder else 0)
+    assert ("attack an offer" in said.stderr) == ladder
+
+
+@pytest.mark.parametrize("policy", ["laplace", "thresholdout:refreshes=2"])
+def test_a_guarantee_smaller_than_the_noise_keeps_is_rejected(folder, tmp_path, policy):
+    plan = Plan(label="ill", epsilon=1, policy=policy, submissions=3)
+    release = protect("truth.csv", plan, data=["good.csv", "poor.csv"])
+    release.write(tmp_path / "kept.json")
+    assert Release.read(tmp_path / "kept.json").guarantee == release.guarantee
+    less = Guarantee(unit=Unit.LABEL, epsilon=release.guarantee.epsilon * 0.99)
+    replace(release, header=replace(release.header, guarantee=less)).write(tmp_path / "less.json")
+    with pytest.raises(InvalidRelease, match="its mechanism keeps"):
+        Release.read(tmp_path / "less.json")
+    settled = {**release.settled, "noise_scale": release.settled["noise_scale"] / 2}
+    replace(release, header=replace(release.header, settled=settled)).write(tmp_path / "quiet.json")
+    with pytest.raises(InvalidRelease, match="other noise than its plan gives"):
+        Release.read(tmp_path / "quiet.json")
+
+
+def test_only_answered_submissions_are_charged_and_all_of_them_cost_the_plans_epsilon(folder):
+    plan = Plan(label="ill", epsilon=1, submissions=4)
+    assert protect("truth.csv", plan, data="good.csv").guarantee.epsilon == 0.25
+    assert protect("truth.csv", plan, data=["good.csv"] * 4).guarantee.epsilon == 1
+    assert protect("truth.csv", plan).guarantee.epsilon == 1, "an offer is for all"
+    holdout = Plan(label="ill", epsilon=1, policy="thresholdout:refreshes=2", submissions=4)
+    assert holdout.bound_policy == Thresholdout(epsilon=0.5, refreshes=2)
+    assert protect("truth.csv", holdout, data=["good.csv"] * 3).guarantee.epsilon == 1
+
+
+def test_shares_of_epsilon_never_add_up_to_more():
     rng = np.random.default_rng(0)
-    network = MutatorNetwork.for_rows(X[:500], rng.dirichlet(np.ones(3), size=500), rng=rng)
-    assert {f.check for f in inspect_network(network.predict, X[:500], rng=rng).findings} == {"recognition"}
+    for epsilon, parts in zip(rng.lognormal(0, 3, 2000).tolist(), rng.integers(2, 200, 2000).tolist(), strict=True):
+        share = share_of(epsilon, parts)
+        assert parts * exact(share) <= exact(epsilon)
+        assert share == pytest.approx(epsilon / parts, rel=1e-15)
+    assert any(k * exact(1 / k) > 1 for k in range(2, 200)), "control: plain division overspends"
 
 
-@pytest.mark.parametrize("name", ["iris", "digits"])
-def test_no_layer_of_an_honest_network_is_called_dead(name):
-    X, y = load(name)
-    scaled = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 0.1)
-    model = MLPClassifier((24, 12), max_iter=200, learning_rate_init=0.01, random_state=0).fit(scaled[::2], y[::2])
-    layers = tuple(Layer(weights=w, bias=b) for w, b in zip(model.coefs_, model.intercepts_, strict=True))
-    same = MutatorNetwork(layers=layers, classes=len(set(y)), rows=None)
-    held = scaled[1::2]
-    np.testing.assert_allclose(same.predict(held), model.predict_proba(held), rtol=1e-9)
-    for module in (same.to_torch(), same.to_onnx()):
-        assert not inspect_network(same.predict, held, rng=np.random.default_rng(0), module=module).crafted
-    # control: with one hidden layer's weights turned negative nothing passes it
-    dead = Layer(weights=-np.abs(layers[1].weights), bias=-np.abs(layers[1].bias))
-    broken = MutatorNetwork(layers=(layers[0], dead, layers[2]), classes=len(set(y)), rows=None)
-    for module in (broken.to_torch(), broken.to_onnx()):
-        found = inspect_network(broken.predict, held, rng=np.random.default_rng(0), module=module).findings
-        assert [finding.check for finding in found] == ["constant", "dead layer"]
+def test_an_offer_reveals_nothing_of_the_labels_and_is_not_charged(run, folder):
+    plan = "--label ill --epsilon 1 --submissions 9 --classes no,yes"
+    run(f"protect truth.csv {plan} --out offer.json")
+    run(f"protect same.csv {plan} --out other.json")
+    assert (folder / "offer.json").read_bytes() == (folder / "other.json").read_bytes()
+    assert "is not charged for an offer" in run(f"protect truth.csv {plan} --ledger ledger.db", code=2).stderr
 
 
-@pytest.fixture
-def points():
-    return np.random.default_rng(1).normal(size=(1000, 4))
+def test_thresholdout_keeps_its_last_score_when_its_changes_are_spent(folder):
+    plan = Plan(label="ill", epsilon=5000, policy="thresholdout:refreshes=1", submissions=9)
+    scores = protect("truth.csv", plan, data=["good.csv", "poor.csv", "poor.csv"]).scores
+    assert len(set(scores)) == 1
 
 
-def logistic(x):
-    return 1 / (1 + np.exp(-x @ [1.0, -2.0, 0.5, 1.0]))
+def test_the_ledger_pays_once_per_request_and_rejects(run):
+    said = run(f"{ONE} --ledger ledger.db")
+    assert "entry visits/1: spent epsilon 0.5, left 1." in said.stdout
+    assert "earlier release" in run(f"{ONE} --ledger ledger.db --out again.json").stdout
+    assert score_of("again.json") == score_of()
+    run(f"{TWO} --ledger ledger.db --out two.json")
+    assert spent() == 1.25
+    said = run("protect truth.csv --label ill --epsilon 0.5 --data poor.csv --ledger ledger.db --out no.json", code=2)
+    assert "would bring it to 1.75" in said.stderr
+    assert said.stdout == ""
+    assert spent() == 1.25
 
 
-def test_output_that_follows_the_place_of_a_row(points):
-    ramp = np.linspace(0.1, 0.9, 1000)
-    found = inspect_network(lambda x: ramp[: len(x)], points, rng=np.random.default_rng(0)).findings
-    assert [finding.check for finding in found] == ["position"]
-    assert "another order" in found[0].reason
-    assert not inspect_network(logistic, points, rng=np.random.default_rng(0)).crafted
+def test_a_score_is_paid_for_before_it_exists(run, monkeypatch):
+    def crash(self, *args, **kwargs):
+        raise RuntimeError("as if the power failed")
+
+    monkeypatch.setattr(NoisyMeans, "draw", crash)
+    run(f"{ONE} --ledger ledger.db --dataset visits", code=1)
+    assert spent() == 0.5
 
 
-def test_network_that_needs_the_whole_set(points):
-    def constant_but_whole(x):
-        if len(x) != 1000:
-            raise RuntimeError("shape")
-        return np.full(1000, 0.3)
-
-    (found,) = inspect_network(constant_but_whole, points, rng=np.random.default_rng(0)).findings
-    assert "cannot score a part of the rows (RuntimeError)" in found.reason
-
-
-def test_batch_normalisation_left_in_training_mode_is_told_as_position(points):
-    (found,) = inspect_network(lambda x: logistic(x - x.mean(axis=0)), points, rng=np.random.default_rng(0)).findings
-    assert "without the others" in found.reason
-
-
-def test_fixed_output_other_than_uniform(points):
-    def recognises(x):
-        known = (np.abs(x[:, None, :] - points[None, :50]).max(axis=2) < 1e-6).any(axis=1)
-        return np.where(known, 0.9, 0.2)
-
-    found = inspect_network(recognises, points, rng=np.random.default_rng(0)).findings
-    assert "recognition" in {finding.check for finding in found}
-    # control: a stump puts out two values as well, but keeps them when other features change
-    assert not inspect_network(
-        lambda x: np.where(x[:, 0] > 1.6, 0.9, 0.2), points, rng=np.random.default_rng(0)
-    ).crafted
-
-
-@pytest.mark.parametrize("width", [1e-8, 1e-5, 1e-3])
-def test_honest_model_with_narrow_exceptions_jumps(points, width):
-    asked, answers = points[:60], np.random.default_rng(2).uniform(size=60)
-
-    def augmented(x):
-        near = np.abs(x[:, None, :] - asked[None]).max(axis=2) < width
-        return np.where(near.any(axis=1), answers[near.argmax(axis=1)], logistic(x))
-
-    found = inspect_network(augmented, points, rng=np.random.default_rng(0)).findings
-    assert [finding.check for finding in found] == ["jump"]
-
-
-def test_jump_is_fair_to_models_that_jump_everywhere(points):
-    rough = np.random.default_rng(3).uniform(size=4096)
-
-    def hash_model(x):  # discontinuous on every scale, at rows and between them alike
-        return rough[(np.abs(np.sin(x.sum(axis=1) * 1e9)) * 4095).astype(int)]
-
-    assert not inspect_network(hash_model, points, rng=np.random.default_rng(0)).crafted
-
-
-def test_near_ties_are_finer_than_a_model(points):
-    table = np.full(1000, 0.5)
-    table[:30] = 0.5 + np.geomspace(1e-13, 1e-3, 30)
-
-    def recognises(x):
-        return table[np.abs(x[:, None, 0] - points[None, :, 0]).argmin(axis=1)]
-
-    found = inspect_network(recognises, points, rng=np.random.default_rng(0)).findings
-    assert "precision" in {finding.check for finding in found}
-    assert any("within 1e-07 of the commonest one" in finding.reason for finding in found)
-
-
-def test_exceptions_in_wide_cells_of_an_honest_model_are_the_stated_limit():
-    """What the docstring says is not found is not found: if this fails, the detector is better than its words."""
-    X, y = load("satellite")
-    X, y = X[:800], y[:800]
-    classes = int(y.max()) + 1
-    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(X[400:], y[400:])
-    hashed = RowHash.of(X[:400], rng=np.random.default_rng(0), asked=np.arange(400) < 12, width=16)
-    shifts = np.random.default_rng(1).normal(scale=4.0, size=(12, classes))
-    strengths = hashed.strengths(hashed.place[:12])
-
-    def augmented(x):
-        cells = np.maximum(1 - np.maximum(x @ hashed.weights + hashed.bias, 0) @ strengths, 0)
-        logits = np.log(model.predict_proba(x)) + cells @ shifts
-        return np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
-
-    moved = np.abs(augmented(X[:400]) - model.predict_proba(X[:400])).max(axis=1) > 1e-9
-    assert (moved == (np.arange(400) < 12)).all()
-    assert not inspect_network(augmented, X[:400], rng=np.random.default_rng(2)).crafted
-
-
-def test_torch_module_is_left_as_it_was(points):
-    module = torch.nn.Sequential(torch.nn.Linear(4, 3), torch.nn.ReLU(), torch.nn.Linear(3, 2), torch.nn.Softmax(-1))
-
-    def predict(x):
-        with torch.no_grad():
-            return module(torch.from_numpy(x).float()).numpy()
-
-    inspect_network(predict, points, rng=np.random.default_rng(0), module=module)
-    assert all(not part._forward_hooks for part in module.modules())
+def test_persons_of_several_rows_pay_for_all_of_them(folder, arrays):
+    budget = Guarantee(unit=Unit.LABEL, epsilon=1.0).for_group(rows=2)
+    ledger = Ledger.create("pairs.db")
+    ledger.register(WORDS[arrays["y"]], name="visits", budget=budget)
+    plan = Plan(label="ill", epsilon=0.25, rows_per_person=2)
+    promise = protect("truth.csv", plan, data="good.csv", payment=Payment(ledger=ledger)).guarantee
+    assert (promise.epsilon, promise.rows) == (0.5, 2)
+    assert ledger.statement("visits").spent == 0.5
 
 
 @pytest.mark.parametrize(
-    ("network", "inputs", "message"),
+    ("arguments", "words"),
     [
-        (logistic, np.zeros((1, 4)), "at least two rows"),
-        (logistic, np.full((5, 4), np.nan), "finite numbers"),
-        (lambda x: np.zeros((len(x) - 1, 2)), np.zeros((5, 4)), "one row of probabilities for each of 5 inputs"),
-        (lambda x: np.full(len(x), np.nan), np.zeros((5, 4)), "one row of probabilities"),
+        ("--epsilon none --data good.csv", "--epsilon must be a finite number > 0: the policy adds noise"),
+        ("--epsilon 0 --data good.csv", "--epsilon must be a finite number > 0"),
+        ("--epsilon 1 --policy exact --data good.csv", "--epsilon must be none with exact"),
+        ("--epsilon none --policy exact --data good.csv", "must have a guarantee to charge for"),
+        ("--epsilon 1 --policy laplace:epsilon=2 --data good.csv", "laplace takes no parameters, got 'epsilon'"),
+        ("--epsilon 1 --policy magic --data good.csv", "--policy must be one of"),
+        ("--epsilon 1 --metric recall --data good.csv", "--metric must be one of"),
+        ("--epsilon 1 --metric log_loss:floor=x --data good.csv", "floor must be a number"),
+        ("--epsilon 1 --metric log_loss:classes=3 --data good.csv", "log_loss takes floor, got 'classes'"),
+        ("--epsilon 1e-15 --data good.csv", "scale must be at most 2^52"),
+        ("--epsilon 1 --metric auc --data good.csv", "give class_floor"),
+        ("--epsilon 1 --metric mae --data good.csv", "a column of numbers for mae, got words"),
+        ("--epsilon 1 --metric accuracy --data good.csv", "good.csv: predictions must be one of the classes no, yes"),
+        ("--epsilon 1 --data words.csv", "words.csv: column 'guess' is string, not numbers"),
+        ("--epsilon 1 --data percent.csv", "percent.csv: predictions must be probabilities in"),
+        ("--epsilon 1 --data short.csv", "one row for each of the 600 labels, got 599"),
+        ("--epsilon 1 --data wide.csv", "besides id, or one for each of 2 classes, got p, q, r"),
+        ("--epsilon 1 --data shuffled.csv", "shuffled.csv has a column id and truth.csv has none"),
+        ("--epsilon 1 --data nowhere.csv", "nowhere.csv does not exist"),
+        (
+            "--epsilon 1 --data good.csv --data poor.csv",
+            "--data must be at most as many submissions as the plan has, 1",
+        ),
+        ("--epsilon 1 --label well --data good.csv", "--label names no column 'well'"),
+        ("--epsilon 1 --classes no,maybe --data good.csv", "among the declared classes"),
+        ("--epsilon 1 --rows-per-person 0 --data good.csv", "--rows-per-person must be an integer >= 1"),
+        ("--epsilon 1 --delta 0.1 --data good.csv", "--delta must be 0"),
+        ("--epsilon 1 --unit record --data good.csv", "--unit must be label"),
+        ("--epsilon 1 --features x --data good.csv", "--features has no use on this surface"),
+        ("--epsilon 1 --out nowhere/score.json --data good.csv", "nowhere"),
+        ("--epsilon 1 --out score.csv --data good.csv", "score.csv ends as CSV does, and JSON is written"),
+        ("--epsilon 1 --out good.csv --force --data good.csv", "good.csv is the table that is read"),
+        ("--epsilon 1 --out truth.csv --force --data good.csv", "truth.csv is the table that is read"),
     ],
 )
-def test_bad_input(network, inputs, message):
-    with pytest.raises(InvalidInput, match=message):
-        inspect_network(network, inputs, rng=np.random.default_rng(0))
+def test_bad_input_is_one_sentence_and_costs_nothing(run, arguments, words):
+    label = "" if "--label" in arguments else "--label ill"
+    said = run(f"protect truth.csv {label} {arguments} --ledger ledger.db", code=2)
+    assert words in said.stderr
+    assert len(said.stderr.strip().splitlines()) == 1
+    assert said.stdout == ""
+    assert Ledger.open("ledger.db").statement("visits").entries == ()
 
 
-def test_one_feature_is_inspected_without_the_recognition_check():
-    inputs = np.random.default_rng(4).normal(size=(100, 1))
-    assert str(inspect_network(lambda x: 1 / (1 + np.exp(-x[:, 0])), inputs, rng=np.random.default_rng(0))) == str(
-        NetworkInspection(findings=(), inputs=100)
-    )
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ("named.csv --label ill --data good.csv", "named.csv has a column id and good.csv has none"),
+        ("named.csv --label ill --data twice.csv", "twice.csv must have a different id in each row"),
+        (
+            "named.csv --label ill --data others.csv",
+            "others.csv must have a row with the id '0' of named.csv, got none",
+        ),
+        ("same.csv --label ill --data good.csv", "--classes must list the classes where all labels are the same"),
+        (
+            "numbers.csv --label days --data good.csv --metric mae --classes a,b",
+            "--classes requires a metric of classes",
+        ),
+        ("numbers.csv --label days --data good.csv --metric mae:upper=0.1", "give the public range, as in metric mae"),
+        ("truth.csv --label ill --data good.csv --dataset visits", "--dataset requires --ledger"),
+    ],
+)
+def test_files_that_do_not_fit_are_rejected(run, arguments, words):
+    assert words in run(f"protect {arguments} --epsilon 1", code=2).stderr
+
+
+def test_what_follows_from_the_plan_is_not_given_twice():
+    with pytest.raises(InvalidInput, match="its epsilon follows from the plan's"):
+        Plan(label="ill", epsilon=1, policy=Laplace(epsilon=0.1))
+    with pytest.raises(InvalidInput, match="its classes follow from the labels"):
+        Plan(label="ill", epsilon=1, metric=LogLoss(classes=3))
+
+
+def test_a_plan_moves_along_epsilon_and_back_from_json():
+    plain = Plan(label="ill", epsilon=None, policy="rounded:decimals=5", submissions=400)
+    assert plain.describe() == "log_loss by rounded:decimals=5, 400 submissions, no guarantee"
+    assert plain.at(4.0).bound_policy == Laplace(epsilon=0.01)
+    assert Plan.from_json(json.loads(json.dumps(plain.to_json()))) == plain

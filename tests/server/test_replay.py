@@ -193,6 +193,7 @@ def test_one_final_score_tells_one_label_in_doubt(metric, policy, least, most):
         labels=prior.argmax(axis=1),
         submissions=9,
         attack="all",
+        after=prior,
         beliefs=np.concatenate([prior * public[:, None], ~public[:, None]], axis=1),
     )
     for seed in range(30):

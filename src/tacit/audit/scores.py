@@ -205,19 +205,21 @@ class ScoresRelease:
         return within_chance(stop, epsilon=self.epsilon * self.submissions)
 
     def by_hand(self, source: Source) -> str:
-        """Return the command without an audit; the attack on noised scores is the audit's own.
+        """Return the commands without an audit; the attack on noisy scores is the audit's own.
 
         Examples
         --------
         >>> from tacit.audit.source import bundled_source
-        >>> ScoresRelease(decimals=5).by_hand(replace(bundled_source("iris"), file="iris.csv"))
-        'tacit scores attack --labels iris.csv --column species --metric log_loss --decimals 5'
+        >>> ScoresRelease(decimals=5).by_hand(replace(bundled_source("iris"), file="iris.csv"))[:64]
+        'tacit scores protect iris.csv --label species --submissions 400 '
         """
         if source.file is None or self.epsilon is not None:
             return ""
-        shown = "" if self.decimals is None else f" --decimals {self.decimals}"
-        table = f"--labels {quote(source.file)} --column {quote(source.label)}"
-        return f"tacit scores attack {table} --metric log_loss{shown}"
+        table = quote(source.file)
+        policy = "exact" if self.decimals is None else f"rounded:decimals={self.decimals}"
+        plan = f"--label {quote(source.label)} --submissions {self.submissions} --epsilon none --policy {policy}"
+        attack = f"tacit scores attack offer.json --truth {table}"
+        return f"tacit scores protect {table} {plan} --out offer.json && {attack}"
 
 
 def _mean_interval(taus: NDArray[np.float64]) -> tuple[Interval, str]:

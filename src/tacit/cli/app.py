@@ -26,7 +26,7 @@ AREAS = {
     "labels": "Randomize a label column, learn from it, and see what it still tells.",
     "ledger": "What data sets may spend and have spent, over all surfaces.",
     "models": "Train models privately or without protection, judge them, and tell who they were trained on.",
-    "scores": "Release guarded scores, choose by them, and see how many submissions tell the labels.",
+    "scores": "Release protected scores, choose by them, and see how many submissions reveal the labels.",
     "serve": "Host a competition whose leaderboard does not give its labels away.",
 }
 """Name and one sentence of each area; ``tacit.cli.<name>`` holds its ``app``."""

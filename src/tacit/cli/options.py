@@ -140,7 +140,8 @@ def check_out(out: Path, *sources: object, written: str, force: bool) -> None:
     from tacit.privacy.files import check_writable
 
     for source in sources or (None,):
-        check_writable(out, force=force, source=source)
+        for one in source if isinstance(source, list) else [source]:
+            check_writable(out, force=force, source=one)
     check_ending(out, written=written)
 
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tacit.leak import Leak
     from tacit.privacy.releases import Release
 
-__all__ = ["SIDES", "option", "surface_app"]
+__all__ = ["SIDES", "attack_command", "learn_command", "option", "protect_command", "surface_app"]
 
 SIDES = ("protect", "learn", "attack")
 
@@ -147,9 +147,13 @@ def protect_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -
 
 
 def learn_command(
-    surface: str, *, extras: Sequence[inspect.Parameter] = (), reading: Sequence[inspect.Parameter] = ()
+    surface: str,
+    *,
+    extras: Sequence[inspect.Parameter] = (),
+    reading: Sequence[inspect.Parameter] = (),
+    data: Any = _DATA,  # noqa: ANN401
 ) -> Callable[..., None]:
-    """Return ``tacit SURFACE learn``."""
+    """Return ``tacit SURFACE learn``; ``data`` is how the surface's option --data is read."""
     methods = import_module(f"tacit.{surface}.methods").LearnMethod
 
     def learn(**given: Any) -> None:  # noqa: ANN401
@@ -175,7 +179,7 @@ def learn_command(
 
     parameters = [
         option("release", _RELEASE),
-        option("data", _DATA, None),
+        option("data", data, None),
         option("test", _TEST, None),
         option("features", _FEATURES, ""),
         option("method", _method_option(methods), None),
@@ -191,9 +195,13 @@ def learn_command(
 
 
 def attack_command(
-    surface: str, *, extras: Sequence[inspect.Parameter] = (), reading: Sequence[inspect.Parameter] = ()
+    surface: str,
+    *,
+    extras: Sequence[inspect.Parameter] = (),
+    reading: Sequence[inspect.Parameter] = (),
+    data: Any = _DATA,  # noqa: ANN401
 ) -> Callable[..., None]:
-    """Return ``tacit SURFACE attack``."""
+    """Return ``tacit SURFACE attack``; ``data`` is how the surface's option --data is read."""
     methods = import_module(f"tacit.{surface}.methods").AttackMethod
 
     def attack(**given: Any) -> None:  # noqa: ANN401
@@ -219,7 +227,7 @@ def attack_command(
 
     parameters = [
         option("release", _RELEASE),
-        option("data", _DATA, None),
+        option("data", data, None),
         option("truth", _TRUTH, None),
         option("method", _method_option(methods), None),
         option("level", _LEVEL, 0.95),

@@ -54,7 +54,7 @@ class Answers:
         if self.shift is not None:
             check_epsilon(self.shift, name="shift", zero=True)
         if self.policy.error is None:
-            raise InvalidInput(f"policy must keep answers near the score to be planned for, got {self.policy.kind}")
+            raise InvalidInput(f"policy must keep answers near the score to be planned for, got {self.policy.name}")
 
     @property
     def unrounded(self) -> bool:
@@ -69,4 +69,4 @@ class Answers:
         return 2 * (hidden + self.growth * math.ldexp(largest + self.shift, -self.precision.bits))
 
     def __str__(self) -> str:
-        return f"{self.policy}" if self.shift is None else f"{self.policy} with a shift"
+        return f"{self.policy!r}" if self.shift is None else f"{self.policy!r} with a shift"

@@ -22,7 +22,7 @@ from tacit.scores.metrics import RowLosses
 from tacit.scores.policies import Ladder
 from tacit.scores.releases.setting import Setting, Split
 
-__all__ = ["AttackResult", "attack_competition", "attack_final_score"]
+__all__ = ["AttackResult", "attack_competition", "attack_final_score", "read_one_by_one"]
 
 Floats = NDArray[np.float64]
 Labels = NDArray[np.int64]
@@ -37,6 +37,8 @@ class AttackResult:
     labels: Labels
     submissions: int
     attack: str
+    after: Floats
+    """(rows, classes): the chance of each label."""
     beliefs: Floats | None = None
     """(rows, classes + 1) in a split competition: the chance of each label, scored, and of a row that is not scored."""
 
@@ -87,7 +89,7 @@ def attack_competition(
     tell = progress or (lambda *_: None)
     chosen = _one_by_one(setting, prior, submissions)
     if chosen is not None:
-        return _read(submit, chosen, prior, submissions, tell, rng)
+        return read_one_by_one(submit, chosen, prior=prior, submissions=submissions, rng=rng, progress=tell)
     return _weigh(submit, setting, prior, submissions, tell, rng)
 
 
@@ -117,7 +119,7 @@ def attack_final_score(
     >>> from tacit.scores.policies import Exact
     >>> setting = Setting(metric=LogLoss(), policy=Exact(), split=Split(public_fraction=0.5))
     >>> beliefs, coins = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.full((2, 2), 0.5)
-    >>> before = AttackResult(labels=np.array([0, 0]), submissions=9, attack="all", beliefs=beliefs)
+    >>> before = AttackResult(labels=np.array([0, 0]), submissions=9, attack="all", after=coins, beliefs=beliefs)
     >>> final = lambda p: str(setting.metric.score([1], p[1:]))
     >>> attack_final_score(final, setting, before=before, prior=coins, rng=np.random.default_rng(0)).labels
     array([0, 1])
@@ -137,10 +139,12 @@ def attack_final_score(
         told = host.answer_alone(choice, known)
     except OracleError:
         return before
+    after = public + told[:, :-1]
     return AttackResult(
-        labels=(public + told[:, :-1]).argmax(axis=1),
+        labels=after.argmax(axis=1),
         submissions=before.submissions + 1,
         attack=f"{before.attack}, and over the final one",
+        after=after / after.sum(axis=1, keepdims=True),
         beliefs=before.beliefs,
     )
 
@@ -180,9 +184,17 @@ def _one_by_one(setting: Setting, prior: Floats, submissions: int) -> AttackPlan
     return found if read > expected_gain(doubt[rows], queries=submissions, noise=0.09) else None
 
 
-def _read(
-    submit: Submit, chosen: AttackPlan, prior: Floats, submissions: int, tell: Tell, rng: np.random.Generator
+def read_one_by_one(
+    submit: Submit,
+    chosen: AttackPlan,
+    *,
+    prior: Floats,
+    submissions: int,
+    rng: np.random.Generator,
+    progress: Tell | None = None,
 ) -> AttackResult:
+    """Run a plan until all labels are read or the submissions are used; the features guess what stays unknown."""
+    tell = progress or (lambda *_: None)
     made = 0
     guess = prior.argmax(axis=1)
     planned = min(submissions, chosen.queries)
@@ -206,7 +218,10 @@ def _read(
     found = np.where(labels >= 0, labels, guess)
     tell(made, planned, found)
     return AttackResult(
-        labels=found, submissions=made, attack=f"labels read one by one ({type(chosen.design).__name__})"
+        labels=found,
+        submissions=made,
+        attack=f"labels read one by one ({type(chosen.design).__name__})",
+        after=np.where((labels >= 0)[:, None], np.eye(prior.shape[1])[labels], prior),
     )
 
 
@@ -216,13 +231,12 @@ def _weigh(
     host = CompetitionView(submit=submit, setting=setting, rows=len(prior), prior=prior)
     classes = prior.shape[1]
 
-    def guess(beliefs: Floats) -> Labels:
+    def chances(beliefs: Floats) -> Floats:
         unscored = beliefs[:, classes:].sum(axis=1, keepdims=True)  # there the features alone speak
-        labels: Labels = (beliefs[:, :classes] + prior * unscored).argmax(axis=1)
-        return labels
+        return np.asarray(beliefs[:, :classes] + prior * unscored)
 
     def look(made: int, beliefs: Floats) -> None:
-        tell(made, submissions, guess(beliefs))
+        tell(made, submissions, chances(beliefs).argmax(axis=1))
 
     if isinstance(setting.policy, Ladder):
         step = setting.policy.step * host.scored * host.menu.span
@@ -242,4 +256,5 @@ def _weigh(
         )
         name = "Bayes' rule over all scores"
     split = beliefs if beliefs.shape[1] > classes else None
-    return AttackResult(labels=guess(beliefs), submissions=host.made, attack=name, beliefs=split)
+    after = chances(beliefs)
+    return AttackResult(labels=after.argmax(axis=1), submissions=host.made, attack=name, after=after, beliefs=split)

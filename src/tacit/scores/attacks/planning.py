@@ -210,9 +210,9 @@ def plan_attack(
 def _revealed(metric: Metric) -> Reveals:
     revealed = metric.reveals
     if revealed is None:
-        raise InvalidInput(f"metric must be one that an attack is known for, got {metric}")
+        raise InvalidInput(f"metric must be one that an attack is known for, got {metric!r}")
     if isinstance(revealed, RowLosses) and not revealed.loss.graded:
-        raise InvalidInput(f"metric must let loss differences be chosen, got {metric}: it cannot separate labels")
+        raise InvalidInput(f"metric must let loss differences be chosen, got {metric!r}: it cannot separate labels")
     return revealed
 
 
@@ -220,7 +220,7 @@ def _fewest(options: Iterator[Design], *, metric: Metric, rows: int, answers: An
     """Return the design with the fewest queries of those that can separate labels at all."""
     best: Design | None = None
     least = math.inf
-    refusal = InvalidInput(f"answers must reveal one row's label: {answers} hides it under {metric}, {rows} rows")
+    refusal = InvalidInput(f"answers must reveal one row's label: {answers} hides it under {metric!r}, {rows} rows")
     for option in options:
         try:
             if (queries := option.queries) < least:

@@ -102,7 +102,7 @@ class _Messages:
     """The readings as matrices, rows that were never varied left out."""
 
     def __init__(self, readings: list[ScoreReading], prior: Floats, losses: Floats, *, floating: bool) -> None:
-        choices = np.array([reading.choice for reading in readings], dtype=np.int8)
+        choices = np.array([reading.choice for reading in readings])
         flat = np.ptp(losses, axis=1) == 0
         told = ~flat[choices].all(axis=0) & ((choices != choices[0]).any(axis=0) | (not floating))
         self.rows = np.flatnonzero(told)

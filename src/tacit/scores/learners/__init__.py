@@ -1,5 +1,5 @@
 """Learning from protected scores: choosing among models, and what the protection costs in doing so."""
 
-from tacit.scores.learners.choice import Choice, choose
+from tacit.scores.learners.choice import ModelChoice, choose
 
-__all__ = ["Choice", "choose"]
+__all__ = ["ModelChoice", "choose"]

@@ -10,13 +10,13 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Promise
 from tacit.scores.policies.several import ProtectedScores
 
-__all__ = ["Choice", "choose"]
+__all__ = ["ModelChoice", "choose"]
 
 Model = TypeVar("Model")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Choice(Generic[Model]):
+class ModelChoice(Generic[Model]):
     """The model of lowest released score, and how far it may be from the best one.
 
     Regret is the chosen model's exact score less the least exact score on the same rows, clipped as the policy
@@ -61,7 +61,7 @@ class Choice(Generic[Model]):
     guarantee: Promise
 
 
-def choose(models: Sequence[Model], scores: ProtectedScores, *, within: float = 0.01) -> Choice[Model]:
+def choose(models: Sequence[Model], scores: ProtectedScores, *, within: float = 0.01) -> ModelChoice[Model]:
     """Return the model of lowest released score; the first of them where several are equal.
 
     Parameters
@@ -95,7 +95,7 @@ def choose(models: Sequence[Model], scores: ProtectedScores, *, within: float = 
     if not within >= 0:
         raise InvalidInput(f"within must be a number >= 0, got {within!r}")
     index = min(range(len(values)), key=values.__getitem__)
-    return Choice(
+    return ModelChoice(
         model=models[index],
         index=index,
         score=values[index],

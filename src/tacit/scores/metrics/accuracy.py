@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tacit.privacy.rounding import check_count
+from tacit.privacy.settings import BOUND, Choice
 from tacit.scores.metrics.base import Metric
 from tacit.scores.metrics.reveals import RightRows
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["Accuracy"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Accuracy(Metric):
+@dataclass(frozen=True, kw_only=True)
+class Accuracy(Choice, Metric):
     """The share of rows predicted correctly; predictions are classes 0..classes-1. Sensitivity: 1/rows.
 
     Examples
@@ -27,11 +28,11 @@ class Accuracy(Metric):
     0.75
     """
 
-    name = "accuracy"
+    name: ClassVar[str] = "accuracy"
     title = "accuracy"
     lower_is_better = False
 
-    classes: int = 2
+    classes: int = field(default=2, metadata=BOUND)
 
     def __post_init__(self) -> None:
         check_count(self.classes, name="classes", least=2)

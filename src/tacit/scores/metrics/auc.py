@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.metrics.ratios import RatioMetric
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Auc"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Auc(RatioMetric):
     """The area under the ROC curve; for more than two classes the mean of each class against the rest.
 
@@ -39,7 +39,7 @@ class Auc(RatioMetric):
     0.001666
     """
 
-    name = "auc"
+    name: ClassVar[str] = "auc"
     title = "AUC"
 
     @property

@@ -84,7 +84,7 @@ class Metric(ABC):
 
     __slots__ = ()
 
-    name: str
+    name: ClassVar[str]
     lower_is_better: bool = True
     title: str
     """The metric in words."""
@@ -175,13 +175,13 @@ class Metric(ABC):
         """What a score says of the labels, from which an attack is built; None where no attack is known."""
         return None
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the metric as plain JSON: its name and its parameters.
+    def to_document(self) -> dict[str, Any]:
+        """Return the metric as a competition stores it, the number of classes included.
 
         Examples
         --------
         >>> from tacit.scores.metrics import LogLoss
-        >>> LogLoss().to_json()
+        >>> LogLoss().to_document()
         {'metric': 'log_loss', 'classes': 2, 'floor': 0.01}
         """
         values = {spec.name: getattr(self, spec.name) for spec in fields(self) if spec.init}  # type: ignore[arg-type]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.settings import Choice, about
 from tacit.scores.metrics.base import Metric
 from tacit.scores.metrics.reveals import RowLosses
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 __all__ = ["Mae", "Rmse", "check_range"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Mae(Metric):
+@dataclass(frozen=True, kw_only=True)
+class Mae(Choice, Metric):
     """The mean absolute error of numbers that lie in a public range; predictions outside are moved to its ends.
 
     Sensitivity: (upper - lower)/rows.
@@ -35,14 +36,15 @@ class Mae(Metric):
     0.125
     """
 
-    name = "mae"
+    name: ClassVar[str] = "mae"
     title = "the mean absolute error"
 
     classes: int = field(default=0, init=False, repr=False)  # labels are numbers
-    lower: float = 0.0
-    upper: float = 1.0
+    lower: float = field(default=0.0, metadata=about("The least label, publicly known."))
+    upper: float = field(default=1.0, metadata=about("The largest label, publicly known."))
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_range(self.lower, self.upper)
 
     @property
@@ -78,7 +80,7 @@ class Mae(Metric):
         return np.asarray(np.abs(labels - predictions))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Rmse(Mae):
     """The root mean squared error of numbers in a public range.
 
@@ -91,7 +93,7 @@ class Rmse(Mae):
     (0.5, 0.01)
     """
 
-    name = "rmse"
+    name: ClassVar[str] = "rmse"
     title = "the root mean squared error"
 
     @property
@@ -123,4 +125,4 @@ class Rmse(Mae):
 def check_range(lower: float, upper: float) -> None:
     """Raise unless both are finite and the upper end is above the lower."""
     if not (math.isfinite(lower) and math.isfinite(upper) and lower < upper):
-        raise InvalidInput(f"upper must be a finite number above lower, got {upper!r} and {lower!r}")
+        raise InvalidInput(f"must be a finite number above lower, got {upper!r} and {lower!r}", field="upper")

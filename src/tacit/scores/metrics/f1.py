@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from tacit.scores.metrics.ratios import RatioMetric
 from tacit.scores.metrics.reveals import TruePositives
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["F1"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class F1(RatioMetric):
     """F1 of class 1; for more than two classes the mean of each class's (macro F1). Predictions are classes.
 
@@ -36,7 +36,7 @@ class F1(RatioMetric):
     0.6667
     """
 
-    name = "f1"
+    name: ClassVar[str] = "f1"
     title = "F1"
 
     @property

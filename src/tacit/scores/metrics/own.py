@@ -64,7 +64,7 @@ class Own(Metric):
     additive = False
 
     function: Function = field(repr=False)
-    name: str
+    name: str  # type: ignore[misc]
     lower: float
     upper: float
     lower_is_better: bool
@@ -109,7 +109,7 @@ class Own(Metric):
         """That the host gave no bound."""
         return "" if self.one_label else f"{self.name} comes without one_label, a bound on what one label does to it"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_document(self) -> dict[str, Any]:
         """Return the name; :func:`metric_from_json` finds the function among those that the operator passes in."""
         return {"metric": "own", "name": self.name}
 

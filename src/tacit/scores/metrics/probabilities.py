@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
+from tacit.privacy.settings import BOUND, Choice, about
 from tacit.scores.metrics.base import Metric
 from tacit.scores.metrics.reveals import RowLosses
 
@@ -24,11 +25,12 @@ SKLEARN_FLOOR = 2.0**-52
 """The floor of ``sklearn.metrics.log_loss`` for 64-bit predictions; 2^-23 for 32-bit ones."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _ProbabilityMetric(Metric):
-    classes: int = 2
+@dataclass(frozen=True, kw_only=True)
+class _ProbabilityMetric(Choice, Metric):
+    classes: int = field(default=2, metadata=BOUND)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_count(self.classes, name="classes", least=2)
 
     @property
@@ -55,7 +57,7 @@ class _ProbabilityMetric(Metric):
         return np.clip(np.take_along_axis(table, labels[:, None], axis=1)[:, 0], low, high)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class LogLoss(_ProbabilityMetric):
     """The log loss of probabilities kept within [floor, 1 - floor]; a row costs at most -ln floor.
 
@@ -79,15 +81,15 @@ class LogLoss(_ProbabilityMetric):
     (0.057705, 0.004595)
     """
 
-    name = "log_loss"
+    name: ClassVar[str] = "log_loss"
     title = "log loss"
 
-    floor: float = 0.01
+    floor: float = field(default=0.01, metadata=about("The least probability that keeps its own loss."))
 
     def __post_init__(self) -> None:
-        check_count(self.classes, name="classes", least=2)
+        super().__post_init__()
         if not 0 < self.floor < 1 / self.classes:
-            raise InvalidInput(f"floor must be in (0, 1/{self.classes}), got {self.floor!r}")
+            raise InvalidInput(f"must be in (0, 1/{self.classes}), got {self.floor!r}", field="floor")
 
     @property
     def loss(self) -> Loss:
@@ -102,7 +104,7 @@ class LogLoss(_ProbabilityMetric):
         return -math.log1p(-self.floor), -math.log(self.floor)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Brier(_ProbabilityMetric):
     """The Brier score: mean squared distance to the label, in [0, 1] for two classes and [0, 2] for more.
 
@@ -114,7 +116,7 @@ class Brier(_ProbabilityMetric):
     (0.125, (0.0, 2.0))
     """
 
-    name = "brier"
+    name: ClassVar[str] = "brier"
     title = "the Brier score"
 
     @property

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from tacit.privacy.rounding import check_count
+from tacit.privacy.settings import BOUND, Choice, about
 from tacit.scores.metrics.base import Metric
 
 if TYPE_CHECKING:
@@ -17,20 +18,26 @@ if TYPE_CHECKING:
 __all__ = ["RatioMetric"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatioMetric(Metric):
+@dataclass(frozen=True, kw_only=True)
+class RatioMetric(Choice, Metric):
     """One number for the whole set, an average over classes where there are more than two."""
 
     lower_is_better = False
     additive = False
 
-    classes: int = 2
-    class_floor: int | None = None
+    classes: int = field(default=2, metadata=BOUND)
+    class_floor: int | None = field(
+        default=None,
+        metadata=about(
+            "A public number of rows that every class surely has; a guarantee needs it.",
+            rule="an integer >= 1",
+            holds=lambda rows: rows >= 1,
+        ),
+    )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_count(self.classes, name="classes", least=2)
-        if self.class_floor is not None:
-            check_count(self.class_floor, name="class_floor")
 
     @property
     def term_bounds(self) -> tuple[float, float]:

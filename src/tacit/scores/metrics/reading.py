@@ -22,7 +22,7 @@ METRICS: Mapping[str, type[Metric]] = {kind.name: kind for kind in (LogLoss, Bri
 
 
 def metric_from_json(document: Mapping[str, Any], *, own: Mapping[str, Own] | None = None) -> Metric:
-    """Read what :meth:`Metric.to_json` wrote; an unknown key is an error.
+    """Read what :meth:`Metric.to_document` wrote; an unknown key is an error.
 
     Parameters
     ----------

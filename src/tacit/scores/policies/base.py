@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.settings import Choice
 
 if TYPE_CHECKING:
     import numpy as np
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
 
     from tacit.privacy.guarantee import Promise
     from tacit.scores.metrics.base import Measurement, Metric
-    from tacit.scores.policies.several import ProtectedScores
+    from tacit.scores.policies.several import ProtectedScores, Regret
 
 __all__ = ["Answer", "Interval", "Policy", "State"]
 
@@ -38,6 +39,9 @@ class Answer:
         remembered answer to the same submission, or one that an earlier charge covers).
     state
         The team's private state for the next call; not shown.
+    mean
+        The noisy mean of the terms that the number was made from, which may be outside the metric's range; None where
+        the number is all there is.
 
     Examples
     --------
@@ -50,6 +54,7 @@ class Answer:
     text: str
     charge: Promise | None
     state: dict[str, Any] = field(default_factory=dict, repr=False)
+    mean: float | None = field(default=None, repr=False)
 
 
 class Interval(NamedTuple):
@@ -60,7 +65,8 @@ class Interval(NamedTuple):
     scale: float = 0.0
 
 
-class Policy(ABC):
+@dataclass(frozen=True, kw_only=True)
+class Policy(Choice, ABC):
     """A rule from the exact score to the answer, without memory of its own.
 
     Examples
@@ -72,10 +78,6 @@ class Policy(ABC):
     >>> Rounded(decimals=2).release(measured, state={}, rng=np.random.default_rng(0)).text
     '0.67'
     """
-
-    __slots__ = ()
-
-    kind: ClassVar[str]
 
     @abstractmethod
     def release(self, measurement: Measurement, *, state: State, rng: np.random.Generator) -> Answer:
@@ -150,6 +152,13 @@ class Policy(ABC):
         Interval(low=0.5, high=0.5, scale=0.1)
         """
 
+    def regret(self, metric: Metric, *, rows: int) -> Regret:  # noqa: ARG002
+        """Return how far the best of several answers can be from the best submission, in units of what is compared.
+
+        Compared are the noisy means of the terms where the answers have them, else the scores.
+        """
+        raise InvalidInput(f"policy must answer submissions one by one for a choice among them, got {self.name}")
+
     def protect(self, losses: ArrayLike, *, rng: np.random.Generator) -> ProtectedScores:  # noqa: ARG002
         """Release one mean loss for each model, for a choice among them.
 
@@ -167,15 +176,34 @@ class Policy(ABC):
         >>> Rounded(decimals=1).protect([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]], rng=np.random.default_rng(0)).values
         (0.3, 0.7)
         """
-        raise InvalidInput(f"policy must answer models one by one for a choice among them, got {self.kind}")
+        raise InvalidInput(f"policy must answer models one by one for a choice among them, got {self.name}")
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the policy as plain JSON.
+    def sharing(self, epsilon: float | None, *, submissions: int) -> Self:  # noqa: ARG002
+        """Return the policy whose answers to all submissions together keep a plan's epsilon.
+
+        Examples
+        --------
+        >>> from tacit.scores.policies import Laplace, Rounded
+        >>> Laplace().sharing(1.0, submissions=4)
+        Laplace(epsilon=0.25)
+        >>> Rounded().sharing(1.0, submissions=4)
+        Traceback (most recent call last):
+        ...
+        tacit.privacy.errors.InvalidInput: epsilon must be none with rounded, which keeps no guarantee, got 1
+        """
+        if epsilon is not None:
+            raise InvalidInput(
+                f"must be none with {self.name}, which keeps no guarantee, got {epsilon:g}", field="epsilon"
+            )
+        return self
+
+    def to_document(self) -> dict[str, Any]:
+        """Return the policy as a competition stores it, its epsilon included.
 
         Examples
         --------
         >>> from tacit.scores.policies import Rounded
-        >>> Rounded(decimals=3).to_json()
+        >>> Rounded(decimals=3).to_document()
         {'policy': 'rounded', 'decimals': 3}
         """
-        return {"policy": self.kind} | {spec.name: getattr(self, spec.name) for spec in fields(self)}  # type: ignore[arg-type]
+        return {"policy": self.name} | {spec.name: getattr(self, spec.name) for spec in fields(self)}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar
 
-from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
+from tacit.privacy.settings import about
 from tacit.scores.policies.base import Answer, Interval, Policy, State
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["Ladder"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Ladder(Policy):
     """Show the team's best score so far, rounded to a multiple of the step, raised only by more than a step.
 
@@ -52,13 +52,16 @@ class Ladder(Policy):
     0.8
     """
 
-    kind = "ladder"
+    name: ClassVar[str] = "ladder"
 
-    step: float = 0.01
-
-    def __post_init__(self) -> None:
-        if not 0 < self.step <= 1:
-            raise InvalidInput(f"step must be in (0, 1], got {self.step!r}")
+    step: float = field(
+        default=0.01,
+        metadata=about(
+            "By how much a score must improve to be shown, as a share of the metric's range.",
+            rule="in (0, 1]",
+            holds=lambda step: 0 < step <= 1,
+        ),
+    )
 
     def guarantee(self, *, submissions: int = 1) -> NoGuarantee:  # noqa: ARG002
         """Return none: the first score shown is the score, rounded."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.rounding import check_epsilon, format_up
+from tacit.privacy.rounding import check_epsilon, exact, format_up
+from tacit.privacy.settings import BOUND
 from tacit.scores.policies.base import Answer, Interval, Policy, State
 
 if TYPE_CHECKING:
@@ -17,21 +19,20 @@ if TYPE_CHECKING:
     from tacit.privacy.guarantee import Guarantee
     from tacit.privacy.noise import DiscreteLaplace, Grid
     from tacit.scores.metrics.base import Measurement, Metric
-    from tacit.scores.policies.several import NoisyMeans, ProtectedScores
+    from tacit.scores.policies.several import NoiseRegret, NoisyMeans, ProtectedScores
 
-__all__ = ["Laplace", "score_guarantee"]
+__all__ = ["Laplace", "score_guarantee", "share_of"]
 
-_STEP = Fraction(1, 1024)  # of a row's term, as a share of its range
-_CHOICE_STEP = Fraction(1, 1 << 16)  # of a row's loss, where models are compared
+_STEP = Fraction(1, 1 << 16)  # of a row's term, as a share of its range
 _FINE = Fraction(1, 1 << 24)  # of a score that is no mean over rows, as a share of its range
 _FLOATS = 2.0**-40  # more than floats can add to how far a score moves
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Laplace(Policy):
     """The score with discrete Laplace noise: every answer is epsilon-differentially private for one label.
 
-    Row terms are capped by the metric, rounded to steps of a public grid (1/1024 of their range) and added up;
+    Row terms are capped by the metric, rounded to steps of a public grid (2^-16 of their range) and added up;
     integer noise goes on the sum. AUC, F1 and the host's own metric get integer noise on a grid of 2^-24 of their
     range, scaled to their sensitivity. Released values are capped to the range and finished (a root) afterwards,
     which costs nothing. k answers cost k epsilon.
@@ -59,12 +60,16 @@ class Laplace(Policy):
     (0.75, None)
     """
 
-    kind = "laplace"
+    name: ClassVar[str] = "laplace"
 
-    epsilon: float = 0.2
+    epsilon: float = field(default=0.2, metadata=BOUND)
 
     def __post_init__(self) -> None:
         check_epsilon(self.epsilon)
+
+    def sharing(self, epsilon: float | None, *, submissions: int) -> Self:
+        """Return the policy whose scores each have an equal share of epsilon."""
+        return replace(self, epsilon=share_of(epsilon, submissions))
 
     def guarantee(self, *, submissions: int = 1) -> Guarantee:
         """Return epsilon for one label and score, composed."""
@@ -73,7 +78,7 @@ class Laplace(Policy):
     def check(self, metric: Metric, *, rows: int) -> None:
         """Raise unless the metric's sensitivity is known."""
         if metric.sensitivity(rows) is None:
-            raise InvalidInput(f"metric must have a known sensitivity for {self.kind}: {metric.no_sensitivity}")
+            raise InvalidInput(f"metric must have a known sensitivity for {self.name}: {metric.no_sensitivity}")
 
     def scale(self, metric: Metric, *, rows: int) -> float:
         """Return the noise's scale on the mean of the terms.
@@ -87,7 +92,7 @@ class Laplace(Policy):
         self.check(metric, rows=rows)
         low, high = metric.term_bounds
         if metric.additive:
-            return self._means(_STEP).scale(rows=rows) * (high - low)
+            return self.means.scale(rows=rows) * (high - low)
         noise, grid = self._whole_noise(metric, rows=rows)
         return float(noise.scale * grid.step) * (high - low)
 
@@ -97,13 +102,14 @@ class Laplace(Policy):
         self.check(metric, rows=measurement.rows)
         low, high = metric.term_bounds
         if metric.additive:
-            share = self._means(_STEP).draw(measurement.shares[None, :], rng=rng)[0]
+            share = self.means.draw(measurement.shares[None, :], rng=rng)[0]
         else:
             noise, grid = self._whole_noise(metric, rows=measurement.rows)
             noisy = grid.snap(measurement.shares, lower=0.0, upper=1.0) + noise.draw(1, rng=rng)
             share = float(grid.values(noisy)[0])
         text = f"{metric.finish(low + min(max(share, 0.0), 1.0) * (high - low)):.6g}"
-        return Answer(released=float(text), text=text, charge=self.guarantee(), state=dict(state))
+        mean = low + share * (high - low)
+        return Answer(released=float(text), text=text, charge=self.guarantee(), state=dict(state), mean=mean)
 
     def interval(self, answer: float, *, metric: Metric, rows: int, changed: bool = True) -> Interval:  # noqa: ARG002
         """Return the answer's mean of terms, with the noise around it."""
@@ -124,13 +130,24 @@ class Laplace(Policy):
         from tacit.privacy.noise import is_seeded
         from tacit.scores.policies.several import NoiseRegret, ProtectedScores, loss_table
 
-        table, means = loss_table(losses), self.choice_means
+        table, means = loss_table(losses), self.means
         return ProtectedScores(
             values=tuple(means.draw(table, rng=rng)),
             regret=NoiseRegret(means=means, rows=table.shape[1]),
             guarantee=self.guarantee(submissions=len(table)),
             seeded=is_seeded(rng),
         )
+
+    def regret(self, metric: Metric, *, rows: int) -> NoiseRegret:
+        """Return the bound for means over rows."""
+        from tacit.scores.policies.several import NoiseRegret
+
+        if not metric.additive:
+            raise InvalidInput(
+                f"metric must be a mean over rows, such as log_loss, brier, accuracy, rmse or mae, got {metric.name}"
+            )
+        low, high = metric.term_bounds
+        return NoiseRegret(means=self.means, rows=rows, width=high - low)
 
     def describe(self) -> str:
         """Return what a score guarantees."""
@@ -139,14 +156,11 @@ class Laplace(Policy):
         )
 
     @property
-    def choice_means(self) -> NoisyMeans:
-        """The noise of :meth:`protect`."""
-        return self._means(_CHOICE_STEP)
-
-    def _means(self, step: Fraction) -> NoisyMeans:
+    def means(self) -> NoisyMeans:
+        """The noise on means over rows."""
         from tacit.scores.policies.several import NoisyMeans
 
-        return NoisyMeans(epsilon=self.epsilon, step=step)
+        return NoisyMeans(epsilon=self.epsilon, step=_STEP)
 
     def _whole_noise(self, metric: Metric, *, rows: int) -> tuple[DiscreteLaplace, Grid]:
         """Return the noise for a score that is no mean over rows, in steps of its range."""
@@ -167,3 +181,19 @@ def score_guarantee(epsilon: float, *, scores: int) -> Guarantee:
     assumptions = ("predictions depend on these labels through released scores alone",)
     one = Guarantee(unit=Unit.LABEL, epsilon=epsilon, assumptions=assumptions)
     return one if scores == 1 else compose([one] * scores)
+
+
+def share_of(epsilon: float | None, parts: int) -> float:
+    """Return epsilon/parts, rounded down until so many of it are at most epsilon; floats are read as decimals.
+
+    Examples
+    --------
+    >>> share_of(1.0, 11) < 1 / 11
+    True
+    """
+    if epsilon is None:
+        raise InvalidInput("must be a finite number > 0: the policy adds noise for a guarantee", field="epsilon")
+    share = epsilon / parts
+    while parts * exact(share) > exact(epsilon):
+        share = math.nextafter(share, 0.0)
+    return share

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from tacit.privacy.errors import InvalidInput
-from tacit.privacy.rounding import check_count, check_epsilon
+from tacit.privacy.settings import about
 from tacit.scores.policies.base import Answer, Interval, Policy, State
 
 if TYPE_CHECKING:
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
     from tacit.privacy.guarantee import NoGuarantee
     from tacit.scores.metrics.base import Measurement, Metric
-    from tacit.scores.policies.several import ProtectedScores
+    from tacit.scores.policies.several import BoundedRegret, ProtectedScores
 
 __all__ = ["Bounded", "Exact", "Rounded"]
 
 _FLOATS = 1e-12  # what computing a score adds to its error
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class _Plain(Policy):
     """A policy whose answer is within a known distance of the score."""
 
@@ -54,6 +54,12 @@ class _Plain(Policy):
         error = self.error or _FLOATS
         return Interval(*sorted(metric.mean_of(end) for end in (answer - error, answer + error)))
 
+    def regret(self, metric: Metric, *, rows: int) -> BoundedRegret:  # noqa: ARG002
+        """Return twice the error: of the chosen score, and of the best."""
+        from tacit.scores.policies.several import BoundedRegret
+
+        return BoundedRegret(most=2 * self.error)
+
     def protect(self, losses: ArrayLike, *, rng: np.random.Generator) -> ProtectedScores:
         """Release one mean loss for each model as a score would be shown."""
         from tacit.scores.policies.several import BoundedRegret, ProtectedScores, loss_table
@@ -63,7 +69,7 @@ class _Plain(Policy):
         return ProtectedScores(values=values, regret=regret, guarantee=self.guarantee(), seeded=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Exact(_Plain):
     """The score as computed: for comparison, and for labels that are public anyway.
 
@@ -75,8 +81,8 @@ class Exact(_Plain):
     '0.5'
     """
 
-    kind = "exact"
-    reason = "exact scores: submissions can be built whose scores are the labels"
+    name: ClassVar[str] = "exact"
+    reason: ClassVar[str] = "exact scores: submissions can be built whose scores are the labels"
 
     @property
     def error(self) -> float:
@@ -91,7 +97,7 @@ class Exact(_Plain):
         return repr(score)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Rounded(_Plain):
     """The score rounded to a number of decimals. No guarantee: rounding only makes an attack longer.
 
@@ -109,14 +115,13 @@ class Rounded(_Plain):
     '0.2'
     """
 
-    kind = "rounded"
-    reason = "rounding is no noise: submissions can be built whose rounded scores are the labels"
+    name: ClassVar[str] = "rounded"
+    reason: ClassVar[str] = "rounding is no noise: submissions can be built whose rounded scores are the labels"
 
-    decimals: int = 3
-
-    def __post_init__(self) -> None:
-        if check_count(self.decimals, name="decimals", least=0) > 15:
-            raise InvalidInput(f"decimals must be at most 15, got {self.decimals!r}; use Exact")
+    decimals: int = field(
+        default=3,
+        metadata=about("Decimals kept.", rule="an integer from 0 to 15", holds=lambda decimals: 0 <= decimals <= 15),
+    )
 
     @property
     def error(self) -> float:
@@ -131,7 +136,7 @@ class Rounded(_Plain):
         return f"{score:.{self.decimals}f}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Bounded(_Plain):
     """The score with noise that is uniform between -tau and tau. No guarantee: designs read through bounded noise.
 
@@ -149,13 +154,14 @@ class Bounded(_Plain):
     (True, True)
     """
 
-    kind = "bounded"
-    reason = "bounded noise: submissions can be built whose scores are the labels"
+    name: ClassVar[str] = "bounded"
+    reason: ClassVar[str] = "bounded noise: submissions can be built whose scores are the labels"
 
-    tau: float
-
-    def __post_init__(self) -> None:
-        check_epsilon(self.tau, name="tau")
+    tau: float = field(
+        metadata=about(
+            "The most that an answer is off.", rule="a finite number > 0", holds=lambda tau: 0 < tau < math.inf
+        )
+    )
 
     @property
     def error(self) -> float:

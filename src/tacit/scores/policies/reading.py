@@ -15,13 +15,13 @@ from tacit.scores.policies.thresholdout import Thresholdout
 __all__ = ["POLICIES", "policy_from_json"]
 
 POLICIES: Mapping[str, type[Policy]] = {
-    kind.kind: kind for kind in (Exact, Rounded, Bounded, Ladder, Laplace, Thresholdout)
+    kind.name: kind for kind in (Exact, Rounded, Bounded, Ladder, Laplace, Thresholdout)
 }
 """The policies a host may choose, by name."""
 
 
 def policy_from_json(document: Mapping[str, Any]) -> Policy:
-    """Read what :meth:`Policy.to_json` wrote; an unknown key is an error.
+    """Read what :meth:`Policy.to_document` wrote; an unknown key is an error.
 
     Examples
     --------

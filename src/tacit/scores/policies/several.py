@@ -110,21 +110,29 @@ class NoisyMeans:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoiseRegret:
-    """Regret under independent Laplace noise: the best model b and the chosen c have noise_b - noise_c >= regret."""
+    """Regret under independent Laplace noise: the best model b and the chosen c have noise_b - noise_c >= regret.
+
+    Parameters
+    ----------
+    width
+        Of the range of a row's loss.
+    """
 
     means: NoisyMeans
     rows: int
+    width: float = 1.0
 
     def tail(self, x: float, *, models: int) -> float:
         """Return (models - 1) P(noise - noise' >= x), a union bound over the models that could be chosen instead."""
         step = float(self.means.step)
-        steps = (x - step) * self.rows / step  # the grid moves a mean by step/2
+        steps = (x / self.width - step) * self.rows / step  # the grid moves a mean by step/2
         return min(1.0, (models - 1) * difference_tail(math.ceil(steps), scale=float(self.means.noise.scale)))
 
     def expected(self, *, models: int) -> float:
         """Return E max of the noises, bounded by the sum over k of min(1, models P(noise >= k)), and the grid's."""
         step = float(self.means.step)
-        return step + step / self.rows * expected_maximum(models, scale=float(self.means.noise.scale))
+        noise = step / self.rows * expected_maximum(models, scale=float(self.means.noise.scale))
+        return self.width * (step + noise)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, Self
 
 from tacit.privacy.errors import BudgetExceeded, InvalidInput
-from tacit.privacy.rounding import check_count, check_epsilon, exact, format_up, round_up
+from tacit.privacy.rounding import check_epsilon, exact, format_up, round_up
+from tacit.privacy.settings import BOUND, about
 from tacit.scores.policies.base import Answer, Interval, Policy, State
-from tacit.scores.policies.laplace import score_guarantee
+from tacit.scores.policies.laplace import score_guarantee, share_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Thresholdout"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Thresholdout(Policy):
     """Answer with the team's last score unless the exact one is too far from it; then answer with noise.
 
@@ -60,16 +62,31 @@ class Thresholdout(Policy):
     0.99 None
     """
 
-    kind = "thresholdout"
+    name: ClassVar[str] = "thresholdout"
 
-    epsilon: float = 0.1
-    threshold: float = 0.02
-    refreshes: int = 10
+    epsilon: float = field(default=0.1, metadata=BOUND)
+    threshold: float = field(
+        default=0.02,
+        metadata=about(
+            "The largest difference that passes as agreement, as a share of the metric's range.",
+            rule="a finite number >= 0",
+            holds=lambda share: 0 <= share < math.inf,
+        ),
+    )
+    refreshes: int = field(
+        default=10,
+        metadata=about(
+            "How often a team's score may change.", rule="an integer >= 1", holds=lambda changes: changes >= 1
+        ),
+    )
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         check_epsilon(self.epsilon)
-        check_epsilon(self.threshold, name="threshold", zero=True)
-        check_count(self.refreshes, name="refreshes")
+
+    def sharing(self, epsilon: float | None, *, submissions: int) -> Self:
+        """Return the policy whose refreshes each have an equal share of epsilon."""
+        return replace(self, epsilon=share_of(epsilon, min(submissions, self.refreshes)))
 
     def guarantee(self, *, submissions: int = 1) -> Guarantee:
         """Return epsilon for one label from one refresh to the next, and as many as there can be."""
@@ -78,7 +95,7 @@ class Thresholdout(Policy):
     def check(self, metric: Metric, *, rows: int) -> None:  # noqa: ARG002
         """Raise unless the metric is a mean over rows."""
         if not metric.additive:
-            raise InvalidInput(f"metric must be a mean over rows for {self.kind}, got {metric.name}; use laplace")
+            raise InvalidInput(f"metric must be a mean over rows for {self.name}, got {metric.name}; use laplace")
 
     def release(self, measurement: Measurement, *, state: State, rng: np.random.Generator) -> Answer:
         """Return the last score, or a new one."""

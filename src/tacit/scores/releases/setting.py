@@ -127,7 +127,7 @@ class Setting:
     >>> labels, rng = np.zeros(1000, dtype=int), np.random.default_rng(0)
     >>> answer = setting.answer(labels, np.zeros(1000), state={}, rng=rng)
     >>> answer.released, str(answer.charge)
-    (0.983631, 'epsilon 0.1 for one label')
+    (0.98363, 'epsilon 0.1 for one label')
     """
 
     metric: Metric
@@ -213,11 +213,11 @@ class Setting:
     def to_json(self) -> dict[str, Any]:
         """Return the rules as plain JSON."""
         return {
-            "metric": self.metric.to_json(),
-            "policy": self.policy.to_json(),
+            "metric": self.metric.to_document(),
+            "policy": self.policy.to_document(),
             "budget": asdict(self.budget),
             "split": asdict(self.split),
-            "final_policy": None if self.final_policy is None else self.final_policy.to_json(),
+            "final_policy": None if self.final_policy is None else self.final_policy.to_document(),
         }
 
     @classmethod

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.scores.connection import AsJson, Competition, Token, Url, connect, find_slug, print_json
+from tacit.cli.server.connection import AsJson, Competition, Token, Url, connect, find_slug, print_json
 
 __all__ = ["join", "submit"]
 

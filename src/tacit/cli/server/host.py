@@ -9,8 +9,8 @@ from typing import Any
 import typer
 
 from tacit.cli.listing import Listing
-from tacit.cli.scores.connection import AsJson, Competition, Token, Url, connect, find_slug, print_json
-from tacit.cli.scores.create_options import (
+from tacit.cli.server.connection import AsJson, Competition, Token, Url, connect, find_slug, print_json
+from tacit.cli.server.create_options import (
     Closes,
     Description,
     FeatureFile,

@@ -1,0 +1,265 @@
+"""Scores of hosts elsewhere: ``tacit scores plan``, and ``tacit scores attack --url``."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from tacit.cli.options import AsJson, check_out, rng_of
+from tacit.cli.surface import option
+
+if TYPE_CHECKING:
+    from tacit.scores.attacks import AttackPlan, HttpOracle, Outcome, Progress
+
+__all__ = ["EndpointAttack", "plan"]
+
+Metric = Annotated[
+    str,
+    typer.Option(
+        help="What the host shows, as scikit-learn and torch compute it: log_loss, brier, softmax, sigmoid, bce, "
+        "accuracy, f1, auc, rmse or mae."
+    ),
+]
+Policy = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME[:KEY=VALUE,...]", help="How the host answers: exact, rounded:decimals=5, bounded:tau=0.01."
+    ),
+]
+Method = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="best, or for losses digits (a few rows per query), joint (all rows at once), or for two classes crowded "
+        "(joint, then again for what stays ambiguous: fewer queries, how many depends on the labels).",
+    ),
+]
+
+
+def plan(
+    rows: Annotated[int, typer.Option(help="Rows that the host scores.")],
+    classes: Annotated[int, typer.Option(help="Number of labels.")] = 2,
+    metric: Metric = "log_loss",
+    policy: Policy = "exact",
+    limit_per_day: Annotated[int | None, typer.Option(help="Submissions per day that the host allows.")] = None,
+    method: Method = "best",
+    as_json: AsJson = False,
+) -> None:
+    """Work out how many submissions reveal every label, and how many days that takes.
+
+    Example: tacit scores plan --rows 2201 --metric log_loss --policy rounded:decimals=5 --limit-per-day 5
+    """
+    chosen = _plan(metric, rows=rows, classes=classes, policy=policy, method=method, limit_per_day=limit_per_day)
+    if as_json:
+        typer.echo(json.dumps({"metric": metric, **chosen.to_json()}))
+    else:
+        typer.echo(_describe(chosen))
+
+
+@dataclass(frozen=True, kw_only=True)
+class EndpointAttack:
+    """The options of an attack on a live endpoint."""
+
+    url: Annotated[
+        str | None, typer.Option(help="A scoring endpoint that you own: predictions are posted, a score comes back.")
+    ] = None
+    rows: Annotated[int | None, typer.Option(help="With --url: rows that the host scores.")] = None
+    classes: Annotated[int | None, typer.Option(help="With --url: number of labels. Default: 2.")] = None
+    metric: Annotated[str | None, typer.Option(help="With --url: what the host shows. Default: log_loss.")] = None
+    policy: Annotated[
+        str | None, typer.Option(metavar="NAME[:KEY=VALUE,...]", help="With --url: how it answers. Default: exact.")
+    ] = None
+    body: Annotated[str, typer.Option(help="With --url: post predictions as json or csv.")] = "json"
+    score_field: Annotated[str, typer.Option(help="With --url: where the score is in a JSON answer.")] = "score"
+    header: Annotated[
+        list[str] | None, typer.Option(metavar="NAME: VALUE", help="With --url: sent along; repeatable.")
+    ] = None
+    timeout: Annotated[float, typer.Option(help="With --url: seconds to wait for an answer.")] = 30.0
+    state: Annotated[
+        Path | None, typer.Option(help="With --url: keep the answers in this file, and go on from it if it is there.")
+    ] = None
+
+    @classmethod
+    def extend(cls, command: Callable[..., None], standard: Callable[..., None]) -> None:
+        """Give a command the parameters of the standard attack, IN no longer required, and these options."""
+        kinds = get_type_hints(cls, include_extras=True)
+        added = [option(one.name, kinds[one.name], one.default) for one in fields(cls)]
+        release, *others = inspect.signature(standard).parameters.values()
+        optional = release.replace(
+            default=None,
+            annotation=Annotated[Path | None, typer.Argument(metavar="IN", help="The release; none with --url.")],
+        )
+        parameters = [optional, *others, *added]
+        command.__doc__ = standard.__doc__
+        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        command.__annotations__ = {one.name: one.annotation for one in parameters}
+
+    def check_unused(self, release: Path | None) -> None:
+        """Raise where there is nothing to attack, or an option has no use without an endpoint."""
+        from tacit.privacy.errors import InvalidInput
+
+        if release is None:
+            raise InvalidInput("IN or --url must be given: a release, or an endpoint that you own")
+        for one in fields(self):
+            if getattr(self, one.name) != one.default and getattr(self, one.name):
+                raise InvalidInput("requires --url, an endpoint that you own", field=one.name)
+
+    def run(self, given: Mapping[str, Any]) -> None:
+        """Recover the labels of the endpoint, write them where they are wanted, and print how many there are."""
+        from tacit.privacy.errors import InvalidInput
+
+        for name in ("release", "data", "truth"):
+            if given[name]:
+                raise InvalidInput("has no use with --url: the endpoint has the labels", field=name)
+        if self.rows is None:
+            raise InvalidInput("must be given with --url: the number of rows that the host scores", field="rows")
+        out, force = given["out"], given["force"]
+        for path, written, replaced in ((out, "CSV", force), (self.state, "JSON", True)):
+            if path is not None:  # submissions may be few: no file may fail after they are made
+                check_out(path, written=written, force=replaced)
+        chosen = _plan(
+            self.metric or "log_loss",
+            rows=self.rows,
+            classes=self.classes or 2,
+            policy=self.policy or "exact",
+            method=given["method"] or "best",
+        )
+        order = None if given["seed"] is None else rng_of(given["seed"]).permutation(self.rows)
+        outcome = _infer(self._oracle(), chosen, order=order, state=self.state, out=out, force=force)
+        _print(self.metric or "log_loss", chosen, outcome, as_json=given["as_json"])
+
+    def _oracle(self) -> HttpOracle:
+        from tacit.privacy.errors import InvalidInput
+        from tacit.scores.attacks import AsCsv, AsJson, HttpOracle
+
+        bodies = {"json": AsJson(), "csv": AsCsv()}
+        if self.body not in bodies:
+            raise InvalidInput(f"must be json or csv, got {self.body!r}", field="body")
+        parts = [header.partition(":") for header in self.header or []]
+        if any(not colon for _, colon, _ in parts):
+            raise InvalidInput("must have the form 'NAME: VALUE'", field="header")
+        sent = {name.strip(): value.strip() for name, _, value in parts}
+        return HttpOracle(
+            url=str(self.url),
+            body=bodies[self.body],
+            score_field=self.score_field,
+            headers=sent,
+            timeout=self.timeout,
+        )
+
+
+def _plan(
+    metric: str, *, rows: int, classes: int, policy: str, method: str, limit_per_day: int | None = None
+) -> AttackPlan:
+    from tacit.privacy.settings import read_choice
+    from tacit.scores.attacks import host_metric
+    from tacit.scores.attacks.attack import plan_by_method
+    from tacit.scores.methods import AttackMethod
+    from tacit.scores.policies import Bounded, Exact, Rounded
+
+    return plan_by_method(
+        read_choice(AttackMethod, method, field="method"),
+        host_metric(metric, classes=classes),
+        rows=rows,
+        policy=read_choice(Exact | Rounded | Bounded, policy, field="policy"),
+        limit_per_day=limit_per_day,
+    )
+
+
+def _infer(
+    oracle: HttpOracle,
+    chosen: AttackPlan,
+    *,
+    order: Any,  # noqa: ANN401
+    state: Path | None,
+    out: Path | None,
+    force: bool,
+) -> Outcome:
+    """Run the plan; what was recovered is written also where the host stopped it."""
+    from tacit.scores.attacks import AttackStopped, infer_labels
+
+    try:
+        with _bar() as progress:
+            outcome = infer_labels(oracle, chosen, order=order, state=state, host=oracle.url, progress=progress)
+    except AttackStopped as stopped:
+        if out is not None:
+            _write(out, stopped.outcome, force=force)
+        raise
+    if out is not None:
+        _write(out, outcome, force=force)
+    return outcome
+
+
+@contextmanager
+def _bar() -> Iterator[Callable[[Progress], None]]:
+    """A bar on standard error; yields what to tell the progress."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    console = Console(stderr=True)
+    with Bar(*columns, console=console, transient=True, disable=not console.is_terminal) as shown:
+        task = shown.add_task("queries", total=None)
+        yield lambda now: shown.update(
+            task,
+            completed=now.queries,
+            total=now.planned,
+            description=f"{now.recovered:,} of {now.rows:,} labels, queries",
+        )
+
+
+def _write(path: Path, outcome: Outcome, *, force: bool) -> None:
+    from tacit.privacy.files import write_atomically
+
+    with write_atomically(path, force=force, mode=0o600) as file:
+        file.write(("label\n" + "\n".join(map(str, outcome.labels.tolist())) + "\n").encode())
+
+
+def _print(metric: str, chosen: AttackPlan, outcome: Outcome, *, as_json: bool) -> None:
+    if as_json:
+        planned = {key: value for key, value in chosen.to_json().items() if key.startswith(("ceiling", "design"))}
+        result = {
+            "metric": metric,
+            "rows": chosen.rows,
+            "classes": chosen.classes,
+            "queries": outcome.queries,
+            "labels_per_query": chosen.rows / outcome.queries,
+            "recovered": outcome.recovered,
+            "recovered_share": outcome.recovered / chosen.rows,
+            "seconds": outcome.seconds,
+        }
+        typer.echo(json.dumps({**result, **planned}))
+        return
+    typer.echo(
+        f"{outcome.recovered:,} of {chosen.rows:,} labels from {outcome.queries:,} scores in {outcome.seconds:.1f} s: "
+        f"{chosen.rows / outcome.queries:.1f} per query.\n{_ceiling(chosen)}"
+    )
+
+
+def _describe(chosen: AttackPlan) -> str:
+    about = "About " if chosen.design.expected else ""
+    labels = "the 1 label" if chosen.rows == 1 else f"all {chosen.rows:,} labels"
+    days = "" if chosen.days is None else f", {_counted(chosen.days, 'day')} at {chosen.limit_per_day:,} per day"
+    return (
+        f"{about}{_counted(chosen.queries, 'submission')} {'reveals' if chosen.queries == 1 else 'reveal'} {labels}"
+        f"{days}: {chosen.labels_per_query:.1f} per query.\n{_ceiling(chosen)}"
+    )
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def _ceiling(chosen: AttackPlan) -> str:
+    return (
+        f"No design fixed beforehand can reveal more than {chosen.ceilings.entropy:.1f} per query "
+        f"(entropy: {chosen.ceilings.formulas['entropy']})."
+    )

@@ -1,0 +1,187 @@
+"""Recovering labels from scores: of an offer, whose host is played here, or of answers to known submissions."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.leak import Leak, leak_from_guesses
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.noise import system_rng
+from tacit.privacy.settings import read_choice
+from tacit.scores.attacks.competition import AttackResult, Tell, attack_competition, read_one_by_one
+from tacit.scores.attacks.crowded import CrowdedDesign
+from tacit.scores.attacks.design import Design
+from tacit.scores.attacks.digits import DigitDesign
+from tacit.scores.attacks.given_answers import posterior_of_answers
+from tacit.scores.attacks.joint import JointDesign
+from tacit.scores.attacks.planning import AttackPlan, plan_attack
+from tacit.scores.attacks.played_host import PlayedHost
+from tacit.scores.methods import AttackMethod, BestAttack, Crowded, Digits, Joint
+from tacit.scores.metrics import Metric, RowLosses
+from tacit.scores.policies import Policy
+from tacit.scores.releases.label_table import LabelTable, sources_of
+from tacit.scores.releases.release import Release
+from tacit.scores.releases.setting import Setting
+
+__all__ = ["attack", "plan_by_method"]
+
+Floats = NDArray[np.float64]
+
+_DESIGNS: dict[str, Callable[..., Design]] = {
+    Digits.name: DigitDesign,
+    Joint.name: JointDesign,
+    Crowded.name: CrowdedDesign,
+}
+
+
+def attack(
+    release: Release | str | os.PathLike[str],
+    *,
+    data: object = None,
+    truth: object = None,
+    before: ArrayLike | None = None,
+    method: AttackMethod | str | None = None,
+    level: float = 0.95,
+    rng: np.random.Generator | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Leak:
+    """Count the labels that scores reveal.
+
+    Of an offer, the attacker makes as many submissions as the offer allows to a host that is played with the true
+    labels; nothing is charged. Of answers, the attacker knows the submissions, and weighs every label by Bayes' rule.
+
+    Parameters
+    ----------
+    release
+        An offer or answers, or their path.
+    data
+        With answers: the submissions, in the order in which they were scored.
+    truth
+        The table that was protected.
+    before
+        (rows, classes): beliefs after an earlier release, or from features; default: the class shares.
+    method
+        Of an offer: ``BestAttack()`` takes whatever recovers most; ``Digits()``, ``Joint()`` and ``Crowded()`` read
+        labels one by one from scores without random noise.
+    level
+        Confidence of the intervals.
+    rng
+        Draws the attacker's choices and the played host's noise.
+    progress
+        Called with the submissions made and those planned.
+
+    Examples
+    --------
+    >>> from tacit.scores import Plan, protect
+    >>> labels = pa.table({"ill": ["no", "yes", "yes", "no", "yes"] * 40})
+    >>> offer = protect(labels, Plan(label="ill", epsilon=None, policy="rounded:decimals=5", submissions=20))
+    >>> leak = attack(offer, truth=labels, rng=np.random.default_rng(0))
+    >>> leak.rate, leak.baseline, leak.facts["submissions"]
+    (1.0, 0.6, 14)
+    """
+    opened = Release.open(release)
+    if truth is None:
+        raise InvalidInput("must be given: labels are recovered from it, or compared with it", field="truth")
+    labels = LabelTable.read(truth, opened.plan, classes=opened.classes)
+    if labels.rows != opened.rows:
+        raise InvalidInput(f"must have the {opened.rows} rows that are scored, got {labels.rows}", field="truth")
+    codes, prior = _codes(labels), _prior(labels, before)
+    rng = system_rng() if rng is None else rng
+    baseline: float | NDArray[np.int64] = prior.argmax(axis=1)
+    if opened.is_offer:
+        if data is not None:
+            raise InvalidInput("has no use with an offer: the attacker makes the submissions", field="data")
+        found = _attack_offer(opened, codes, prior, method=method, rng=rng, progress=progress)
+        baseline = float(prior[0].max()) if before is None else baseline
+    else:  # the submissions alone may predict the labels, so that right guesses say nothing about epsilon
+        if method is not None:
+            raise InvalidInput("has no use with answers: Bayes' rule weighs them", field="method")
+        submissions = [labels.read_submission(one, number=k + 1) for k, one in enumerate(sources_of(data))]
+        found = posterior_of_answers(opened, submissions, prior)
+    leak = leak_from_guesses(found.labels, codes, baseline=baseline, level=level)
+    count = f"{found.submissions:,} submission{'s' * (found.submissions != 1)}"
+    return replace(
+        leak,
+        rate_of="labels are guessed correctly",
+        baseline_of="without the scores",
+        after=found.after,
+        guesses=_guesses(labels, found),
+        notes=(f"{count} of {opened.plan.submissions:,}: {found.attack}.",),
+        facts={"submissions": found.submissions, "allowed": opened.plan.submissions, "attack": found.attack},
+    )
+
+
+def plan_by_method(
+    method: AttackMethod,
+    metric: Metric,
+    *,
+    rows: int,
+    policy: Policy,
+    limit_per_day: int | None = None,
+) -> AttackPlan:
+    """Return how to read labels from scores by the method's design; the best method takes the fewest queries."""
+    if method.name in _DESIGNS and (not isinstance(metric.reveals, RowLosses) or metric.reveals.root):
+        raise InvalidInput(
+            f"must be best for a metric that is no loss, got {method.name}: there is one way to ask", field="method"
+        )
+    return plan_attack(metric, rows=rows, policy=policy, limit_per_day=limit_per_day, design=_DESIGNS.get(method.name))
+
+
+def _attack_offer(
+    offer: Release,
+    codes: NDArray[np.int64],
+    prior: Floats,
+    *,
+    method: AttackMethod | str | None,
+    rng: np.random.Generator,
+    progress: Callable[[int, int], None] | None,
+) -> AttackResult:
+    chosen = read_choice(AttackMethod, method or BestAttack(), field="method")
+    if offer.metric.reveals is None:
+        raise InvalidInput(f"must have a metric that an attack is known for, got {offer.metric}", field="release")
+    setting = Setting(metric=offer.metric, policy=offer.policy)
+    host = PlayedHost(setting, codes, rng=rng)
+    told: Tell | None = None if progress is None else lambda made, planned, _: progress(made, planned)
+    if isinstance(chosen, BestAttack):
+        return attack_competition(
+            host.submit, setting, prior=prior, submissions=offer.plan.submissions, rng=rng, progress=told
+        )
+    return read_one_by_one(
+        host.submit,
+        plan_by_method(chosen, offer.metric, rows=offer.rows, policy=offer.policy),
+        prior=prior,
+        submissions=offer.plan.submissions,
+        rng=rng,
+        progress=told,
+    )
+
+
+def _codes(labels: LabelTable) -> NDArray[np.int64]:
+    """Return the labels as classes; numbers must be 0 and 1."""
+    if labels.classes is None and not np.isin(labels.labels, (0, 1)).all():
+        raise InvalidInput("must have labels 0 and 1: no attack on other numbers is known", field="truth")
+    return labels.labels.astype(np.int64)
+
+
+def _prior(labels: LabelTable, before: ArrayLike | None) -> Floats:
+    classes = 2 if labels.classes is None else len(labels.classes)
+    if before is None:
+        shares = np.bincount(_codes(labels), minlength=classes) / labels.rows
+        return np.tile(shares, (labels.rows, 1))
+    beliefs = np.asarray(before, dtype=np.float64)
+    if beliefs.shape != (labels.rows, classes):
+        raise InvalidInput(f"must be of shape {(labels.rows, classes)}, got {beliefs.shape}", field="before")
+    return beliefs
+
+
+def _guesses(labels: LabelTable, found: AttackResult) -> pa.Table:
+    guesses: Any = found.labels if labels.classes is None else labels.classes.decode(found.labels)
+    ids = {} if labels.ids is None else {"id": labels.ids}
+    return pa.table({**ids, "row": np.arange(labels.rows), "guess": guesses})

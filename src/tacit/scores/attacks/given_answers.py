@@ -1,0 +1,76 @@
+"""What released answers to known submissions say of the labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.privacy.errors import InvalidInput
+from tacit.scores.attacks.competition import AttackResult
+from tacit.scores.attacks.posterior import ScoreReading, label_posterior
+from tacit.scores.policies import Ladder
+from tacit.scores.releases.release import Release
+
+__all__ = ["posterior_of_answers"]
+
+Floats = NDArray[np.float64]
+
+_MOST = 10**8  # numbers in the matrices of message passing
+
+
+def posterior_of_answers(release: Release, submissions: Sequence[Floats], prior: Floats) -> AttackResult:
+    """Weigh every label by Bayes' rule over all answers to these submissions.
+
+    Parameters
+    ----------
+    release
+        The answers.
+    submissions
+        What was scored, in the order of the answers.
+    prior
+        (rows, classes): what is believed without any score.
+    """
+    if len(submissions) != len(release.scores):
+        raise InvalidInput(
+            f"must be the {len(release.scores)} submissions that were scored, got {len(submissions)}", field="data"
+        )
+    if not release.metric.additive or isinstance(release.policy, Ladder):
+        raise InvalidInput(
+            f"must be answers by a metric that is a mean over rows and a policy other than ladder, got "
+            f"{release.metric.name} by {release.policy.name}; attack an offer of them",
+            field="release",
+        )
+    rows, classes = prior.shape
+    stacked = np.concatenate([given.reshape(rows, -1) for given in submissions])
+    menu, places = np.unique(stacked, axis=0, return_inverse=True)
+    if len(menu) * stacked.shape[0] > _MOST:
+        raise InvalidInput(
+            f"must have fewer different predictions for an attack that weighs each, got {len(menu):,}", field="data"
+        )
+    choices = places.reshape(len(submissions), rows)
+    losses = _losses(release, menu, classes)
+    after = label_posterior(_readings(release, choices), prior, losses=losses)
+    return AttackResult(
+        labels=after.argmax(axis=1), submissions=len(submissions), attack="Bayes' rule over all answers", after=after
+    )
+
+
+def _losses(release: Release, menu: Floats, classes: int) -> Floats:
+    """Return (menu, classes): the term of a row with each prediction and label."""
+    given = menu[:, 0] if menu.shape[1] == 1 else menu
+    labels = [np.full(len(menu), label) for label in range(classes)]
+    return np.stack([release.metric.measure(label, given).terms for label in labels], axis=1)
+
+
+def _readings(release: Release, choices: NDArray[np.int64]) -> list[ScoreReading]:
+    readings, last = [], None
+    for choice, answer in zip(choices, release.answers, strict=True):
+        interval = release.policy.interval(
+            float(answer["score"]), metric=release.metric, rows=release.rows, changed=answer["text"] != last
+        )
+        last = answer["text"]
+        low, high, scale = (end * release.rows for end in interval)
+        readings.append(ScoreReading(choice, low, high, scale))
+    return readings

@@ -1,0 +1,53 @@
+"""An offer's host, played with the protected labels: it answers as the real one would, and charges nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.privacy.errors import BudgetExceeded
+from tacit.scores.attacks.errors import OracleError
+from tacit.scores.releases.setting import Setting
+
+__all__ = ["PlayedHost"]
+
+
+class PlayedHost:
+    """Answers one team's submissions; several threads may submit at once.
+
+    The noise is seeded by the submission, not by which thread submits first, so that a seeded attack repeats.
+
+    Examples
+    --------
+    >>> from tacit.scores.metrics import Accuracy
+    >>> from tacit.scores.policies import Rounded
+    >>> setting = Setting(metric=Accuracy(), policy=Rounded(decimals=2))
+    >>> PlayedHost(setting, np.array([0, 1, 1]), rng=np.random.default_rng(0)).submit([0, 1, 0])
+    '0.67'
+    """
+
+    def __init__(self, setting: Setting, labels: NDArray[Any], *, rng: np.random.Generator) -> None:
+        self._setting = setting
+        self._labels = labels
+        self._root = rng.integers(2**63, size=4).tolist()
+        self._seen = Counter[bytes]()
+        self._state: dict[str, Any] = {}
+        self._lock = Lock()
+
+    def submit(self, predictions: ArrayLike) -> str:
+        """Return the score as it is shown; raise where the policy gives no more answers."""
+        digest = hashlib.sha256(np.ascontiguousarray(predictions).tobytes()).digest()
+        with self._lock:
+            self._seen[digest] += 1
+            noise = np.random.default_rng([*self._root, int.from_bytes(digest), self._seen[digest]])
+            try:
+                answer = self._setting.answer(self._labels, predictions, state=self._state, rng=noise)
+            except BudgetExceeded as error:
+                raise OracleError(str(error)) from None
+            self._state = answer.state
+        return answer.text

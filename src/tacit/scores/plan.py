@@ -1,0 +1,100 @@
+"""What is asked for on the scores surface."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import ClassVar, Self
+
+from tacit.privacy import plan
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.settings import about, read_choice
+from tacit.privacy.unit import Unit
+from tacit.scores.metrics import F1, Accuracy, Auc, Brier, LogLoss, Mae, Rmse
+from tacit.scores.policies import Bounded, Exact, Ladder, Laplace, Policy, Rounded, Thresholdout
+
+__all__ = ["Plan"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(plan.Plan):
+    """The scores that are released for submissions, and under which guarantee.
+
+    Unit: one row's label; neighbors differ in it alone. Not protected: features, predictions, the number of rows, and
+    which classes occur unless they are declared.
+
+    Parameters
+    ----------
+    metric
+        What a submission is scored by. Its number of classes is that of the labels.
+    policy
+        How a score is answered. The epsilon of one score follows from ``epsilon`` and ``submissions``.
+    submissions
+        How many are answered at most; epsilon is for all of them together.
+
+    Examples
+    --------
+    >>> plan = Plan(label="ill", epsilon=1, metric="auc:class_floor=50", submissions=4)
+    >>> plan.bound_policy
+    Laplace(epsilon=0.25)
+    >>> plan.describe()
+    'auc:class_floor=50 by laplace, 4 submissions, epsilon 1'
+    >>> Plan(label="ill", epsilon=1, policy="rounded:decimals=5")
+    Traceback (most recent call last):
+    ...
+    tacit.privacy.errors.InvalidInput: epsilon must be none with rounded, which keeps no guarantee, got 1
+    """
+
+    surface: ClassVar[str] = "scores"
+
+    metric: LogLoss | Brier | Accuracy | Auc | F1 | Rmse | Mae = field(
+        default=LogLoss(), metadata=about("What a submission is scored by.")
+    )
+    policy: Laplace | Thresholdout | Ladder | Rounded | Bounded | Exact = field(
+        default=Laplace(),
+        metadata=about("How a score is answered; ladder, rounded, bounded and exact require --epsilon none."),
+    )
+    submissions: int = field(
+        default=1,
+        metadata=about(
+            "How many submissions are answered at most; epsilon is for all of them together.",
+            rule="an integer >= 1",
+            holds=lambda submissions: submissions >= 1,
+        ),
+    )
+
+    def check(self) -> None:
+        """Raise if two fields do not fit each other."""
+        super().check()
+        if self.delta:
+            raise InvalidInput("must be 0: the noise on scores keeps pure epsilon", field="delta")
+        if self.unit not in (None, Unit.LABEL):
+            raise InvalidInput(f"must be label, got {str(self.unit)!r}", field="unit")
+        if self.features:
+            raise InvalidInput("has no use on this surface: scores depend on labels and submissions", field="features")
+        if self.person is not None:
+            raise InvalidInput("is not read on this surface: give rows_per_person alone", field="person")
+        if self.classes is not None and not self.metric.classes:
+            raise InvalidInput(f"requires a metric of classes, got {self.metric.name}", field="classes")
+        self._check_unbound("metric", "classes follow from the labels")
+        self._check_unbound("policy", "epsilon follows from the plan's epsilon and submissions")
+        _ = self.bound_policy
+
+    def _check_unbound(self, name: str, why: str) -> None:
+        given = getattr(self, name)
+        if read_choice(type(given), given.to_json()) != given:
+            raise InvalidInput(f"must be given as {given}, got {given!r}: its {why}", field=name)
+
+    @property
+    def bound_policy(self) -> Policy:
+        """The policy with the epsilon of one score."""
+        return self.policy.sharing(self.epsilon, submissions=self.submissions)
+
+    def describe(self) -> str:
+        """Return what is released, in a few words."""
+        count = f"{self.submissions:,} submission{'s' * (self.submissions != 1)}"
+        how = "no guarantee" if self.epsilon is None else f"epsilon {self.epsilon:g}"
+        return f"{self.metric} by {self.policy}, {count}, {how}"
+
+    def at(self, epsilon: float) -> Self:
+        """Return the same scores at another epsilon, by Laplace noise where the policy keeps no guarantee."""
+        return replace(self, epsilon=epsilon, policy=Laplace() if self.epsilon is None else self.policy)

@@ -1,0 +1,163 @@
+"""A table of private labels and tables of predictions, as a metric reads them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import ibis
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from tacit.data import label_column, load_table, numeric_matrix, read_rows
+from tacit.data.classes import Classes
+from tacit.data.names import check_present
+from tacit.privacy.errors import InvalidInput
+from tacit.scores.metrics import F1, Accuracy, Metric
+from tacit.scores.plan import Plan
+
+__all__ = ["LabelTable", "sources_of"]
+
+_ID = "id"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LabelTable:
+    """The private labels, in the order of their table.
+
+    Parameters
+    ----------
+    name
+        What errors call the table.
+    table
+        The label, and the column ``id`` where there is one.
+    metric
+        The plan's, for the classes of these labels.
+    labels
+        Class codes, or numbers where the metric reads numbers.
+    classes
+        What the codes stand for; None for numbers.
+    ids
+        The rows' ids, by which submissions are matched; None: row by row.
+    """
+
+    name: str
+    table: ibis.Table
+    metric: Metric
+    labels: NDArray[Any]
+    classes: Classes | None
+    ids: pa.Array | None
+
+    @classmethod
+    def read(cls, source: object, plan: Plan, *, classes: Sequence[Any] | None = None) -> LabelTable:
+        """Read the labels of a table; ``classes`` overrides the plan's list."""
+        table, name = load_table(source), _name_of(source, "the table")
+        check_present(plan.label, table.columns, argument="label")
+        columns = [plan.label] + [_ID] * (_ID in table.columns and plan.label != _ID)
+        rows = read_rows(table, columns=columns)
+        values = label_column(rows, plan.label, least_classes=1)
+        coding = _classes(values, plan, classes or plan.classes)
+        metric = plan.metric if coding is None else replace(plan.metric, classes=len(coding))
+        return cls(
+            name=name,
+            table=table.select(*columns),
+            metric=metric,
+            labels=_in_range(values, metric) if coding is None else coding.encode(values),
+            classes=coding,
+            ids=_ids(rows, name) if _ID in columns[1:] else None,
+        )
+
+    @property
+    def rows(self) -> int:
+        """How many labels there are."""
+        return len(self.labels)
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield what the plan reads, for the ledger."""
+        yield from self.table.to_pyarrow_batches()
+
+    def read_submission(self, source: object, *, number: int) -> NDArray[np.float64]:
+        """Return predictions in the order of the labels: matched by id where both tables have ids, else row by row."""
+        name = _name_of(source, f"submission {number}")
+        rows = read_rows(load_table(source))
+        columns = [column for column in rows.column_names if column != _ID]
+        most = 1 if self.classes is None else len(self.classes)
+        if len(columns) not in (1, most):
+            each = f", or one for each of {most} classes" if most > 1 else ""
+            got = ", ".join(columns) or "none"
+            raise InvalidInput(f"{name} must have one column of predictions besides id{each}, got {got}")
+        if rows.num_rows != self.rows:
+            raise InvalidInput(f"{name} must have one row for each of the {self.rows} labels, got {rows.num_rows}")
+        ordered = self._ordered(rows, name)
+        try:
+            return self.metric.check(self._values(ordered, columns), rows=self.rows)
+        except InvalidInput as error:
+            raise InvalidInput(f"{name}: {error}") from None
+
+    def _ordered(self, rows: pa.Table, name: str) -> pa.Table:
+        named = _ID in rows.column_names
+        if named != (self.ids is not None):
+            with_ids, without = (name, self.name) if named else (self.name, name)
+            raise InvalidInput(f"{with_ids} has a column id and {without} has none: both need it, or neither")
+        if self.ids is None:
+            return rows
+        places = pc.index_in(self.ids, value_set=_ids(rows, name))
+        if places.null_count:
+            missing = self.ids.filter(places.is_null())[0].as_py()
+            raise InvalidInput(f"{name} must have a row with the id {missing!r} of {self.name}, got none")
+        return rows.take(places)
+
+    def _values(self, rows: pa.Table, columns: list[str]) -> NDArray[np.float64]:
+        if self.classes is None or not isinstance(self.metric, Accuracy | F1):
+            listed = [] if self.classes is None else [str(value) for value in self.classes.values]
+            by_name = listed if len(columns) > 1 and set(listed) == set(columns) else columns
+            return numeric_matrix(rows, columns=by_name)
+        try:
+            codes = self.classes.encode(rows[columns[0]])
+        except InvalidInput:
+            codes = np.array([-1])
+        if len(columns) > 1 or codes.min() < 0:
+            values = ", ".join(str(value) for value in self.classes.values)
+            raise InvalidInput(f"predictions must be one of the classes {values} in each row for {self.metric.name}")
+        return codes.astype(np.float64)
+
+
+def sources_of(data: object) -> list[object]:
+    """Return the tables that ``data`` is: none, one, or a list of them."""
+    if data is None:
+        return []
+    return list(data) if isinstance(data, list | tuple) else [data]
+
+
+def _name_of(source: object, otherwise: str) -> str:
+    return Path(source).name if isinstance(source, str | os.PathLike) else otherwise
+
+
+def _classes(values: NDArray[Any], plan: Plan, declared: Sequence[Any] | None) -> Classes | None:
+    """Return the classes of the labels where they are no numbers to the metric."""
+    if not plan.metric.classes:
+        if values.dtype.kind not in "fiub":
+            raise InvalidInput(f"must name a column of numbers for {plan.metric.name}, got words", field="label")
+        return None
+    if declared is None and len(set(values.tolist())) < 2:
+        raise InvalidInput("must list the classes where all labels are the same, such as no,yes", field="classes")
+    return Classes.of(values, declared=declared)
+
+
+def _in_range(values: NDArray[Any], metric: Metric) -> NDArray[Any]:
+    try:
+        return metric.check_labels(values)
+    except InvalidInput as error:
+        raise InvalidInput(f"{error}; give the public range, as in metric {metric.name}:lower=0,upper=30") from None
+
+
+def _ids(rows: pa.Table, name: str) -> pa.Array:
+    ids = rows[_ID].cast(pa.string()).combine_chunks()
+    if ids.null_count or len(ids.unique()) < len(ids):
+        raise InvalidInput(f"{name} must have a different id in each row; remove the column id or repair it")
+    return ids

@@ -1,0 +1,162 @@
+"""From labels and submissions to released scores, or to an offer of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.privacy.delivery import Overwrite, Request, check_target, deliver
+from tacit.privacy.errors import BudgetExceeded, InvalidInput
+from tacit.privacy.guarantee import Guarantee
+from tacit.privacy.noise import is_seeded, system_rng
+from tacit.privacy.payment import Payment
+from tacit.privacy.releases import DocumentMember, Header
+from tacit.scores.metrics import Measurement
+from tacit.scores.plan import Plan
+from tacit.scores.policies import Answer, Policy
+from tacit.scores.releases.label_table import LabelTable, sources_of
+from tacit.scores.releases.release import MEMBER, Release, guarantee_for, noise_scale
+
+__all__ = ["protect"]
+
+Progress = Callable[[int, int], None]
+
+
+def protect(
+    table: object,
+    plan: Plan,
+    *,
+    data: object = None,
+    out: str | os.PathLike[str] | Overwrite | None = None,
+    payment: Payment | None = None,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Score submissions and release the scores as the plan's policy answers them; without any, make an offer.
+
+    Unit: one row's label; neighbors differ in it alone. Assumed: predictions depend on these labels through released
+    scores alone. Not protected: features, predictions, the number of rows.
+
+    Parameters
+    ----------
+    table
+        The labels: what ``tacit.data.load_table`` takes. A column ``id`` names the rows.
+    plan
+        What is released, and under which guarantee.
+    data
+        One submission or a list of them: tables with the column ``id`` if the labels have it, and one column of
+        predictions, or one for each class, in the order of the classes or named by them. They are answered in their
+        order, at most ``plan.submissions``. None: an offer, which reveals nothing of the labels.
+    out
+        Where to write; None returns the release in memory.
+    payment
+        The ledger to charge for the answers.
+    rng
+        Default: the operating system's generator, for a real release.
+    progress
+        Called with the submissions answered and those in all.
+
+    Examples
+    --------
+    >>> labels = pa.table({"ill": ["no", "yes"] * 300})
+    >>> submission = pa.table({"p": [0.2, 0.8] * 300})
+    >>> plan = Plan(label="ill", epsilon=1, metric="brier")
+    >>> release = protect(labels, plan, data=submission, rng=np.random.default_rng(0))
+    >>> print(release, release.scores)
+    scores by laplace: epsilon 1 for one label (0.037265,)
+    >>> protect(labels, plan).is_offer
+    True
+    """
+    sources = sources_of(data)
+    check_target(out, suffix=Release.suffix, sources=[table, *sources])
+    if len(sources) > plan.submissions:
+        raise InvalidInput(
+            f"must be at most as many submissions as the plan has, {plan.submissions}, got {len(sources)}", field="data"
+        )
+    if payment is not None and not sources:
+        raise InvalidInput("is not charged for an offer, which reveals nothing: give submissions", field="ledger")
+    labels = LabelTable.read(table, plan)
+    submissions = [labels.read_submission(source, number=place + 1) for place, source in enumerate(sources)]
+    rng = system_rng() if rng is None else rng
+    header = _header(plan, labels, answered=len(submissions), seeded=bool(sources) and is_seeded(rng))
+    request = Request(
+        plan=plan,
+        guarantee=header.guarantee,
+        seeded=is_seeded(rng),
+        rows=labels.batches,
+        private=[plan.label],
+        data=[partial(_batches, predictions) for predictions in submissions],
+    )
+    return deliver(
+        Release,
+        request,
+        draw=partial(_draw, header, plan.bound_policy, labels, submissions, rng=rng, progress=progress),
+        suffix=Release.suffix,
+        out=out,
+        payment=payment,
+        sources=[table, *sources],
+    )
+
+
+def _header(plan: Plan, labels: LabelTable, *, answered: int, seeded: bool) -> Header:
+    declared = labels.classes is None or labels.classes.declared
+    guarantee = guarantee_for(plan, answered=answered, declared=declared)
+    return Header(
+        surface=plan.surface,
+        plan=plan.to_json(),
+        settled={
+            "rows": labels.rows,
+            "classes": None if labels.classes is None else list(labels.classes.values),
+            "declared": declared,
+            "noise_scale": noise_scale(plan.bound_policy, labels.metric, rows=labels.rows),
+        },
+        guarantee=guarantee,
+        seeded=seeded and isinstance(guarantee, Guarantee),
+    )
+
+
+def _draw(
+    header: Header,
+    policy: Policy,
+    labels: LabelTable,
+    submissions: Sequence[NDArray[np.float64]],
+    *,
+    rng: np.random.Generator,
+    progress: Progress | None,
+) -> Release:
+    measured = [labels.metric.measure(labels.labels, predictions) for predictions in submissions]
+    answers = []
+    for answer in _answers(policy, measured, rng=rng):
+        answers.append(_document(answer))
+        if progress:
+            progress(len(answers), len(measured))
+    return Release(header=header, members={MEMBER: DocumentMember({"rule": policy.describe(), "answers": answers})})
+
+
+def _answers(policy: Policy, measured: Sequence[Measurement], *, rng: np.random.Generator) -> Iterator[Answer]:
+    """Yield the answers to one team; when its changes are spent, it keeps its last score."""
+    answer: Answer | None = None
+    for one in measured:
+        try:
+            answer = policy.release(one, state={} if answer is None else answer.state, rng=rng)
+        except BudgetExceeded:
+            if answer is None:
+                raise
+        yield answer
+
+
+def _document(answer: Answer) -> dict[str, Any]:
+    mean = {} if answer.mean is None else {"mean": answer.mean}
+    return {"score": answer.released, "text": answer.text, **mean}
+
+
+def _batches(predictions: NDArray[np.float64]) -> Iterator[pa.RecordBatch]:
+    """Yield predictions as the metric reads them, so that number formats and the order of rows make no difference."""
+    columns = predictions.reshape(len(predictions), -1).T
+    yield pa.record_batch({str(place): column for place, column in enumerate(columns)})
