@@ -49,7 +49,7 @@ def test_plan_as_json(run):
     [
         ("attack", "IN or --url must be given"),
         ("attack offer.json --rows 100", "rows requires --url"),
-        ("attack offer.json --url http://127.0.0.1:9/x --rows 5", "IN has no use with --url"),
+        ("attack offer.json --url http://127.0.0.1:9/x --rows 5", "(IN|release) has no use with --url"),
         ("attack --url http://127.0.0.1:9/x --rows 5 --truth y.csv", "truth has no use with --url"),
         ("attack --url http://127.0.0.1:9/x --rows 5 --metric recall", "metric must be one of log_loss"),
         ("attack --url http://127.0.0.1:9/x --rows 5 --metric f1 --classes 3", "classes must be 2"),
