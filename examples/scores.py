@@ -3,57 +3,51 @@
     python examples/scores.py
 
 A host keeps the labels of half of the Titanic's people and shows nothing but each submission's log loss. Five decimals
-of it tell every label; noise keeps most of them, and still tells a good model from a bad one. Epsilons add up: 0.1 a
-score is 20 for the 200 scores of the attack, so a host who means its promise answers fewer.
+of it reveal every label; noise hides most of them, and still tells a good model from a bad one. Epsilons add up: 0.1
+per score is 20 for the 200 scores of the attack, so a host who means its guarantee answers fewer.
 """
 
-import numpy as np
+import pyarrow as pa
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import BernoulliNB
 from sklearn.tree import DecisionTreeClassifier
 
+from tacit import scores
 from tacit.data import titanic
-from tacit.leak import leak_from_guesses
 from tacit.privacy.noise import system_rng
-from tacit.scores.attacks import attack_competition
-from tacit.scores.metrics import LogLoss
-from tacit.scores.policies import Ladder, Laplace, Rounded
-from tacit.scores.releases import Setting
 
 MODELS = (DummyClassifier(), BernoulliNB(), DecisionTreeClassifier(max_depth=2), LogisticRegression())
+ATTACK = 200
 
 
 def main():
-    """Print one line a rule by which scores are shown, with its promise for one score."""
+    """Print one line per policy, with the guarantee for all scores of the attack."""
     rng = system_rng()
     data = titanic()
     X, y = data.one_hot().values, data.codes
     shuffled = rng.permutation(len(data))
     public, kept = shuffled[::2], shuffled[1::2]
-    submitted = [model.fit(X[public], y[public]).predict_proba(X[kept])[:, 1] for model in MODELS]
-    prior = MODELS[-1].predict_proba(X[kept])  # what the attacker knows without any score
+    table = pa.table({"survived": y[kept]})
+    predicted = [model.fit(X[public], y[public]).predict_proba(X[kept]) for model in MODELS]
+    submissions = [pa.table({"p": chances[:, 1]}) for chances in predicted]
+    prior = predicted[-1]  # what the attacker knows without any score
 
-    print(f"{'scores':<9}{'chosen by them':<24}{'log loss':>8}{'told':>8}{'without':>9}{'submissions':>13}  promise")
-    for policy in (Rounded(decimals=5), Ladder(step=0.01), Laplace(epsilon=0.1)):
-        # protect: all that leaves is what the policy makes of the exact score; a team's state stays inside
-        setting, states = Setting(metric=LogLoss(), policy=policy), {}
+    print(f"{'scores':<20}{'chosen by them':<24}{'score':>8}{'leaked':>8}{'without':>9}{'submissions':>13}  guarantee")
+    for policy, each in (("rounded:decimals=5", None), ("laplace", 0.1)):
 
-        def host(predictions, team="attacker", setting=setting, states=states):
-            answer = setting.answer(y[kept], predictions, state=states.get(team, {}), rng=rng)
-            states[team] = answer.state
-            return answer.text
+        def plan(count, policy=policy, each=each):
+            epsilon = None if each is None else count * each
+            return scores.Plan(label="survived", epsilon=epsilon, policy=policy, submissions=count)
 
-        # learn: the model of the best score shown
-        best = int(np.argmin([float(host(predictions, team)) for team, predictions in enumerate(submitted)]))
-        exact = setting.metric.score(y[kept], submitted[best])
-        # attack: submissions made for what their scores tell
-        found = attack_competition(host, setting, prior=prior, submissions=200, rng=rng)
-        leak = leak_from_guesses(found.labels, y[kept], baseline=prior.argmax(axis=1))
-        name, promise = type(MODELS[best]).__name__, str(policy.guarantee()).partition(":")[0]
+        release = scores.protect(table, plan(len(MODELS)), data=submissions, rng=rng)
+        chosen = scores.learn(release).report_.choice.index
+        offer = scores.protect(table, plan(ATTACK))
+        leak = scores.attack(offer, truth=table, before=prior, rng=rng)
+        guarantee = str(offer.guarantee).partition(":")[0]
         print(
-            f"{policy.name:<9}{name:<24}{exact:>8.3f}{leak.rate:>8.1%}{leak.baseline:>9.1%}{found.submissions:>13}"
-            f"  {promise}"
+            f"{policy:<20}{type(MODELS[chosen]).__name__:<24}{release.scores[chosen]:>8.3f}{leak.rate:>8.1%}"
+            f"{leak.baseline:>9.1%}{leak.facts['submissions']:>13}  {guarantee}"
         )
 
 
