@@ -16,15 +16,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
+from tacit.labels.releases.stream import protect_table
 from threadpoolctl import threadpool_limits
 
 from benchmarks.timing import in_turns, timed_row
-from tacit.labels.fitting.denoise import AsGiven
+from tacit.labels.fitting.denoise import NoCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.retrain import Consensus
 from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
-from tacit.labels.releases.stream import protect_table
 from tacit.privacy.noise import system_rng
 
 Row = dict[str, Any]
@@ -136,7 +136,7 @@ def _learning(*, quick: bool) -> list[Row]:
     X, y = _made_up(rows, features)
     trees = HistGradientBoostingClassifier(random_state=0)
     learner = LabelPrivateClassifier(
-        trees, mechanism=RandomizedResponse(epsilon=1.0), denoise=AsGiven(), retrain=Consensus()
+        trees, mechanism=RandomizedResponse(epsilon=1.0), denoise=NoCorrection(), retrain=Consensus()
     )
     fits = 2  # one stage, one round of retraining
     threads = 1 if quick else None  # two threads on a few rows wait for each other

@@ -6,7 +6,7 @@ Labels are released by randomized response; three ways to go on from the same re
 
     corrected      forward correction alone (rounds=0)
     consensus      then trained again on the predictions that agree with the released labels, come what may
-    default        the same, unless the predictions forget half of the classes (Careful)
+    default        the same, unless the predictions forget half of the classes (SkipIfCollapsed)
 
 Judged on the test rows by AUC and log loss: whoever ranks rows by a rare label needs these, not accuracy. A model that
 is trained again is too sure, and softened by the release; its log loss without that stands beside.
@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
+from tacit.labels.releases.labels import release_labels
 
 from benchmarks.cells import parse_options, read_cells, write_cells, write_table
 from benchmarks.labels_accuracy.problems import SETS, Split
@@ -34,7 +35,6 @@ from tacit.data import adult, one_hot_matrix
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.retrain import Consensus
 from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import release_labels
 
 OUT = Path(__file__).parent / "results" / "labels_rare.json"
 PAGE = Path(__file__).parents[1] / "docs" / "labels_accuracy.md"

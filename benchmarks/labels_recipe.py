@@ -38,21 +38,21 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
+from tacit.labels.releases.labels import release_labels
 
 from benchmarks.cells import parse_options, read_cells, write_cells, write_table
 from benchmarks.labels_accuracy.problems import SETS, Split
-from tacit.labels.fitting.denoise import AsGiven
+from tacit.labels.fitting.denoise import NoCorrection
 from tacit.labels.learners.choose import choose_learner
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.neighbours import Neighbours
 from tacit.labels.learners.network import Adam, TorchClassifier, Twins
 from tacit.labels.learners.network.twins import default_body
 from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import release_labels
 
 OUT = Path(__file__).parent / "results" / "labels_recipe.json"
 PAGE = Path(__file__).parents[1] / "docs" / "labels_recipe.md"
-PLAIN = {"denoise": AsGiven(), "rounds": 0}
+PLAIN = {"denoise": NoCorrection(), "rounds": 0}
 WORDS = {
     "rr": "randomized response, plain",
     "corrected": "forward correction",

@@ -7,12 +7,12 @@ more than a quarter of the labels are flipped, and a model of them is nearly as 
 """
 
 from sklearn.linear_model import LogisticRegression
+from tacit.labels.releases.labels import release_labels
 
 from tacit.data import titanic
 from tacit.labels.attacks.guess import guess_labels_with_features
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import release_labels
 from tacit.privacy.noise import system_rng
 
 

@@ -8,10 +8,10 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from tacit.labels.releases.labels import MissingLabels, release_labels
 
 from tacit.data.classes import Classes, as_column
 from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import MissingLabels, release_labels
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import system_rng
 

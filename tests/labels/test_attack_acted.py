@@ -6,8 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from scipy.stats import binom
-
 from tacit.labels.attacks.acted import did_it_act
+
 from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.privacy import InvalidInput
 

@@ -7,11 +7,11 @@ import pytest
 from scipy.stats import binomtest, chisquare
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
+from tacit.labels.releases.labels import release_labels
 
 from tacit.labels.attacks.canary import audit_canaries, plant_canaries
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import release_labels
 from tacit.privacy import Guarantee, InvalidInput, Unit
 
 SURE = 1e-6

@@ -9,6 +9,8 @@ from scipy.special import expit, softmax
 from scipy.stats import binomtest
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
+from tacit.labels.releases.evidence import read_evidence
+from tacit.labels.releases.labels import MissingLabels, release_labels
 
 from papers.label_bags.theory import additive_advantage
 from tacit.labels.attacks.guess import bayes_guess, guess_labels, guess_labels_with_features
@@ -19,8 +21,6 @@ from tacit.labels.mechanisms.one_hot import LaplaceOneHot
 from tacit.labels.mechanisms.optimal import OptimalUnbiased
 from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
-from tacit.labels.releases.evidence import read_evidence
-from tacit.labels.releases.labels import MissingLabels, release_labels
 from tacit.leak import (
     ABSTAIN,
     advantage_limit,

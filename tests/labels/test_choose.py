@@ -5,13 +5,13 @@ import pytest
 from sklearn.datasets import make_blobs
 from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
+from tacit.labels.releases.labels import MissingLabels, release_labels
 
 from tacit.labels.learners.choose import CleanLabels, HeldOut, choose_learner
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.validate import debiased_accuracy
 from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
-from tacit.labels.releases.labels import MissingLabels, release_labels
 from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 

@@ -14,14 +14,14 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
+from tacit.labels.releases.labels import release_labels
 
-from tacit.labels.fitting.denoise import AsGiven, Forward
+from tacit.labels.fitting.denoise import Forward, NoCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.regressor import LabelPrivateRegressor
-from tacit.labels.learners.retrain import Careful, Confidence, Consensus, Full
+from tacit.labels.learners.retrain import Confidence, Consensus, Full, SkipIfCollapsed
 from tacit.labels.learners.validate import debiased_accuracy, debiased_scorer
 from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import release_labels
 from tacit.privacy import InvalidInput
 
 WEIGHTS = "labels are randomized row by row, so two layouts of the same rows draw different labels"
@@ -90,9 +90,9 @@ def test_denoising_and_consensus_beat_plain_training():
     X, y = make_blobs(3000, centers=5, n_features=20, cluster_std=6.0, random_state=0)
     scores = {}
     for name, settings in {
-        "plain": {"denoise": AsGiven(), "rounds": 0},
-        "full": {"denoise": AsGiven(), "retrain": Full()},
-        "consensus": {"denoise": AsGiven()},
+        "plain": {"denoise": NoCorrection(), "rounds": 0},
+        "full": {"denoise": NoCorrection(), "retrain": Full()},
+        "consensus": {"denoise": NoCorrection()},
         "default": {},
     }.items():
         models = [
@@ -106,7 +106,7 @@ def test_denoising_and_consensus_beat_plain_training():
 
 def test_report_has_the_numbers_of_the_papers_tables(blobs):
     X, y = blobs
-    model = LabelPrivateClassifier(mechanism=rr(1.0), denoise=AsGiven(), random_state=0).fit(X, y)
+    model = LabelPrivateClassifier(mechanism=rr(1.0), denoise=NoCorrection(), random_state=0).fit(X, y)
     report = model.retraining_report(y)
     assert report.given == pytest.approx(np.e / (np.e + 3), abs=0.04)
     assert report.chosen_fraction == pytest.approx(model.consensus_fraction_)
@@ -152,12 +152,12 @@ def test_careful_looks_at_half_of_the_classes():
     weak = np.full((100, 4), 0.25)
     weak[:, 0] += 0.01
     given = np.zeros(100, dtype=np.int64)
-    assert len(Careful().choose(weak, given=given)) == 0, "three of four are never predicted"
+    assert len(SkipIfCollapsed().choose(weak, given=given)) == 0, "three of four are never predicted"
     one = np.repeat(np.eye(4)[[0, 1, 2]], [34, 33, 33], axis=0) * 0.8 + 0.05
-    assert len(Careful(by=Full()).choose(one, given=given)) == 100, "one of four is"
-    assert len(Careful(by=Full(), least=0.0).choose(weak, given=given)) == 100
+    assert len(SkipIfCollapsed(by=Full()).choose(one, given=given)) == 100, "one of four is"
+    assert len(SkipIfCollapsed(by=Full(), least=0.0).choose(weak, given=given)) == 100
     with pytest.raises(InvalidInput, match="least"):
-        Careful(least=1.5)
+        SkipIfCollapsed(least=1.5)
 
 
 def test_text_labels_pipeline_clone_and_pickle(blobs):

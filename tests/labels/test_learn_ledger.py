@@ -12,19 +12,19 @@ from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-
-from tacit.data import load_table
-from tacit.labels.fitting.denoise import AsGiven, Forward
-from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.learners.regressor import LabelPrivateRegressor
-from tacit.labels.learners.released import ReleasedLabels
 from tacit.labels.learners.table import learn_table
-from tacit.labels.learners.validate import debiased_scorer
-from tacit.labels.mechanisms.optimal import OptimalUnbiased
-from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.labels.releases.labels import MissingLabels
 from tacit.labels.releases.payment import Payment
 from tacit.labels.releases.stream import protect_table
+
+from tacit.data import load_table
+from tacit.labels.fitting.denoise import Forward, NoCorrection
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.learners.regressor import LabelPrivateRegressor
+from tacit.labels.learners.released import ReleasedLabels
+from tacit.labels.learners.validate import debiased_scorer
+from tacit.labels.mechanisms.optimal import OptimalUnbiased
+from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, LedgerError, Unit, UnitMismatch, read_release
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import system_rng
@@ -152,7 +152,7 @@ class TestCopies:
 
 
 def test_a_search_on_raw_labels_charges_every_fit(ledger):
-    learner = classifier(ledger, dataset="blobs", denoise=AsGiven())
+    learner = classifier(ledger, dataset="blobs", denoise=NoCorrection())
     GridSearchCV(learner, {"rounds": [0, 1]}, cv=3).fit(X, Y)
     assert len(entries(ledger)) == 2 * 3 + 1
     assert ledger.statement("blobs").spent == 7.0
@@ -179,7 +179,7 @@ def release(ledger, tmp_path):
 
 
 def test_a_search_on_one_release_is_charged_once(ledger, release):
-    grid = {"rounds": [0, 1], "denoise": [AsGiven(), Forward(rounds=1, folds=2)]}
+    grid = {"rounds": [0, 1], "denoise": [NoCorrection(), Forward(rounds=1, folds=2)]}
     scorer = debiased_scorer(transition=RR.bind(3).transition())
     learner = make_pipeline(StandardScaler(), classifier(ledger))
     names = {f"labelprivateclassifier__{name}": values for name, values in grid.items()}

@@ -7,15 +7,15 @@ from types import SimpleNamespace
 import numpy as np
 import pyarrow as pa
 import pytest
+from tacit.labels.releases.labels import MissingLabels
+from tacit.labels.releases.memo import Memo, memo_key
+from tacit.labels.releases.payment import Payment, recognise
+from tacit.labels.releases.stream import protect_table
 
 from tacit.labels.mechanisms.estimate import EstimatedPrior
 from tacit.labels.mechanisms.one_hot import LaplaceOneHot
 from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
-from tacit.labels.releases.labels import MissingLabels
-from tacit.labels.releases.memo import Memo, memo_key
-from tacit.labels.releases.payment import Payment, recognise
-from tacit.labels.releases.stream import protect_table
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, InvalidRelease, LedgerError, Unit, read_release
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import system_rng

@@ -3,9 +3,9 @@ import math
 import numpy as np
 import pytest
 from scipy.stats import chisquare
+from tacit.labels.releases.labels import release_labels
 
 from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import release_labels
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import Choice, max_log_ratio
 

@@ -11,13 +11,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy.stats import chisquare
+from tacit.labels.releases.labels import MissingLabels
+from tacit.labels.releases.payment import Payment
+from tacit.labels.releases.stream import protect_table
 
 from tacit.labels.mechanisms.estimate import EstimatedPrior
 from tacit.labels.mechanisms.one_hot import LaplaceOneHot
 from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import MissingLabels
-from tacit.labels.releases.payment import Payment
-from tacit.labels.releases.stream import protect_table
 from tacit.privacy import Guarantee, InvalidInput, Unit, read_release
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import system_rng

@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
+from tacit.labels.releases.evidence import read_evidence
 
 from tacit.labels.attacks.guess import guess_labels, guess_labels_with_features
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.mechanisms.one_hot import LaplaceOneHot
 from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
-from tacit.labels.releases.evidence import read_evidence
 from tacit.privacy import InvalidInput, read_release
 
 K, EPSILON = 4, 1.0

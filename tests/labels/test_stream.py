@@ -12,6 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy.stats import chisquare
+from tacit.labels.releases.labels import MissingLabels
+from tacit.labels.releases.stream import protect_table
 
 from tacit.data import load_table
 from tacit.labels.mechanisms.binned import RandomizedResponseOnBins
@@ -20,9 +22,7 @@ from tacit.labels.mechanisms.one_hot import LaplaceOneHot
 from tacit.labels.mechanisms.optimal import OptimalUnbiased
 from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
-from tacit.labels.releases.labels import MissingLabels
 from tacit.labels.releases.source import TableSource
-from tacit.labels.releases.stream import protect_table
 from tacit.privacy import InvalidInput, read_release
 from tacit.privacy.noise import system_rng
 

@@ -8,18 +8,18 @@ import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import FunctionTransformer
+from tacit.labels.learners.table import learn_table
+from tacit.labels.releases.labels import MissingLabels, release_labels
+from tacit.labels.releases.stream import protect_table
 
 from tacit.data import load_table, titanic
-from tacit.labels.fitting.denoise import AsGiven
+from tacit.labels.fitting.denoise import NoCorrection
 from tacit.labels.fitting.encode import FeatureEncoder
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.network import TorchClassifier
 from tacit.labels.learners.retrain import Consensus
-from tacit.labels.learners.table import learn_table
 from tacit.labels.mechanisms.one_hot import LaplaceOneHot
 from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import MissingLabels, release_labels
-from tacit.labels.releases.stream import protect_table
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Unit, read_release
 from tacit.privacy.ledger import Ledger
 
@@ -32,7 +32,7 @@ def people(rows=3000, *, seed=0):
 
 
 def learner(epsilon=2.0, **options):
-    defaults = {"denoise": AsGiven(), "random_state": 0}
+    defaults = {"denoise": NoCorrection(), "random_state": 0}
     return LabelPrivateClassifier(
         LogisticRegression(), mechanism=RandomizedResponse(epsilon=epsilon), **{**defaults, **options}
     )
@@ -179,7 +179,7 @@ def test_fits_are_announced_and_the_learner_is_as_it_was():
     model = learner(stages=2, retrain=Consensus(), rounds=2)
     learn_table(load_table(people(400)), "ill", learner=model, progress=lambda *step: begun.append(step))
     assert begun == [(1, 4), (2, 4), (3, 4), (4, 4)]
-    assert (model.denoise, model.retrain) == (AsGiven(), Consensus())
+    assert (model.denoise, model.retrain) == (NoCorrection(), Consensus())
 
 
 def test_a_model_can_be_stored_without_its_ledger():

@@ -13,15 +13,15 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
+from tacit.labels.releases.labels import release_labels
 
 from tacit.labels.attacks.canary import audit_canaries, plant_canaries
 from tacit.labels.learners.choose import choose_learner
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.neighbours import Neighbours, find_neighbours
-from tacit.labels.learners.network import Bent, Corrupted, TorchClassifier, Twins
+from tacit.labels.learners.network import AffineViews, Corrupted, TorchClassifier, Twins
 from tacit.labels.learners.network.twins import twins_loss
 from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import release_labels
 from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 
@@ -102,7 +102,7 @@ def test_views_change_rows_and_keep_their_marginals():
     with pytest.raises(InvalidInput, match="share"):
         Corrupted(share=1.5)
     images = torch.rand(20, 1, 8, 8)
-    assert not torch.allclose(Bent().draw(images), images, atol=0.05)
+    assert not torch.allclose(AffineViews().draw(images), images, atol=0.05)
 
 
 def test_fine_tuning_starts_from_the_trained_network(digits, fitted):
