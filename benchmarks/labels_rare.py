@@ -25,16 +25,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
-from tacit.labels.releases.labels import release_labels
 
 from benchmarks.cells import parse_options, read_cells, write_cells, write_table
 from benchmarks.labels_accuracy.problems import SETS, Split
 from tacit.data import adult, one_hot_matrix
+from tacit.labels import Plan, protect
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.retrain import Consensus
-from tacit.labels.mechanisms.response import RandomizedResponse
 
 OUT = Path(__file__).parent / "results" / "labels_rare.json"
 PAGE = Path(__file__).parents[1] / "docs" / "labels_accuracy.md"
@@ -96,7 +96,7 @@ def _kept(labels: np.ndarray, share: float, rng: np.random.Generator) -> np.ndar
 
 def measure(split: Split, *, epsilon: float, seed: int) -> dict[str, Any]:
     """Learn from one release in each way; judge by the true labels of the test rows."""
-    release = release_labels(split.y, mechanism=RandomizedResponse(epsilon=epsilon), rng=np.random.default_rng(seed))
+    release = protect(pa.table({"y": split.y}), Plan(label="y", epsilon=epsilon), rng=np.random.default_rng(seed))
     cell: dict[str, Any] = {"rows": len(split.y), "positive": round(float(split.y.mean()), 4)}
     for name, settings in METHODS.items():
         learner = LabelPrivateClassifier(LogisticRegression(max_iter=300), random_state=seed, **settings)

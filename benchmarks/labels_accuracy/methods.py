@@ -50,7 +50,7 @@ PLAIN = {"denoise": NoCorrection(), "rounds": 0}
 
 METHODS = (
     Method(name="rr", words="randomized response, plain", settings=PLAIN),
-    Method(name="two_stage", words="2-stage (LP-2ST)", settings={**PLAIN, "stages": 2}),
+    Method(name="two_stage", words="2-stage (LP-2ST)", settings={**PLAIN, "mechanism": "staged"}),
     Method(name="full", words="full retraining", settings={"denoise": NoCorrection(), "retrain": Full()}),
     Method(
         name="consensus", words="consensus retraining", settings={"denoise": NoCorrection(), "retrain": Consensus()}

@@ -131,5 +131,5 @@ def test_rows_that_are_all_alike_are_no_reason_to_refuse():
     """Titanic's first hundred rows are the same passenger but for the label."""
     X = np.repeat([[0.0], [1.0]], 300, axis=0)
     y = (np.random.default_rng(0).random(600) < 0.2 + 0.6 * X[:, 0]).astype(int)
-    model = LabelPrivateClassifier(denoise=Backward(), mechanism=RandomizedResponse(epsilon=3.0), random_state=0)
+    model = LabelPrivateClassifier(denoise=Backward(), epsilon=3.0, random_state=0)
     assert model.fit(X, y).predict([[0.0], [1.0]]).tolist() == [0, 1]

@@ -136,7 +136,7 @@ def test_a_learner_takes_it_for_denoising():
     for denoise in (Neighbours(count=40), NoCorrection()):
         learner = LabelPrivateClassifier(
             LogisticRegression(max_iter=200),
-            mechanism=RandomizedResponse(epsilon=1.0),
+            epsilon=1.0,
             denoise=denoise,
             rounds=0,
             random_state=0,

@@ -149,8 +149,8 @@ def _test(release: Release, truth: pa.ChunkedArray) -> ResponseTest | None:
 def _note(what: str, guesses: LabelGuesses, truth: pa.ChunkedArray | None) -> str:
     counted = "" if truth is None else f", and {guesses.leak(truth).rate:.1%} are"
     return (
-        f"From the release {what}: the attacker expects {_rate(guesses):.1%} of its guesses to be correct{counted}. Under "
-        f"its prior the guarantee allows an advantage of at most {guesses.ceiling:.3f}."
+        f"From the release {what}: the attacker expects {_rate(guesses):.1%} of its guesses to be correct{counted}. "
+        f"Under its prior the guarantee allows an advantage of at most {guesses.ceiling:.3f}."
     )
 
 

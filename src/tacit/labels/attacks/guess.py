@@ -97,8 +97,7 @@ class LabelGuesses:
 
         Examples
         --------
-        >>> from tacit.labels.mechanisms.response import RandomizedResponse
-        >>> from tacit.labels.releases.labels import release_labels
+        >>> from tacit.labels import Plan, protect
         >>> labels = np.arange(1000) % 2
         >>> release = protect(pa.table({"y": labels}), Plan(label="y", epsilon=1.0), rng=np.random.default_rng(0))
         >>> guess_labels(release).leak(labels).rate > 0.7

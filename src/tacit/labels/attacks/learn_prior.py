@@ -41,7 +41,7 @@ def learn_prior(
     --------
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from tacit.labels.mechanisms.response import RandomizedResponse
-    >>> from tacit.labels.releases.labels import release_labels
+    >>> from tacit.labels import Plan, protect
     >>> from tacit.labels.releases.evidence import read_evidence
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(400) % 2

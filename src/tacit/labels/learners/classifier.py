@@ -61,8 +61,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         How released labels become targets; default :class:`Likelihoods` for networks, :class:`Forward` for other
         estimators. :class:`NoCorrection` trains on them as they are.
     retrain
-        Which rows to train on again, with the model's own predictions; default :class:`SkipIfCollapsed`: where they agree with
-        the released labels, unless predictions forget half of the classes, as they do when labels are rare.
+        Which rows to train on again, with the model's own predictions; default :class:`SkipIfCollapsed`: where they
+        agree with the released labels, unless half the classes drop out, as they do when labels are rare.
     rounds
         How many times to retrain; 0 does not.
     student

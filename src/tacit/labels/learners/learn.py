@@ -168,7 +168,8 @@ class _Judges:
 def _accuracy(
     learner: LabelPrivateClassifier, judges: _Judges | None, X: NDArray[np.float64], part: Release, *, rows: int
 ) -> Report:
-    consensus = learner.consensus_fraction_
+    accuracy: float | None
+    majority: float | None
     if judges is not None:
         accuracy = float(np.mean(learner.predict(judges.X) == judges.y))
         majority = float(np.unique(judges.y, return_counts=True)[1].max() / len(judges.y))
@@ -185,7 +186,7 @@ def _accuracy(
         standard_error=error,
         majority=majority,
         tested=judges is not None,
-        consensus=consensus,
+        consensus=learner.consensus_fraction_,
     )
 
 

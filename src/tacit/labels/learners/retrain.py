@@ -117,8 +117,8 @@ class Confidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Careful:
-    """As ``by`` says, unless the predictions forget half of the classes: then no row, and the model stands.
+class SkipIfCollapsed:
+    """Select rows with ``by``, or none if half the classes drop out of the predictions.
 
     Hard labels have no place for a class that is seldom the likeliest. A class is forgotten if its share of the
     predictions is below ``least`` times its mean probability; of two classes one is half. Trained again on such

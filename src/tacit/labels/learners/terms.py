@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from tacit.privacy.errors import InvalidInput, LedgerError
-from tacit.privacy.guarantee import Promise
+from tacit.privacy.guarantee import NoGuarantee, Promise
 
 __all__ = ["REPRESENTATION", "WEIGHTS", "PaymentLeftBehind", "assuming", "check_choices", "without_payment"]
 
@@ -19,7 +19,7 @@ REPRESENTATION = "the representation was not made from these labels"
 
 def assuming(guarantee: Promise, *assumptions: str) -> Any:  # noqa: ANN401
     """Return the guarantee with more assumptions, each once; an explicit none stays one."""
-    if not hasattr(guarantee, "assumptions"):
+    if isinstance(guarantee, NoGuarantee):
         return guarantee
     return replace(guarantee, assumptions=tuple(dict.fromkeys((*guarantee.assumptions, *assumptions))))
 

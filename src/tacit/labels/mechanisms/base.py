@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tacit.labels.mechanisms.column import Coding, LabelColumn
+    from tacit.labels.mechanisms.column import LabelColumn
 
 __all__ = ["PUBLIC_CLASSES", "PUBLIC_VALUES", "LabelMechanism", "split_epsilon"]
 
@@ -37,7 +37,7 @@ class LabelMechanism(Choice):
 
     def settle(
         self,
-        coding: Coding,
+        coding: Any,  # noqa: ANN401
         *,
         epsilon: float,
         prior: Prior,
@@ -48,6 +48,8 @@ class LabelMechanism(Choice):
 
         Parameters
         ----------
+        coding
+            The :class:`~tacit.data.classes.Classes`, or the ``Values`` of numbers.
         counts
             The labels of each class or value: private.
         """

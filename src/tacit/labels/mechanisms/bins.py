@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tacit.labels.mechanisms.column import Coding
     from tacit.labels.mechanisms.number_column import NumberColumn
 
 __all__ = ["Bins"]
@@ -43,7 +42,7 @@ class Bins(LabelMechanism):
 
     def settle(
         self,
-        coding: Coding,
+        coding: Any,  # noqa: ANN401
         *,
         epsilon: float,
         prior: PriorList,

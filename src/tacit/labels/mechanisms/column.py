@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.data.classes import MISSING, Classes
 from tacit.labels.mechanisms.evidence import Channel, Evidence, evidence_of_channel, shares_of, spread
+from tacit.labels.mechanisms.finite import estimate_counts
 from tacit.labels.mechanisms.one_hot import LaplaceOneHot
 from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
@@ -79,8 +80,8 @@ class ClassColumn(LabelColumn):
         """Return the likelihood of each released class."""
         outputs, transition = self.coding.encode(rows[LABEL]), self.mechanism.transition()
         prior = self.prior
-        if isinstance(self.mechanism, RandomizedResponse):
-            prior = shares_of(self.mechanism.estimate_counts(outputs[outputs != MISSING]))
+        if prior is None:
+            prior = shares_of(estimate_counts(transition, outputs[outputs != MISSING]))
         return evidence_of_channel(Channel(outputs=outputs, transition=transition), self.coding.values, prior)
 
 

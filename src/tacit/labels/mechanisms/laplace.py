@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tacit.labels.mechanisms.base import LabelMechanism
 
 if TYPE_CHECKING:
-    from tacit.labels.mechanisms.column import Coding, OneHotColumn
+    from tacit.labels.mechanisms.column import OneHotColumn
 
 __all__ = ["Laplace"]
 
@@ -20,7 +20,7 @@ class Laplace(LabelMechanism):
 
     name: ClassVar[str] = "laplace"
 
-    def settle(self, coding: Coding, *, epsilon: float, **_: Any) -> OneHotColumn:  # noqa: ANN401
+    def settle(self, coding: Any, *, epsilon: float, **_: Any) -> OneHotColumn:  # noqa: ANN401
         """Return the noisy one-hot rows of these classes."""
         from tacit.labels.mechanisms.column import OneHotColumn
         from tacit.labels.mechanisms.one_hot import LaplaceOneHot

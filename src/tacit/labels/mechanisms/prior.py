@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from tacit.labels.mechanisms.column import ClassColumn, Coding
+    from tacit.labels.mechanisms.column import ClassColumn
 
 __all__ = ["SHARE", "Prior"]
 
@@ -49,7 +49,7 @@ class Prior(LabelMechanism):
 
     def settle(
         self,
-        coding: Coding,
+        coding: Any,  # noqa: ANN401
         *,
         epsilon: float,
         prior: PriorList,
@@ -72,7 +72,7 @@ class Prior(LabelMechanism):
         return _column(listed_classes(settled), rest, settled["prior"])
 
 
-def _column(coding: Coding, epsilon: float, prior: Any) -> ClassColumn:  # noqa: ANN401
+def _column(coding: Any, epsilon: float, prior: Any) -> ClassColumn:  # noqa: ANN401
     import numpy as np
 
     from tacit.labels.mechanisms.column import ClassColumn

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from tacit.labels.mechanisms.base import LabelMechanism
 
 if TYPE_CHECKING:
-    from tacit.labels.mechanisms.column import ClassColumn, Coding
+    from tacit.labels.mechanisms.column import ClassColumn
 
 __all__ = ["Rr"]
 
@@ -20,7 +20,7 @@ class Rr(LabelMechanism):
 
     name: ClassVar[str] = "rr"
 
-    def settle(self, coding: Coding, *, epsilon: float, **_: Any) -> ClassColumn:  # noqa: ANN401
+    def settle(self, coding: Any, *, epsilon: float, **_: Any) -> ClassColumn:  # noqa: ANN401
         """Return randomized response over these classes."""
         from tacit.labels.mechanisms.column import ClassColumn
         from tacit.labels.mechanisms.response import RandomizedResponse

@@ -13,7 +13,7 @@ from tacit.labels.mechanisms.rr import Rr
 from tacit.privacy.settings import about
 
 if TYPE_CHECKING:
-    from tacit.labels.mechanisms.column import ClassColumn, Coding
+    from tacit.labels.mechanisms.column import ClassColumn
     from tacit.labels.mechanisms.stages import StagedColumn
 
 __all__ = ["Staged"]
@@ -47,7 +47,7 @@ class Staged(LabelMechanism):
         """Return what its guarantee rests on."""
         return self._first(prior).assumptions(prior)
 
-    def settle(self, coding: Coding, *, epsilon: float, prior: PriorList, **draws: Any) -> StagedColumn:  # noqa: ANN401
+    def settle(self, coding: Any, *, epsilon: float, prior: PriorList, **draws: Any) -> StagedColumn:  # noqa: ANN401
         """Return the stages over these classes."""
         return self._staged(self._first(prior).settle(coding, epsilon=epsilon, prior=prior, **draws), epsilon)
 

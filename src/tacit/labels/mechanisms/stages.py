@@ -126,7 +126,7 @@ class StagedColumn(LabelColumn):
         likelihood, prior = (np.empty((len(later), len(self.coding))) for _ in range(2))
         likelihood[~later], prior[~later] = first.likelihood, first.prior
         if later.any():
-            own = _row_priors(rows[PRIOR].drop_null())
+            own: Any = _row_priors(rows[PRIOR].drop_null())
             likelihood[later] = PriorRandomizedResponse(epsilon=self.epsilon, prior=own).likelihood(outputs[later])
             prior[later] = own
         return Evidence(classes=self.coding.values, likelihood=likelihood, outputs=outputs, prior=prior)

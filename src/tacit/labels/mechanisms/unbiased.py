@@ -11,7 +11,6 @@ from tacit.labels.mechanisms.base import Prior as PriorList
 from tacit.privacy.errors import InvalidRelease
 
 if TYPE_CHECKING:
-    from tacit.labels.mechanisms.column import Coding
     from tacit.labels.mechanisms.number_column import NumberColumn
 
 __all__ = ["Unbiased"]
@@ -34,7 +33,7 @@ class Unbiased(LabelMechanism):
     numbers: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
 
-    def settle(self, coding: Coding, *, epsilon: float, prior: PriorList, **_: Any) -> NumberColumn:  # noqa: ANN401
+    def settle(self, coding: Any, *, epsilon: float, prior: PriorList, **_: Any) -> NumberColumn:  # noqa: ANN401
         """Return the best unbiased randomizer of these values."""
         import numpy as np
 

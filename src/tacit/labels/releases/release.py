@@ -70,6 +70,8 @@ class Release(releases.Release):
     @cached_property
     def evidence(self) -> Evidence:
         """What each row says about its label."""
+        if self.labels.null_count == self.rows:
+            raise InvalidRelease("must have at least one label, got only missing ones", field="release")
         return self.column.evidence(self.table)
 
     def check(self) -> None:

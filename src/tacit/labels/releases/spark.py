@@ -30,7 +30,7 @@ def spark_frame(table: object) -> DataFrame | None:
     """Return the Spark frame of a Spark frame or an Ibis table of Spark; None for any other table."""
     if isinstance(table, ibis.Table):
         backend: Any = table.get_backend()
-        return backend._session.sql(str(ibis.to_sql(table))) if backend.name == "pyspark" else None  # type: ignore[no-any-return]
+        return backend._session.sql(str(ibis.to_sql(table))) if backend.name == "pyspark" else None
     is_frame = type(table).__module__.startswith("pyspark.") and hasattr(table, "mapInArrow")
     return table if is_frame else None  # type: ignore[return-value]
 

@@ -1,6 +1,7 @@
 import pickle
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import make_blobs
@@ -14,15 +15,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
-from tacit.labels.releases.labels import release_labels
 
+from tacit.labels import Plan, protect
 from tacit.labels.fitting.denoise import Forward, NoCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.retrain import Confidence, Consensus, Full, SkipIfCollapsed
 from tacit.labels.learners.validate import debiased_accuracy, debiased_scorer
+from tacit.labels.mechanisms import Staged
 from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.privacy import InvalidInput
+
+
+def release_labels(labels, *, epsilon=1.0, rng, **asked):
+    """Release a column of labels."""
+    return protect(pa.table({"y": labels}), Plan(label="y", epsilon=epsilon, **asked), rng=rng)
+
 
 WEIGHTS = "labels are randomized row by row, so two layouts of the same rows draw different labels"
 ACCURACY = "it demands an accuracy that a handful of randomized labels cannot give"
@@ -66,7 +74,7 @@ def rr(epsilon):
 )
 def test_any_classifier(estimator, blobs):
     X, y = blobs
-    model = LabelPrivateClassifier(estimator, mechanism=rr(2.0), random_state=0).fit(X, y)
+    model = LabelPrivateClassifier(estimator, epsilon=2.0, random_state=0).fit(X, y)
     assert model.score(X, y) > 0.8
     assert model.guarantee_.epsilon == 2.0
     assert model.release_.seeded
@@ -75,10 +83,10 @@ def test_any_classifier(estimator, blobs):
 def test_labels_are_randomized_once_and_nothing_else_depends_on_them(blobs):
     """Two label columns that randomize to the same released labels give the same model."""
     X, y = blobs
-    released = LabelPrivateClassifier(mechanism=rr(1.0), random_state=0).fit(X, y)
-    given = released.release_.value["label"].to_numpy()
+    released = LabelPrivateClassifier(epsilon=1.0, random_state=0).fit(X, y)
+    given = released.release_.labels.to_numpy()
     assert 0.3 < np.mean(given == y) < 0.6  # e/(e+3) = .475
-    release = release_labels(y, mechanism=rr(1.0), rng=np.random.default_rng(1))
+    release = release_labels(y, epsilon=1.0, rng=np.random.default_rng(1))
     one = LabelPrivateClassifier(random_state=5).fit(X, release)
     two = LabelPrivateClassifier(random_state=5).fit(X, release)
     assert (one.predict_proba(X) == two.predict_proba(X)).all()
@@ -96,8 +104,7 @@ def test_denoising_and_consensus_beat_plain_training():
         "default": {},
     }.items():
         models = [
-            LabelPrivateClassifier(mechanism=rr(1.0), random_state=seed, **settings).fit(X[::2], y[::2])
-            for seed in range(3)
+            LabelPrivateClassifier(epsilon=1.0, random_state=seed, **settings).fit(X[::2], y[::2]) for seed in range(3)
         ]
         scores[name] = np.mean([model.score(X[1::2], y[1::2]) for model in models])
     assert scores["full"] < scores["consensus"] < scores["default"]
@@ -106,30 +113,29 @@ def test_denoising_and_consensus_beat_plain_training():
 
 def test_report_has_the_numbers_of_the_papers_tables(blobs):
     X, y = blobs
-    model = LabelPrivateClassifier(mechanism=rr(1.0), denoise=NoCorrection(), random_state=0).fit(X, y)
+    model = LabelPrivateClassifier(epsilon=1.0, denoise=NoCorrection(), random_state=0).fit(X, y)
     report = model.retraining_report(y)
     assert report.given == pytest.approx(np.e / (np.e + 3), abs=0.04)
     assert report.chosen_fraction == pytest.approx(model.consensus_fraction_)
     assert report.chosen > report.predicted > report.given
 
 
-@pytest.mark.parametrize("stages", [1, 2, 3])
+@pytest.mark.parametrize("stages", [2, 3])
 def test_stages_release_every_label_once(blobs, stages):
     X, y = blobs
-    model = LabelPrivateClassifier(mechanism=rr(1.0), stages=stages, random_state=0).fit(X, y)
-    stage = model.release_.value["stage"].to_numpy()
+    model = LabelPrivateClassifier(epsilon=1.0, mechanism=Staged(stages=stages), random_state=0).fit(X, y)
+    stage = model.release_.table["stage"].to_numpy()
     assert np.bincount(stage).tolist() == [1500 // stages] * stages
     assert model.guarantee_.epsilon == 1.0
-    assert model.release_.value["label"].null_count == 0
-    if stages > 1:
-        right = model.release_.value["label"].to_numpy() == y
-        assert right[stage > 0].mean() > right[stage == 0].mean() + 0.05  # the prior makes labels true more often
+    assert model.release_.labels.null_count == 0
+    right = model.release_.labels.to_numpy() == y
+    assert right[stage > 0].mean() > right[stage == 0].mean() + 0.05  # the prior makes labels true more often
 
 
 @pytest.mark.parametrize("retrain", [Full(), Consensus(), Confidence(fraction=0.3)])
 def test_retraining_chooses_rows(blobs, retrain):
     X, y = blobs
-    model = LabelPrivateClassifier(mechanism=rr(2.0), retrain=retrain, rounds=2, random_state=0).fit(X, y)
+    model = LabelPrivateClassifier(epsilon=2.0, retrain=retrain, rounds=2, random_state=0).fit(X, y)
     fraction = model.retraining_report(y).chosen_fraction
     assert {Full: fraction == 1, Consensus: 0.3 < fraction < 0.9, Confidence: fraction == 0.3}[type(retrain)]
 
@@ -142,7 +148,7 @@ def test_rare_labels_are_not_forgotten():
     assert 0.01 < y.mean() < 0.03
     auc = {}
     for name, settings in {"default": {}, "without": {"rounds": 0}, "consensus": {"retrain": Consensus()}}.items():
-        model = LabelPrivateClassifier(mechanism=rr(3.0), random_state=0, **settings).fit(X, y)
+        model = LabelPrivateClassifier(epsilon=3.0, random_state=0, **settings).fit(X, y)
         auc[name] = roc_auc_score(y, model.predict_proba(X)[:, 1])
     assert auc["default"] == auc["without"] > 0.9
     assert auc["consensus"] < 0.7, "control"
@@ -163,14 +169,14 @@ def test_careful_looks_at_half_of_the_classes():
 def test_text_labels_pipeline_clone_and_pickle(blobs):
     X, y = blobs
     names = np.array(["a", "b", "c", "d"])[y]
-    model = make_pipeline(StandardScaler(), LabelPrivateClassifier(mechanism=rr(3.0), random_state=0))
+    model = make_pipeline(StandardScaler(), LabelPrivateClassifier(epsilon=3.0, random_state=0))
     again = pickle.loads(pickle.dumps(clone(model).fit(X, names)))
     assert set(again.predict(X)) <= set(names)
 
 
 def test_declared_classes_that_do_not_occur(blobs):
     X, y = blobs
-    model = LabelPrivateClassifier(mechanism=rr(3.0), classes=[0, 1, 2, 3, 4], random_state=0).fit(X, y)
+    model = LabelPrivateClassifier(epsilon=3.0, classes=[0, 1, 2, 3, 4], random_state=0).fit(X, y)
     assert model.predict_proba(X).shape == (1500, 5)
     assert not any("occur" in assumption for assumption in model.guarantee_.assumptions)
 
@@ -179,7 +185,7 @@ def test_declared_classes_are_sorted_as_scorers_expect():
     """A scorer of ranks takes the last of ``classes_`` for the larger label."""
     X = np.random.default_rng(0).normal(size=(400, 2))
     y = (X[:, 0] > 0).astype(int)
-    model = LabelPrivateClassifier(mechanism=RandomizedResponse(epsilon=4.0), classes=[1, 0], random_state=0).fit(X, y)
+    model = LabelPrivateClassifier(epsilon=4.0, classes=[1, 0], random_state=0).fit(X, y)
     assert model.classes_.tolist() == [0, 1]
     assert get_scorer("roc_auc")(model, X, y) > 0.9
 
@@ -194,20 +200,10 @@ def test_weights_are_an_assumption_of_the_guarantee(blobs):
     }
 
 
-def test_the_mechanisms_own_promise_is_kept(blobs):
-    from dataclasses import replace
-
-    class Leaky(RandomizedResponse):
-        def guarantee(self):
-            return replace(super().guarantee(), delta=0.1)
-
-    assert LabelPrivateClassifier(mechanism=Leaky(epsilon=1.0), random_state=0).fit(*blobs).guarantee_.delta == 0.1
-
-
 def test_a_search_on_one_release_spends_nothing_more(blobs):
     X, y = blobs
-    release = release_labels(y, mechanism=rr(2.0), rng=np.random.default_rng(0))
-    given = release.value["label"].to_numpy()
+    release = release_labels(y, epsilon=2.0, rng=np.random.default_rng(0))
+    given = release.labels.to_numpy()
     scorer = debiased_scorer(transition=rr(2.0).bind(4).transition())
     search = GridSearchCV(LogisticRegression(max_iter=500), {"C": [1e-4, 1.0]}, scoring=scorer).fit(X, given)
     assert search.best_score_ == pytest.approx(search.best_estimator_.score(X, y), abs=0.08)
@@ -238,7 +234,7 @@ def test_regressor_is_unbiased():
     y = 1 + X @ [1.0, -0.5]
     model = LabelPrivateRegressor(epsilon=1.0, bounds=(-1.0, 3.0), random_state=0).fit(X, y)
     assert model._model.coef_ == pytest.approx([1.0, -0.5], abs=0.15)
-    assert model.release_.mechanism["values"] == [-1.0, 0.0, 1.0, 2.0, 3.0]
+    assert model.release_.settled["values"] == [-1.0, 0.0, 1.0, 2.0, 3.0]
     assert not any("least" in assumption for assumption in model.guarantee_.assumptions)
 
 
@@ -246,7 +242,7 @@ def test_regressor_is_unbiased():
     ("model", "message"),
     [
         (LabelPrivateClassifier(rounds=-1), "rounds must be"),
-        (LabelPrivateClassifier(stages=0), "stages must be"),
+        (LabelPrivateClassifier(mechanism="staged:stages=0"), "stages must be"),
         (
             LabelPrivateClassifier(denoise=Forward(rounds=1), classes=[0, 1]),
             "labels must be among the declared classes",
