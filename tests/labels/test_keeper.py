@@ -31,10 +31,10 @@ class Watched:
     def identify(self, labels):
         raise UnknownData("unknown")
 
-    def charge(self, name, guarantee, *, purpose, version):
+    def pay(self, labels, guarantee, *, dataset, purpose, parts):
         if self.refuse:
             raise BudgetExceeded("spent")
-        self.events.append(("charge", name, guarantee.epsilon))
+        self.events.append(("charge", dataset, guarantee.epsilon))
 
 
 class NotedDraws(np.random.Generator):

@@ -53,11 +53,14 @@ class PaymentLeftBehind:
 
 
 def without_payment(state: dict[str, Any]) -> dict[str, Any]:
-    """Return what to store of a learner: a fitted one leaves its ledger behind, an unfitted one takes it along.
+    """Return what to store of a learner: a fitted one leaves its ledger and its progress bar behind.
 
     A search in several processes sends unfitted copies to its workers, which must charge the same ledger.
     """
-    payment = state.get("payment")
-    if payment is None or "release_" not in state or isinstance(payment, PaymentLeftBehind):
+    if "release_" not in state:
         return state
-    return {**state, "payment": PaymentLeftBehind(str(payment.ledger.location)), "receipt_": None}
+    stored = {**state, "progress": None} if "progress" in state else dict(state)
+    payment = state.get("payment")
+    if payment is None or isinstance(payment, PaymentLeftBehind):
+        return stored
+    return {**stored, "payment": PaymentLeftBehind(str(payment.ledger.location)), "receipt_": None}

@@ -1,0 +1,139 @@
+"""Learning from a release: which rows and columns are used, and how the model is judged."""
+
+import joblib
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tacit.labels import Plan, learn, protect
+from tacit.labels.fitting.encode import FeatureEncoder
+from tacit.privacy import InvalidInput
+
+RNG = np.random.default_rng
+
+
+def visits(rows=3000, *, seed=0):
+    rng = RNG(seed)
+    age = rng.normal(50, 15, rows)
+    ill = np.where(rng.random(rows) < 1 / (1 + np.exp(-(age - 50) / 4)), "yes", "no")
+    return pa.table({"id": np.arange(rows), "age": age, "days": 2 * (age > 50) + rng.integers(0, 2, rows), "ill": ill})
+
+
+def released(table, *, label="ill", epsilon=2, features=("age",), **asked):
+    return protect(table, Plan(label=label, epsilon=epsilon, features=features, **asked), rng=RNG(0))
+
+
+def test_a_test_table_is_judged_by_its_true_labels():
+    model = learn(released(visits()), test=visits(1000, seed=1), rng=RNG(0))
+    report = model.report_
+    assert (report.rows, report.judged_rows, report.tested) == (3000, 1000, True)
+    truth = visits(1000, seed=1)["ill"].to_numpy()
+    assert report.accuracy == np.mean(model.predict(visits(1000, seed=1)) == truth) > 0.85
+    assert model.guarantee_ == released(visits()).guarantee
+
+
+@pytest.mark.parametrize("mechanism", ["rr", "laplace"])
+def test_held_out_released_labels_judge_without_bias(mechanism):
+    errors = []
+    for seed in range(20):
+        release = protect(visits(), Plan(label="ill", epsilon=3, features="age", mechanism=mechanism), rng=RNG(seed))
+        model = learn(release, method="denoised:retrain=none,denoise=none", rng=RNG(seed))
+        truth = np.mean(model.predict(visits(5000, seed=99)) == visits(5000, seed=99)["ill"].to_numpy())
+        errors.append((model.report_.accuracy - truth) / model.report_.standard_error)
+    assert abs(np.mean(errors)) < 1.2
+    assert np.std(errors) < 1.8
+
+
+@pytest.mark.parametrize("mechanism", ["staged", "prior"])
+def test_labels_that_cannot_judge_say_so_and_train_all_rows(mechanism):
+    table = visits()
+    three = pa.array(np.where(RNG(5).random(3000) < 0.02, "maybe", table["ill"].to_numpy()))
+    model = learn(released(table.set_column(3, "ill", three), mechanism=mechanism, epsilon=0.5), rng=RNG(0))
+    assert (model.report_.rows, model.report_.accuracy) == (3000, None)
+    assert "Not judged" in str(model.report_)
+
+
+def test_a_model_no_better_than_the_majority_class_says_so():
+    table = visits()
+    rare = pa.table({"age": RNG(3).normal(size=3000), "ill": ["yes"] * 30 + ["no"] * 2970})
+    release = released(rare, epsilon=8, classes=("no", "yes"))
+    assert "No better than always guessing the majority class" in str(learn(release, test=rare, rng=RNG(0)).report_)
+    assert "No better" not in str(learn(released(table), test=table, rng=RNG(0)).report_), "control"
+
+
+@pytest.mark.parametrize("mechanism", ["bins", "unbiased"])
+@pytest.mark.parametrize("estimator", ["ridge", "trees"])
+def test_numbers_are_learned_by_a_regressor(mechanism, estimator):
+    release = released(visits(), label="days", mechanism=mechanism)
+    report = learn(release, method=f"regressor:estimator={estimator}", test=visits(1000, seed=1), rng=RNG(0)).report_
+    assert report.error < 0.8 * report.constant_error
+    held = learn(release, rng=RNG(0)).report_
+    assert (held.rows, held.judged_rows, held.tested) == (2400, 600, False)
+    with pytest.raises(InvalidInput, match="method must be regressor: the release has numbers"):
+        learn(release, method="denoised")
+
+
+def test_rows_without_a_label_neither_train_nor_judge():
+    table = visits()
+    some = pa.array([None if i % 3 == 0 else label for i, label in enumerate(table["ill"].to_pylist())])
+    release = released(table.set_column(3, "ill", some), missing="public")
+    report = learn(release, rng=RNG(0)).report_
+    assert report.rows + report.judged_rows == 2000
+
+
+def test_the_private_column_and_the_person_are_never_features():
+    release = released(visits(), features=())
+    model = learn(release, data=visits(), rng=RNG(0))
+    assert [column.name for column in model.encoder.columns] == ["id", "age", "days"]
+    with pytest.raises(InvalidInput, match="features must not name 'ill', which is no feature"):
+        learn(release, data=visits(), features=("age", "ill"))
+    by_person = released(visits(), features=("id", "age"), person="id")
+    assert [column.name for column in learn(by_person, rng=RNG(0)).encoder.columns] == ["age"]
+
+
+def test_rows_without_an_order_are_matched_by_a_column():
+    release = released(visits(), features=("id",), shuffle=True, epsilon=5)
+    model = learn(release, data=visits().select(["id", "age"]), features=("age",), test=visits(seed=1), rng=RNG(0))
+    assert model.report_.accuracy > 0.85
+    with pytest.raises(InvalidInput, match="data must share a column with the release"):
+        learn(release, data=visits().select(["age"]))
+    twice = pa.concat_tables([visits().select(["id", "age"])] * 2)
+    with pytest.raises(InvalidInput, match="data must have one row for each row of the release, matched by id"):
+        learn(release, data=twice)
+
+
+def test_fits_are_announced_and_a_model_can_be_stored(tmp_path):
+    steps = []
+    model = learn(released(visits()), method="denoised:rounds=2", rng=RNG(0), progress=lambda *at: steps.append(at))
+    assert steps[0] == (0, 3)
+    joblib.dump(model, tmp_path / "model.joblib")
+    again = joblib.load(tmp_path / "model.joblib")
+    assert (again.predict(visits()) == model.predict(visits())).all()
+    assert again.predict_proba(visits()).shape == (3000, 2)
+
+
+def test_missing_features_unknown_words_and_constants():
+    rows = pa.table({"x": [1.0, None, 3.0], "same": [5, 5, 5], "word": ["a", None, "b"], "yes": [True, False, True]})
+    encoder = FeatureEncoder.of(rows, columns=rows.column_names)
+    X = encoder.encode(rows)
+    assert X[:, 0].tolist() == [-1.0, 0.0, 1.0]
+    assert X[:, 1].tolist() == [0.0, 0.0, 0.0]
+    assert X[:, 2:4].tolist() == [[1, 0], [0, 0], [0, 1]]
+    later = encoder.encode(pa.table({"x": [float("inf")], "same": [6], "word": ["c"], "yes": [None]}))
+    assert np.isfinite(later).all()
+    assert later.shape == (1, 5)
+    with pytest.raises(InvalidInput, match="column 'x' must be numbers, as in the rows trained on, got string"):
+        encoder.encode(rows.set_column(0, "x", [["1", "2", "3"]]))
+
+
+@pytest.mark.parametrize(
+    ("column", "message"),
+    [
+        ([f"person {i}" for i in range(1001)], "has 1001 different words, more than 1000"),
+        (pa.array([1, 2], pa.timestamp("s")), "neither numbers nor text"),
+        ([[1], [2]], "neither numbers nor text"),
+    ],
+)
+def test_columns_that_cannot_be_features(column, message):
+    with pytest.raises(InvalidInput, match=message):
+        FeatureEncoder.of(pa.table({"x": column}), columns=["x"])
