@@ -120,7 +120,7 @@ class TestEveryMechanism:
         less = Guarantee(**{"unit": Unit.LABEL, "epsilon": 1.0, **change})
         object.__setattr__(release.header, "guarantee", less)
         release.write(out)
-        with pytest.raises(InvalidRelease, match="its mechanism keeps"):
+        with pytest.raises(InvalidRelease, match="but its mechanism keeps"):
             Release.read(out)
 
     def test_draws_come_from_the_operating_system_unless_seeded(self, mechanism):

@@ -21,7 +21,7 @@ from tacit.labels.methods import AttackMethod, Bayes
 from tacit.labels.releases.features import feature_names
 from tacit.labels.releases.matching import rows_of
 from tacit.labels.releases.release import Release
-from tacit.leak import ABSTAIN, Interval, Leak, clopper_pearson
+from tacit.leak import ABSTAIN, Leak
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
 
@@ -50,7 +50,8 @@ def attack(
     data
         The rows of the release, whose features the attacker has. Default: the columns released beside the labels.
     truth
-        The table that was protected, to count correct guesses. Without it the leak is what the attacker expects.
+        The table that was protected, to count correct guesses. Without it nothing is counted: the notes have what the
+        attacker expects.
     before
         Beliefs after an earlier release, (rows, classes) probabilities, in place of what features say.
     method
@@ -80,7 +81,7 @@ def attack(
     >>> leak.rate > leak.baseline, leak.facts["randomized_as_claimed"]
     (True, True)
     """
-    released = release if isinstance(release, Release) else Release.read(release)
+    released = Release.open(release)
     chosen: Bayes = Bayes() if method is None else read_choice(AttackMethod, method, field="method")
     tell = progress or (lambda _done, _steps: None)
     known = None if truth is None else _truth(released, truth)
@@ -92,13 +93,12 @@ def attack(
         model, generator = named_estimator(chosen.estimator), system_rng() if rng is None else rng
         best = guess_labels_with_features(released, X, model=model, rng=generator)
     tell(2, 2)
-    leak = _expected(best, level) if known is None else best.leak(known, level=level)
     test = None if known is None else _test(released, known)
     notes = [f"{released}.", _note("alone", alone, known)]
     notes += [_note("and the features", best, known)] if X is not None else []
     notes += [f"{test}."] if test is not None else []
     return replace(
-        leak,
+        Leak.uncounted(notes=(), facts={}, level=level) if known is None else best.leak(known, level=level),
         after=best.posterior,
         guesses=pa.table({"guess": best.labels, "confidence": best.confidence}),
         notes=tuple(notes),
@@ -118,24 +118,6 @@ def _features(release: Release, data: object) -> NDArray[np.float64] | None:
     rows = release.table if data is None else rows_of(release, data, field="data")
     names = feature_names(release, rows, (), own=data is None)
     return FeatureEncoder.of(rows, columns=names).encode(rows)
-
-
-def _expected(guesses: LabelGuesses, level: float) -> Leak:
-    """What the attacker expects by its own beliefs: nothing is counted."""
-    made = guesses.guesses != ABSTAIN
-    trials, right = int(made.sum()), round(float(guesses.confidence[made].sum()))
-    baseline = float(np.broadcast_to(guesses.prior.max(axis=1), len(made))[made].mean())
-    interval = clopper_pearson(right, trials, level=level)
-    return Leak(
-        right=right,
-        trials=trials,
-        baseline=baseline,
-        interval=interval,
-        advantage_interval=Interval(low=interval.low - baseline, high=interval.high - baseline, level=level),
-        method="expected by the attacker's own beliefs; nothing was counted",
-        rate_of="guesses are expected to be correct",
-        baseline_of="expected without the release",
-    )
 
 
 def _test(release: Release, truth: pa.ChunkedArray) -> ResponseTest | None:

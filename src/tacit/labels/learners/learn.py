@@ -98,7 +98,7 @@ def learn(
     >>> model.report_.accuracy > 0.9, str(model.guarantee_)
     (True, 'epsilon 3 for one label')
     """
-    released = release if isinstance(release, Release) else Release.read(release)
+    released = Release.open(release)
     if not 0 <= hold_out < 1:
         raise InvalidInput(f"must be in [0, 1), got {hold_out!r}", field="hold_out")
     generator = system_rng() if rng is None else rng

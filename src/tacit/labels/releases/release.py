@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, ClassVar, cast
 from tacit.labels.plan import Plan
 from tacit.privacy import releases
 from tacit.privacy.errors import InvalidRelease
-from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.releases import Member, TableMember
 
 if TYPE_CHECKING:
@@ -76,12 +75,7 @@ class Release(releases.Release):
 
     def check(self) -> None:
         """Raise if the mechanism cannot keep the guarantee, or the header does not describe it."""
-        kept = self.asked.guarantee()
-        stated = self.guarantee
-        if not isinstance(stated, Guarantee) or (stated.unit, stated.rows) != (kept.unit, kept.rows):
-            raise InvalidRelease(f"the release states {stated}, and its mechanism keeps {kept}")
-        if stated.epsilon < kept.epsilon:
-            raise InvalidRelease(f"the release states {stated}, and its mechanism keeps no less than {kept}")
+        self.check_guarantee(self.asked.guarantee())
         _ = self.column
 
     def notes(self) -> list[str]:
