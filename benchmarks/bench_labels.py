@@ -19,12 +19,13 @@ from sklearn.ensemble import HistGradientBoostingClassifier
 from threadpoolctl import threadpool_limits
 
 from benchmarks.timing import in_turns, timed_row
-from tacit.labels.fitting.denoise import AsGiven
+from tacit.labels import Plan, protect
+from tacit.labels.fitting.denoise import NoCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.retrain import Consensus
 from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
-from tacit.labels.releases.stream import protect_table
+from tacit.privacy.delivery import Overwrite
 from tacit.privacy.noise import system_rng
 
 Row = dict[str, Any]
@@ -117,9 +118,10 @@ def _stream(*, quick: bool) -> Row:
         path, out = Path(folder) / "in.parquet", Path(folder) / "out.parquet"
         table = pa.table({**{name: rng.normal(size=rows) for name in names}, "y": rng.integers(0, CLASSES, rows)})
         pq.write_table(table, path, compression="zstd")
-        options = {"label": "y", "keep": names, "mechanism": RandomizedResponse(epsilon=1.0), "rng": system_rng()}
+        classes = tuple(str(place) for place in range(CLASSES))
+        plan = Plan(label="y", epsilon=1.0, features=tuple(names), classes=classes)
         ours, copy = in_turns(
-            lambda: protect_table(path, out, classes=list(range(CLASSES)), force=True, **options),
+            lambda: protect(path, plan, out=Overwrite(out)),
             lambda: pq.write_table(pq.read_table(path), out, compression="zstd"),
             best_of=1 if quick else 3,
         )
@@ -135,9 +137,7 @@ def _learning(*, quick: bool) -> list[Row]:
     rows, features = (3000, 5) if quick else (1_000_000, 100)
     X, y = _made_up(rows, features)
     trees = HistGradientBoostingClassifier(random_state=0)
-    learner = LabelPrivateClassifier(
-        trees, mechanism=RandomizedResponse(epsilon=1.0), denoise=AsGiven(), retrain=Consensus()
-    )
+    learner = LabelPrivateClassifier(trees, epsilon=1.0, denoise=NoCorrection(), retrain=Consensus())
     fits = 2  # one stage, one round of retraining
     threads = 1 if quick else None  # two threads on a few rows wait for each other
     with threadpool_limits(threads, user_api="openmp"):

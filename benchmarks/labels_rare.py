@@ -6,7 +6,7 @@ Labels are released by randomized response; three ways to go on from the same re
 
     corrected      forward correction alone (rounds=0)
     consensus      then trained again on the predictions that agree with the released labels, come what may
-    default        the same, unless the predictions forget half of the classes (Careful)
+    default        the same, unless the predictions forget half of the classes (SkipIfCollapsed)
 
 Judged on the test rows by AUC and log loss: whoever ranks rows by a rare label needs these, not accuracy. A model that
 is trained again is too sure, and softened by the release; its log loss without that stands beside.
@@ -25,16 +25,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss, roc_auc_score
 
 from benchmarks.cells import parse_options, read_cells, write_cells, write_table
 from benchmarks.labels_accuracy.problems import SETS, Split
 from tacit.data import adult, one_hot_matrix
+from tacit.labels import Plan, protect
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.retrain import Consensus
-from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import release_labels
 
 OUT = Path(__file__).parent / "results" / "labels_rare.json"
 PAGE = Path(__file__).parents[1] / "docs" / "labels_accuracy.md"
@@ -96,7 +96,7 @@ def _kept(labels: np.ndarray, share: float, rng: np.random.Generator) -> np.ndar
 
 def measure(split: Split, *, epsilon: float, seed: int) -> dict[str, Any]:
     """Learn from one release in each way; judge by the true labels of the test rows."""
-    release = release_labels(split.y, mechanism=RandomizedResponse(epsilon=epsilon), rng=np.random.default_rng(seed))
+    release = protect(pa.table({"y": split.y}), Plan(label="y", epsilon=epsilon), rng=np.random.default_rng(seed))
     cell: dict[str, Any] = {"rows": len(split.y), "positive": round(float(split.y.mean()), 4)}
     for name, settings in METHODS.items():
         learner = LabelPrivateClassifier(LogisticRegression(max_iter=300), random_state=seed, **settings)

@@ -32,6 +32,7 @@ from time import process_time
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import torch
 from sklearn.decomposition import PCA
 from sklearn.exceptions import ConvergenceWarning
@@ -41,18 +42,17 @@ from sklearn.preprocessing import FunctionTransformer
 
 from benchmarks.cells import parse_options, read_cells, write_cells, write_table
 from benchmarks.labels_accuracy.problems import SETS, Split
-from tacit.labels.fitting.denoise import AsGiven
+from tacit.labels import Plan, protect
+from tacit.labels.fitting.denoise import NoCorrection
 from tacit.labels.learners.choose import choose_learner
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.neighbours import Neighbours
 from tacit.labels.learners.network import Adam, TorchClassifier, Twins
 from tacit.labels.learners.network.twins import default_body
-from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import release_labels
 
 OUT = Path(__file__).parent / "results" / "labels_recipe.json"
 PAGE = Path(__file__).parents[1] / "docs" / "labels_recipe.md"
-PLAIN = {"denoise": AsGiven(), "rounds": 0}
+PLAIN = {"denoise": NoCorrection(), "rounds": 0}
 WORDS = {
     "rr": "randomized response, plain",
     "corrected": "forward correction",
@@ -159,8 +159,8 @@ class Work:
 
     def measure(self, method: str, epsilon: float, seed: int) -> dict[str, float]:
         """Learn from a release; judge by the true labels of the test rows."""
-        release = release_labels(
-            self.split().y, mechanism=RandomizedResponse(epsilon=epsilon), rng=np.random.default_rng(seed)
+        release = protect(
+            pa.table({"y": self.split().y}), Plan(label="y", epsilon=epsilon), rng=np.random.default_rng(seed)
         )
         if method == "chosen":
             learners = [self.learner(name, seed) for name in ("default", "components", "recipe")]

@@ -25,7 +25,6 @@ from tacit.bags.mechanisms.noise import LaplaceNoise
 from tacit.data import criteo, one_hot_matrix
 from tacit.labels.attacks.guess import guess_labels as guess_from_labels
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.leak import leak_from_guesses
 from tacit.models.attacks.loss_threshold import attack_losses
 from tacit.models.training.dp_sgd import train_dp_sgd
@@ -93,7 +92,7 @@ found, predicted = [], {}
 # of each click by someone who knows what `prior` says and sees what was released for that click.
 
 # %%
-learner = LabelPrivateClassifier(mechanism=RandomizedResponse(epsilon=1.0), classes=[0, 1], rounds=0, ledger=ledger)
+learner = LabelPrivateClassifier(epsilon=1.0, classes=[0, 1], rounds=0, payment=Payment(ledger=ledger))
 release = learner.fit(X_old, clicks).release_
 leak = guess_from_labels(release, prior=prior).leak(clicks)
 predicted["randomized clicks"] = learner.predict_proba(X_new)[:, 1]
@@ -158,7 +157,7 @@ predicted["scores"] = predicted[winner]
 
 # %%
 try:
-    learner.set_params(mechanism=RandomizedResponse(epsilon=2.0)).fit(X_old, clicks)
+    learner.set_params(epsilon=2.0).fit(X_old, clicks)
 except BudgetExceeded as refusal:
     print(f"refused: {refusal}")
 

@@ -6,13 +6,13 @@ On the Titanic's people: the labels of half of them are released, the other half
 more than a quarter of the labels are flipped, and a model of them is nearly as good as one of the true labels.
 """
 
+import pyarrow as pa
 from sklearn.linear_model import LogisticRegression
 
 from tacit.data import titanic
+from tacit.labels import Plan, protect
 from tacit.labels.attacks.guess import guess_labels_with_features
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import release_labels
 from tacit.privacy.noise import system_rng
 
 
@@ -29,9 +29,8 @@ def main():
     print(f"{'in clear':<27}{clear.score(X[later], y[later]):>9.1%}{1:>9.1%}")
     for epsilon in (0.5, 1.0, 3.0):
         # protect: keep a label with probability e^epsilon / (e^epsilon + 1), else turn it
-        release = release_labels(
-            y[private], mechanism=RandomizedResponse(epsilon=epsilon), classes=["No", "Yes"], rng=rng
-        )
+        table = pa.table({"survived": y[private]})
+        release = protect(table, Plan(label="survived", epsilon=epsilon, classes=("No", "Yes")), rng=rng)
         # learn: from the features and the release alone
         model = LabelPrivateClassifier(LogisticRegression()).fit(X[private], release)
         # attack: the best guess of each label, with what was released for it and without (from its features and the

@@ -14,7 +14,6 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.labels_accuracy.methods import CLEAN, METHODS, Method
 from benchmarks.labels_accuracy.problems import PROBLEMS, Problem, Split
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.mechanisms.response import RandomizedResponse
 
 RETRAINED = {"full", "consensus", "confidence", "default", "forward_loss_consensus"}
 
@@ -69,7 +68,7 @@ def measure(cell: Cell, *, quick: bool) -> dict[str, Any]:
 def _learn(problem: Problem, method: Method, split: Split, cell: Cell, *, quick: bool) -> LabelPrivateClassifier:
     return LabelPrivateClassifier(
         problem.make(quick=quick, **method.network),
-        mechanism=RandomizedResponse(epsilon=cell.epsilon),
+        epsilon=cell.epsilon,
         random_state=cell.seed,
         **method.settings,
     ).fit(split.X, split.y)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.labels_accuracy.problems import Problem
-from tacit.labels.fitting.denoise import AsGiven, Forward
+from tacit.labels.fitting.denoise import Forward, NoCorrection
 from tacit.labels.learners.network import GeneralisedCrossEntropy, Likelihoods, SymmetricCrossEntropy
 from tacit.labels.learners.retrain import Confidence, Consensus, Full
 
@@ -46,14 +46,18 @@ def default_of(problem: Problem) -> str:
 
 
 NETWORKS = {"cnn", "cnn_fast", "perceptron"}
-PLAIN = {"denoise": AsGiven(), "rounds": 0}
+PLAIN = {"denoise": NoCorrection(), "rounds": 0}
 
 METHODS = (
     Method(name="rr", words="randomized response, plain", settings=PLAIN),
-    Method(name="two_stage", words="2-stage (LP-2ST)", settings={**PLAIN, "stages": 2}),
-    Method(name="full", words="full retraining", settings={"denoise": AsGiven(), "retrain": Full()}),
-    Method(name="consensus", words="consensus retraining", settings={"denoise": AsGiven(), "retrain": Consensus()}),
-    Method(name="confidence", words="confidence retraining", settings={"denoise": AsGiven(), "retrain": Confidence()}),
+    Method(name="two_stage", words="2-stage (LP-2ST)", settings={**PLAIN, "mechanism": "staged"}),
+    Method(name="full", words="full retraining", settings={"denoise": NoCorrection(), "retrain": Full()}),
+    Method(
+        name="consensus", words="consensus retraining", settings={"denoise": NoCorrection(), "retrain": Consensus()}
+    ),
+    Method(
+        name="confidence", words="confidence retraining", settings={"denoise": NoCorrection(), "retrain": Confidence()}
+    ),
     Method(
         name="forward",
         words="forward correction",
@@ -99,7 +103,7 @@ METHODS = (
     Method(
         name="warm",
         words="consensus retraining from a warm start",
-        settings={"denoise": AsGiven(), "retrain": Consensus(), "warm": True},
+        settings={"denoise": NoCorrection(), "retrain": Consensus(), "warm": True},
         applies=_network_at_one,
     ),
 )

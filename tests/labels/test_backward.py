@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.labels.fitting.denoise import AsGiven, Forward
+from tacit.labels.fitting.denoise import Forward, NoCorrection
 from tacit.labels.fitting.model import fit_soft
 from tacit.labels.learners.backward import Backward
 from tacit.labels.learners.classifier import LabelPrivateClassifier
@@ -40,7 +40,7 @@ def test_the_expected_loss_is_the_loss_on_the_true_labels(classes, epsilon):
         given = np.array(column)
         chance = float(T[truth, given].prod())
         expected += chance * float((weights_of(given, rr) * losses).sum())
-        plain += chance * float((weights_of(given, rr, AsGiven()) * losses).sum())
+        plain += chance * float((weights_of(given, rr, NoCorrection()) * losses).sum())
     true = float(losses[np.arange(3), truth].sum())
     assert expected == pytest.approx(true, abs=1e-9)
     assert abs(plain - true) > 1e-3, "control: labels as given are biased"
@@ -131,5 +131,5 @@ def test_rows_that_are_all_alike_are_no_reason_to_refuse():
     """Titanic's first hundred rows are the same passenger but for the label."""
     X = np.repeat([[0.0], [1.0]], 300, axis=0)
     y = (np.random.default_rng(0).random(600) < 0.2 + 0.6 * X[:, 0]).astype(int)
-    model = LabelPrivateClassifier(denoise=Backward(), mechanism=RandomizedResponse(epsilon=3.0), random_state=0)
+    model = LabelPrivateClassifier(denoise=Backward(), epsilon=3.0, random_state=0)
     assert model.fit(X, y).predict([[0.0], [1.0]]).tolist() == [0, 1]

@@ -1,29 +1,36 @@
 """Choosing between learners: at no cost by released labels, by name by clean ones."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.datasets import make_blobs
 from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
+from tacit.labels import Plan, protect
 from tacit.labels.learners.choose import CleanLabels, HeldOut, choose_learner
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.validate import debiased_accuracy
 from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
-from tacit.labels.releases.labels import MissingLabels, release_labels
 from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
+from tacit.privacy.payment import Payment
+
+
+def release_labels(labels, *, epsilon=1.0, rng, **asked):
+    """Release a column of labels."""
+    return protect(pa.table({"y": labels}), Plan(label="y", epsilon=epsilon, **asked), rng=rng)
+
 
 X, Y = make_blobs(1200, centers=3, n_features=4, cluster_std=2.0, random_state=0)
 BAD, GOOD = (LabelPrivateClassifier(base, random_state=0) for base in (DummyClassifier(), GaussianNB()))
 
 
-def released(mechanism, labels=Y[:900]):
-    return release_labels(labels, mechanism=mechanism, rng=np.random.default_rng(0))
+def released(labels=Y[:900], *, epsilon=2.0, **asked):
+    return release_labels(labels, epsilon=epsilon, rng=np.random.default_rng(0), **asked)
 
 
-RELEASE = released(RandomizedResponse(epsilon=2.0))
+RELEASE = released()
 
 
 @pytest.mark.parametrize("judge", [None, CleanLabels(X[900:], Y[900:])], ids=["released", "clean"])
@@ -38,12 +45,11 @@ def test_the_better_learner_wins(judge):
 
 def test_rows_without_a_released_label_do_not_judge():
     labels = [None if i % 2 else label for i, label in enumerate(Y[:900].tolist())]
-    mechanism = RandomizedResponse(epsilon=9.0, classes=3)
-    release = release_labels(labels, mechanism=mechanism, missing=MissingLabels.PUBLIC, rng=np.random.default_rng(0))
+    release = released(labels, epsilon=9.0, missing="public")
     choice = choose_learner([GOOD], X[:900], release, rng=np.random.default_rng(1))
     assert choice.scores[0].value == pytest.approx(choice.model.score(X[900:], Y[900:]), abs=0.1)
     with pytest.raises(InvalidInput, match="at least one label, got only missing ones"):
-        debiased_accuracy([0, 1], [None, None], transition=mechanism.transition())
+        debiased_accuracy([0, 1], [None, None], transition=RandomizedResponse(epsilon=9.0, classes=3).transition())
 
 
 def test_clean_labels_are_asked_for_by_name_and_recorded():
@@ -58,18 +64,19 @@ def test_clean_labels_are_asked_for_by_name_and_recorded():
 def test_nothing_is_charged(tmp_path):
     ledger = Ledger.create(tmp_path / "ledger.db")
     ledger.register(Y[:900], name="blobs", budget=Guarantee(unit=Unit.LABEL, epsilon=2.0))
-    paying = LabelPrivateClassifier(GaussianNB(), ledger=ledger, random_state=0)
+    paying = LabelPrivateClassifier(GaussianNB(), payment=Payment(ledger=ledger), random_state=0)
     choose_learner([paying, paying], X[:900], RELEASE, rng=np.random.default_rng(1))
     assert ledger.statement("blobs").entries == ()
 
 
 def test_bad_input():
-    by_prior = released(PriorRandomizedResponse(epsilon=1.0, prior=np.array([0.8, 0.1, 0.1])))
+    by_prior = released(epsilon=1.0, mechanism="prior", classes=["0", "1", "2"], prior=[0.8, 0.1, 0.1])
+    rng = np.random.default_rng(0)
     cases = {
         "learners must be at least one": lambda: choose_learner([], X, RELEASE, rng=np.random.default_rng(0)),
         "one label for each of the 1200 rows": lambda: choose_learner([GOOD], X, RELEASE, rng=np.random.default_rng(0)),
         "fraction must be": lambda: HeldOut(fraction=0.0),
-        "plain randomized response": lambda: choose_learner([GOOD], X[:900], by_prior, rng=np.random.default_rng(0)),
+        "that judges without bias, got prior": lambda: choose_learner([GOOD], X[:900], by_prior, rng=rng),
     }
     for message, call in cases.items():
         with pytest.raises(InvalidInput, match=message):

@@ -7,6 +7,7 @@ from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.errors import BudgetExceeded, LedgerError, UnknownData
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import DiscreteLaplace
+from tacit.privacy.payment import Payment
 
 LABELS = ["a", "b", "c", "a", "b"]
 
@@ -18,7 +19,7 @@ def make_ledger(folder, *, epsilon=100.0, labels=LABELS):
 
 
 def make_keeper(ledger, *, epsilon=0.5, labels=LABELS, seed=0):
-    return ValidationKeeper(labels, epsilon=epsilon, ledger=ledger, rng=np.random.default_rng(seed))
+    return ValidationKeeper(labels, epsilon=epsilon, payment=Payment(ledger=ledger), rng=np.random.default_rng(seed))
 
 
 class Watched:
@@ -30,10 +31,10 @@ class Watched:
     def identify(self, labels):
         raise UnknownData("unknown")
 
-    def charge(self, name, guarantee, *, purpose, version):
+    def pay(self, labels, guarantee, *, dataset, purpose, parts):
         if self.refuse:
             raise BudgetExceeded("spent")
-        self.events.append(("charge", name, guarantee.epsilon))
+        self.events.append(("charge", dataset, guarantee.epsilon))
 
 
 class NotedDraws(np.random.Generator):
@@ -79,7 +80,9 @@ def test_two_labels_cost_more_control():
 
 
 def test_answers_have_the_promised_noise(tmp_path):
-    keeper = ValidationKeeper(LABELS, epsilon=0.5, ledger=Watched([]), dataset="v", rng=np.random.default_rng(1))
+    keeper = ValidationKeeper(
+        LABELS, epsilon=0.5, payment=Payment(ledger=Watched([]), dataset="v"), rng=np.random.default_rng(1)
+    )
     answers = np.array([keeper.accuracy(["a"] * 5).value for _ in range(4000)])
     noise = np.rint(answers * 5).astype(int) - 2  # two of the labels are "a"
 
@@ -96,7 +99,9 @@ def test_answers_have_the_promised_noise(tmp_path):
 
 def test_charges_before_it_draws():
     events = []
-    keeper = ValidationKeeper(LABELS, epsilon=0.5, ledger=Watched(events), dataset="v", rng=NotedDraws(events))
+    keeper = ValidationKeeper(
+        LABELS, epsilon=0.5, payment=Payment(ledger=Watched(events), dataset="v"), rng=NotedDraws(events)
+    )
     keeper.accuracy(LABELS)
     assert events[0] == ("charge", "v", 0.5)
     assert ("draw",) in events[1:]
@@ -106,7 +111,7 @@ def test_charges_before_it_draws():
 def test_a_refused_question_draws_nothing_and_is_not_counted():
     events = []
     keeper = ValidationKeeper(
-        LABELS, epsilon=0.5, ledger=Watched(events, refuse=True), dataset="v", rng=NotedDraws(events)
+        LABELS, epsilon=0.5, payment=Payment(ledger=Watched(events, refuse=True), dataset="v"), rng=NotedDraws(events)
     )
     with pytest.raises(BudgetExceeded):
         keeper.accuracy(LABELS)
@@ -157,4 +162,6 @@ def test_labels_that_the_ledger_knows_are_charged_to_no_other_data_set(tmp_path)
     ledger = make_ledger(tmp_path)
     ledger.register([0, 1], name="toys", budget=Guarantee(unit=Unit.LABEL, epsilon=100.0))
     with pytest.raises(InvalidInput, match="dataset must be 'validation'"):
-        ValidationKeeper(LABELS, epsilon=0.5, ledger=ledger, dataset="toys", rng=np.random.default_rng(0))
+        ValidationKeeper(
+            LABELS, epsilon=0.5, payment=Payment(ledger=ledger, dataset="toys"), rng=np.random.default_rng(0)
+        )

@@ -1,261 +1,139 @@
-import pickle
+"""Learning from a release: which rows and columns are used, and how the model is judged."""
 
+import joblib
 import numpy as np
+import pyarrow as pa
 import pytest
-from sklearn.base import clone
-from sklearn.datasets import make_blobs
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import get_scorer, roc_auc_score
-from sklearn.model_selection import GridSearchCV
-from sklearn.naive_bayes import GaussianNB
-from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
-from sklearn.svm import LinearSVC
-from sklearn.utils.estimator_checks import check_estimator
 
-from tacit.labels.fitting.denoise import AsGiven, Forward
-from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.learners.regressor import LabelPrivateRegressor
-from tacit.labels.learners.retrain import Careful, Confidence, Consensus, Full
-from tacit.labels.learners.validate import debiased_accuracy, debiased_scorer
-from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import release_labels
+from tacit.labels import Plan, learn, protect
+from tacit.labels.fitting.encode import FeatureEncoder
 from tacit.privacy import InvalidInput
 
-WEIGHTS = "labels are randomized row by row, so two layouts of the same rows draw different labels"
-ACCURACY = "it demands an accuracy that a handful of randomized labels cannot give"
+RNG = np.random.default_rng
 
 
-def test_classifier_passes_scikit_learns_checks():
-    check_estimator(
-        LabelPrivateClassifier(random_state=0),
-        expected_failed_checks={
-            "check_sample_weight_equivalence_on_dense_data": WEIGHTS,
-            "check_sample_weight_equivalence_on_sparse_data": WEIGHTS,
-            "check_classifiers_train": ACCURACY,
-        },
-    )
+def visits(rows=3000, *, seed=0):
+    rng = RNG(seed)
+    age = rng.normal(50, 15, rows)
+    ill = np.where(rng.random(rows) < 1 / (1 + np.exp(-(age - 50) / 4)), "yes", "no")
+    return pa.table({"id": np.arange(rows), "age": age, "days": 2 * (age > 50) + rng.integers(0, 2, rows), "ill": ill})
 
 
-def test_regressor_passes_scikit_learns_checks():
-    check_estimator(
-        LabelPrivateRegressor(random_state=0),
-        expected_failed_checks={
-            "check_sample_weight_equivalence_on_dense_data": WEIGHTS,
-            "check_sample_weight_equivalence_on_sparse_data": WEIGHTS,
-            "check_regressors_train": ACCURACY,
-        },
-    )
+def released(table, *, label="ill", epsilon=2, features=("age",), **asked):
+    return protect(table, Plan(label=label, epsilon=epsilon, features=features, **asked), rng=RNG(0))
 
 
-@pytest.fixture(scope="module")
-def blobs():
-    return make_blobs(1500, centers=4, n_features=6, cluster_std=3.0, random_state=0)
+def test_a_test_table_is_judged_by_its_true_labels():
+    model = learn(released(visits()), test=visits(1000, seed=1), rng=RNG(0))
+    report = model.report_
+    assert (report.rows, report.judged_rows, report.tested) == (3000, 1000, True)
+    truth = visits(1000, seed=1)["ill"].to_numpy()
+    assert report.accuracy == np.mean(model.predict(visits(1000, seed=1)) == truth) > 0.85
+    assert model.guarantee_ == released(visits()).guarantee
 
 
-def rr(epsilon):
-    return RandomizedResponse(epsilon=epsilon)
+@pytest.mark.parametrize("mechanism", ["rr", "laplace"])
+def test_held_out_released_labels_judge_without_bias(mechanism):
+    errors = []
+    for seed in range(20):
+        release = protect(visits(), Plan(label="ill", epsilon=3, features="age", mechanism=mechanism), rng=RNG(seed))
+        model = learn(release, method="denoised:retrain=none,denoise=none", rng=RNG(seed))
+        truth = np.mean(model.predict(visits(5000, seed=99)) == visits(5000, seed=99)["ill"].to_numpy())
+        errors.append((model.report_.accuracy - truth) / model.report_.standard_error)
+    assert abs(np.mean(errors)) < 1.2
+    assert np.std(errors) < 1.8
 
 
-@pytest.mark.parametrize(
-    "estimator",
-    [LogisticRegression(max_iter=500), RandomForestClassifier(20), GaussianNB(), KNeighborsClassifier(), LinearSVC()],
-    ids=lambda e: type(e).__name__,
-)
-def test_any_classifier(estimator, blobs):
-    X, y = blobs
-    model = LabelPrivateClassifier(estimator, mechanism=rr(2.0), random_state=0).fit(X, y)
-    assert model.score(X, y) > 0.8
-    assert model.guarantee_.epsilon == 2.0
-    assert model.release_.seeded
+@pytest.mark.parametrize("mechanism", ["staged", "prior"])
+def test_labels_that_cannot_judge_say_so_and_train_all_rows(mechanism):
+    table = visits()
+    three = pa.array(np.where(RNG(5).random(3000) < 0.02, "maybe", table["ill"].to_numpy()))
+    model = learn(released(table.set_column(3, "ill", three), mechanism=mechanism, epsilon=0.5), rng=RNG(0))
+    assert (model.report_.rows, model.report_.accuracy) == (3000, None)
+    assert "Not judged" in str(model.report_)
 
 
-def test_labels_are_randomized_once_and_nothing_else_depends_on_them(blobs):
-    """Two label columns that randomize to the same released labels give the same model."""
-    X, y = blobs
-    released = LabelPrivateClassifier(mechanism=rr(1.0), random_state=0).fit(X, y)
-    given = released.release_.value["label"].to_numpy()
-    assert 0.3 < np.mean(given == y) < 0.6  # e/(e+3) = .475
-    release = release_labels(y, mechanism=rr(1.0), rng=np.random.default_rng(1))
-    one = LabelPrivateClassifier(random_state=5).fit(X, release)
-    two = LabelPrivateClassifier(random_state=5).fit(X, release)
-    assert (one.predict_proba(X) == two.predict_proba(X)).all()
-    assert one.release_ is release
+def test_a_model_no_better_than_the_majority_class_says_so():
+    table = visits()
+    rare = pa.table({"age": RNG(3).normal(size=3000), "ill": ["yes"] * 30 + ["no"] * 2970})
+    release = released(rare, epsilon=8, classes=("no", "yes"))
+    assert "No better than always guessing the majority class" in str(learn(release, test=rare, rng=RNG(0)).report_)
+    assert "No better" not in str(learn(released(table), test=table, rng=RNG(0)).report_), "control"
 
 
-def test_denoising_and_consensus_beat_plain_training():
-    """Five classes at epsilon 1: 60% of the labels are wrong, the first model is wrong on 15%."""
-    X, y = make_blobs(3000, centers=5, n_features=20, cluster_std=6.0, random_state=0)
-    scores = {}
-    for name, settings in {
-        "plain": {"denoise": AsGiven(), "rounds": 0},
-        "full": {"denoise": AsGiven(), "retrain": Full()},
-        "consensus": {"denoise": AsGiven()},
-        "default": {},
-    }.items():
-        models = [
-            LabelPrivateClassifier(mechanism=rr(1.0), random_state=seed, **settings).fit(X[::2], y[::2])
-            for seed in range(3)
-        ]
-        scores[name] = np.mean([model.score(X[1::2], y[1::2]) for model in models])
-    assert scores["full"] < scores["consensus"] < scores["default"]
-    assert scores["default"] > scores["plain"] + 0.02
+@pytest.mark.parametrize("mechanism", ["bins", "unbiased"])
+@pytest.mark.parametrize("estimator", ["ridge", "trees"])
+def test_numbers_are_learned_by_a_regressor(mechanism, estimator):
+    release = released(visits(), label="days", mechanism=mechanism)
+    report = learn(release, method=f"regressor:estimator={estimator}", test=visits(1000, seed=1), rng=RNG(0)).report_
+    assert report.error < 0.8 * report.constant_error
+    held = learn(release, rng=RNG(0)).report_
+    assert (held.rows, held.judged_rows, held.tested) == (2400, 600, False)
+    with pytest.raises(InvalidInput, match="method must be regressor: the release has numbers"):
+        learn(release, method="denoised")
 
 
-def test_report_has_the_numbers_of_the_papers_tables(blobs):
-    X, y = blobs
-    model = LabelPrivateClassifier(mechanism=rr(1.0), denoise=AsGiven(), random_state=0).fit(X, y)
-    report = model.retraining_report(y)
-    assert report.given == pytest.approx(np.e / (np.e + 3), abs=0.04)
-    assert report.chosen_fraction == pytest.approx(model.consensus_fraction_)
-    assert report.chosen > report.predicted > report.given
+def test_rows_without_a_label_neither_train_nor_judge():
+    table = visits()
+    some = pa.array([None if i % 3 == 0 else label for i, label in enumerate(table["ill"].to_pylist())])
+    release = released(table.set_column(3, "ill", some), missing="public")
+    report = learn(release, rng=RNG(0)).report_
+    assert report.rows + report.judged_rows == 2000
 
 
-@pytest.mark.parametrize("stages", [1, 2, 3])
-def test_stages_release_every_label_once(blobs, stages):
-    X, y = blobs
-    model = LabelPrivateClassifier(mechanism=rr(1.0), stages=stages, random_state=0).fit(X, y)
-    stage = model.release_.value["stage"].to_numpy()
-    assert np.bincount(stage).tolist() == [1500 // stages] * stages
-    assert model.guarantee_.epsilon == 1.0
-    assert model.release_.value["label"].null_count == 0
-    if stages > 1:
-        right = model.release_.value["label"].to_numpy() == y
-        assert right[stage > 0].mean() > right[stage == 0].mean() + 0.05  # the prior makes labels true more often
+def test_the_private_column_and_the_person_are_never_features():
+    release = released(visits(), features=())
+    model = learn(release, data=visits(), rng=RNG(0))
+    assert [column.name for column in model.encoder.columns] == ["id", "age", "days"]
+    with pytest.raises(InvalidInput, match="features must not name 'ill', which is no feature"):
+        learn(release, data=visits(), features=("age", "ill"))
+    by_person = released(visits(), features=("id", "age"), person="id")
+    assert [column.name for column in learn(by_person, rng=RNG(0)).encoder.columns] == ["age"]
 
 
-@pytest.mark.parametrize("retrain", [Full(), Consensus(), Confidence(fraction=0.3)])
-def test_retraining_chooses_rows(blobs, retrain):
-    X, y = blobs
-    model = LabelPrivateClassifier(mechanism=rr(2.0), retrain=retrain, rounds=2, random_state=0).fit(X, y)
-    fraction = model.retraining_report(y).chosen_fraction
-    assert {Full: fraction == 1, Consensus: 0.3 < fraction < 0.9, Confidence: fraction == 0.3}[type(retrain)]
+def test_rows_without_an_order_are_matched_by_a_column():
+    release = released(visits(), features=("id",), shuffle=True, epsilon=5)
+    model = learn(release, data=visits().select(["id", "age"]), features=("age",), test=visits(seed=1), rng=RNG(0))
+    assert model.report_.accuracy > 0.85
+    with pytest.raises(InvalidInput, match="data must share a column with the release"):
+        learn(release, data=visits().select(["age"]))
+    twice = pa.concat_tables([visits().select(["id", "age"])] * 2)
+    with pytest.raises(InvalidInput, match="data must have one row for each row of the release, matched by id"):
+        learn(release, data=twice)
 
 
-def test_rare_labels_are_not_forgotten():
-    """By default a model of rare labels stands as it is; retrained on what it predicts it ranks like chance."""
-    rng = np.random.default_rng(0)
-    X = rng.normal(size=(6000, 3))
-    y = (X[:, 0] + rng.normal(size=6000) > 3.0).astype(int)
-    assert 0.01 < y.mean() < 0.03
-    auc = {}
-    for name, settings in {"default": {}, "without": {"rounds": 0}, "consensus": {"retrain": Consensus()}}.items():
-        model = LabelPrivateClassifier(mechanism=rr(3.0), random_state=0, **settings).fit(X, y)
-        auc[name] = roc_auc_score(y, model.predict_proba(X)[:, 1])
-    assert auc["default"] == auc["without"] > 0.9
-    assert auc["consensus"] < 0.7, "control"
+def test_fits_are_announced_and_a_model_can_be_stored(tmp_path):
+    steps = []
+    model = learn(released(visits()), method="denoised:rounds=2", rng=RNG(0), progress=lambda *at: steps.append(at))
+    assert steps[0] == (0, 3)
+    joblib.dump(model, tmp_path / "model.joblib")
+    again = joblib.load(tmp_path / "model.joblib")
+    assert (again.predict(visits()) == model.predict(visits())).all()
+    assert again.predict_proba(visits()).shape == (3000, 2)
 
 
-def test_careful_looks_at_half_of_the_classes():
-    weak = np.full((100, 4), 0.25)
-    weak[:, 0] += 0.01
-    given = np.zeros(100, dtype=np.int64)
-    assert len(Careful().choose(weak, given=given)) == 0, "three of four are never predicted"
-    one = np.repeat(np.eye(4)[[0, 1, 2]], [34, 33, 33], axis=0) * 0.8 + 0.05
-    assert len(Careful(by=Full()).choose(one, given=given)) == 100, "one of four is"
-    assert len(Careful(by=Full(), least=0.0).choose(weak, given=given)) == 100
-    with pytest.raises(InvalidInput, match="least"):
-        Careful(least=1.5)
-
-
-def test_text_labels_pipeline_clone_and_pickle(blobs):
-    X, y = blobs
-    names = np.array(["a", "b", "c", "d"])[y]
-    model = make_pipeline(StandardScaler(), LabelPrivateClassifier(mechanism=rr(3.0), random_state=0))
-    again = pickle.loads(pickle.dumps(clone(model).fit(X, names)))
-    assert set(again.predict(X)) <= set(names)
-
-
-def test_declared_classes_that_do_not_occur(blobs):
-    X, y = blobs
-    model = LabelPrivateClassifier(mechanism=rr(3.0), classes=[0, 1, 2, 3, 4], random_state=0).fit(X, y)
-    assert model.predict_proba(X).shape == (1500, 5)
-    assert not any("occur" in assumption for assumption in model.guarantee_.assumptions)
-
-
-def test_declared_classes_are_sorted_as_scorers_expect():
-    """A scorer of ranks takes the last of ``classes_`` for the larger label."""
-    X = np.random.default_rng(0).normal(size=(400, 2))
-    y = (X[:, 0] > 0).astype(int)
-    model = LabelPrivateClassifier(mechanism=RandomizedResponse(epsilon=4.0), classes=[1, 0], random_state=0).fit(X, y)
-    assert model.classes_.tolist() == [0, 1]
-    assert get_scorer("roc_auc")(model, X, y) > 0.9
-
-
-def test_weights_are_an_assumption_of_the_guarantee(blobs):
-    """They go past the mechanism: weights made from the labels would tell them."""
-    X, y = blobs
-    plain = LabelPrivateClassifier(random_state=0).fit(X, y)
-    weighted = LabelPrivateClassifier(random_state=0).fit(X, y, sample_weight=np.ones(len(y)))
-    assert set(weighted.guarantee_.assumptions) - set(plain.guarantee_.assumptions) == {
-        "row weights are public and were not made from the labels"
-    }
-
-
-def test_the_mechanisms_own_promise_is_kept(blobs):
-    from dataclasses import replace
-
-    class Leaky(RandomizedResponse):
-        def guarantee(self):
-            return replace(super().guarantee(), delta=0.1)
-
-    assert LabelPrivateClassifier(mechanism=Leaky(epsilon=1.0), random_state=0).fit(*blobs).guarantee_.delta == 0.1
-
-
-def test_a_search_on_one_release_spends_nothing_more(blobs):
-    X, y = blobs
-    release = release_labels(y, mechanism=rr(2.0), rng=np.random.default_rng(0))
-    given = release.value["label"].to_numpy()
-    scorer = debiased_scorer(transition=rr(2.0).bind(4).transition())
-    search = GridSearchCV(LogisticRegression(max_iter=500), {"C": [1e-4, 1.0]}, scoring=scorer).fit(X, given)
-    assert search.best_score_ == pytest.approx(search.best_estimator_.score(X, y), abs=0.08)
-
-
-def test_debiased_accuracy_pins_and_coverage():
-    """Formula sheet (b): K=10, epsilon 1, a=.8, n=10^4: SE .027413."""
-    T = rr(1.0).bind(10).transition()
-    rng = np.random.default_rng(0)
-    truth = rng.integers(0, 10, 10_000)
-    predicted = np.where(rng.random(10_000) < 0.8, truth, (truth + 1) % 10)
-    accuracy = np.mean(predicted == truth)
-    estimates = [
-        debiased_accuracy(predicted, rr(1.0).bind(10).randomize(truth, rng=rng), transition=T) for _ in range(400)
-    ]
-    assert estimates[0].standard_error == pytest.approx(0.027413, rel=0.05)
-    values = np.array([estimate.value for estimate in estimates])
-    assert abs(values.mean() - accuracy) < 5 * 0.0274 / 20
-    inside = np.mean([abs(e.value - accuracy) < 1.96 * e.standard_error for e in estimates])
-    assert inside > 0.92
-    with pytest.raises(InvalidInput, match="transition must be that of randomized response"):
-        debiased_accuracy([0], [0], transition=np.array([[0.9, 0.1], [0.3, 0.7]]))
-
-
-def test_regressor_is_unbiased():
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1, 1, size=(20_000, 2))
-    y = 1 + X @ [1.0, -0.5]
-    model = LabelPrivateRegressor(epsilon=1.0, bounds=(-1.0, 3.0), random_state=0).fit(X, y)
-    assert model._model.coef_ == pytest.approx([1.0, -0.5], abs=0.15)
-    assert model.release_.mechanism["values"] == [-1.0, 0.0, 1.0, 2.0, 3.0]
-    assert not any("least" in assumption for assumption in model.guarantee_.assumptions)
+def test_missing_features_unknown_words_and_constants():
+    rows = pa.table({"x": [1.0, None, 3.0], "same": [5, 5, 5], "word": ["a", None, "b"], "yes": [True, False, True]})
+    encoder = FeatureEncoder.of(rows, columns=rows.column_names)
+    X = encoder.encode(rows)
+    assert X[:, 0].tolist() == [-1.0, 0.0, 1.0]
+    assert X[:, 1].tolist() == [0.0, 0.0, 0.0]
+    assert X[:, 2:4].tolist() == [[1, 0], [0, 0], [0, 1]]
+    later = encoder.encode(pa.table({"x": [float("inf")], "same": [6], "word": ["c"], "yes": [None]}))
+    assert np.isfinite(later).all()
+    assert later.shape == (1, 5)
+    with pytest.raises(InvalidInput, match="column 'x' must be numbers, as in the rows trained on, got string"):
+        encoder.encode(rows.set_column(0, "x", [["1", "2", "3"]]))
 
 
 @pytest.mark.parametrize(
-    ("model", "message"),
+    ("column", "message"),
     [
-        (LabelPrivateClassifier(rounds=-1), "rounds must be"),
-        (LabelPrivateClassifier(stages=0), "stages must be"),
-        (
-            LabelPrivateClassifier(denoise=Forward(rounds=1), classes=[0, 1]),
-            "labels must be among the declared classes",
-        ),
-        (LabelPrivateRegressor(bounds=(1.0, 1.0)), "bounds must be two finite numbers"),
-        (LabelPrivateRegressor(epsilon=-1.0), "epsilon must be"),
-        (LabelPrivateRegressor(levels=1), "levels must be"),
+        ([f"person {i}" for i in range(1001)], "has 1001 different words, more than 1000"),
+        (pa.array([1, 2], pa.timestamp("s")), "neither numbers nor text"),
+        ([[1], [2]], "neither numbers nor text"),
     ],
 )
-def test_bad_settings(model, message, blobs):
+def test_columns_that_cannot_be_features(column, message):
     with pytest.raises(InvalidInput, match=message):
-        model.fit(*blobs)
+        FeatureEncoder.of(pa.table({"x": column}), columns=["x"])

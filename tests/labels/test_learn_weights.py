@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.labels.fitting.denoise import AsGiven, Forward
+from tacit.labels.fitting.denoise import Forward, NoCorrection
 from tacit.labels.learners.backward import Backward
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.regressor import LabelPrivateRegressor
@@ -59,7 +59,7 @@ def test_balancing_does_not_move_the_posteriors():
 
 
 @pytest.mark.parametrize(
-    ("denoise", "stages"), [(AsGiven(), 1), (Forward(), 1), (Backward(), 1), (Forward(), 2)], ids=str
+    ("denoise", "stages"), [(NoCorrection(), 1), (Forward(), 1), (Backward(), 1), (Forward(), 2)], ids=str
 )
 def test_rows_of_no_weight_do_not_count(denoise, stages):
     """Half of the rows are from elsewhere, where the label means the opposite."""

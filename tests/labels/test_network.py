@@ -8,7 +8,7 @@ from sklearn.datasets import make_blobs
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import check_estimator
 
-from tacit.labels.fitting.denoise import AsGiven, Forward
+from tacit.labels.fitting.denoise import Forward, NoCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.network import (
     Adam,
@@ -188,9 +188,9 @@ def test_learns_through_randomized_labels(blobs):
     """Forward correction by expectation maximisation and in the loss; both beat nothing at all by far."""
     X, y = blobs
     for denoise in (Forward(), Likelihoods()):
-        model = LabelPrivateClassifier(
-            learner(random_state=None), mechanism=RandomizedResponse(epsilon=2.0), denoise=denoise, random_state=0
-        ).fit(X, y)
+        model = LabelPrivateClassifier(learner(random_state=None), epsilon=2.0, denoise=denoise, random_state=0).fit(
+            X, y
+        )
         assert model.score(X, y) > 0.85
         assert model.release_.seeded
 
@@ -224,12 +224,12 @@ def test_the_default_for_networks_is_the_forward_corrected_loss_and_consensus(bl
 
 def test_retraining_warm_starts_from_the_first_model(blobs):
     X, y = blobs
-    common = {"mechanism": RandomizedResponse(epsilon=2.0), "denoise": AsGiven(), "retrain": Consensus()}
+    common = {"mechanism": RandomizedResponse(epsilon=2.0), "denoise": NoCorrection(), "retrain": Consensus()}
     warm, fresh = (
         LabelPrivateClassifier(learner(epochs=2, random_state=None), warm=w, random_state=0, **common).fit(X, y)
         for w in (True, False)
     )
-    assert (warm.release_.value["label"].to_numpy() == fresh.release_.value["label"].to_numpy()).all()
+    assert (warm.release_.labels.to_numpy() == fresh.release_.labels.to_numpy()).all()
     assert warm.score(X, y) != fresh.score(X, y)
 
 

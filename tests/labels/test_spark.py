@@ -1,10 +1,7 @@
 """The same mechanisms on a local Spark: each partition its own entropy, one valid release."""
 
-import math
 import os
 import shutil
-import subprocess
-import sys
 
 import numpy as np
 import pyarrow as pa
@@ -12,24 +9,19 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.stats import chisquare
 
-from tacit.labels.mechanisms.estimate import EstimatedPrior
-from tacit.labels.mechanisms.one_hot import LaplaceOneHot
+from tacit.labels import Plan, protect
 from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import MissingLabels
-from tacit.labels.releases.payment import Payment
-from tacit.labels.releases.stream import protect_table
-from tacit.privacy import Guarantee, InvalidInput, Unit, read_release
+from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
-from tacit.privacy.noise import system_rng
+from tacit.privacy.payment import Payment
 
 pytest.importorskip("pyspark", reason="needs PySpark: install the extra spark")
 if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
     pytest.skip("needs Java, which Spark runs on", allow_module_level=True)
 
 from tacit.data.spark import start_spark
-from tacit.labels.releases.spark import SparkSource, _explained, open_spark_table
+from tacit.labels.releases.spark import _explained
 
-RR = RandomizedResponse(epsilon=1.0)
 ROWS = 30_000
 
 
@@ -42,53 +34,45 @@ def session():
 
 
 @pytest.fixture(scope="module")
-def source(session, tmp_path_factory):
+def frame(session, tmp_path_factory):
     """Two partitions; the labels repeat 0, 1, 2 down the rows."""
     path = tmp_path_factory.mktemp("spark") / "visits.parquet"
     pq.write_table(
         pa.table({"id": np.arange(ROWS), "age.years": np.arange(ROWS) % 90, "ill": np.arange(ROWS) % 3}), path
     )
-    return SparkSource(session.read.parquet(str(path)).repartition(2, "id"))
+    return session.read.parquet(str(path)).repartition(2, "id")
 
 
-@pytest.fixture
-def protect(source, tmp_path):
-    def protect(**options):
-        out = tmp_path / "out.parquet"
-        defaults = {"label": "ill", "mechanism": RR, "classes": [0, 1, 2], "keep": ["id"], "rng": system_rng()}
-        given = options.pop("table", source)
-        return protect_table(given, out, **{**defaults, **options}), read_release(out)
-
-    return protect
+def release_of(frame, *, payment=None, rng=None, **asked):
+    plan = {"label": "ill", "epsilon": 1, "classes": ("0", "1", "2"), "features": ("id",), **asked}
+    return protect(frame, Plan(**plan), payment=payment, rng=rng)
 
 
 @pytest.fixture(scope="module")
-def released(source, tmp_path_factory):
+def released(frame):
     """One release by randomized response that several tests look at."""
-    out = tmp_path_factory.mktemp("released") / "out.parquet"
-    made = protect_table(source, out, label="ill", mechanism=RR, keep=["id", "age.years"], rng=system_rng())
-    return made, read_release(out)
+    return release_of(frame, classes=None, features=("id", "age.years"))
 
 
 def test_it_is_a_release_of_the_same_guarantee(released):
-    made, release = released
-    assert release.guarantee == made.guarantee
-    assert str(release.guarantee) == "epsilon 1 for one label"
-    assert "which classes occur in the labels is public" in release.guarantee.assumptions
-    assert release.mechanism == {
-        "name": "randomized_response",
-        "epsilon": 1.0,
-        "classes": [0, 1, 2],
-        "column": "ill",
-    }
-    assert not release.seeded
-    assert release.value.column_names == ["id", "age.years", "label"]
-    assert sorted(release.value["id"].to_pylist()) == list(range(ROWS))
+    assert str(released.guarantee) == "epsilon 1 for one label"
+    assert "which classes occur in the labels is public" in released.guarantee.assumptions
+    assert released.settled == {"classes": [0, 1, 2]}
+    assert (released.seeded, released.header.ordered) == (False, False)
+    assert released.table.column_names == ["id", "age.years", "label"]
+    assert sorted(released.table["id"].to_pylist()) == list(range(ROWS))
+
+
+def test_an_ibis_table_of_spark_is_randomized_by_its_workers(session, frame):
+    ibis = pytest.importorskip("ibis")
+    frame.createOrReplaceTempView("visits")
+    release = release_of(ibis.pyspark.connect(session).table("visits"), epsilon=60)
+    assert (np.asarray(release.labels) == np.asarray(release.table["id"]) % 3).all()
 
 
 @pytest.mark.parametrize(("claimed", "fits"), [(1.0, True), (1.2, False)])
 def test_labels_follow_the_mechanism(released, claimed, fits):
-    value = released[1].value
+    value = released.table
     truth, given = np.asarray(value["id"]) % 3, np.asarray(value["label"])
     counts = np.array([np.bincount(given[truth == y], minlength=3) for y in range(3)])
     expected = RandomizedResponse(epsilon=claimed, classes=3).transition() * ROWS / 3
@@ -96,12 +80,12 @@ def test_labels_follow_the_mechanism(released, claimed, fits):
     assert bool(chisquare(counts.ravel(), expected.ravel(), ddof=2).pvalue > 1e-6) is fits
 
 
-def test_labels_stay_with_their_rows(protect):
-    _, release = protect(mechanism=RandomizedResponse(epsilon=60.0))
-    assert (np.asarray(release.value["label"]) == np.asarray(release.value["id"]) % 3).all()
+def test_labels_stay_with_their_rows(frame):
+    release = release_of(frame, epsilon=60)
+    assert (np.asarray(release.table["label"]) == np.asarray(release.table["id"]) % 3).all()
 
 
-def test_no_two_partitions_share_their_noise(session, protect):
+def test_no_two_partitions_share_their_noise(session):
     from pyspark.sql.functions import spark_partition_id
 
     def part(number):
@@ -110,59 +94,47 @@ def test_no_two_partitions_share_their_noise(session, protect):
 
     frame = part(0).union(part(1)).union(part(2))  # a range partitioner would sample, and now and then merge two
     assert frame.select(spark_partition_id()).distinct().count() == 3, "control: each part is a partition"
-    _, release = protect(table=SparkSource(frame), classes=["no", "yes"], keep=["part", "place"])
-    frame = release.value.to_pandas().sort_values(["part", "place"])
+    release = release_of(frame, classes=("no", "yes"), features=("part", "place"))
+    frame = release.table.to_pandas().sort_values(["part", "place"])
     parts = {tuple(group["label"]) for _, group in frame.groupby("part")}
     assert len(parts) == 3, "equal with probability below 2^-400 if each draws its own"
 
 
-def test_an_estimated_prior_and_noised_one_hot_labels(protect):
-    made, release = protect(mechanism=EstimatedPrior(epsilon=1.0))
-    assert release.mechanism["prior"] == pytest.approx([1 / 3] * 3, abs=0.02)
-    assert made.guarantee.epsilon == 1.0
-    _, release = protect(mechanism=LaplaceOneHot(epsilon=1.0), force=True)
-    assert {len(row) for row in release.value["label"].to_pylist()} == {3}
+def test_an_estimated_prior_and_noisy_one_hot_labels(frame):
+    release = release_of(frame, mechanism="prior")
+    assert release.settled["prior"] == pytest.approx([1 / 3] * 3, abs=0.02)
+    assert release.guarantee.epsilon == 1.0
+    assert {len(row) for row in release_of(frame, mechanism="laplace").labels.to_pylist()} == {3}
 
 
-def test_missing_labels(session, protect):
+def test_missing_labels(session):
     frame = session.createDataFrame([(1, "a"), (2, None), (3, "b")], ["id", "ill"])
     with pytest.raises(InvalidInput, match="got 1 without a label"):
-        protect(table=SparkSource(frame), classes=["a", "b"])
-    made, release = protect(table=SparkSource(frame), classes=["a", "b"], missing=MissingLabels.PUBLIC)
-    assert made.missing == release.value["label"].null_count == 1
+        release_of(frame, classes=("a", "b"))
+    assert release_of(frame, classes=("a", "b"), missing="public").labels.null_count == 1
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"classes": [0, 1]}, r"labels must be among the declared classes \[0, 1\], got 2"),
-        ({"keep": []}, "this table has no order of rows"),
-        ({"rng": np.random.default_rng(0)}, "each draws its own entropy"),
+        ({"classes": ("0", "1")}, r"labels must be among the declared classes \[0, 1\], got 2"),
+        ({"features": ()}, "the rows of this table have no order"),
+        ({"rng": np.random.default_rng(0)}, "each worker of Spark draws its own entropy"),
+        ({"shuffle": True}, "shuffle needs all rows at once"),
         ({"label": "sick"}, "label names no column 'sick'"),
     ],
 )
-def test_what_is_refused(protect, options, message, tmp_path):
+def test_what_is_refused(frame, options, message):
     with pytest.raises(InvalidInput, match=message):
-        protect(**options)
-    assert list(tmp_path.iterdir()) == []
+        release_of(frame, **options)
 
 
-def test_a_charge_needs_the_data_sets_name(protect, tmp_path):
+def test_a_charge_needs_the_data_sets_name(frame, tmp_path):
     ledger = Ledger.create(tmp_path / "ledger.db")
     ledger.register(np.arange(ROWS) % 3, name="visits", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-    with pytest.raises(InvalidInput, match="dataset must name what to charge"):
-        protect(payment=Payment(ledger=ledger))
-    made, _ = protect(payment=Payment(ledger=ledger, dataset="visits"))
-    assert made.receipt.left == 0
-
-
-def test_what_spark_cannot_read_is_one_sentence(session, tmp_path):
-    (tmp_path / "table.csv").write_text("a,b\n1,2\n")
-    for name in (str(tmp_path / "table.csv"), "no_such_table"):
-        with pytest.raises(InvalidInput, match="must be a Parquet file or folder, or a table of Spark's catalog"):
-            open_spark_table(name, session=session)
-    session.createDataFrame([(1, "a")], ["id", "ill"]).createOrReplaceTempView("visits")
-    assert open_spark_table("visits", session=session).columns == ("id", "ill")
+    with pytest.raises(InvalidInput, match="dataset must name"):
+        release_of(frame, payment=Payment(ledger=ledger))
+    assert release_of(frame, payment=Payment(ledger=ledger, dataset="visits")).receipt.left == 0
 
 
 def test_workers_without_tacit_are_explained():
@@ -170,23 +142,3 @@ def test_workers_without_tacit_are_explained():
     assert "tacit must be installed where Spark's workers run" in str(_explained(report))
     other = Exception("out of memory")
     assert _explained(other) is other
-
-
-@pytest.mark.slow
-def test_from_the_command_line(tmp_path):
-    pq.write_table(pa.table({"id": np.arange(3000), "ill": ["a", "b", "c"] * 1000}), tmp_path / "in.parquet")
-    command = "labels protect in.parquet --label ill --epsilon 1 --engine spark --keep id --out out.parquet --json"
-    done = subprocess.run(
-        [sys.executable, "-c", f"from tacit.cli import main; main({command.split()})"],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "SPARK_LOCAL_IP": "127.0.0.1"},
-    )
-    assert done.returncode == 0, done.stderr
-    release = read_release(tmp_path / "out.parquet")
-    assert release.value.num_rows == 3000
-    kept = (
-        np.array(release.value["label"].to_pylist()) == np.array(["a", "b", "c"])[np.asarray(release.value["id"]) % 3]
-    )
-    assert abs(kept.mean() - math.e / (math.e + 2)) < 0.05

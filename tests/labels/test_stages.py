@@ -1,17 +1,17 @@
 """Releases in stages: the release alone says how likely each label is."""
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.naive_bayes import GaussianNB
 
+from tacit.labels import Plan, protect
 from tacit.labels.attacks.guess import guess_labels, guess_labels_with_features
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.mechanisms.one_hot import LaplaceOneHot
 from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
-from tacit.labels.releases.evidence import read_evidence
-from tacit.privacy import InvalidInput, read_release
+from tacit.labels.releases.release import Release
+from tacit.privacy import InvalidInput
 
 K, EPSILON = 4, 1.0
 
@@ -22,10 +22,10 @@ def blobs(rows=600, *, seed=0):
     return np.eye(K)[y] * 2 + rng.normal(size=(rows, K)), y
 
 
-def staged(stages, *, rows=600, mechanism=None):
+def staged(stages, *, rows=600, **asked):
     X, y = blobs(rows)
-    mechanism = RandomizedResponse(epsilon=EPSILON) if mechanism is None else mechanism
-    return LabelPrivateClassifier(GaussianNB(), mechanism=mechanism, stages=stages, random_state=0).fit(X, y)
+    mechanism = f"staged:stages={stages}"
+    return LabelPrivateClassifier(GaussianNB(), epsilon=EPSILON, mechanism=mechanism, random_state=0, **asked).fit(X, y)
 
 
 def by_hand(label, prior):
@@ -43,10 +43,10 @@ def by_hand(label, prior):
 def test_the_attack_is_bayes_by_brute_force_from_the_file_alone(stages, tmp_path):
     model = staged(stages)
     model.release_.write(tmp_path / "labels.parquet")
-    release = read_release(tmp_path / "labels.parquet")
-    rows = release.value.to_pylist()
+    release = Release.read(tmp_path / "labels.parquet")
+    rows = release.table.to_pylist()
     assert sum(row["prior"] is None for row in rows) == 600 // stages
-    evidence, attack = read_evidence(release), guess_labels(release)
+    evidence, attack = release.evidence, guess_labels(release)
     rr = RandomizedResponse(epsilon=EPSILON, classes=K).transition()
     given = np.array([row["label"] for row in rows if row["prior"] is None])
     shares = np.maximum(np.linalg.solve(rr.T, np.bincount(given, minlength=K)), 0)
@@ -66,8 +66,8 @@ def test_the_attack_is_bayes_by_brute_force_from_the_file_alone(stages, tmp_path
 def test_learning_from_the_file_is_learning_from_what_was_randomized(tmp_path):
     model = staged(2)
     model.release_.write(tmp_path / "labels.parquet")
-    release = read_release(tmp_path / "labels.parquet")
-    assert read_evidence(release).likelihood == pytest.approx(read_evidence(model.release_).likelihood)
+    release = Release.read(tmp_path / "labels.parquet")
+    assert release.evidence.likelihood == pytest.approx(model.release_.evidence.likelihood)
     X, y = blobs()
     again = LabelPrivateClassifier(GaussianNB(), random_state=1).fit(X, release)
     assert again.guarantee_ == model.guarantee_
@@ -84,20 +84,9 @@ def test_the_features_help_the_attack_on_a_release_in_stages():
 
 
 def test_the_features_help_the_attack_on_noised_one_hot_labels():
-    import pyarrow as pa
-
-    from tacit.privacy import Release
-
     X, y = blobs(2000)
-    mechanism = LaplaceOneHot(epsilon=2.0, classes=K)
-    noised = pa.array(mechanism.perturb(y, rng=np.random.default_rng(0)).tolist())
-    release = Release(
-        value=pa.table({"label": noised}),
-        guarantee=mechanism.guarantee(),
-        surface="labels",
-        mechanism={"name": mechanism.name, "epsilon": 2.0, "classes": list(range(K))},
-        seeded=True,
-    )
+    plan = Plan(label="y", epsilon=2, mechanism="laplace")
+    release = protect(pa.table({"y": y}), plan, rng=np.random.default_rng(0))
     alone = guess_labels(release).leak(y)
     both = guess_labels_with_features(release, X, model=GaussianNB(), rng=np.random.default_rng(0)).leak(y)
     assert both.rate > alone.rate + 0.1
@@ -105,35 +94,26 @@ def test_the_features_help_the_attack_on_noised_one_hot_labels():
     assert model.score(X, y) > 0.75
 
 
-@pytest.mark.parametrize("stages", [1, 2])
-def test_a_prior_for_all_rows_is_in_the_header(stages):
-    prior = np.array([0.4, 0.3, 0.2, 0.1])
-    release = staged(stages, mechanism=PriorRandomizedResponse(epsilon=EPSILON, prior=prior)).release_
-    assert release.mechanism["prior"] == prior.tolist()
-    first = np.flatnonzero(release.value["stage"].to_numpy() == 0)
-    evidence = read_evidence(release)
+def test_a_prior_for_all_rows_is_in_the_header():
+    prior = [0.4, 0.3, 0.2, 0.1]
+    release = staged(2, prior=prior, classes=range(K)).release_
+    assert release.settled["prior"] == prior
+    first = np.flatnonzero(release.table["stage"].to_numpy() == 0)
     for i in first[:20]:
-        label = release.value["label"][int(i)].as_py()
-        assert evidence.likelihood[i] == pytest.approx(by_hand(label, prior), abs=1e-9)
-
-
-def test_a_prior_for_each_row_is_in_the_release():
-    prior = np.random.default_rng(3).dirichlet(np.ones(K), 600)
-    release = staged(1, mechanism=PriorRandomizedResponse(epsilon=EPSILON, prior=prior)).release_
-    evidence = read_evidence(release)
-    for i, row in enumerate(release.value.to_pylist()):
-        assert evidence.likelihood[i] == pytest.approx(by_hand(row["label"], row["prior"]), abs=1e-6)
+        label = release.labels[int(i)].as_py()
+        assert release.evidence.likelihood[i] == pytest.approx(by_hand(label, prior), abs=1e-9)
 
 
 @pytest.mark.parametrize(
-    ("mechanism", "stages", "message"),
+    ("asked", "message"),
     [
-        (PriorRandomizedResponse(epsilon=1.0, prior=np.full((600, K), 0.25)), 2, "one a row with stages=1"),
-        (PriorRandomizedResponse(epsilon=1.0, prior=np.full((7, K), 0.25)), 1, "got 7 for 600 rows"),
-        (PriorRandomizedResponse(epsilon=1.0, prior=[0.5, 0.5]), 1, "classes must be 2"),
-        (LaplaceOneHot(epsilon=1.0), 1, "mechanism must release classes, got LaplaceOneHot"),
+        ({"prior": [0.5, 0.5], "classes": range(K)}, "prior must have 4 numbers, got 2"),
+        ({"prior": [0.25] * 4}, "prior requires classes"),
+        ({"mechanism": "unbiased"}, "mechanism must release classes"),
+        ({"mechanism": "staged:stages=1"}, "stages must be an integer >= 2"),
     ],
 )
-def test_mechanisms_that_cannot_be_learned_from(mechanism, stages, message):
+def test_mechanisms_that_cannot_be_learned_from(asked, message):
+    X, y = blobs()
     with pytest.raises(InvalidInput, match=message):
-        staged(stages, mechanism=mechanism)
+        LabelPrivateClassifier(GaussianNB(), **asked).fit(X, y)

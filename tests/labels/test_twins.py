@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.datasets import load_digits
@@ -14,16 +15,22 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import check_estimator
 
+from tacit.labels import Plan, protect
 from tacit.labels.attacks.canary import audit_canaries, plant_canaries
 from tacit.labels.learners.choose import choose_learner
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.neighbours import Neighbours, find_neighbours
-from tacit.labels.learners.network import Bent, Corrupted, TorchClassifier, Twins
+from tacit.labels.learners.network import AffineViews, Corrupted, TorchClassifier, Twins
 from tacit.labels.learners.network.twins import twins_loss
 from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import release_labels
 from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
+
+
+def release_labels(labels, *, epsilon=1.0, rng, **asked):
+    """Release a column of labels."""
+    return protect(pa.table({"y": labels}), Plan(label="y", epsilon=epsilon, **asked), rng=rng)
+
 
 torch = pytest.importorskip("torch")
 
@@ -102,7 +109,7 @@ def test_views_change_rows_and_keep_their_marginals():
     with pytest.raises(InvalidInput, match="share"):
         Corrupted(share=1.5)
     images = torch.rand(20, 1, 8, 8)
-    assert not torch.allclose(Bent().draw(images), images, atol=0.05)
+    assert not torch.allclose(AffineViews().draw(images), images, atol=0.05)
 
 
 def test_fine_tuning_starts_from_the_trained_network(digits, fitted):
@@ -118,7 +125,7 @@ def test_fine_tuning_starts_from_the_trained_network(digits, fitted):
 
 def test_a_learner_does_better_on_it(digits, fitted):
     X, y = digits
-    release = release_labels(y[:900], mechanism=RandomizedResponse(epsilon=2.0), rng=np.random.default_rng(0))
+    release = release_labels(y[:900], epsilon=2.0, rng=np.random.default_rng(0))
 
     def score(representation):
         learner = LabelPrivateClassifier(
@@ -136,14 +143,14 @@ def test_a_learner_does_better_on_it(digits, fitted):
 def test_any_transformer_may_be_given(digits):
     X, y = digits[0].reshape(1200, -1), digits[1]
     given = make_pipeline(StandardScaler(with_std=False), PCA(16, random_state=0))
-    learner = LabelPrivateClassifier(representation=given, mechanism=RandomizedResponse(epsilon=3.0), random_state=0)
+    learner = LabelPrivateClassifier(representation=given, epsilon=3.0, random_state=0)
     assert learner.fit(X, y).score(X, y) > 0.8
     assert learner.n_features_in_ == 64
 
 
 def test_a_student_is_retrained_on_the_features_as_they_are(digits, fitted):
     X, y = digits
-    release = release_labels(y[:900], mechanism=RandomizedResponse(epsilon=3.0), rng=np.random.default_rng(0))
+    release = release_labels(y[:900], epsilon=3.0, rng=np.random.default_rng(0))
     learner = LabelPrivateClassifier(
         LogisticRegression(C=0.01, max_iter=200),
         representation=FrozenEstimator(fitted),
@@ -253,7 +260,7 @@ def test_the_guarantee_says_what_it_assumes_of_a_representation(digits):
     release = learner.fit(X, y).release_
     assert words in learner.guarantee_.assumptions
     assert words in release.guarantee.assumptions
-    plain = release_labels(y, mechanism=RandomizedResponse(epsilon=1.0), rng=np.random.default_rng(0))
+    plain = release_labels(y, epsilon=1.0, rng=np.random.default_rng(0))
     assert words in learner.fit(X, plain).guarantee_.assumptions
     assert words in choose_learner([learner], X, plain, rng=np.random.default_rng(0)).guarantee.assumptions
     without = LabelPrivateClassifier(random_state=0).fit(X, plain)
@@ -269,7 +276,7 @@ def test_canaries_prove_no_more_than_the_promise(digits, fitted, stages):
         LogisticRegression(C=0.01, max_iter=100),
         representation=FrozenEstimator(fitted),
         denoise=Neighbours(),
-        mechanism=RandomizedResponse(epsilon=1.0),
+        epsilon=1.0,
         stages=stages,
         random_state=0,
     ).fit(X, np.asarray(canaries.labels))

@@ -9,17 +9,16 @@ from shlex import quote
 from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
 
 from tacit.audit.finding import Finding
 from tacit.audit.planned import plain_model
 from tacit.audit.source import Source
 from tacit.audit.utility import Utility, share_utility
 from tacit.audit.words import percent
+from tacit.labels import Plan, attack, protect
 from tacit.labels.attacks.canary import audit_canaries, plant_canaries
-from tacit.labels.attacks.guess import guess_labels
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import release_labels
 from tacit.leak import EpsilonBound, Leak, advantage_limit
 from tacit.privacy.rounding import check_epsilon
 
@@ -90,8 +89,7 @@ class LabelsRelease:
         file = quote(source.file)
         return (
             f"tacit labels protect {file} --label {quote(source.label)} --epsilon {self.epsilon:g} "
-            f"--out labels.release && tacit labels attack labels.release --features {file} "
-            f"--truth {file} --label {quote(source.label)}"
+            f"--out labels.parquet && tacit labels attack labels.parquet --data {file} --truth {file}"
         )
 
     def audit(self, source: Source, *, rng: np.random.Generator, tell: Callable[[str], None]) -> Finding:
@@ -109,10 +107,10 @@ class LabelsRelease:
         start = time.perf_counter()
         X, y = source.X, source.codes
         train, test = source.halves(rng)
-        model = LabelPrivateClassifier(
-            mechanism=RandomizedResponse(epsilon=self.epsilon), classes=range(len(source.classes)), random_state=rng
-        ).fit(X[train], y[train])
-        leak = guess_labels(model.release_, prior=source.prior[train]).leak(y[train])
+        model = LabelPrivateClassifier(epsilon=self.epsilon, classes=range(len(source.classes)), random_state=rng).fit(
+            X[train], y[train]
+        )
+        leak = attack(model.release_, before=source.prior[train], truth=pa.table({"y": y[train]}))
         leak = replace(leak, bound=self._bound(source, rng))
         clean = plain_model().fit(X[train], y[train]).predict(X[test]) == y[test]
         utility = share_utility(
@@ -135,13 +133,9 @@ class LabelsRelease:
     def _bound(self, source: Source, rng: np.random.Generator) -> EpsilonBound | None:
         """Bound epsilon from below: coins are hidden in labels, and read from the release."""
         canaries = plant_canaries(source.codes, count=source.rows, classes=range(len(source.classes)), rng=rng)
-        release = release_labels(
-            canaries.labels,
-            mechanism=RandomizedResponse(epsilon=self.epsilon),
-            classes=range(len(source.classes)),
-            rng=rng,
-        )
-        told = np.asarray(release.value["label"])[canaries.rows]
+        plan = Plan(label="y", epsilon=self.epsilon, classes=tuple(map(str, range(len(source.classes)))))
+        release = protect(pa.table({"y": canaries.labels}), plan, rng=rng)
+        told = np.asarray(release.labels)[canaries.rows]
         return audit_canaries(canaries, np.eye(len(source.classes))[told], level=_SURE, rng=rng).bound
 
 

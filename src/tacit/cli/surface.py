@@ -224,6 +224,8 @@ def attack_command(
         if out is not None:
             _write_guesses(leak, out, force=given["force"])
         _print_leak(leak, out, as_json=given["as_json"])
+        if leak.facts.get("randomized_as_claimed") is False:
+            raise typer.Exit(1)
 
     parameters = [
         option("release", _RELEASE),

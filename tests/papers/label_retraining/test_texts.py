@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.sparse import csr_array
 
@@ -84,20 +85,19 @@ def test_the_gradient_is_that_of_the_loss(package, corrected):
 def test_retraining_is_that_of_the_library(package):
     from sklearn.linear_model import LogisticRegression
 
-    from tacit.labels.fitting.denoise import AsGiven
+    from tacit.labels import Plan, protect
+    from tacit.labels.fitting.denoise import NoCorrection
     from tacit.labels.learners.classifier import LabelPrivateClassifier
-    from tacit.labels.mechanisms.response import RandomizedResponse
-    from tacit.labels.releases.labels import release_labels
 
     linear, texts, views = package("linear"), package("texts"), package("views")
     made = texts.made_up()
     X = views.read_views(made, model=None, quick=True)["minilm"].train
-    release = release_labels(made.labels, mechanism=RandomizedResponse(epsilon=1.0), rng=np.random.default_rng(0))
+    release = protect(pa.table({"y": made.labels}), Plan(label="y", epsilon=1), rng=np.random.default_rng(0))
     decay = 1e-2
     theirs = LabelPrivateClassifier(
-        LogisticRegression(C=1 / (decay * len(X)), tol=1e-8, max_iter=5000), denoise=AsGiven(), rounds=0
+        LogisticRegression(C=1 / (decay * len(X)), tol=1e-8, max_iter=5000), denoise=NoCorrection(), rounds=0
     ).fit(X, release)
-    given = np.asarray(release.value["label"])
+    given = np.asarray(release.labels)
     ours = linear.fit_linear(X, np.eye(4)[given], decay=decay, steps=2000)
     assert np.allclose(ours.probabilities(X), theirs.predict_proba(X), atol=2e-3)
 

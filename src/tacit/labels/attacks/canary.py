@@ -145,14 +145,12 @@ def audit_canaries(
     A nearest neighbour remembers every label it was given. At epsilon 1 as promised; then with labels kept as they are:
 
     >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from tacit.labels.mechanisms.response import RandomizedResponse
-    >>> from tacit.labels.releases.labels import release_labels
+    >>> from tacit.labels import Plan, protect
     >>> rng = np.random.default_rng(0)
     >>> X, y = rng.normal(size=(2000, 5)), rng.integers(0, 2, 2000)
     >>> canaries = plant_canaries(y, count=1000, rng=rng)
-    >>> rr = RandomizedResponse(epsilon=1.0)
-    >>> release = release_labels(canaries.labels, mechanism=rr, rng=rng)
-    >>> for given in (release.value["label"], canaries.labels):
+    >>> release = protect(pa.table({"y": canaries.labels}), Plan(label="y", epsilon=1), rng=rng)
+    >>> for given in (release.labels, canaries.labels):
     ...     model = KNeighborsClassifier(1).fit(X, given)
     ...     leak = audit_canaries(canaries, model.predict_proba(X[canaries.rows]), rng=rng)
     ...     print(round(leak.epsilon_lower_bound, 2), leak.exceeds(release.guarantee))

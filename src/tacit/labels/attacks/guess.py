@@ -11,14 +11,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.data.classes import Classes
 from tacit.labels.attacks.learn_prior import learn_prior
+from tacit.labels.mechanisms.column import Coding
+from tacit.labels.mechanisms.evidence import Evidence
 from tacit.labels.mechanisms.finite import check_prior
-from tacit.labels.releases.evidence import Evidence, LabelMechanism, read_evidence
+from tacit.labels.releases.release import Release
 from tacit.leak import ABSTAIN, Leak, largest_advantage, leak_from_guesses
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Promise
-from tacit.privacy.release import Release
 
-__all__ = ["LabelGuesses", "bayes_guess", "guess_labels", "guess_labels_with_features"]
+__all__ = ["LabelGuesses", "bayes_posterior", "guess_labels", "guess_labels_with_features"]
 
 Array = NDArray[np.float64]
 
@@ -29,25 +30,24 @@ class LabelGuesses:
 
     Parameters
     ----------
-    classes
-        The labels that the codes stand for.
+    classes, coding
+        The labels that the codes stand for, and how true labels become codes.
     guesses
         The likeliest class of each row given the release; ``ABSTAIN`` where nothing was released.
     rival
         The likeliest class of each row under ``prior``.
     confidence
         How likely the attacker holds each guess to be right.
-    prior
-        P(label | what the rival knows): one row for all, or one a row.
+    prior, posterior
+        P(label | what the rival knows), one row for all or one per row; and P(label | the release too).
     promise
         The release's guarantee.
 
     Examples
     --------
-    >>> from tacit.labels.mechanisms.response import RandomizedResponse
-    >>> from tacit.labels.releases.labels import release_labels
+    >>> from tacit.labels import Plan, protect
     >>> labels = np.arange(1000) % 4
-    >>> release = release_labels(labels, mechanism=RandomizedResponse(epsilon=2.0), rng=np.random.default_rng(0))
+    >>> release = protect(pa.table({"y": labels}), Plan(label="y", epsilon=2.0), rng=np.random.default_rng(0))
     >>> attack = guess_labels(release, prior=[0.25] * 4)
     >>> print(attack.leak(labels, baseline=0.25))
     69.3% of 1000 guesses are right, against 25.0% without the release: advantage 0.443 (0.413 to 0.471 at 95%), and
@@ -57,10 +57,12 @@ class LabelGuesses:
     """
 
     classes: tuple[Any, ...]
+    coding: Coding
     guesses: NDArray[np.int64]
     rival: NDArray[np.int64]
     confidence: Array
     prior: Array
+    posterior: Array
     promise: Promise
 
     @property
@@ -95,14 +97,13 @@ class LabelGuesses:
 
         Examples
         --------
-        >>> from tacit.labels.mechanisms.response import RandomizedResponse
-        >>> from tacit.labels.releases.labels import release_labels
+        >>> from tacit.labels import Plan, protect
         >>> labels = np.arange(1000) % 2
-        >>> release = release_labels(labels, mechanism=RandomizedResponse(epsilon=1.0), rng=np.random.default_rng(0))
+        >>> release = protect(pa.table({"y": labels}), Plan(label="y", epsilon=1.0), rng=np.random.default_rng(0))
         >>> guess_labels(release).leak(labels).rate > 0.7
         True
         """
-        codes = Classes(values=self.classes).encode(truth)
+        codes = self.coding.encode(truth)
         if len(codes) != len(self.guesses):
             raise InvalidInput(f"truth must have one label for each of {len(self.guesses)} rows, got {len(codes)}")
         guessed = self.guesses != ABSTAIN
@@ -113,38 +114,32 @@ class LabelGuesses:
         return leak_from_guesses(self.guesses, np.where(guessed, codes, 0), baseline=against, level=level, delta=delta)
 
 
-def bayes_guess(likelihood: ArrayLike, *, prior: ArrayLike) -> tuple[NDArray[np.int64], Array]:
-    """Return the class of largest posterior of each row, and that posterior; of equal ones the first class.
+def bayes_posterior(likelihood: ArrayLike, *, prior: ArrayLike) -> Array:
+    """Return P(label | what a row released) as rows; where the prior rules a row out, the release alone decides.
 
     Parameters
     ----------
     likelihood
         ``likelihood[i, y]`` = P(what row i released | label y), up to a factor of the row.
     prior
-        P(label): one row for all, or one a row.
+        P(label): one row for all, or one per row.
 
     Examples
     --------
-    >>> guesses, confidence = bayes_guess([[0.7, 0.3], [0.3, 0.7]], prior=[0.8, 0.2])
-    >>> guesses, confidence.round(3)
-    (array([0, 0]), array([0.903, 0.632]))
+    >>> bayes_posterior([[0.7, 0.3], [0.3, 0.7]], prior=[0.8, 0.2]).round(3)
+    array([[0.903, 0.097],
+           [0.632, 0.368]])
     """
     seen = np.asarray(likelihood, dtype=np.float64)
     if seen.ndim != 2 or not np.isfinite(seen).all() or (seen < 0).any():
-        raise InvalidInput(f"likelihood must be rows of finite numbers >= 0, got shape {seen.shape}")
+        raise InvalidInput(f"must be rows of finite numbers >= 0, got shape {seen.shape}", field="likelihood")
     joint = _rows_of(prior, like=seen) * seen
-    total = joint.sum(axis=1)
-    # a row that the prior rules out: the release alone decides
-    joint = np.where(total[:, None] > 0, joint, seen)
-    guesses = joint.argmax(axis=1)
-    total = joint.sum(axis=1)
-    confidence = joint[np.arange(len(joint)), guesses] / np.where(total > 0, total, 1.0)
-    return guesses.astype(np.int64), confidence
+    joint = np.where(joint.sum(axis=1, keepdims=True) > 0, joint, seen)
+    total = joint.sum(axis=1, keepdims=True)
+    return np.asarray(joint / np.where(total > 0, total, 1.0))
 
 
-def guess_labels(
-    release: Release, *, prior: ArrayLike | None = None, mechanism: LabelMechanism | None = None
-) -> LabelGuesses:
+def guess_labels(release: Release, *, prior: ArrayLike | None = None) -> LabelGuesses:
     """Guess each label from the release, and from what is known about labels beforehand.
 
     Parameters
@@ -154,8 +149,6 @@ def guess_labels(
     prior
         P(label), or P(label | features) a row. None: the release's own word for it, a public prior or the class shares
         estimated from all rows.
-    mechanism
-        Needed where the release's header does not have all of its public parameters, such as a prior for each row.
 
     Returns
     -------
@@ -168,14 +161,13 @@ def guess_labels(
 
     Examples
     --------
-    >>> from tacit.labels.mechanisms.response import RandomizedResponse
-    >>> from tacit.labels.releases.labels import release_labels
-    >>> release = release_labels(["yes", "no", "no"], mechanism=RandomizedResponse(epsilon=9.0),
-    ...                          rng=np.random.default_rng(0))
+    >>> from tacit.labels import Plan, protect
+    >>> table = pa.table({"y": ["yes", "no", "no"]})
+    >>> release = protect(table, Plan(label="y", epsilon=9.0), rng=np.random.default_rng(0))
     >>> guess_labels(release).labels.to_pylist()
     ['yes', 'no', 'no']
     """
-    evidence = read_evidence(release, mechanism=mechanism)
+    evidence = release.evidence
     return _guesses(evidence, evidence.prior if prior is None else prior, release)
 
 
@@ -185,7 +177,6 @@ def guess_labels_with_features(
     *,
     model: Any,  # noqa: ANN401
     folds: int = 5,
-    mechanism: LabelMechanism | None = None,
     rng: np.random.Generator,
 ) -> LabelGuesses:
     """Guess each label from the release and the features, with a model fitted on the released labels.
@@ -203,8 +194,6 @@ def guess_labels_with_features(
         A scikit-learn classifier with ``predict_proba``.
     folds
         Parts for fitting.
-    mechanism
-        Needed where the release's header does not have all of its public parameters.
     rng
         Splits the rows, and seeds models without a ``random_state``.
 
@@ -221,30 +210,32 @@ def guess_labels_with_features(
     --------
     >>> from sklearn.datasets import load_iris
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from tacit.labels.mechanisms.response import RandomizedResponse
-    >>> from tacit.labels.releases.labels import release_labels
+    >>> from tacit.labels import Plan, protect
     >>> rng = np.random.default_rng(0)
     >>> X, y = load_iris(return_X_y=True)
-    >>> release = release_labels(y, mechanism=RandomizedResponse(epsilon=1.0), rng=rng)
+    >>> release = protect(pa.table({"y": y}), Plan(label="y", epsilon=1.0), rng=rng)
     >>> alone = guess_labels(release).leak(y)
     >>> both = guess_labels_with_features(release, X, model=GaussianNB(), rng=rng).leak(y)
     >>> alone.rate < both.rate, both.rate > 0.8
     (True, True)
     """
-    evidence = read_evidence(release, mechanism=mechanism)
+    evidence = release.evidence
     prior = learn_prior(evidence, features, model=model, folds=folds, rng=rng)
     return _guesses(evidence, prior, release)
 
 
 def _guesses(evidence: Evidence, prior: ArrayLike, release: Release) -> LabelGuesses:
     rows = _rows_of(prior, like=evidence.likelihood)
-    guesses, confidence = bayes_guess(evidence.likelihood, prior=rows)
+    posterior = bayes_posterior(evidence.likelihood, prior=rows)
+    guesses, confidence = posterior.argmax(axis=1), posterior.max(axis=1)
     return LabelGuesses(
         classes=evidence.classes,
+        coding=release.column.coding,
         guesses=np.where(evidence.present, guesses, ABSTAIN),
         rival=np.broadcast_to(rows.argmax(axis=1), len(guesses)),
         confidence=confidence,
         prior=rows,
+        posterior=posterior,
         promise=release.guarantee,
     )
 

@@ -10,7 +10,7 @@ from sklearn.utils import _safe_indexing
 
 from tacit.labels.fitting.expect import calibrate, expect_outside, posterior_targets
 from tacit.labels.fitting.model import cross_fit
-from tacit.labels.releases.evidence import Evidence
+from tacit.labels.mechanisms.evidence import Evidence
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
@@ -41,13 +41,13 @@ def learn_prior(
     --------
     >>> from sklearn.naive_bayes import GaussianNB
     >>> from tacit.labels.mechanisms.response import RandomizedResponse
-    >>> from tacit.labels.releases.labels import release_labels
+    >>> from tacit.labels import Plan, protect
     >>> from tacit.labels.releases.evidence import read_evidence
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(400) % 2
     >>> X = y[:, None] + rng.normal(0, 0.3, (400, 1))
-    >>> release = release_labels(y, mechanism=RandomizedResponse(epsilon=1.0), rng=rng)
-    >>> prior = learn_prior(read_evidence(release), X, model=GaussianNB(), folds=5, rng=rng)
+    >>> release = protect(pa.table({"y": y}), Plan(label="y", epsilon=1), rng=rng)
+    >>> prior = learn_prior(release.evidence, X, model=GaussianNB(), folds=5, rng=rng)
     >>> bool(np.mean(prior.argmax(axis=1) == y) > 0.85)
     True
     """

@@ -13,7 +13,7 @@ from tacit.labels.fitting.model import Weights, fit_soft, unbalanced
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["AsGiven", "Denoise", "Forward"]
+__all__ = ["Denoise", "Forward", "NoCorrection"]
 
 
 class Denoise(Protocol):
@@ -21,7 +21,7 @@ class Denoise(Protocol):
 
     Examples
     --------
-    >>> AsGiven().targets(None, None, likelihood=np.array([[0.7, 0.3]]), given=np.array([1]), rng=None)
+    >>> NoCorrection().targets(None, None, likelihood=np.array([[0.7, 0.3]]), given=np.array([1]), rng=None)
     array([[0., 1.]])
     """
 
@@ -39,13 +39,13 @@ class Denoise(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class AsGiven:
+class NoCorrection:
     """Take the released labels as they are.
 
     Examples
     --------
-    >>> AsGiven()
-    AsGiven()
+    >>> NoCorrection()
+    NoCorrection()
     """
 
     def targets(
@@ -62,7 +62,7 @@ class AsGiven:
 
         Examples
         --------
-        >>> AsGiven().targets(None, None, likelihood=np.ones((1, 2)), given=np.array([0]), rng=None)
+        >>> NoCorrection().targets(None, None, likelihood=np.ones((1, 2)), given=np.array([0]), rng=None)
         array([[1., 0.]])
         """
         return np.eye(likelihood.shape[1])[given]

@@ -16,7 +16,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Model", "cross_fit", "fit_hard", "fit_soft", "fresh_copy", "unbalanced"]
+__all__ = ["Model", "cross_fit", "fit_hard", "fit_soft", "fresh_copy", "named_estimator", "unbalanced"]
 
 _FAINT = 0.01  # a soft target below this is dropped: it would cost a row and move nothing
 
@@ -187,6 +187,14 @@ def cross_fit(
         model = fit_soft(estimator, _safe_indexing(X, seen), targets[seen], sample_weight=weights, rng=rng)
         result[held_out] = model.probabilities(_safe_indexing(X, held_out))
     return result
+
+
+def named_estimator(name: str) -> Any:  # noqa: ANN401
+    """Return the scikit-learn classifier that a plan or a method calls ``logistic`` or ``trees``."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+    from sklearn.linear_model import LogisticRegression
+
+    return {"logistic": LogisticRegression(max_iter=1000), "trees": HistGradientBoostingClassifier()}[name]
 
 
 def fresh_copy(estimator: Any, rng: np.random.Generator | None) -> Any:  # noqa: ANN401

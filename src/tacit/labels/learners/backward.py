@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import has_fit_parameter
 
 from tacit.labels.fitting.model import Weights, fit_soft
-from tacit.labels.learners.stages import has_row_priors
+from tacit.labels.mechanisms import Rr
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["Backward"]
@@ -39,33 +39,26 @@ class Backward:
     --------
     >>> from sklearn.datasets import load_iris
     >>> from tacit.labels.learners.classifier import LabelPrivateClassifier
-    >>> from tacit.labels.mechanisms.response import RandomizedResponse
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = LabelPrivateClassifier(mechanism=RandomizedResponse(epsilon=3.0), denoise=Backward(), random_state=0)
+    >>> model = LabelPrivateClassifier(epsilon=3.0, denoise=Backward(), random_state=0)
     >>> model.fit(X, y).score(X, y) > 0.9
     True
     """
 
-    def check(self, estimator: Any, X: Any, *, mechanism: Any, classes: int, stages: int) -> None:  # noqa: ANN401
-        """Raise if estimator, mechanism or stages do not allow it; made-up labels are fitted to find out.
+    def check(self, estimator: Any, X: Any, *, mechanism: object, classes: int) -> None:  # noqa: ANN401
+        """Raise if estimator or mechanism do not allow it; made-up labels are fitted to find out.
 
         Examples
         --------
         >>> from sklearn.neighbors import KNeighborsClassifier
-        >>> Backward().check(KNeighborsClassifier(), np.zeros((9, 1)), mechanism=None, classes=2, stages=1)
+        >>> Backward().check(KNeighborsClassifier(), np.zeros((9, 1)), mechanism=Rr(), classes=2)
         Traceback (most recent call last):
         ...
         tacit.privacy.errors.InvalidInput: denoise=Backward() needs an estimator with sample_weight, got
         KNeighborsClassifier(); use Forward()
         """
-        if stages > 1:
-            raise InvalidInput(
-                f"denoise=Backward() needs a channel with an inverse, so stages=1, got {stages}; use Forward()"
-            )
-        if mechanism is not None:
-            codes = np.arange(classes)
-            likelihood = np.empty((0, 0)) if has_row_priors(mechanism) else mechanism.likelihood(codes)
-            self.targets(estimator, X, likelihood=likelihood, given=codes, rng=np.random.default_rng(0))
+        if not isinstance(mechanism, Rr):
+            raise _refused()
         if not (has_fit_parameter(estimator, "sample_weight") or hasattr(estimator, "fit_targets")):
             raise InvalidInput(
                 f"denoise=Backward() needs an estimator with sample_weight, got {estimator!r}; use Forward()"
@@ -90,15 +83,16 @@ class Backward:
         >>> Backward().targets(None, None, likelihood=np.array([[0.75, 0.25]]), given=np.array([0]), rng=None)
         array([[ 1.5, -0.5]])
         """
-        refused = InvalidInput("denoise=Backward() needs randomized response over all classes; use Forward()")
-        if not likelihood.size:
-            raise refused
         released = np.eye(likelihood.shape[1], dtype=bool)[given]
         pi, q = likelihood[released], np.where(released, np.inf, likelihood).min(axis=1)
         as_response = np.where(released, pi[:, None], q[:, None])
         if not np.allclose(likelihood, as_response, rtol=0, atol=1e-9) or (pi <= q).any():
-            raise refused
+            raise _refused()
         return np.asarray((released - q[:, None]) / (pi - q)[:, None])
+
+
+def _refused() -> InvalidInput:
+    return InvalidInput("denoise=Backward() needs randomized response over all classes; use Forward()")
 
 
 def _try_out(estimator: Any, *, columns: int, classes: int) -> None:  # noqa: ANN401

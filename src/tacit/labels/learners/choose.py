@@ -11,15 +11,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
-from tacit.labels.learners.promise import assuming
 from tacit.labels.learners.released import ReleasedLabels
-from tacit.labels.learners.validate import AccuracyEstimate, debiased_accuracy
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.learners.terms import assuming
+from tacit.labels.learners.validate import AccuracyEstimate, released_accuracy
+from tacit.labels.releases.release import Release
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee, Promise
-from tacit.privacy.release import Release
+from tacit.privacy.guarantee import Promise
 
-__all__ = ["Choice", "CleanLabels", "HeldOut", "Judge", "choose_learner"]
+__all__ = ["ChosenLearner", "CleanLabels", "HeldOut", "Judge", "choose_learner"]
 
 
 class Judge(Protocol):
@@ -84,13 +83,15 @@ class HeldOut:
         ...
         tacit.privacy.errors.InvalidInput: fraction must be in (0, 1), got 1.0
         """
-        said = labels.release.mechanism
-        if said["name"] != RandomizedResponse.name or said.get("stages", 1) > 1:
-            raise InvalidInput(f"release must be by plain randomized response to judge by, got {said['name']}")
         held, kept = np.split(order, [max(1, round(self.fraction * len(order)))])
         model = clone(learner).fit(X[kept], labels[kept])
-        transition = RandomizedResponse(epsilon=said["epsilon"], classes=len(said["classes"])).transition()
-        return debiased_accuracy(model.predict(X[held]), np.asarray(labels[held]), transition=transition)
+        judged = released_accuracy(model.predict(X[held]), labels[held].release)
+        if judged is None:
+            raise InvalidInput(
+                f"must be by a mechanism that judges without bias, got {labels.release.asked.mechanism}",
+                field="release",
+            )
+        return judged
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,14 +139,15 @@ class CleanLabels:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Choice:
+class ChosenLearner:
     """The learner that did best, fitted on the whole release, and what every one of them scored.
 
     Examples
     --------
-    >>> from tacit.privacy import Unit
+    >>> from tacit.privacy import Guarantee, Unit
     >>> one = Guarantee(unit=Unit.LABEL, epsilon=1.0)
-    >>> print(Choice(model=None, place=0, scores=(AccuracyEstimate(value=0.8, standard_error=0.02),), guarantee=one))
+    >>> scores = (AccuracyEstimate(value=0.8, standard_error=0.02),)
+    >>> print(ChosenLearner(model=None, place=0, scores=scores, guarantee=one))
     number 1 of 1, accuracy 0.800 +- 0.020, epsilon 1 for one label
     """
 
@@ -165,7 +167,7 @@ def choose_learner(
     *,
     judge: Judge | None = None,
     rng: np.random.Generator,
-) -> Choice:
+) -> ChosenLearner:
     """Return the learner with the best accuracy, fitted on the whole release.
 
     All learners read the same release, so the choice costs nothing. The winner's accuracy is that of the luckiest: its
@@ -184,12 +186,13 @@ def choose_learner(
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> from sklearn.datasets import load_iris
+    >>> from tacit.labels import Plan, protect
     >>> from tacit.labels.learners.classifier import LabelPrivateClassifier
-    >>> from tacit.labels.releases.labels import release_labels
     >>> X, y = load_iris(return_X_y=True)
     >>> rng = np.random.default_rng(0)
-    >>> release = release_labels(y, mechanism=RandomizedResponse(epsilon=3.0), rng=rng)
+    >>> release = protect(pa.table({"y": y}), Plan(label="y", epsilon=3), rng=rng)
     >>> learners = [LabelPrivateClassifier(rounds=rounds, random_state=0) for rounds in (0, 1)]
     >>> choose_learner(learners, X, release, rng=rng).model.score(X, y) > 0.9
     True
@@ -203,8 +206,5 @@ def choose_learner(
     scores = tuple(by.judge(learner, rows, labels, order=order) for learner in learners)
     place = int(np.argmax([score.value for score in scores]))
     model = clone(learners[place]).fit(rows, release)
-    promise: Promise = model.guarantee_
-    if isinstance(promise, Guarantee):
-        promise = assuming(promise, *by.assumes)
-    model.guarantee_ = promise
-    return Choice(model=model, place=place, scores=scores, guarantee=promise)
+    model.guarantee_ = assuming(model.guarantee_, *by.assumes)
+    return ChosenLearner(model=model, place=place, scores=scores, guarantee=model.guarantee_)

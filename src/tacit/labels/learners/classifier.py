@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,26 +17,22 @@ from tacit.data.classes import Classes
 from tacit.labels.fitting.denoise import Denoise, Forward
 from tacit.labels.fitting.model import Model, Weights, fit_hard, fit_soft, fresh_copy
 from tacit.labels.learners.network.likelihoods import Likelihoods
-from tacit.labels.learners.promise import (
-    CLASSES,
-    REPRESENTATION,
-    WEIGHTS,
-    assuming,
-    charge_labels,
-    check_choices,
-    without_ledger,
-)
 from tacit.labels.learners.released import release_of
-from tacit.labels.learners.retrain import Careful, Retrain, RetrainingReport
+from tacit.labels.learners.retrain import Retrain, RetrainingReport, SkipIfCollapsed
 from tacit.labels.learners.soften import find_temperature, soften
-from tacit.labels.learners.stages import Randomized, bind_mechanism, randomize_in_stages, read_release, staged_release
-from tacit.labels.mechanisms.finite import FiniteMechanism
+from tacit.labels.learners.terms import REPRESENTATION, WEIGHTS, assuming, check_choices, without_payment
+from tacit.labels.mechanisms import LabelMechanism, Mechanism
+from tacit.labels.mechanisms.stages import StageLearner
+from tacit.labels.plan import ALL, Plan
+from tacit.labels.releases.arrays import release_codes, try_out
+from tacit.labels.releases.release import Release
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.guarantee import Promise
 from tacit.privacy.ledger import Receipt
 from tacit.privacy.noise import system_rng
-from tacit.privacy.release import Release
+from tacit.privacy.payment import Payment
 from tacit.privacy.rounding import check_count
+from tacit.privacy.settings import read_choice
 
 __all__ = ["LabelPrivateClassifier"]
 
@@ -53,11 +50,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     ----------
     estimator
         A scikit-learn classifier; default logistic regression.
-    mechanism
-        Default randomized response at epsilon 1.
-    stages
-        1: all labels by ``mechanism``. More: the rows are split at random, and the model of the earlier stages
-        gives each later row the prior of :class:`PriorRandomizedResponse`.
+    epsilon, mechanism, prior
+        As in :class:`tacit.labels.Plan`. ``staged`` learns between stages with this learner's own estimator.
     representation
         A scikit-learn transformer, such as :class:`Twins`, fitted here on the features alone; denoising, the estimator
         and predictions read what it returns. One that is fitted already: ``FrozenEstimator(transformer)``; the
@@ -65,10 +59,10 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         be given the true ones.
     denoise
         How released labels become targets; default :class:`Likelihoods` for networks, :class:`Forward` for other
-        estimators. :class:`AsGiven` trains on them as they are.
+        estimators. :class:`NoCorrection` trains on them as they are.
     retrain
-        Which rows to train on again, with the model's own predictions; default :class:`Careful`: where they agree with
-        the released labels, unless predictions forget half of the classes, as they do when labels are rare.
+        Which rows to train on again, with the model's own predictions; default :class:`SkipIfCollapsed`: where they
+        agree with the released labels, unless half the classes drop out, as they do when labels are rare.
     rounds
         How many times to retrain; 0 does not.
     student
@@ -81,9 +75,10 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         own; None declares the classes in y public.
     rows_per_person
         How many rows one person holds at most: the guarantee is then stated for all of them.
-    ledger, dataset
-        Where to charge the guarantee, before anything is released. The ledger recognises the labels; ``dataset`` is
-        for labels it cannot recognise, such as part of a column.
+    payment
+        Charged with the guarantee before anything is released.
+    progress
+        Called with the fits done and the fits in all.
     random_state
         None draws from the operating system: a real release. Anything else makes the release seeded.
 
@@ -108,9 +103,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     Examples
     --------
     >>> from sklearn.datasets import load_iris
-    >>> from tacit.labels.mechanisms.response import RandomizedResponse
     >>> X, y = load_iris(return_X_y=True)
-    >>> model = LabelPrivateClassifier(mechanism=RandomizedResponse(epsilon=3.0), random_state=0).fit(X, y)
+    >>> model = LabelPrivateClassifier(epsilon=3.0, random_state=0).fit(X, y)
     >>> model.score(X, y) > 0.9, print(model.guarantee_)
     epsilon 3 for one label
     (True, None)
@@ -124,8 +118,9 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self,
         estimator: Any = None,  # noqa: ANN401
         *,
-        mechanism: FiniteMechanism | None = None,
-        stages: int = 1,
+        epsilon: float = 1.0,
+        mechanism: Any = "rr",  # noqa: ANN401
+        prior: Any = None,  # noqa: ANN401
         representation: Any = None,  # noqa: ANN401
         denoise: Denoise | None = None,
         retrain: Retrain | None = None,
@@ -134,13 +129,14 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         warm: bool = False,
         classes: Any = None,  # noqa: ANN401
         rows_per_person: int = 1,
-        ledger: Any = None,  # noqa: ANN401
-        dataset: str | None = None,
+        payment: Payment | None = None,
+        progress: Callable[[int, int], None] | None = None,
         random_state: Any = None,  # noqa: ANN401
     ) -> None:
         self.estimator = estimator
+        self.epsilon = epsilon
         self.mechanism = mechanism
-        self.stages = stages
+        self.prior = prior
         self.representation = representation
         self.denoise = denoise
         self.retrain = retrain
@@ -149,28 +145,32 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self.warm = warm
         self.classes = classes
         self.rows_per_person = rows_per_person
-        self.ledger = ledger
-        self.dataset = dataset
+        self.payment = payment
+        self.progress = progress
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> LabelPrivateClassifier:  # noqa: ANN401
-        """Randomize ``y`` and train; a :class:`Release` as ``y`` is taken as it is and charges nothing.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> X, y = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
-        >>> LabelPrivateClassifier(random_state=0).fit(X, y).classes_
-        array([0, 1])
-        """
+        """Randomize ``y`` and train; a release of labels as ``y`` is taken as it is and charges nothing."""
         rng = generator_from(self.random_state)
         self._check_settings()
         release = release_of(y)
-        read = self._randomize if release is None else self._read
-        features, represented, randomized, weights = read(X, y if release is None else release, sample_weight, rng)
-        if isinstance(self.guarantee_, Guarantee):
-            self.guarantee_ = assuming(self.guarantee_, *self._assumed(sample_weight))
-        self._train(features, represented, randomized, weights, rng)
+        features, labels = self._features(X, y) if release is None else (self._features(X), None)
+        weights = _weights(sample_weight, features)
+        represented = self._represent(features, rng)
+        self.receipt_ = None
+        if release is None:
+            release = self._protect(labels, represented, weights, rng)
+        else:
+            self._check_release(release, represented)
+        self.release_, evidence = release, release.evidence
+        self.guarantee_ = assuming(release.guarantee, *self._assumed(sample_weight))
+        self.classes_ = np.asarray(evidence.classes)
+        self._rows = rows = np.flatnonzero(evidence.present)
+        given, likelihood = evidence.outputs[rows], evidence.likelihood[rows]
+        kept = None if weights is None else weights[rows]
+        if len(rows) < len(features):
+            features, represented = features[rows], represented[rows]
+        self._train(features, represented, given, likelihood, kept, rng)
         return self
 
     def _check_settings(self) -> None:
@@ -180,11 +180,9 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             student=(self.student, "fit"),
             denoise=(self.denoise, "targets"),
             retrain=(self.retrain, "choose"),
-            ledger=(self.ledger, "charge"),
+            payment=(self.payment, "charge"),
         )
         check_count(self.rounds, name="rounds", least=0)
-        check_count(self.stages, name="stages")
-        check_count(self.rows_per_person, name="rows_per_person")
         if self.warm and "warm_start" not in self._base().get_params(deep=False):
             raise InvalidInput(f"warm needs an estimator with warm_start, got {self._base()!r}; leave it False")
         if self.student is not None and (self.warm or self.rounds == 0):
@@ -215,72 +213,61 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         )
         return represented
 
-    def _read(
-        self, X: ArrayLike, release: Release, sample_weight: ArrayLike | None, rng: np.random.Generator
-    ) -> _Training:
-        features = self._features(X)
-        coding, randomized, self._rows = read_release(release, rows=len(features))
-        weights = _weights(sample_weight, features)
-        represented = self._represent(features, rng)
-        self._check_denoise(
-            represented, mechanism=None, classes=len(coding), stages=int(release.mechanism.get("stages", 1))
-        )
-        self.release_, self.guarantee_, self.classes_ = release, release.guarantee, np.asarray(coding.values)
-        self.receipt_ = None
-        kept = None if weights is None else weights[self._rows]
-        return features[self._rows], represented[self._rows], randomized, kept
+    def _check_release(self, release: Release, X: NDArray[Any]) -> None:
+        if release.asked.mechanism.numbers:
+            raise InvalidInput("must be a release of classes; numbers are for LabelPrivateRegressor", field="y")
+        if release.rows != len(X):
+            raise InvalidInput(f"must have one label for each of the {len(X)} rows of X, got {release.rows}", field="y")
+        self._check_denoise(X, mechanism=release.asked.mechanism, classes=len(release.settled["classes"]))
 
-    def _randomize(
-        self,
-        X: ArrayLike,
-        y: Any,  # noqa: ANN401
-        sample_weight: ArrayLike | None,
-        rng: np.random.Generator,
-    ) -> _Training:
-        features, labels = self._features(X, y)
+    def _protect(self, labels: Any, X: NDArray[Any], weights: Weights, rng: np.random.Generator) -> Release:  # noqa: ANN401
+        """Check, charge, and randomize each label once."""
         check_classification_targets(labels)
         coding = (
             self.classes if isinstance(self.classes, Classes) else Classes.of(labels, declared=_listed(self.classes))
         )
-        codes, weights = coding.encode(labels), _weights(sample_weight, features)
-        mechanism = bind_mechanism(self.mechanism, classes=len(coding), rows=len(codes), stages=self.stages)
-        represented = self._represent(features, rng)
-        self._check_denoise(represented, mechanism=mechanism, classes=len(coding), stages=self.stages)
-        more = (*(() if coding.declared else (CLASSES,)), *self._assumed(sample_weight))
-        guarantee = assuming(mechanism.guarantee(), *more).for_group(rows=self.rows_per_person)
-        purpose = f"labels for {type(self._base()).__name__}"
-        self.receipt_ = charge_labels(self.ledger, labels, guarantee, dataset=self.dataset, purpose=purpose)
-        randomized = randomize_in_stages(
-            self._base(),
-            represented,
-            codes,
-            mechanism=mechanism,
-            stages=self.stages,
-            denoise=self._denoise(),
-            sample_weight=weights,
-            rng=rng,
-        )
-        self.release_ = staged_release(randomized, coding, mechanism=mechanism, guarantee=guarantee, rng=rng)
-        self.guarantee_, self.classes_ = guarantee, np.asarray(coding.values)
-        self._rows = np.arange(len(codes))
-        return features, represented, randomized, weights
+        codes, plan = coding.encode(labels), self._plan(coding)
+        self._check_denoise(X, mechanism=plan.mechanism, classes=len(coding))
+        try_out(plan, coding)
+        guarantee = assuming(plan.guarantee(), *self._assumed(weights))
+        if self.payment is not None:
+            purpose = f"labels for {type(self._base()).__name__}"
+            self.receipt_ = self.payment.charge(guarantee, labels, purpose=purpose)
+        learner = StageLearner(X=X, estimator=self._base(), denoise=self._denoise(), sample_weight=weights)
+        return release_codes(codes, plan=plan, coding=coding, guarantee=guarantee, rng=rng, learner=learner)
 
-    def _check_denoise(self, X: NDArray[Any], **channel: Any) -> None:  # noqa: ANN401
+    def _plan(self, coding: Classes) -> Plan:
+        mechanism = read_choice(Mechanism, self.mechanism, field="mechanism")
+        if mechanism.numbers:
+            raise InvalidInput(f"must release classes, got {mechanism}; use LabelPrivateRegressor", field="mechanism")
+        return Plan(
+            label="y",
+            epsilon=self.epsilon,
+            mechanism=mechanism,
+            prior=self.prior,
+            classes=tuple(map(str, coding.values)) if coding.declared else None,
+            features=ALL if mechanism.needs_features else (),
+            rows_per_person=self.rows_per_person,
+        )
+
+    def _check_denoise(self, X: NDArray[Any], *, mechanism: LabelMechanism, classes: int) -> None:
         check = getattr(self._denoise(), "check", None)
         if check is not None:
-            check(self._base(), X, **channel)
+            check(self._base(), X, mechanism=mechanism, classes=classes)
 
     def _train(
         self,
         X: NDArray[Any],
         represented: NDArray[Any],
-        randomized: Randomized,
+        given: NDArray[np.int64],
+        likelihood: NDArray[np.float64],
         weights: Weights,
         rng: np.random.Generator,
     ) -> None:
-        given, K = randomized.given, len(self.classes_)
+        K = len(self.classes_)
+        self._tell(0)
         targets = self._denoise().targets(
-            self._base(), represented, likelihood=randomized.likelihood, given=given, sample_weight=weights, rng=rng
+            self._base(), represented, likelihood=likelihood, given=given, sample_weight=weights, rng=rng
         )
         fit = getattr(self._denoise(), "fit", fit_soft)
         model: Model = fit(self._base(), represented, targets, sample_weight=weights, rng=rng)
@@ -290,7 +277,8 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self.consensus_fraction_ = float(np.mean(self._predicted == given))
         learner, seen = (self._base(), represented) if self.student is None else (self.student, X)
         first = model
-        for _ in range(self.rounds):
+        for number in range(self.rounds):
+            self._tell(1 + number)
             self._chosen = rows = self._retrain().choose(probabilities, given=given)
             if len(rows) == 0:
                 break  # nothing to learn from: the last model stands
@@ -300,18 +288,10 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             probabilities, self._as_given = model.probabilities(seen), self.student is not None
         self._model, self.temperature_ = model, 1.0
         if model is not first:
-            self.temperature_ = find_temperature(probabilities, randomized.likelihood, sample_weight=weights)
+            self.temperature_ = find_temperature(probabilities, likelihood, sample_weight=weights)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return P(class | x), one column for each of ``classes_``.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> X, y = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
-        >>> LabelPrivateClassifier(random_state=0).fit(X, y).predict_proba(X).shape
-        (20, 2)
-        """
+        """Return P(class | x), one column for each of ``classes_``."""
         check_is_fitted(self)
         model: Model = self._model
         features = self._features(X, reset=False)
@@ -319,28 +299,12 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         return soften(probabilities, temperature=self.temperature_)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the likeliest class of each row.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> X, y = np.arange(20.0)[:, None], np.repeat(["a", "b"], 10)
-        >>> set(LabelPrivateClassifier(random_state=0).fit(X, y).predict(X)) <= {"a", "b"}
-        True
-        """
+        """Return the likeliest class of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 
     def retraining_report(self, y: ArrayLike) -> RetrainingReport:
-        """Compare with the true labels of the training rows; what it returns is outside the guarantee.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> X, y = np.arange(20.0)[:, None], np.repeat([0, 1], 10)
-        >>> 0 <= LabelPrivateClassifier(random_state=0).fit(X, y).retraining_report(y).predicted <= 1
-        True
-        """
+        """Compare with the true labels of the training rows; what it returns is outside the guarantee."""
         check_is_fitted(self)
         truth = Classes(values=tuple(self.classes_.tolist())).encode(y)[self._rows]
         right = self._predicted == truth
@@ -352,21 +316,22 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         )
 
     def __getstate__(self) -> dict[str, Any]:
-        return without_ledger(super().__getstate__())
+        return without_payment(super().__getstate__())
+
+    def _tell(self, fits: int) -> None:
+        if self.progress is not None:
+            self.progress(fits, 1 + self.rounds)
 
     def _base(self) -> Any:  # noqa: ANN401
         return LogisticRegression(max_iter=1000) if self.estimator is None else self.estimator
 
     def _retrain(self) -> Retrain:
-        return Careful() if self.retrain is None else self.retrain
+        return SkipIfCollapsed() if self.retrain is None else self.retrain
 
     def _denoise(self) -> Denoise:
         if self.denoise is None:
             return Likelihoods() if hasattr(self._base(), "fit_likelihoods") else Forward()
         return self.denoise
-
-
-_Training = tuple[NDArray[Any], NDArray[Any], Randomized, Weights]
 
 
 def _listed(classes: Any) -> list[Any] | None:  # noqa: ANN401

@@ -13,9 +13,8 @@ from tacit.labels.learners.validate import AccuracyEstimate
 from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
-from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import DiscreteLaplace
-from tacit.privacy.payment import recognise
+from tacit.privacy.payment import Payment, recognise
 
 __all__ = ["ValidationKeeper"]
 
@@ -38,11 +37,8 @@ class ValidationKeeper:
         The true labels, in the order of the rows.
     epsilon
         What each answer costs.
-    ledger
-        Charged before each answer; it refuses what would overspend.
-    dataset
-        The labels' name in the ledger; default: what the ledger recognises them as. Labels that it knows cannot be
-        charged to another data set.
+    payment
+        Charged before each answer; its ledger refuses what would overspend.
     rng
         ``system_rng()``, unless the answers are made up for a test.
 
@@ -54,10 +50,11 @@ class ValidationKeeper:
     --------
     >>> import tempfile
     >>> from pathlib import Path
+    >>> from tacit.privacy import Ledger
     >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
     >>> labels = ["yes", "no"] * 500
     >>> _ = ledger.register(labels, name="validation", budget=Guarantee(unit=Unit.LABEL, epsilon=0.2))
-    >>> keeper = ValidationKeeper(labels, epsilon=0.1, ledger=ledger, rng=np.random.default_rng(0))
+    >>> keeper = ValidationKeeper(labels, epsilon=0.1, payment=Payment(ledger=ledger), rng=np.random.default_rng(0))
     >>> print(keeper.accuracy(["yes"] * 1000))
     0.492 +- 0.014
     >>> print(keeper.guarantee)
@@ -69,16 +66,15 @@ class ValidationKeeper:
         labels: Column,
         *,
         epsilon: float,
-        ledger: Ledger,
-        dataset: str | None = None,
+        payment: Payment,
         rng: np.random.Generator,
     ) -> None:
         self._truth = np.asarray(labels, dtype=object)
         if self._truth.ndim != 1 or not len(self._truth):
             raise InvalidInput(f"labels must be a column of at least one label, got shape {self._truth.shape}")
         self._noise = DiscreteLaplace.for_epsilon(epsilon)
-        self._ledger = ledger
-        self._dataset, self._version = recognise(ledger, labels, dataset=dataset)
+        recognise(payment.ledger, labels, dataset=payment.dataset)  # unknown labels are refused here
+        self._labels, self._payment = labels, payment
         self._rng = rng
         self._answers = 0
 
@@ -108,9 +104,11 @@ class ValidationKeeper:
         --------
         >>> import tempfile
         >>> from pathlib import Path
+        >>> from tacit.privacy import Ledger
         >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
         >>> _ = ledger.register([0, 1], name="validation", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-        >>> keeper = ValidationKeeper([0, 1], epsilon=0.75, ledger=ledger, rng=np.random.default_rng(0))
+        >>> rng = np.random.default_rng(0)
+        >>> keeper = ValidationKeeper([0, 1], epsilon=0.75, payment=Payment(ledger=ledger), rng=rng)
         >>> round(keeper.accuracy([0, 1]).standard_error, 2)
         0.92
         >>> keeper.accuracy([0, 1])
@@ -124,7 +122,7 @@ class ValidationKeeper:
                 f"predictions must be one for each of the {len(self._truth)} labels, got shape {guesses.shape}"
             )
         purpose = "accuracy on validation labels"
-        self._ledger.charge(self._dataset, self.per_answer, purpose=purpose, version=self._version)
+        self._payment.charge(self.per_answer, self._labels, purpose=purpose)
         self._answers += 1
         n = len(self._truth)
         # as objects: a prediction of another type is wrong, and raises nothing that the labels decide

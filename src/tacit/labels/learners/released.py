@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.labels.releases.source import LABEL
-from tacit.privacy.errors import InvalidInput
-from tacit.privacy.release import Release
+from tacit.labels.releases.release import ROWS, Release
+from tacit.privacy.releases import TableMember
 
-__all__ = ["ReleasedLabels", "release_of"]
+__all__ = ["ReleasedLabels", "release_of", "take_rows"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -22,23 +21,9 @@ class ReleasedLabels:
 
     A search cuts y into parts; each part is a release of these rows, which a learner fits without charging anything,
     and which :func:`debiased_scorer` reads as the released labels.
-
-    Examples
-    --------
-    >>> from tacit.labels.mechanisms.response import RandomizedResponse
-    >>> from tacit.labels.releases.labels import release_labels
-    >>> release = release_labels(["a", "b", "b"], mechanism=RandomizedResponse(epsilon=9.0),
-    ...                          rng=np.random.default_rng(0))
-    >>> y = ReleasedLabels(release)
-    >>> len(y), np.asarray(y[[0, 2]])
-    (3, array(['a', 'b'], dtype=object))
     """
 
     release: Release
-
-    def __post_init__(self) -> None:
-        if self.release.surface != "labels" or LABEL not in getattr(self.release.value, "column_names", ()):
-            raise InvalidInput(f"release must be a table of labels, got one of {self.release.surface}")
 
     @property
     def shape(self) -> tuple[int]:
@@ -56,29 +41,26 @@ class ReleasedLabels:
         return np.asarray(self).dtype
 
     def __len__(self) -> int:
-        return int(pa.table(self.release.value).num_rows)
+        return self.release.rows
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:  # noqa: ANN401
-        labels = pa.table(self.release.value)[LABEL].to_numpy()
-        return np.asarray(labels, dtype=dtype)
+        return np.asarray(self.release.labels.to_numpy(), dtype=dtype)
 
     def __getitem__(self, rows: Any) -> Any:  # noqa: ANN401
         """Return the part of some rows, or the label of one."""
         wanted = rows[0] if isinstance(rows, tuple) else rows
         if isinstance(wanted, int | np.integer):
             return np.asarray(self)[wanted]
-        kept = pa.array(np.arange(len(self))[wanted])
-        return ReleasedLabels(replace(self.release, value=pa.table(self.release.value).take(kept)))
+        return ReleasedLabels(take_rows(self.release, np.arange(len(self))[wanted]))
+
+
+def take_rows(release: Release, rows: NDArray[np.int64]) -> Release:
+    """Return the part of a release with these rows."""
+    return replace(release, members={ROWS: TableMember(release.table.take(pa.array(rows)))})
 
 
 def release_of(y: object) -> Release | None:
-    """Return the release that a learner was given as its target, or None for raw labels.
-
-    Examples
-    --------
-    >>> release_of([0, 1]) is None
-    True
-    """
+    """Return the release that a learner was given as its target, or None for raw labels."""
     if isinstance(y, ReleasedLabels):
         return y.release
     return y if isinstance(y, Release) else None

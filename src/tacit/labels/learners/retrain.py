@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Careful", "Confidence", "Consensus", "Full", "Retrain", "RetrainingReport"]
+__all__ = ["Confidence", "Consensus", "Full", "Retrain", "RetrainingReport", "SkipIfCollapsed"]
 
 Rows = NDArray[np.int64]
 
@@ -117,8 +117,8 @@ class Confidence:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Careful:
-    """As ``by`` says, unless the predictions forget half of the classes: then no row, and the model stands.
+class SkipIfCollapsed:
+    """Select rows with ``by``, or none if half the classes drop out of the predictions.
 
     Hard labels have no place for a class that is seldom the likeliest. A class is forgotten if its share of the
     predictions is below ``least`` times its mean probability; of two classes one is half. Trained again on such
@@ -134,7 +134,7 @@ class Careful:
     Examples
     --------
     >>> rare = np.array([[0.9, 0.1], [0.8, 0.2], [0.7, 0.3]])
-    >>> Careful().choose(rare, given=np.array([0, 1, 0])), Consensus().choose(rare, given=np.array([0, 1, 0]))
+    >>> SkipIfCollapsed().choose(rare, given=np.array([0, 1, 0])), Consensus().choose(rare, given=np.array([0, 1, 0]))
     (array([], dtype=int64), array([0, 2]))
     """
 
@@ -150,7 +150,7 @@ class Careful:
 
         Examples
         --------
-        >>> Careful().choose(np.eye(2), given=np.array([1, 1]))
+        >>> SkipIfCollapsed().choose(np.eye(2), given=np.array([1, 1]))
         array([1])
         """
         classes = probabilities.shape[1]

@@ -10,9 +10,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
+from tacit.data.classes import Classes
+from tacit.labels.releases.release import Release
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["AccuracyEstimate", "debiased_accuracy", "debiased_scorer"]
+__all__ = ["AccuracyEstimate", "debiased_accuracy", "debiased_scorer", "released_accuracy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +70,21 @@ def debiased_accuracy(predicted: ArrayLike, noisy: ArrayLike, *, transition: NDA
     t = float(np.mean(guesses == given))
     error = math.sqrt(t * (1 - t) / len(given)) / (pi - q)
     return AccuracyEstimate(value=(t - q) / (pi - q), standard_error=error)
+
+
+def released_accuracy(predicted: ArrayLike, release: Release) -> AccuracyEstimate | None:
+    """Estimate accuracy from a release of rows that the model has not seen; None if it cannot judge without bias.
+
+    With u(i, c) an unbiased estimate of 1[label of i = c], the accuracy is the mean of u(i, prediction of i). For
+    randomized response that is :func:`debiased_accuracy`.
+    """
+    evidence = release.evidence
+    estimates = evidence.unbiased
+    if estimates is None or not evidence.present.any():
+        return None
+    codes = Classes(values=evidence.classes).encode(np.asarray(predicted))
+    right = estimates[np.arange(len(codes)), codes][evidence.present]
+    return AccuracyEstimate(value=float(right.mean()), standard_error=float(right.std() / math.sqrt(len(right))))
 
 
 def debiased_scorer(*, transition: NDArray[np.float64]) -> Any:  # noqa: ANN401  # scikit-learn's scorers have no type

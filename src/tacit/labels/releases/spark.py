@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import numpy as np
+import ibis
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from tacit.data.classes import as_column
-from tacit.labels.mechanisms.column import Coding, LabelColumn, count_labels
-from tacit.labels.releases.labels import MissingLabels
-from tacit.labels.releases.source import LABEL, released_batch
+from tacit.labels.mechanisms.column import LabelColumn
+from tacit.labels.plan import Plan
+from tacit.labels.releases.tally import Tally
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
-__all__ = ["SparkSource", "open_spark_table"]
+__all__ = ["SparkSource", "spark_frame"]
 
 Work = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-_IPC = "batch binary"  # what workers send to the driver: one serialized record batch a row
+_IPC = "batch binary"  # what workers send to the driver: one serialized record batch per row
+
+
+def spark_frame(table: object) -> DataFrame | None:
+    """Return the Spark frame of a Spark frame or an Ibis table of Spark; None for any other table."""
+    if isinstance(table, ibis.Table):
+        backend: Any = table.get_backend()
+        return backend._session.sql(str(ibis.to_sql(table))) if backend.name == "pyspark" else None
+    is_frame = type(table).__module__.startswith("pyspark.") and hasattr(table, "mapInArrow")
+    return table if is_frame else None  # type: ignore[return-value]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -34,66 +41,33 @@ class SparkSource:
 
     Labels are randomized where they lie: the driver sees released ones only. Every worker process draws from its own
     operating system; no seed is shared between partitions. A task that Spark runs twice draws twice, and one of
-    the two results is dropped unseen.
-
-    Parameters
-    ----------
-    frame
-        A ``pyspark.sql.DataFrame``. Tacit must be installed on the workers.
-
-    Examples
-    --------
-    >>> SparkSource.distributed.fget(None)
-    True
+    the two results is dropped unseen. Tacit must be installed on the workers.
     """
 
     frame: DataFrame
+    ordered: ClassVar[bool] = False
 
     @property
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
         return tuple(self.frame.columns)
 
-    @property
-    def ordered(self) -> bool:
-        """False: partitions may come in another order the next time."""
-        return False
-
-    @property
-    def distributed(self) -> bool:
-        """True: workers draw."""
-        return True
-
-    def distinct(self, label: str, *, most: int) -> pa.Array:
-        """Return the different labels, or ``most`` + 1 of them if there are more than ``most``."""
-        return as_column(_select(self.frame, [label]).distinct().limit(most + 1).toArrow().column(0))
-
-    def count(self, label: str, *, coding: Coding) -> NDArray[np.int64]:
-        """Return how many rows each class has, and last how many have no label; counted by the workers."""
-        total = np.zeros(len(coding) + 1, dtype=np.int64)
-        for batch in self._run([label], _Count(coding)):
-            total += np.asarray(batch.column(0))
-        return total
-
     def read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Return the rows of some columns, partition by partition."""
         return self._run(columns, _pass_on, names=columns)
 
-    def release(
-        self,
-        label: str,
-        *,
-        keep: Sequence[str],
-        column: LabelColumn,
-        missing: MissingLabels,
-        rng: np.random.Generator,  # noqa: ARG002  # each worker makes its own
-    ) -> Iterator[pa.RecordBatch]:
-        """Return the kept columns and, last, the labels that the workers released; each is randomized once."""
-        return self._run([*keep, label], _Randomize(column, missing), names=[*keep, LABEL])
+    def tally(self, plan: Plan) -> Tally:
+        """Return the labels, counted by the workers."""
+        total = Tally(plan)
+        for batch in self._run([plan.label], _Count(plan), names=["tally"]):
+            total.merge(pickle.loads(batch.column(0)[0].as_py()))  # made by our own workers
+        return total
 
-    def _run(
-        self, columns: Sequence[str], work: Work, *, names: Sequence[str] = ("count",)
-    ) -> Iterator[pa.RecordBatch]:
+    def release(self, columns: Sequence[str], label: str, column: LabelColumn) -> Iterator[pa.RecordBatch]:
+        """Return the public columns and the labels that the workers randomized, each once."""
+        return self._run([*columns, label], _Randomize(column), names=[*columns, "label"])
+
+    def _run(self, columns: Sequence[str], work: Work, *, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield what ``work`` makes of the partitions, in their order, one batch in the driver at a time."""
         sent = _select(self.frame, columns).mapInArrow(_Serialized(work), _IPC)
         try:
@@ -105,15 +79,15 @@ class SparkSource:
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """Runs on a worker: the counts of a partition's labels."""
+    """Runs on a worker: the tally of a partition's labels."""
 
-    coding: Coding
+    plan: Plan
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        total = np.zeros(len(self.coding) + 1, dtype=np.int64)
+        tally = Tally(self.plan)
         for batch in batches:
-            total += count_labels(batch.column(0), coding=self.coding)
-        yield pa.record_batch({"count": total})
+            tally.add(batch.column(0))
+        yield pa.record_batch({"tally": [pickle.dumps(tally)]})
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +95,15 @@ class _Randomize:
     """Runs on a worker: the partition with its labels released."""
 
     column: LabelColumn
-    missing: MissingLabels
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rng = system_rng()
         for batch in batches:
             if batch.num_rows:
-                yield released_batch(batch, column=self.column, missing=self.missing, rng=rng)
+                *public, labels = batch.columns
+                drawn = self.column.draw(self.column.coding.encode(labels), rng=rng)
+                columns = [*public, drawn["label"].combine_chunks()]
+                yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,26 +122,6 @@ class _Serialized:
 
 def _pass_on(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return (batch for batch in batches if batch.num_rows)
-
-
-def open_spark_table(name: str, *, session: SparkSession) -> SparkSource:
-    """Return a Parquet file or folder, or a table of Spark's catalog, by its path or name.
-
-    Examples
-    --------
-    >>> callable(open_spark_table)
-    True
-    """
-    from py4j.protocol import Py4JError  # type: ignore[import-untyped]
-    from pyspark.errors import PySparkException
-
-    try:
-        is_parquet = "/" in name or Path(name).exists()
-        return SparkSource(session.read.parquet(name) if is_parquet else session.table(name))
-    except (PySparkException, Py4JError) as error:
-        raise InvalidInput(
-            f"{name} must be a Parquet file or folder, or a table of Spark's catalog, to be read by Spark"
-        ) from error
 
 
 def _select(frame: DataFrame, columns: Sequence[str]) -> DataFrame:

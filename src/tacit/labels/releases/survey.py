@@ -1,133 +1,87 @@
-"""The first reading of private labels: their classes, their counts, and what will be promised about them."""
+"""The first reading of private labels: every label is checked and counted, and nothing is drawn."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.data.classes import Classes
-from tacit.labels.mechanisms.binned import RandomizedResponseOnBins
-from tacit.labels.mechanisms.column import Coding, LabelColumn, Mechanism, Values, column_of
-from tacit.labels.mechanisms.estimate import EstimatedPrior
-from tacit.labels.mechanisms.optimal import OptimalUnbiased
-from tacit.labels.releases.source import Source, find_classes
-from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.noise import is_seeded
+from tacit.labels.mechanisms.column import Coding, LabelColumn
+from tacit.labels.plan import Plan
+from tacit.labels.releases.arrays import settle, try_out
+from tacit.labels.releases.source import Source
+from tacit.labels.releases.spark import SparkSource
+from tacit.labels.releases.tally import Counts, Tally, count_labels
 
-__all__ = ["Survey", "survey_labels"]
+__all__ = ["Survey"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Survey:
-    """What the first reading of the labels found, and what is to be done with them.
+    """What the first reading finds: the classes, and how many labels each has.
+
+    The reading serves two ends: the ledger recognizes the rows by them while they are counted here, so that a table is
+    read once for both.
 
     Parameters
     ----------
-    mechanism
-        What was asked for.
-    coding
-        The classes, or the numbers to round to.
-    counts
-        Rows of each class, and last those without a label: private.
-
-    Examples
-    --------
-    >>> from tacit.labels.mechanisms.response import RandomizedResponse
-    >>> survey = Survey(mechanism=RandomizedResponse(epsilon=1.0), coding=Classes(values=("a", "b")),
-    ...                 counts=np.array([2, 1, 1]))
-    >>> survey.rows, survey.missing, survey.promise.assumptions[-1]
-    (4, 1, 'which 1 rows have no label is public')
+    source, plan
+        The table, and what is asked for.
+    columns
+        The columns that are released beside the labels.
     """
 
-    mechanism: Mechanism | EstimatedPrior
-    coding: Coding
-    counts: NDArray[np.int64]
+    def __init__(self, source: Source, plan: Plan, columns: Sequence[str]) -> None:
+        self.source, self.plan, self.columns = source, plan, list(columns)
+        self.rows = 0
+        self.coding: Coding
+        self._counts: Counts | None = None
+        self._people: list[pa.RecordBatch] = []
 
-    @property
-    def rows(self) -> int:
-        """All rows."""
-        return int(self.counts.sum())
+    def complete(self) -> None:
+        """Read the table, unless it was read to its end before."""
+        if self._counts is None and isinstance(self.source, SparkSource):
+            self._take(self.source.tally(self.plan))
+        elif self._counts is None:
+            for _ in self.read():
+                pass
 
-    @property
-    def missing(self) -> int:
-        """Rows without a label."""
-        return int(self.counts[-1])
+    def read(self) -> Iterator[pa.RecordBatch]:
+        """Yield every column that the plan reads, counting the labels on the way; raise if one cannot be released."""
+        plan, tally, self._people = self.plan, Tally(self.plan), []
+        person = [] if plan.person is None or plan.person in self.columns else [plan.person]
+        for batch in self.source.read([*self.columns, *person, plan.label]):
+            tally.add(batch.column(plan.label))
+            if plan.person is not None:
+                self._people.append(batch.select([plan.person, plan.label]))
+            yield batch
+        self._take(tally)
 
-    @property
-    def promise(self) -> Guarantee:
-        """The mechanism's, with what these labels add to its assumptions."""
-        guarantee = self.mechanism.guarantee()
-        more = [] if self.coding.declared else ["which classes occur in the labels is public"]
-        if self.missing:
-            more.append(f"which {self.missing} rows have no label is public")
-        return replace(guarantee, assumptions=(*guarantee.assumptions, *more))
+    def _take(self, tally: Tally) -> None:
+        self.coding, counts = tally.result()
+        try_out(self.plan, self.coding)
+        self.rows, self._counts = tally.rows, counts
 
-    def request(self, rng: np.random.Generator) -> dict[str, Any]:
-        """What makes two requests for the same labels the same; a seeded release is never taken for a real one."""
-        asked: dict[str, Any]
-        if isinstance(self.mechanism, EstimatedPrior):
-            asked = {"name": self.mechanism.name, "epsilon": self.mechanism.epsilon, "share": self.mechanism.share}
-            asked["classes"] = np.asarray(self.coding.values).tolist()
-        else:
-            asked = column_of(self.coding, mechanism=self.mechanism).describe()
-        return {**asked, "seeded": is_seeded(rng)}
+    def choose(self, rng: np.random.Generator) -> NDArray[np.bool_] | None:
+        """Return which rows get a label where a person may have more than the plan uses; None: all."""
+        self.complete()
+        if self.plan.person is None:
+            return None
+        people = pa.Table.from_batches(self._people).column(0).combine_chunks()
+        who = np.asarray(pc.fill_null(people.dictionary_encode(null_encoding="encode").indices, 0))
+        order = np.lexsort((rng.random(len(who)), who))
+        starts = np.flatnonzero(np.diff(who[order], prepend=-1))
+        place = np.arange(len(who)) - np.repeat(starts, np.diff(starts, append=len(who)))
+        chosen = np.empty(len(who), dtype=bool)
+        chosen[order] = place < self.plan.rows_per_person
+        return chosen
 
-    def settle(self, rng: np.random.Generator) -> LabelColumn:
-        """The column to release; an estimated prior is drawn here."""
-        if isinstance(self.mechanism, EstimatedPrior):
-            return self.mechanism.settle(self.coding, counts=self.counts[:-1], rng=rng)
-        return column_of(self.coding, mechanism=self.mechanism)
-
-    def describe(self, column: LabelColumn) -> dict[str, Any]:
-        """The mechanism in public terms, with what an estimated prior cost."""
-        spent = {"prior_epsilon": self.mechanism.split[0]} if isinstance(self.mechanism, EstimatedPrior) else {}
-        return {**column.describe(), **spent}
-
-
-def survey_labels(
-    source: Source,
-    *,
-    label: str,
-    mechanism: Mechanism | EstimatedPrior,
-    classes: Sequence[Any] | Coding | None,
-) -> Survey:
-    """Read and check every label; nothing is charged or drawn yet.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from tacit.data import load_table
-    >>> from tacit.labels.mechanisms.response import RandomizedResponse
-    >>> from tacit.labels.releases.source import TableSource
-    >>> source = TableSource(table=load_table(pa.table({"y": ["a", "b", "a"]})))
-    >>> survey_labels(source, label="y", mechanism=RandomizedResponse(epsilon=1.0), classes=None).counts
-    array([2, 1, 0])
-    """
-    coding = _coding(source, label, mechanism, classes)
-    _try_out(mechanism, coding)
-    survey = Survey(mechanism=mechanism, coding=coding, counts=source.count(label, coding=coding))
-    if survey.rows == survey.missing:
-        raise InvalidInput(f"label column {label!r} must have at least one label, got none in {survey.rows} rows")
-    return survey
-
-
-def _try_out(mechanism: Mechanism | EstimatedPrior, coding: Coding) -> None:
-    """Release a made-up label, so that what the mechanism cannot do is known before it is charged."""
-    rng = np.random.default_rng(0)
-    trial = Survey(mechanism=mechanism, coding=coding, counts=np.ones(len(coding) + 1, dtype=np.int64))
-    trial.settle(rng).emit(np.zeros(1, dtype=np.int64), rng=rng)
-
-
-def _coding(
-    source: Source, label: str, mechanism: Mechanism | EstimatedPrior, classes: Sequence[Any] | Coding | None
-) -> Coding:
-    if isinstance(classes, Classes | Values):
-        return classes
-    if isinstance(mechanism, RandomizedResponseOnBins | OptimalUnbiased):
-        return Values(values=mechanism.values)
-    return find_classes(source, label=label) if classes is None else Classes.of((), declared=classes)
+    def settle(self, chosen: NDArray[np.bool_] | None, rng: np.random.Generator) -> LabelColumn:
+        """Return the column to release; an estimated prior is drawn here, from the chosen rows alone."""
+        counts = self._counts
+        if chosen is not None:
+            labels = pa.Table.from_batches(self._people).column(1)
+            counts = count_labels(self.coding, labels.filter(pa.array(chosen)))
+        return settle(self.plan, self.coding, counts=np.asarray(counts)[:-1], rng=rng)

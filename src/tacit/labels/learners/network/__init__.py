@@ -14,11 +14,11 @@ from tacit.labels.learners.network.losses import (
 )
 from tacit.labels.learners.network.optimizers import Adam, Optimizer
 from tacit.labels.learners.network.twins import Twins
-from tacit.labels.learners.network.views import Bent, Corrupted, Views
+from tacit.labels.learners.network.views import AffineViews, Corrupted, Views
 
 __all__ = [
     "Adam",
-    "Bent",
+    "AffineViews",
     "Corrupted",
     "CrossEntropy",
     "ForwardCorrected",

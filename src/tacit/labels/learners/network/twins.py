@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit.labels.learners.network.classifier import _bfloat16, _device_of, _repeatable, _seeded
 from tacit.labels.learners.network.optimizers import Adam, Optimizer
-from tacit.labels.learners.network.views import Bent, Corrupted, Views
+from tacit.labels.learners.network.views import AffineViews, Corrupted, Views
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
 from tacit.privacy.rounding import check_count
@@ -42,7 +42,7 @@ class Twins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
     dimensions
         Numbers a row in the representation; for images by the default module rounded up to a multiple of 4.
     views
-        Default :class:`Bent` for images, :class:`Corrupted` for vectors.
+        Default :class:`AffineViews` for images, :class:`Corrupted` for vectors.
     module
         Called with the shape of one row and ``dimensions``; returns the ``torch.nn.Module``. Default: three
         convolutions and a mean over each quarter for images, two hidden layers for vectors.
@@ -125,7 +125,7 @@ class Twins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
     def _train(self, rows: torch.Tensor, projector: torch.nn.Module) -> None:
         torch = load_extra("torch")
         both = torch.nn.Sequential(self.module_, projector).train()
-        views = self.views or (Bent() if rows.ndim == 4 else Corrupted())
+        views = self.views or (AffineViews() if rows.ndim == 4 else Corrupted())
         size = min(self.batch_size, len(rows))
         batches = len(rows) // size  # a smaller last batch is left out: its correlations say little
         optimizer, schedule = (self.optimizer or Adam()).build(both.parameters(), steps=self.epochs * batches)

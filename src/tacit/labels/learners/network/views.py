@@ -11,7 +11,7 @@ from tacit.privacy.extras import load_extra
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Bent", "Corrupted", "Views"]
+__all__ = ["AffineViews", "Corrupted", "Views"]
 
 
 class Views(Protocol):
@@ -29,7 +29,7 @@ class Views(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Bent:
+class AffineViews:
     """Images turned, slanted, scaled and moved a little, each by its own draw; what lies outside is 0.
 
     For drawings, digits, scans: things that stay what they are under this. Photographs want changes of colour as well.
@@ -44,7 +44,7 @@ class Bent:
     Examples
     --------
     >>> import torch
-    >>> Bent().draw(torch.ones(2, 1, 8, 8)).shape
+    >>> AffineViews().draw(torch.ones(2, 1, 8, 8)).shape
     torch.Size([2, 1, 8, 8])
     """
 
@@ -59,7 +59,7 @@ class Bent:
         Examples
         --------
         >>> import torch
-        >>> same = Bent(turn=0.0, slant=0.0, scale=0.0, move=0.0).draw(torch.eye(4)[None, None])
+        >>> same = AffineViews(turn=0.0, slant=0.0, scale=0.0, move=0.0).draw(torch.eye(4)[None, None])
         >>> bool(torch.allclose(same, torch.eye(4)))
         True
         """

@@ -3,16 +3,23 @@
 import math
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy.stats import binomtest, chisquare
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
+from tacit.labels import Plan, protect
 from tacit.labels.attacks.canary import audit_canaries, plant_canaries
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import release_labels
 from tacit.privacy import Guarantee, InvalidInput, Unit
+
+
+def release_labels(labels, *, epsilon=1.0, rng, **asked):
+    """Release a column of labels."""
+    return protect(pa.table({"y": labels}), Plan(label="y", epsilon=epsilon, **asked), rng=rng)
+
 
 SURE = 1e-6
 PROMISE = Guarantee(unit=Unit.LABEL, epsilon=1.0)
@@ -84,8 +91,8 @@ def test_a_tree_that_remembers():
     for _ in range(10):
         canaries = plant_canaries(y, count=500, rng=rng)
         for epsilon in (1.0, 3.0):
-            release = release_labels(canaries.labels, mechanism=RandomizedResponse(epsilon=epsilon), rng=rng)
-            tree = DecisionTreeClassifier(random_state=0).fit(X, np.asarray(release.value["label"]))
+            release = release_labels(canaries.labels, epsilon=epsilon, rng=rng)
+            tree = DecisionTreeClassifier(random_state=0).fit(X, np.asarray(release.labels))
             leak = audit_canaries(canaries, tree.predict_proba(X[canaries.rows]), rng=rng)
             above += leak.exceeds(PROMISE) and epsilon == 1.0
             caught += leak.exceeds(PROMISE) and epsilon == 3.0
@@ -99,7 +106,7 @@ def test_a_private_classifier_proves_little():
     y = (X[:, 0] > 0).astype(int)
     canaries = plant_canaries(y, count=500, rng=rng)
     planted = np.asarray(canaries.labels)
-    private = LabelPrivateClassifier(LogisticRegression(), mechanism=RandomizedResponse(epsilon=1.0), random_state=0)
+    private = LabelPrivateClassifier(LogisticRegression(), epsilon=1.0, random_state=0)
     leak = audit_canaries(canaries, private.fit(X, planted).predict_proba(X[canaries.rows]), guesses=100, rng=rng)
     assert leak.trials == 100
     assert not leak.exceeds(private.guarantee_)

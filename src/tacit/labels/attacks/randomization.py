@@ -1,4 +1,4 @@
-"""Did it act? Whether one label column can be a randomized response of another at the claimed epsilon."""
+"""Whether one label column can be a randomized response of another at the claimed epsilon."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.leak import Interval, clopper_pearson
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["ResponseTest", "did_it_act"]
+__all__ = ["ResponseTest", "test_randomization"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,7 +44,7 @@ class ResponseTest:
     Examples
     --------
     >>> labels = [0, 1] * 500
-    >>> print(did_it_act(labels, labels, epsilon=1.0))
+    >>> print(test_randomization(labels, labels, epsilon=1.0))
     100.0% of 1000 labels are kept, where epsilon 1 keeps 73.1%: not a randomized response at that epsilon, too little
     noise (p = 3e-136)
     """
@@ -68,7 +68,7 @@ class ResponseTest:
 
         Examples
         --------
-        >>> did_it_act([0, 1] * 500, [0, 1] * 500, epsilon=1.0).acted()
+        >>> test_randomization([0, 1] * 500, [0, 1] * 500, epsilon=1.0).acted()
         False
         """
         if not 0 < significance < 1:
@@ -89,7 +89,13 @@ class ResponseTest:
         return f"{head}: not a randomized response at that epsilon, {reason} (p = {self.p_value:.1g})"
 
 
-def did_it_act(before: object, after: object, *, epsilon: float, classes: Sequence[Any] | None = None) -> ResponseTest:
+def test_randomization(
+    before: object,
+    after: object,
+    *,
+    epsilon: float,
+    classes: Sequence[Any] | None = None,  # noqa: PT028  # not a test of pytest's
+) -> ResponseTest:
     """Test whether ``after`` is a randomized response of ``before`` at ``epsilon``.
 
     Counts are enough for that: given the labels before, the cells (before, after) have binomial counts with known
@@ -113,13 +119,13 @@ def did_it_act(before: object, after: object, *, epsilon: float, classes: Sequen
 
     Examples
     --------
-    >>> from tacit.labels.mechanisms.response import RandomizedResponse
-    >>> from tacit.labels.releases.labels import release_labels
+    >>> import pyarrow as pa
+    >>> from tacit.labels import Plan, protect
     >>> labels = ["no", "yes", "maybe"] * 1000
-    >>> release = release_labels(labels, mechanism=RandomizedResponse(epsilon=1.0), rng=np.random.default_rng(0))
-    >>> did_it_act(labels, release.value["label"], epsilon=1.0).acted()
+    >>> release = protect(pa.table({"y": labels}), Plan(label="y", epsilon=1), rng=np.random.default_rng(0))
+    >>> test_randomization(labels, release.labels, epsilon=1.0).acted()
     True
-    >>> test = did_it_act(labels, release.value["label"], epsilon=0.5)
+    >>> test = test_randomization(labels, release.labels, epsilon=0.5)
     >>> test.acted(), test.p_too_little_noise < 1e-6
     (False, True)
     """

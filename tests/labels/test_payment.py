@@ -13,21 +13,16 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tacit.data import load_table
-from tacit.labels.fitting.denoise import AsGiven, Forward
+from tacit.labels import Plan, protect
+from tacit.labels.fitting.denoise import Forward, NoCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.released import ReleasedLabels
-from tacit.labels.learners.table import learn_table
 from tacit.labels.learners.validate import debiased_scorer
-from tacit.labels.mechanisms.optimal import OptimalUnbiased
 from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.releases.labels import MissingLabels
-from tacit.labels.releases.payment import Payment
-from tacit.labels.releases.stream import protect_table
-from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, LedgerError, Unit, UnitMismatch, read_release
+from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, LedgerError, Unit, UnitMismatch
 from tacit.privacy.ledger import Ledger
-from tacit.privacy.noise import system_rng
+from tacit.privacy.payment import Payment
 
 X, Y = make_blobs(240, centers=3, n_features=4, cluster_std=2.0, random_state=0)
 NUMBERS = X[:, 0] - X[:, 1]
@@ -43,13 +38,16 @@ def ledger(tmp_path):
     return ledger
 
 
-def classifier(ledger, **options):
-    defaults = {"mechanism": RR, "random_state": 0, "ledger": ledger}
-    return LabelPrivateClassifier(GaussianNB(), **{**defaults, **options})
+def paying(ledger, dataset):
+    return None if ledger is None else Payment(ledger=ledger, dataset=dataset)
 
 
-def regressor(ledger, **options):
-    return LabelPrivateRegressor(ledger=ledger, **{"random_state": 0, **options})
+def classifier(ledger, *, dataset=None, **options):
+    return LabelPrivateClassifier(GaussianNB(), payment=paying(ledger, dataset), **{"random_state": 0, **options})
+
+
+def regressor(ledger, *, dataset=None, **options):
+    return LabelPrivateRegressor(payment=paying(ledger, dataset), **{"random_state": 0, **options})
 
 
 LEARNERS = [(classifier, Y, "blobs"), (regressor, NUMBERS, "numbers")]
@@ -120,7 +118,7 @@ class TestRecognition:
 class TestCopies:
     def test_a_clone_charges_the_same_ledger(self, ledger, learner, labels, name):
         copy = clone(learner(ledger))
-        assert copy.ledger is ledger
+        assert copy.payment.ledger is ledger
         copy.fit(X, labels)
         assert len(entries(ledger, name)) == 1
 
@@ -141,8 +139,8 @@ class TestCopies:
         assert (again.predict(X) == model.predict(X)).all()
         with pytest.raises(LedgerError, match="stored without its ledger"):
             again.fit(X, labels)
-        again.set_params(ledger=Ledger.open(tmp_path / "moved.db")).fit(X, labels)
-        assert model.ledger is ledger, "storing a model leaves it as it was"
+        again.set_params(payment=Payment(ledger=Ledger.open(tmp_path / "moved.db"))).fit(X, labels)
+        assert model.payment.ledger is ledger, "storing a model leaves it as it was"
 
     def test_an_unfitted_learner_takes_the_handle_along(self, ledger, learner, labels, name):
         stored = pickle.dumps(learner(ledger))
@@ -152,7 +150,7 @@ class TestCopies:
 
 
 def test_a_search_on_raw_labels_charges_every_fit(ledger):
-    learner = classifier(ledger, dataset="blobs", denoise=AsGiven())
+    learner = classifier(ledger, dataset="blobs", denoise=NoCorrection())
     GridSearchCV(learner, {"rounds": [0, 1]}, cv=3).fit(X, Y)
     assert len(entries(ledger)) == 2 * 3 + 1
     assert ledger.statement("blobs").spent == 7.0
@@ -165,21 +163,14 @@ def test_a_search_in_two_processes_charges_the_same_ledger(ledger):
 
 
 @pytest.fixture
-def release(ledger, tmp_path):
-    made = protect_table(
-        pa.table({"y": Y}),
-        tmp_path / "y.parquet",
-        label="y",
-        mechanism=RR,
-        payment=Payment(ledger=ledger),
-        rng=system_rng(),
-    )
+def release(ledger):
+    made = protect(pa.table({"y": Y}), Plan(label="y", epsilon=1), payment=Payment(ledger=ledger))
     assert made.receipt is not None
-    return read_release(tmp_path / "y.parquet")
+    return made
 
 
 def test_a_search_on_one_release_is_charged_once(ledger, release):
-    grid = {"rounds": [0, 1], "denoise": [AsGiven(), Forward(rounds=1, folds=2)]}
+    grid = {"rounds": [0, 1], "denoise": [NoCorrection(), Forward(rounds=1, folds=2)]}
     scorer = debiased_scorer(transition=RR.bind(3).transition())
     learner = make_pipeline(StandardScaler(), classifier(ledger))
     names = {f"labelprivateclassifier__{name}": values for name, values in grid.items()}
@@ -192,37 +183,17 @@ def test_a_search_on_one_release_is_charged_once(ledger, release):
 
 def test_released_labels_are_cut_like_an_array(release):
     y = ReleasedLabels(release)
-    labels = release.value["label"].to_numpy()
+    labels = release.labels.to_numpy()
     assert (y.shape, y.ndim, y.dtype) == ((240,), 1, labels.dtype)
     assert (np.asarray(y[labels > 0]) == labels[labels > 0]).all()
     assert y[3] == labels[3]
-    assert y[np.array([1, 2])].release.mechanism == release.mechanism
+    assert y[np.array([1, 2])].release.header == release.header
 
 
-@pytest.mark.parametrize("hold_out", [0.0, 0.3])
-@pytest.mark.parametrize("declared", [None, ["a", "b", "c"]], ids=["found", "declared"])
-def test_a_table_is_charged_for_the_whole_column_with_the_releases_assumptions(ledger, hold_out, declared):
-    labels = np.array(["a", "b", "c"])[Y]
-    table = pa.table({"x": X[:, 0], "z": X[:, 1], "y": labels})
-    ledger.register(table["y"], name="words", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-    learner = classifier(ledger, classes=declared)
-    learned = learn_table(load_table(table), "y", learner=learner, hold_out=hold_out)
-    (entry,) = entries(ledger, "words")
-    assert entry.version == 1
-    assert entry.guarantee.assumptions == learned.guarantee.assumptions == learned.model.release_.guarantee.assumptions
-    said = "which classes occur in the labels is public" in entry.guarantee.assumptions
-    assert said is (declared is None)
-    assert learner.ledger is ledger
-    assert learner.classes == declared
-
-
-def test_a_regressor_fits_a_release_of_numbers_and_charges_nothing(ledger, tmp_path):
-    values = np.linspace(NUMBERS.min(), NUMBERS.max(), 5)
-    mechanism = OptimalUnbiased(epsilon=3.0, values=values, prior=np.full(5, 0.2))
-    protect_table(
-        pa.table({"y": NUMBERS}), tmp_path / "y.parquet", label="y", mechanism=mechanism, rng=np.random.default_rng(0)
-    )
-    release = read_release(tmp_path / "y.parquet")
+def test_a_regressor_fits_a_release_of_numbers_and_charges_nothing(ledger):
+    values = tuple(np.linspace(NUMBERS.min(), NUMBERS.max(), 5).tolist())
+    plan = Plan(label="y", epsilon=3, mechanism="unbiased", values=values)
+    release = protect(pa.table({"y": NUMBERS}), plan, rng=np.random.default_rng(0))
     model = regressor(ledger).fit(X, release)
     assert entries(ledger, "numbers") == ()
     assert model.guarantee_ == release.guarantee
@@ -232,9 +203,9 @@ def test_a_regressor_fits_a_release_of_numbers_and_charges_nothing(ledger, tmp_p
 
 
 def test_releases_that_a_learner_cannot_take(release, ledger):
-    with pytest.raises(InvalidInput, match="y must be a release of numbers, got one of labels by randomized_response"):
+    with pytest.raises(InvalidInput, match="y must be a release of numbers, got one by rr"):
         regressor(None).fit(X, release)
-    with pytest.raises(InvalidInput, match="y must be a release of labels with a class list"):
+    with pytest.raises(InvalidInput, match="y must be a release of classes"):
         classifier(None).fit(X, regressor(None).fit(X, NUMBERS).release_)
     with pytest.raises(InvalidInput, match="one label for each of the 10 rows of X, got 240"):
         classifier(None).fit(X[:10], release)
@@ -242,17 +213,10 @@ def test_releases_that_a_learner_cannot_take(release, ledger):
         regressor(None).fit(X[:10], regressor(None).fit(X, NUMBERS).release_)
 
 
-def test_rows_without_a_released_label_are_left_out(tmp_path):
+def test_rows_without_a_released_label_are_left_out():
     labels = [None if i % 4 == 0 else int(label) for i, label in enumerate(Y)]
-    protect_table(
-        pa.table({"y": labels}),
-        tmp_path / "y.parquet",
-        label="y",
-        mechanism=RandomizedResponse(epsilon=3.0),
-        missing=MissingLabels.PUBLIC,
-        rng=np.random.default_rng(0),
-    )
-    release = read_release(tmp_path / "y.parquet")
+    plan = Plan(label="y", epsilon=3, missing="public")
+    release = protect(pa.table({"y": labels}), plan, rng=np.random.default_rng(0))
     model = classifier(None).fit(X, release, sample_weight=np.ones(len(X)))
     assert len(model._given) == 180
     assert model.score(X, Y) > 0.8
@@ -270,5 +234,5 @@ def test_a_word_or_a_class_where_an_object_is_meant_is_refused_before_it_is_char
 
 
 def test_a_ledger_is_no_path():
-    with pytest.raises(InvalidInput, match=r"ledger must be an object with a method charge, got 'ledger\.db'"):
-        classifier("ledger.db").fit(X, Y)
+    with pytest.raises(InvalidInput, match=r"payment must be an object with a method charge, got 'ledger\.db'"):
+        LabelPrivateClassifier(payment="ledger.db").fit(X, Y)

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 from scipy.stats import binom
 
-from tacit.labels.attacks.acted import did_it_act
+from tacit.labels.attacks.randomization import test_randomization
 from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.privacy import InvalidInput
 
@@ -30,7 +30,7 @@ def test_p_values_are_valid(classes, rows):
     for _ in range(runs):
         labels = skewed(classes, rng, rows)
         given = respond(labels, epsilon=1.0, classes=classes, rng=rng)
-        test = did_it_act(labels, given, epsilon=1.0, classes=range(classes))
+        test = test_randomization(labels, given, epsilon=1.0, classes=range(classes))
         for name in small:
             small[name] += getattr(test, name) <= 0.05
     for count in small.values():
@@ -42,7 +42,7 @@ def test_p_values_are_valid(classes, rows):
 def test_randomized_response_is_recognised(classes):
     rng = np.random.default_rng(1)
     labels = skewed(classes, rng)
-    test = did_it_act(labels, respond(labels, epsilon=1.0, classes=classes, rng=rng), epsilon=1.0)
+    test = test_randomization(labels, respond(labels, epsilon=1.0, classes=classes, rng=rng), epsilon=1.0)
     assert test.acted(significance=SURE)
     assert test.epsilon.low < 1.0 < test.epsilon.high
     assert test.epsilon.high - test.epsilon.low < 0.1
@@ -52,7 +52,7 @@ def test_randomized_response_is_recognised(classes):
 @pytest.mark.parametrize("classes", [2, 4])
 def test_control_a_copy_is_caught(classes):
     labels = skewed(classes, np.random.default_rng(2))
-    test = did_it_act(labels, labels, epsilon=1.0)
+    test = test_randomization(labels, labels, epsilon=1.0)
     assert test.p_value < SURE
     assert test.p_too_little_noise < SURE < test.p_too_much_noise
     assert test.epsilon.high == math.inf
@@ -68,7 +68,7 @@ def test_control_too_little_and_too_much_noise_are_caught(classes):
         (1.3, "p_too_little_noise", "p_too_much_noise"),
         (0.7, "p_too_much_noise", "p_too_little_noise"),
     ):
-        test = did_it_act(labels, respond(labels, epsilon=real, classes=classes, rng=rng), epsilon=1.0)
+        test = test_randomization(labels, respond(labels, epsilon=real, classes=classes, rng=rng), epsilon=1.0)
         assert getattr(test, name) < SURE < getattr(test, other)
         assert test.epsilon.low < real < test.epsilon.high
         assert not test.acted(significance=SURE)
@@ -79,9 +79,9 @@ def test_control_too_little_and_too_much_noise_are_caught(classes):
 def test_control_other_labels_are_caught(classes):
     rng = np.random.default_rng(4)
     labels, others = skewed(classes, rng), skewed(classes, rng)
-    assert did_it_act(labels, others, epsilon=1.0).p_too_much_noise < SURE
+    assert test_randomization(labels, others, epsilon=1.0).p_too_much_noise < SURE
     # randomized response of another column
-    test = did_it_act(labels, respond(others, epsilon=1.0, classes=classes, rng=rng), epsilon=1.0)
+    test = test_randomization(labels, respond(others, epsilon=1.0, classes=classes, rng=rng), epsilon=1.0)
     assert test.p_value < SURE
     assert test.epsilon.low < 0.2
 
@@ -91,7 +91,7 @@ def test_control_switching_to_the_next_class_is_caught():
     labels = skewed(4, rng)
     keep = RandomizedResponse(epsilon=1.0, classes=4).transition()[0, 0]
     given = np.where(rng.random(ROWS) < keep, labels, (labels + 1) % 4)
-    test = did_it_act(labels, given, epsilon=1.0)
+    test = test_randomization(labels, given, epsilon=1.0)
     assert min(test.p_too_little_noise, test.p_too_much_noise) > SURE
     assert test.p_switches < SURE
     assert "another pattern" in str(test)
@@ -103,7 +103,7 @@ def test_control_keeping_one_class_more_is_caught():
     keep = RandomizedResponse(epsilon=1.0, classes=2).transition()[0, 0]
     rates = np.array([keep + 0.05, keep - 0.05])
     given = np.where(rng.random(ROWS) < rates[labels], labels, 1 - labels)
-    test = did_it_act(labels, given, epsilon=1.0)
+    test = test_randomization(labels, given, epsilon=1.0)
     assert min(test.p_too_little_noise, test.p_too_much_noise) > SURE
     assert test.p_switches < SURE
 
@@ -111,7 +111,7 @@ def test_control_keeping_one_class_more_is_caught():
 def test_the_p_values_are_the_binomial_tails():
     before, after = [0] * 10, [0] * 9 + [1]
     keep = RandomizedResponse(epsilon=0.5, classes=2).transition()[0, 0]
-    test = did_it_act(before, after, epsilon=0.5, classes=[0, 1])
+    test = test_randomization(before, after, epsilon=0.5, classes=[0, 1])
     assert (test.rows, test.kept) == (10, 9)
     assert test.p_too_little_noise == pytest.approx(binom.pmf([9, 10], 10, keep).sum())
     assert test.p_too_much_noise == pytest.approx(1 - binom.pmf(10, 10, keep))
@@ -121,26 +121,26 @@ def test_the_p_values_are_the_binomial_tails():
 def test_strings_and_missing_labels():
     before = ["no", None, "yes", "yes"] * 300
     after = ["no", None, "yes", "no"] * 300
-    test = did_it_act(before, after, epsilon=math.log(2))
+    test = test_randomization(before, after, epsilon=math.log(2))
     assert (test.rows, test.kept, test.expected) == (900, 600, pytest.approx(2 / 3))
     assert test.p_switches < SURE, "one class is always kept"
 
 
 def test_a_class_that_no_longer_occurs():
-    assert did_it_act(["a", "b"], ["a", "a"], epsilon=1.0).rows == 2
-    assert did_it_act(["a", "b"], ["c", "c"], epsilon=1.0).kept == 0
+    assert test_randomization(["a", "b"], ["a", "a"], epsilon=1.0).rows == 2
+    assert test_randomization(["a", "b"], ["c", "c"], epsilon=1.0).kept == 0
 
 
 def test_bad_input_is_refused():
     nothing = pa.nulls(3, pa.int64())
     cases = {
-        "one label for each of the 2": lambda: did_it_act([0, 1], [0, 1, 1], epsilon=1.0),
-        "must be missing where before is": lambda: did_it_act([0, 1, 1], [0, 1, None], epsilon=1.0),
-        "at least one label": lambda: did_it_act(nothing, nothing, epsilon=1.0, classes=[0, 1]),
-        "labels must be among": lambda: did_it_act([0, 1], [0, 2], epsilon=1.0, classes=[0, 1]),
-        "epsilon must be": lambda: did_it_act([0, 1], [0, 1], epsilon=0.0),
-        "classes must be at least two": lambda: did_it_act([0, 0], [0, 0], epsilon=1.0),
-        "significance must be": lambda: did_it_act([0, 1], [0, 1], epsilon=1.0).acted(significance=0.0),
+        "one label for each of the 2": lambda: test_randomization([0, 1], [0, 1, 1], epsilon=1.0),
+        "must be missing where before is": lambda: test_randomization([0, 1, 1], [0, 1, None], epsilon=1.0),
+        "at least one label": lambda: test_randomization(nothing, nothing, epsilon=1.0, classes=[0, 1]),
+        "labels must be among": lambda: test_randomization([0, 1], [0, 2], epsilon=1.0, classes=[0, 1]),
+        "epsilon must be": lambda: test_randomization([0, 1], [0, 1], epsilon=0.0),
+        "classes must be at least two": lambda: test_randomization([0, 0], [0, 0], epsilon=1.0),
+        "significance must be": lambda: test_randomization([0, 1], [0, 1], epsilon=1.0).acted(significance=0.0),
     }
     for message, call in cases.items():
         with pytest.raises(InvalidInput, match=message):

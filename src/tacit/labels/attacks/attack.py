@@ -1,0 +1,150 @@
+"""The best guess of each label of a release, compared with guessing without it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.data.names import check_present
+from tacit.labels.attacks.guess import LabelGuesses, guess_labels, guess_labels_with_features
+from tacit.labels.attacks.randomization import ResponseTest, test_randomization
+from tacit.labels.fitting.encode import FeatureEncoder
+from tacit.labels.fitting.model import named_estimator
+from tacit.labels.mechanisms import Rr
+from tacit.labels.methods import AttackMethod, Bayes
+from tacit.labels.releases.features import feature_names
+from tacit.labels.releases.matching import rows_of
+from tacit.labels.releases.release import Release
+from tacit.leak import ABSTAIN, Leak
+from tacit.privacy.noise import system_rng
+from tacit.privacy.settings import read_choice
+
+__all__ = ["attack"]
+
+Progress = Callable[[int, int], None]
+
+
+def attack(
+    release: Release | str | os.PathLike[str],
+    *,
+    data: object = None,
+    truth: object = None,
+    before: ArrayLike | None = None,
+    method: Bayes | str | None = None,
+    level: float = 0.95,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> Leak:
+    """Guess each label from the release, the features of its rows, and what was known before.
+
+    Parameters
+    ----------
+    release
+        The labels, or the path of their release.
+    data
+        The rows of the release, whose features the attacker has. Default: the columns released beside the labels.
+    truth
+        The table that was protected, to count correct guesses. Without it nothing is counted: the notes have what the
+        attacker expects.
+    before
+        Beliefs after an earlier release, (rows, classes) probabilities, in place of what features say.
+    method
+        Default: ``bayes``.
+    level
+        Confidence of the intervals.
+    rng
+        Splits rows and seeds models.
+    progress
+        Called with the steps done and the steps in all.
+
+    Returns
+    -------
+    Leak
+        Compared with the guesses of an attacker who knows the same but not the release; ``after`` has the beliefs.
+
+    References
+    ----------
+    Wu et al. (2023) (expected attack utility); Busa-Fekete et al. (2024). Formula sheet c1, c2.
+
+    Examples
+    --------
+    >>> from tacit.labels import Plan, protect
+    >>> table = pa.table({"ill": ["no", "yes", "no", "no"] * 250})
+    >>> release = protect(table, Plan(label="ill", epsilon=2), rng=np.random.default_rng(0))
+    >>> leak = attack(release, truth=table)
+    >>> leak.rate > leak.baseline, leak.facts["randomized_as_claimed"]
+    (True, True)
+    """
+    released = Release.open(release)
+    chosen: Bayes = Bayes() if method is None else read_choice(AttackMethod, method, field="method")
+    tell = progress or (lambda _done, _steps: None)
+    known = None if truth is None else _truth(released, truth)
+    alone = guess_labels(released, prior=before)
+    tell(1, 2)
+    X = _features(released, data) if before is None else None
+    best = alone
+    if X is not None:
+        model, generator = named_estimator(chosen.estimator), system_rng() if rng is None else rng
+        best = guess_labels_with_features(released, X, model=model, rng=generator)
+    tell(2, 2)
+    test = None if known is None else _test(released, known)
+    notes = [f"{released}.", _note("alone", alone, known)]
+    notes += [_note("and the features", best, known)] if X is not None else []
+    notes += [f"{test}."] if test is not None else []
+    return replace(
+        Leak.uncounted(notes=(), facts={}, level=level) if known is None else best.leak(known, level=level),
+        after=best.posterior,
+        guesses=pa.table({"guess": best.labels, "confidence": best.confidence}),
+        notes=tuple(notes),
+        facts=_facts(alone, best if X is not None else None, test),
+    )
+
+
+def _truth(release: Release, truth: object) -> pa.ChunkedArray:
+    rows, label = rows_of(release, truth, field="truth"), release.asked.label
+    check_present(label, rows.column_names, argument="truth's label")
+    return rows[label]
+
+
+def _features(release: Release, data: object) -> NDArray[np.float64] | None:
+    if data is None and not set(release.feature_names) - {release.asked.person}:
+        return None
+    rows = release.table if data is None else rows_of(release, data, field="data")
+    names = feature_names(release, rows, (), own=data is None)
+    return FeatureEncoder.of(rows, columns=names).encode(rows)
+
+
+def _test(release: Release, truth: pa.ChunkedArray) -> ResponseTest | None:
+    """Whether randomized response acted as claimed, where all labels that were randomized are known."""
+    plan = release.asked
+    if not isinstance(plan.mechanism, Rr) or plan.person is not None:
+        return None
+    return test_randomization(truth, release.labels, epsilon=plan.epsilon or 0.0, classes=release.settled["classes"])
+
+
+def _note(what: str, guesses: LabelGuesses, truth: pa.ChunkedArray | None) -> str:
+    counted = "" if truth is None else f", and {guesses.leak(truth).rate:.1%} are"
+    return (
+        f"From the release {what}: the attacker expects {_rate(guesses):.1%} of its guesses to be correct{counted}. "
+        f"Under its prior the guarantee allows an advantage of at most {guesses.ceiling:.3f}."
+    )
+
+
+def _rate(guesses: LabelGuesses) -> float:
+    return float(guesses.confidence[guesses.guesses != ABSTAIN].mean())
+
+
+def _facts(alone: LabelGuesses, with_features: LabelGuesses | None, test: ResponseTest | None) -> dict[str, Any]:
+    both = {"alone": alone} | ({} if with_features is None else {"with_features": with_features})
+    facts: dict[str, Any] = {
+        name: {"expected_rate": _rate(found), "largest_advantage": found.ceiling} for name, found in both.items()
+    }
+    if test is not None:
+        facts |= {"randomized_as_claimed": test.acted(), "p_value": test.p_value}
+    return facts

@@ -1,0 +1,237 @@
+"""From a release of labels and the features of its rows to a model, its guarantee and its accuracy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.linear_model import LogisticRegression, Ridge
+
+from tacit.data import label_column, load_table, read_rows
+from tacit.data.names import check_present
+from tacit.labels.fitting.denoise import Denoise, Forward, NoCorrection
+from tacit.labels.fitting.encode import FeatureEncoder
+from tacit.labels.fitting.model import named_estimator
+from tacit.labels.learners.backward import Backward
+from tacit.labels.learners.classifier import LabelPrivateClassifier
+from tacit.labels.learners.model import AccuracyReport, ErrorReport, LearnedModel, Report
+from tacit.labels.learners.neighbours import Neighbours
+from tacit.labels.learners.regressor import LabelPrivateRegressor
+from tacit.labels.learners.released import take_rows
+from tacit.labels.learners.retrain import Confidence, Consensus, Full, Retrain
+from tacit.labels.learners.validate import released_accuracy
+from tacit.labels.methods import Denoised, LearnMethod, Regressor, Twins
+from tacit.labels.releases.features import feature_names
+from tacit.labels.releases.matching import rows_of
+from tacit.labels.releases.release import Release
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.noise import system_rng
+from tacit.privacy.settings import read_choice
+
+__all__ = ["learn"]
+
+Progress = Callable[[int, int], None]
+Rows = NDArray[np.int64]
+
+_DENOISE: dict[str, Denoise | None] = {
+    "auto": None,
+    "forward": Forward(),
+    "backward": Backward(),
+    "neighbours": Neighbours(),
+    "none": NoCorrection(),
+}
+_RETRAIN: dict[str, Retrain | None] = {
+    "auto": None,
+    "none": None,
+    "full": Full(),
+    "consensus": Consensus(),
+    "confidence": Confidence(),
+}
+
+
+def learn(
+    release: Release | str | os.PathLike[str],
+    *,
+    data: object = None,
+    test: object = None,
+    features: Sequence[str] = (),
+    method: LearnMethod | str | None = None,
+    hold_out: float = 0.2,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> LearnedModel:
+    """Train on released labels, which costs nothing more, and judge the model.
+
+    Parameters
+    ----------
+    release
+        The labels, or the path of their release.
+    data
+        The rows of the release, in its order, or with a column to match them by where it has none. Default: the
+        columns that were released beside the labels.
+    test
+        Rows with the same columns, and true labels in the private column: the accuracy on them is outside the
+        guarantee.
+    features
+        The columns to learn from. Default: all but labels and the column that says whose row it is.
+    method
+        Default: ``denoised`` for classes, ``regressor`` for numbers.
+    hold_out
+        The share of rows to judge by without ``test``; by released labels, inside the guarantee. 0 judges nothing.
+    rng
+        Splits rows and seeds learners.
+    progress
+        Called with the fits done and the fits in all.
+
+    Examples
+    --------
+    >>> from tacit.data import iris
+    >>> from tacit.labels import Plan, protect
+    >>> plan = Plan(label="species", epsilon=3, features="all")
+    >>> release = protect(iris().table, plan, rng=np.random.default_rng(0))
+    >>> model = learn(release, test=iris().table, rng=np.random.default_rng(0))
+    >>> model.report_.accuracy > 0.9, str(model.guarantee_)
+    (True, 'epsilon 3 for one label')
+    """
+    released = Release.open(release)
+    if not 0 <= hold_out < 1:
+        raise InvalidInput(f"must be in [0, 1), got {hold_out!r}", field="hold_out")
+    generator = system_rng() if rng is None else rng
+    chosen = _method(released, method)
+    rows = released.table if data is None else rows_of(released, data, field="data")
+    encoder = FeatureEncoder.of(rows, columns=feature_names(released, rows, features, own=data is None))
+    judges = None if test is None else _Judges.read(test, encoder, released)
+    held, kept = _split(released, 0.0 if judges else hold_out, generator)
+    X = encoder.encode(rows)
+    learner = _LEARNERS[type(chosen)](chosen, generator, progress)
+    learner.fit(X[kept], take_rows(released, kept))
+    part = take_rows(released, held)
+    report = _error if released.asked.mechanism.numbers else _accuracy
+    return LearnedModel(
+        learner=learner,
+        encoder=encoder,
+        guarantee_=learner.guarantee_,
+        report_=report(learner, judges, X[held], part, rows=len(kept)),
+    )
+
+
+def _method(release: Release, method: LearnMethod | str | None) -> Denoised | Twins | Regressor:
+    numbers = release.asked.mechanism.numbers
+    if method is None:
+        return Regressor() if numbers else Denoised()
+    chosen: Denoised | Twins | Regressor = read_choice(LearnMethod, method, field="method")
+    if numbers != isinstance(chosen, Regressor):
+        fits = "regressor: the release has numbers" if numbers else "denoised or twins: the release has classes"
+        raise InvalidInput(f"must be {fits}, got {chosen}", field="method")
+    return chosen
+
+
+def _split(release: Release, hold_out: float, rng: np.random.Generator) -> tuple[Rows, Rows]:
+    """The rows to judge by and those to train on; a row without a label is neither, and no row judges in vain."""
+    evidence = release.evidence
+    labeled = np.flatnonzero(evidence.present)
+    judges = release.asked.mechanism.numbers or evidence.unbiased is not None
+    held = np.sort(rng.permutation(labeled)[: round(hold_out * len(labeled))]) if judges else labeled[:0]
+    kept = np.setdiff1d(labeled, held, assume_unique=True)
+    if not len(kept):
+        raise InvalidInput(f"must leave rows to train on, got {hold_out!r} of {len(labeled)}", field="hold_out")
+    return held, kept
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Judges:
+    """Rows with true labels."""
+
+    X: NDArray[np.float64]
+    y: NDArray[Any]
+
+    @classmethod
+    def read(cls, test: object, encoder: FeatureEncoder, release: Release) -> _Judges:
+        table, label = load_table(test), release.asked.label
+        encoder.check(table.columns, argument="test")
+        check_present(label, table.columns, argument="test's label")
+        rows = read_rows(table, columns=[*(column.name for column in encoder.columns), label])
+        y = label_column(rows, label, least_classes=1)
+        classes = release.settled.get("classes")
+        if classes is not None and not set(classes) & set(y.tolist()):
+            raise InvalidInput(
+                f"must have labels among the classes {list(classes)!r}, got none, but {y[0].item()!r}", field="test"
+            )
+        return cls(encoder.encode(rows), y)
+
+
+def _accuracy(
+    learner: LabelPrivateClassifier, judges: _Judges | None, X: NDArray[np.float64], part: Release, *, rows: int
+) -> Report:
+    accuracy: float | None
+    majority: float | None
+    if judges is not None:
+        accuracy = float(np.mean(learner.predict(judges.X) == judges.y))
+        majority = float(np.unique(judges.y, return_counts=True)[1].max() / len(judges.y))
+        judged, error = len(judges.y), None
+    else:
+        estimate = released_accuracy(learner.predict(X), part) if len(X) else None
+        accuracy, error = (None, None) if estimate is None else (estimate.value, estimate.standard_error)
+        majority = None if estimate is None else float(part.evidence.prior.max())
+        judged = len(X)
+    return AccuracyReport(
+        rows=rows,
+        judged_rows=judged,
+        accuracy=accuracy,
+        standard_error=error,
+        majority=majority,
+        tested=judges is not None,
+        consensus=learner.consensus_fraction_,
+    )
+
+
+def _error(
+    learner: LabelPrivateRegressor, judges: _Judges | None, X: NDArray[np.float64], part: Release, *, rows: int
+) -> Report:
+    constant = float(np.nanmean(np.asarray(learner.release_.labels.to_numpy(), dtype=np.float64)))
+    features, truth = (X, part.labels.to_numpy()) if judges is None else (judges.X, judges.y)
+    if not len(features):
+        return ErrorReport(rows=rows, judged_rows=0, error=None, constant_error=None, tested=False)
+    return ErrorReport(
+        rows=rows,
+        judged_rows=len(features),
+        error=float(np.sqrt(np.mean((learner.predict(features) - truth) ** 2))),
+        constant_error=float(np.sqrt(np.mean((constant - truth) ** 2))),
+        tested=judges is not None,
+    )
+
+
+def _denoised(method: Denoised, rng: np.random.Generator, progress: Progress | None) -> LabelPrivateClassifier:
+    return LabelPrivateClassifier(
+        named_estimator(method.estimator),
+        denoise=_DENOISE[method.denoise],
+        retrain=_RETRAIN[method.retrain],
+        rounds=0 if method.retrain == "none" else method.rounds,
+        progress=progress,
+        random_state=rng,
+    )
+
+
+def _twins(method: Twins, rng: np.random.Generator, progress: Progress | None) -> LabelPrivateClassifier:
+    from tacit.labels.learners.network import Twins as Representation
+
+    return LabelPrivateClassifier(
+        LogisticRegression(C=0.01, max_iter=1000),
+        representation=Representation(dimensions=64, epochs=method.epochs, random_state=int(rng.integers(2**31))),
+        denoise=Neighbours(),
+        progress=progress,
+        random_state=rng,
+    )
+
+
+def _regressor(method: Regressor, rng: np.random.Generator, progress: Progress | None) -> LabelPrivateRegressor:  # noqa: ARG001
+    estimators: dict[str, Any] = {"ridge": Ridge, "trees": HistGradientBoostingRegressor}
+    return LabelPrivateRegressor(estimators[method.estimator](), random_state=rng)
+
+
+_LEARNERS: dict[type, Callable[..., Any]] = {Denoised: _denoised, Twins: _twins, Regressor: _regressor}

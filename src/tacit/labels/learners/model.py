@@ -1,0 +1,152 @@
+"""What learning from a release returns: a model of rows as they are in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.data import load_table, read_rows
+from tacit.labels.fitting.encode import FeatureEncoder
+from tacit.privacy.guarantee import Promise
+
+__all__ = ["AccuracyReport", "ErrorReport", "LearnedModel", "Report"]
+
+
+class Report(Protocol):
+    """How good a model is: a sentence or two, and plain JSON."""
+
+    def to_json(self) -> Mapping[str, Any]:
+        """Return the numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LearnedModel:
+    """A fitted learner and how columns become its features.
+
+    Parameters
+    ----------
+    learner, encoder
+        ``learner.predict(encoder.encode(rows))`` predicts.
+    guarantee_
+        Of the labels that it was trained on.
+    report_
+        How good it is.
+    """
+
+    learner: Any
+    encoder: FeatureEncoder
+    guarantee_: Promise
+    report_: Report
+
+    def predict(self, table: object) -> NDArray[Any]:
+        """Return the prediction for each row of a table with the same feature columns."""
+        return np.asarray(self.learner.predict(self._encode(table)))
+
+    def predict_proba(self, table: object) -> NDArray[np.float64]:
+        """Return P(class | row), a column for each of ``classes_``."""
+        return np.asarray(self.learner.predict_proba(self._encode(table)))
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes."""
+        return np.asarray(self.learner.classes_)
+
+    def _encode(self, table: object) -> NDArray[np.float64]:
+        rows = table if isinstance(table, pa.Table) else read_rows(load_table(table))
+        return self.encoder.encode(rows)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AccuracyReport:
+    """The accuracy of a classifier.
+
+    Parameters
+    ----------
+    rows, judged_rows
+        Rows trained on, and rows that the accuracy is of.
+    accuracy, standard_error
+        On true labels, without an error, or estimated from released ones; None where nothing can be said.
+    majority
+        The share of the majority class among the rows judged, counted or estimated in the same way.
+    tested
+        Whether the accuracy is that on true labels, outside the guarantee.
+    consensus
+        The share of training rows whose prediction is the released label, after the first fit.
+    """
+
+    rows: int
+    judged_rows: int
+    accuracy: float | None
+    standard_error: float | None
+    majority: float | None
+    tested: bool
+    consensus: float
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers as plain JSON."""
+        return {
+            "accuracy": self.accuracy,
+            "accuracy_inside_guarantee": self.accuracy is not None and not self.tested,
+            "accuracy_standard_error": self.standard_error,
+            "majority_share": self.majority,
+            "consensus_fraction": self.consensus,
+            "rows": self.rows,
+            "judged_rows": self.judged_rows,
+        }
+
+    def __str__(self) -> str:
+        agree = f"Predictions agree with {self.consensus:.1%} of the released labels."
+        return f"{self.rows:,} rows. {self._accuracy()} {agree}"
+
+    def _accuracy(self) -> str:
+        if self.accuracy is None or self.majority is None:
+            return "Not judged: these released labels cannot judge without bias; give rows with true labels to test on."
+        if self.tested:
+            judged = f"Accuracy {self.accuracy:.1%} on the true labels of {self.judged_rows:,} test rows."
+        else:
+            judged = (
+                f"Accuracy {self.accuracy:.3f} +- {self.standard_error:.3f}, estimated from {self.judged_rows:,} "
+                "released labels."
+            )
+        if self.accuracy <= self.majority:
+            return f"{judged} No better than always guessing the majority class ({self.majority:.1%})."
+        return f"{judged} The majority class alone: {self.majority:.1%}."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorReport:
+    """The root mean squared error of a regressor, beside that of always predicting the mean.
+
+    Without true labels both errors are from released numbers, whose noise is part of them.
+    """
+
+    rows: int
+    judged_rows: int
+    error: float | None
+    constant_error: float | None
+    tested: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the numbers as plain JSON."""
+        return {
+            "root_mean_squared_error": self.error,
+            "constant_error": self.constant_error,
+            "error_inside_guarantee": self.error is not None and not self.tested,
+            "rows": self.rows,
+            "judged_rows": self.judged_rows,
+        }
+
+    def __str__(self) -> str:
+        if self.error is None or self.constant_error is None:
+            return f"{self.rows:,} rows. Not judged."
+        of = "true labels" if self.tested else "released numbers, noise included,"
+        verdict = "" if self.error < self.constant_error else " No better than always predicting the mean."
+        return (
+            f"{self.rows:,} rows. Root mean squared error {self.error:.4g} on the {of} of {self.judged_rows:,} rows; "
+            f"{self.constant_error:.4g} for always predicting the mean.{verdict}"
+        )

@@ -1,0 +1,90 @@
+"""What each row of a label release says about its true label."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data.classes import MISSING
+
+__all__ = ["Channel", "Evidence", "evidence_of_channel", "shares_of", "spread"]
+
+Array = NDArray[np.float64]
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Channel:
+    """One transition matrix for all rows, and what came out of it."""
+
+    outputs: Codes
+    transition: Array
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Evidence:
+    """How likely each row's released value is under each true label.
+
+    Parameters
+    ----------
+    classes
+        The labels that the columns of ``likelihood`` stand for.
+    likelihood
+        ``likelihood[i, y]`` = P(row i's released value | label y), up to a factor of the row; 1 where nothing was
+        released.
+    outputs
+        The released class, as a code, or the likeliest one where none was released as such; ``MISSING`` where nothing
+        was. For numbers: the place among the mechanism's outputs.
+    prior
+        What the release says about labels before they were released: the mechanism's public prior, of all rows or of
+        each, or the class shares estimated from all rows.
+    channel
+        Where all rows went through one finite channel.
+    one_hot
+        Where the released values estimate the one-hot label without bias.
+    """
+
+    classes: tuple[Any, ...]
+    likelihood: Array
+    outputs: Codes
+    prior: Array
+    channel: Channel | None = None
+    one_hot: Array | None = None
+
+    @property
+    def unbiased(self) -> Array | None:
+        """An unbiased estimate of each row's one-hot label, by T^-1 for a channel T; None where there is none."""
+        if self.one_hot is not None or self.channel is None:
+            return self.one_hot
+        transition = self.channel.transition
+        if transition.shape[0] != transition.shape[1] or np.linalg.matrix_rank(transition) < len(transition):
+            return None
+        return np.asarray(np.linalg.inv(transition)[self.channel.outputs])
+
+    @property
+    def present(self) -> NDArray[np.bool_]:
+        """Which rows have a released value."""
+        return np.asarray(self.outputs != MISSING)
+
+
+def evidence_of_channel(channel: Channel, classes: tuple[Any, ...], prior: Array) -> Evidence:
+    """Return the evidence of rows that all went through one channel."""
+    present = channel.outputs != MISSING
+    likelihood = spread(channel.transition.T[channel.outputs[present]], present)
+    return Evidence(classes=classes, likelihood=likelihood, outputs=channel.outputs, prior=prior, channel=channel)
+
+
+def spread(likelihood: Array, present: NDArray[np.bool_]) -> Array:
+    """Return a row for each row of the release, 1 where nothing was released."""
+    result = np.ones((len(present), likelihood.shape[1]))
+    result[present] = likelihood
+    return result
+
+
+def shares_of(counts: Array) -> Array:
+    """Return counts as shares; counts estimated without bias can be negative, and are cut at 0."""
+    shares = np.maximum(counts, 0.0)
+    return np.atleast_2d(shares / shares.sum())

@@ -1,0 +1,56 @@
+"""The public list of numbers that labels are taken to."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.data.classes import MISSING, as_column
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["Values"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Values:
+    """At least two finite numbers, ascending; each label is taken to the nearest one.
+
+    A label outside their range is refused, not clipped: clipping would depend on the label.
+
+    Examples
+    --------
+    >>> Values(values=[0, 10, 20]).encode([3.0, 17.5, None])
+    array([ 0,  2, -1])
+    """
+
+    values: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        values = np.asarray(self.values, dtype=np.float64)
+        if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all() or (np.diff(values) <= 0).any():
+            raise InvalidInput("must be at least two finite numbers in ascending order", field="values")
+        object.__setattr__(self, "values", values)
+
+    def encode(self, labels: object) -> NDArray[np.int64]:
+        """Return the place of the nearest value of each label, ``MISSING`` where there is none."""
+        column = as_column(labels)
+        try:
+            numbers = np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            raise InvalidInput(f"labels must be numbers for this mechanism, got {column.type}") from None
+        absent = np.isnan(numbers)
+        low, high = self.values[0], self.values[-1]
+        beyond = ~absent & ~((numbers >= low) & (numbers <= high))
+        if beyond.any():
+            raise InvalidInput(
+                f"labels must lie within the declared values {low:g}..{high:g}, got {float(numbers[beyond][0])!r}; "
+                "declare wider ones"
+            )
+        nearest = np.searchsorted((self.values[1:] + self.values[:-1]) / 2, np.where(absent, low, numbers))
+        return np.where(absent, MISSING, nearest)
+
+    def __len__(self) -> int:
+        return len(self.values)

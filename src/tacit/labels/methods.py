@@ -1,0 +1,95 @@
+"""How to learn from a release of labels and how to attack it, by name; and what each command says of itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+from tacit.privacy.settings import Choice, about
+
+__all__ = ["HELP", "AttackMethod", "Bayes", "Denoised", "LearnMethod", "Regressor", "Twins"]
+
+Estimator = Literal["logistic", "trees"]
+_ESTIMATOR = about("Logistic regression, or boosted trees.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Denoised(Choice):
+    """Denoise the released labels, train, and train again on the model's own predictions; costs no privacy."""
+
+    name: ClassVar[str] = "denoised"
+
+    denoise: Literal["auto", "forward", "backward", "neighbours", "none"] = field(
+        default="auto", metadata=about("How released labels become targets.")
+    )
+    retrain: Literal["auto", "none", "full", "consensus", "confidence"] = field(
+        default="auto",
+        metadata=about("The rows to train on again: all, where prediction and label agree, or the surest."),
+    )
+    rounds: int = field(
+        default=1,
+        metadata=about("How many times to train again.", rule="an integer >= 0", holds=lambda rounds: rounds >= 0),
+    )
+    estimator: Estimator = field(default="logistic", metadata=_ESTIMATOR)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Twins(Choice):
+    """Learn a representation from the features alone, then from the votes of neighbors in it; needs torch."""
+
+    name: ClassVar[str] = "twins"
+
+    epochs: int = field(
+        default=10,
+        metadata=about("Passes over the features.", rule="an integer >= 1", holds=lambda epochs: epochs >= 1),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regressor(Choice):
+    """For numbers: least squares on the released values."""
+
+    name: ClassVar[str] = "regressor"
+
+    estimator: Literal["ridge", "trees"] = field(default="ridge", metadata=about("Ridge regression, or boosted trees."))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bayes(Choice):
+    """The likeliest label of each row, given the release, the features and what was known before."""
+
+    name: ClassVar[str] = "bayes"
+
+    estimator: Estimator = field(default="logistic", metadata=_ESTIMATOR)
+
+
+LearnMethod = Denoised | Twins | Regressor
+AttackMethod = Bayes
+
+HELP = {
+    "protect": """Release one randomized label per row, and nothing else of the private column.
+
+    The release has a column called label, in the order of the rows, and the columns that --features names. With a
+    ledger, the same request gives the same release and costs nothing more.
+
+    Example: tacit labels protect visits.csv --label ill --epsilon 1 --classes no,yes --features age,city
+
+    Example: tacit labels protect visits.csv --label days --epsilon 2 --mechanism bins --values 0:30:1
+    """,
+    "learn": """Train a model on released labels, and report its accuracy.
+
+    Without --test, part of the rows is held out and judged by their released labels: an unbiased estimate inside the
+    guarantee. Features are those of the release, or of --data, which has its rows.
+
+    Example: tacit labels learn visits.labels.parquet --test checked.csv
+
+    Example: tacit labels learn visits.labels.parquet --method denoised:estimator=trees --out model.joblib
+    """,
+    "attack": """Guess each label from a release, with and without features.
+
+    Without --truth: how sure the attacker is, and the largest advantage that the guarantee allows. With it: how many
+    guesses are right, and whether the labels were randomized as claimed; if they were not, the exit code is 1.
+
+    Example: tacit labels attack visits.labels.parquet --truth visits.csv
+    """,
+}

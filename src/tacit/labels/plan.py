@@ -1,0 +1,152 @@
+"""What is asked of a release of labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from tacit.labels.mechanisms import Mechanism, Rr
+from tacit.privacy import plan as kernel
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.settings import about, choices_of
+from tacit.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from tacit.privacy.guarantee import Guarantee
+
+__all__ = ["ALL", "Plan"]
+
+ALL = ("all",)
+"""As ``features``: every column but the private one."""
+
+_RESERVED = ("label", "stage", "prior")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan(kernel.Plan):
+    """One randomized label per row, and the public columns that are released beside it.
+
+    Parameters
+    ----------
+    features
+        The columns that are released beside the labels; empty: none, ``all``: every other.
+    mechanism
+        What randomizes.
+    prior
+        Public probabilities, one for each of ``classes`` or ``values``.
+    values
+        For mechanisms of numbers: the public list that labels are rounded to.
+    missing
+        Whether rows without a label are refused, or stay so and are declared public.
+    shuffle
+        Release the rows in random order.
+
+    Examples
+    --------
+    >>> plan = Plan(label="days", epsilon=2, mechanism="bins:share=0.2", values="0:30:1")
+    >>> plan.mechanism, len(plan.values), str(plan.guarantee())
+    (Bins(share=0.2), 31, 'epsilon 2 for one label')
+    """
+
+    surface: ClassVar[str] = "labels"
+
+    features: tuple[str, ...] = field(
+        default=(),
+        metadata=about(
+            "The columns released beside the labels; all: every other column. Default: none.", metavar="COL,..."
+        ),
+    )
+    mechanism: Mechanism = field(default=Rr(), metadata=about("What randomizes."))
+    prior: tuple[float, ...] | None = field(
+        default=None,
+        metadata=about(
+            "Public probabilities, one for each of the classes or values. Default: estimated from a share of epsilon."
+        ),
+    )
+    values: tuple[float, ...] | None = field(
+        default=None,
+        metadata=about(
+            "For numbers: the public list that labels are rounded to. Default: the numbers that occur.",
+            metavar="LOW:HIGH:STEP",
+            rule="at least two numbers in ascending order, or LOW:HIGH:STEP",
+            holds=lambda values: len(values) >= 2 and all(a < b for a, b in pairwise(values)),
+        ),
+    )
+    missing: Literal["refuse", "public"] = field(
+        default="refuse", metadata=about("Rows without a label: refuse them, or declare public which rows they are.")
+    )
+    shuffle: bool = field(default=False, metadata=about("Release the rows in random order."))
+
+    def check(self) -> None:
+        """Raise if two fields do not fit each other."""
+        super().check()
+        if self.epsilon is None:
+            raise InvalidInput("must be a number: labels are not released without a guarantee", field="epsilon")
+        if self.delta:
+            raise InvalidInput("must be 0: these mechanisms need none", field="delta")
+        if self.unit not in (None, Unit.LABEL):
+            raise InvalidInput(f"must be label, got {self.unit}", field="unit")
+        if self.person == self.label:
+            raise InvalidInput("must not name the private column", field="person")
+        self._check_features()
+        self._check_mechanism()
+
+    def _check_features(self) -> None:
+        if self.mechanism.needs_features and not self.features:
+            raise InvalidInput(f"must name columns: {self.mechanism.name} learns from them", field="features")
+        reserved = _RESERVED if self.mechanism.needs_features else _RESERVED[:1]
+        for name in reserved:
+            if name in self.features:
+                raise InvalidInput(
+                    f"must not name {name!r}, a column of the release; rename it first", field="features"
+                )
+
+    def _check_mechanism(self) -> None:
+        name, numbers = self.mechanism.name, self.mechanism.numbers
+        if self.classes is not None and numbers:
+            raise InvalidInput(f"must be left out for {name}, which releases numbers; give values", field="classes")
+        if self.values is not None and not numbers:
+            raise InvalidInput(f"must be left out for {name}, which releases classes; give classes", field="values")
+        if self.prior is None:
+            return
+        if not self.mechanism.takes_prior:
+            others = ", ".join(one.name for one in choices_of(Mechanism) if getattr(one, "takes_prior", False))
+            raise InvalidInput(f"requires a mechanism that uses it ({others}), got {name}", field="prior")
+        listed = self.values if numbers else self.classes
+        if listed is None:
+            needed = "values" if numbers else "classes"
+            raise InvalidInput(f"requires {needed}: each of its numbers belongs to one of them", field="prior")
+        if len(listed) != len(self.prior):
+            raise InvalidInput(f"must have {len(listed)} numbers, got {len(self.prior)}", field="prior")
+
+    def guarantee(self) -> Guarantee:
+        """Return what is guaranteed: for one label, or for all rows of one person."""
+        from tacit.privacy.guarantee import Guarantee
+
+        assumed = list(self.mechanism.assumptions(self.prior))
+        if self.classes is None and self.values is None:
+            assumed.append("which classes occur in the labels is public")
+        if self.missing == "public":
+            assumed.append("which rows have no label is public")
+        if self.person is not None:
+            assumed.append("which rows belong to one person is public")
+        per_label = Guarantee(unit=Unit.LABEL, epsilon=self.epsilon or 0.0, assumptions=tuple(assumed))
+        return per_label.for_group(rows=self.rows_per_person)
+
+    def request(self) -> str:
+        """Return what makes two requests the same one: in whatever order classes are listed, 1 or 1.0."""
+        if self.classes is None:
+            return super().request()
+        words = [_plain(word) for word in self.classes]
+        order = sorted(range(len(words)), key=words.__getitem__)
+        prior = None if self.prior is None else tuple(self.prior[place] for place in order)
+        same = replace(self, classes=tuple(words[place] for place in order), prior=prior)
+        return super(Plan, same).request()
+
+
+def _plain(word: str) -> str:
+    try:
+        return repr(float(word))
+    except ValueError:
+        return word

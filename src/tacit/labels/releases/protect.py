@@ -1,0 +1,202 @@
+"""From a table of any size to a release: checked and counted, charged, then randomized batch by batch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from itertools import chain
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.data import load_table
+from tacit.data.classes import MISSING
+from tacit.data.names import check_present
+from tacit.labels.fitting.encode import FeatureEncoder
+from tacit.labels.mechanisms.column import LabelColumn
+from tacit.labels.mechanisms.stages import StageLearner
+from tacit.labels.plan import ALL, Plan
+from tacit.labels.releases.arrays import header_of
+from tacit.labels.releases.release import ROWS, Release
+from tacit.labels.releases.source import Source, TableSource
+from tacit.labels.releases.spark import SparkSource, spark_frame
+from tacit.labels.releases.survey import Survey
+from tacit.privacy.delivery import Overwrite, Request, deliver
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.noise import is_seeded, system_rng
+from tacit.privacy.payment import Payment
+from tacit.privacy.releases import TableMember
+
+__all__ = ["protect"]
+
+Progress = Callable[[int, int], None]
+
+
+def protect(
+    table: object,
+    plan: Plan,
+    *,
+    data: object = None,
+    out: str | os.PathLike[str] | Overwrite | None = None,
+    payment: Payment | None = None,
+    rng: np.random.Generator | None = None,
+    progress: Progress | None = None,
+) -> Release:
+    """Randomize the labels of a table once, and release them with the columns that the plan names.
+
+    The table is read once to check and count the labels, while the ledger recognizes them, and once to randomize them
+    in batches. Unit: one row's label; neighbors differ in that label alone. Not protected: the columns released beside
+    it, the number of rows, and, without declared classes, which classes occur.
+
+    Parameters
+    ----------
+    table
+        What ``tacit.data.load_table`` takes, or a Spark frame: workers then randomize the labels where they are. Rows
+        without an order (Spark, a database) must be released beside a column to match them by.
+    plan
+        What is asked for.
+    data
+        Not used.
+    out
+        The Parquet file to write, whole or not at all; None returns the release in memory.
+    payment
+        The ledger to charge before anything is drawn.
+    rng
+        Default: the operating system's. A seeded generator makes a seeded release, which is never to be published.
+    progress
+        Called with the rows done and the rows in all.
+
+    Raises
+    ------
+    InvalidInput
+        Before anything is charged or written.
+    BudgetExceeded
+        The ledger refuses; nothing is drawn.
+
+    Examples
+    --------
+    >>> visits = pa.table({"age": [31, 64, 50], "ill": ["no", "yes", "no"]})
+    >>> plan = Plan(label="ill", epsilon=1, classes=("no", "yes"), features=("age",))
+    >>> release = protect(visits, plan, rng=np.random.default_rng(0))
+    >>> release.table.column_names, str(release.guarantee)
+    (['age', 'label'], 'epsilon 1 for one label')
+    """
+    if data is not None:
+        raise InvalidInput("is not needed: labels are randomized from the table alone", field="data")
+    source = _open(table)
+    generator = system_rng() if rng is None else rng
+    columns = _columns(plan, source)
+    survey = Survey(source, plan, columns)
+    if not source.ordered:
+        _check_unordered(plan, generator, source)
+        survey.complete()
+    request = Request(
+        plan=plan,
+        guarantee=plan.guarantee(),
+        seeded=is_seeded(generator),
+        rows=survey.read if source.ordered else None,
+        private=[plan.label],
+    )
+    return deliver(
+        Release,
+        request,
+        draw=lambda: _draw(survey, request, generator, progress),
+        suffix=Release.suffix,
+        out=out,
+        payment=payment,
+        sources=[table],
+    )
+
+
+def _open(table: object) -> Source:
+    frame = spark_frame(table)
+    return TableSource(table=load_table(table)) if frame is None else SparkSource(frame)
+
+
+def _columns(plan: Plan, source: Source) -> list[str]:
+    """The columns that are released beside the labels."""
+    check_present(plan.label, source.columns, argument="label")
+    if plan.person is not None:
+        check_present(plan.person, source.columns, argument="person")
+    if plan.features == ALL:
+        return [name for name in source.columns if name != plan.label]
+    for name in plan.features:
+        check_present(name, source.columns, argument="features")
+    return list(plan.features)
+
+
+def _check_unordered(plan: Plan, rng: np.random.Generator, source: Source) -> None:
+    if not plan.features:
+        raise InvalidInput(
+            "must name a column to match labels to rows by: the rows of this table have no order", field="features"
+        )
+    if plan.person is not None:
+        raise InvalidInput("must be left out: the rows of this table have no order", field="person")
+    if not isinstance(source, SparkSource):
+        return
+    if is_seeded(rng):
+        raise InvalidInput("must be the operating system's: each worker of Spark draws its own entropy", field="rng")
+    if plan.mechanism.needs_features or plan.shuffle:
+        what = "shuffle" if plan.shuffle else "mechanism"
+        raise InvalidInput("needs all rows at once, and Spark's workers see a part of them each", field=what)
+
+
+def _draw(survey: Survey, request: Request, rng: np.random.Generator, progress: Progress | None) -> Release:
+    """Draw after the charge: who gets a label, then an estimated prior, then the labels as they are written."""
+    plan = survey.plan
+    chosen = survey.choose(rng)
+    column = survey.settle(chosen, rng)
+    batches = _counted(_randomized(survey, column, chosen, rng), survey.rows, progress)
+    first = next(batches)
+    ordered = survey.source.ordered and not plan.shuffle
+    header = header_of(plan, column, plan.guarantee(), seeded=request.seeded, ordered=ordered)
+    return Release(header=header, members={ROWS: TableMember(chain([first], batches), schema=first.schema)})
+
+
+def _randomized(
+    survey: Survey, column: LabelColumn, chosen: NDArray[np.bool_] | None, rng: np.random.Generator
+) -> Iterator[pa.RecordBatch]:
+    """The released columns: by Spark's workers, all at once where rows teach each other, else batch by batch."""
+    source, plan = survey.source, survey.plan
+    if isinstance(source, SparkSource):
+        yield from source.release(survey.columns, plan.label, column)
+        return
+    batches = _coded(survey, column, chosen)
+    if column.at_once or plan.shuffle:
+        tables, codes = zip(*batches, strict=True)
+        batches = iter([(pa.concat_tables(tables), np.concatenate(codes))])
+    for rows, coded in batches:
+        drawn = column.draw(coded, rng=rng, learner=_learner(plan, rows) if column.at_once else None)
+        released = pa.table([*rows.columns, *drawn.columns], names=[*rows.column_names, *drawn.column_names])
+        shuffled = released.take(rng.permutation(released.num_rows)) if plan.shuffle else released
+        yield from shuffled.combine_chunks().to_batches()
+
+
+def _learner(plan: Plan, rows: pa.Table) -> StageLearner:
+    columns = [name for name in rows.column_names if name != plan.person]
+    return StageLearner(X=FeatureEncoder.of(rows, columns=columns).encode(rows))
+
+
+def _coded(
+    survey: Survey, column: LabelColumn, chosen: NDArray[np.bool_] | None
+) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
+    """The public columns of each batch, and its labels as codes; rows that are not chosen have none."""
+    start = 0
+    for batch in survey.source.read([*survey.columns, survey.plan.label]):
+        codes = column.coding.encode(batch.column(survey.plan.label))
+        if chosen is not None:
+            codes = np.where(chosen[start : start + len(codes)], codes, MISSING)
+        start += len(codes)
+        yield pa.Table.from_batches([batch]).select(survey.columns), codes
+
+
+def _counted(batches: Iterator[pa.RecordBatch], rows: int, progress: Progress | None) -> Iterator[pa.RecordBatch]:
+    done = 0
+    for batch in batches:
+        done += batch.num_rows
+        yield batch
+        if progress is not None:
+            progress(done, rows)
+    if done != rows:
+        raise InvalidInput(f"the table changed while it was read: it had {rows} rows and then {done}")

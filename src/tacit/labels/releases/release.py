@@ -1,0 +1,90 @@
+"""A release of labels: one randomized label per row, and what is needed to read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, cast
+
+from tacit.labels.plan import Plan
+from tacit.privacy import releases
+from tacit.privacy.errors import InvalidRelease
+from tacit.privacy.releases import Member, TableMember
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from tacit.labels.mechanisms.column import LabelColumn
+    from tacit.labels.mechanisms.evidence import Evidence
+
+__all__ = ["ROWS", "Release"]
+
+ROWS = "rows"
+"""The member of the release."""
+
+_OWN = ("label", "stage", "prior")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Release(releases.Release):
+    """The column ``label``, the columns that the plan names, and for staged labels ``stage`` and ``prior``."""
+
+    plan_type: ClassVar[type[Plan]] = Plan
+    member_types: ClassVar[tuple[type[Member], ...]] = (TableMember,)
+
+    @property
+    def asked(self) -> Plan:
+        """The plan; a release of labels always has one."""
+        if self.plan is None:
+            raise InvalidRelease("a release of labels must have a plan")
+        return cast(Plan, self.plan)
+
+    @property
+    def table(self) -> pa.Table:
+        """All rows."""
+        return cast(TableMember, self.members[ROWS]).table
+
+    @property
+    def rows(self) -> int:
+        """How many rows there are."""
+        return cast(TableMember, self.members[ROWS]).rows
+
+    @property
+    def labels(self) -> pa.ChunkedArray:
+        """The released labels; null where a row has none."""
+        return self.table["label"]
+
+    @property
+    def feature_names(self) -> list[str]:
+        """The columns released beside the labels."""
+        own = _OWN if self.asked.mechanism.needs_features else _OWN[:1]
+        return [name for name in cast(TableMember, self.members[ROWS]).columns if name not in own]
+
+    @cached_property
+    def column(self) -> LabelColumn:
+        """The mechanism, rebuilt from the header."""
+        plan = self.asked
+        return plan.mechanism.rebuild(self.settled, epsilon=plan.epsilon or 0.0, prior=plan.prior)
+
+    @cached_property
+    def evidence(self) -> Evidence:
+        """What each row says about its label."""
+        if self.labels.null_count == self.rows:
+            raise InvalidRelease("must have at least one label, got only missing ones", field="release")
+        return self.column.evidence(self.table)
+
+    def check(self) -> None:
+        """Raise if the mechanism cannot keep the guarantee, or the header does not describe it."""
+        self.check_guarantee(self.asked.guarantee())
+        _ = self.column
+
+    def notes(self) -> list[str]:
+        """Return how many rows there are, how many have no label, and the guarantee for one label."""
+        plan = self.asked
+        lines = [f"{self.rows:,} rows"]
+        if plan.missing == "public" or plan.person is not None:
+            empty = sum(batch.column("label").null_count for batch in cast(TableMember, self.members[ROWS]).batches())
+            lines[0] += f", {empty:,} of them without a label"
+        if plan.rows_per_person > 1:
+            lines[0] += f", epsilon {plan.epsilon:g} for one label"
+        return [f"{lines[0]}."]

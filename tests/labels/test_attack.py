@@ -1,0 +1,62 @@
+"""The attack on a release: with and without truth, features and an earlier release."""
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tacit.labels import Plan, attack, protect
+from tacit.privacy import InvalidInput
+
+RNG = np.random.default_rng
+
+
+def visits(rows=4000):
+    rng = RNG(0)
+    age = rng.normal(50, 15, rows)
+    ill = np.where(rng.random(rows) < 1 / (1 + np.exp(-(age - 50) / 4)), "yes", "no")
+    return pa.table({"id": np.arange(rows), "age": age, "ill": ill})
+
+
+def released(*, seed=0, epsilon=1, **asked):
+    return protect(visits(), Plan(label="ill", epsilon=epsilon, **asked), rng=RNG(seed))
+
+
+def test_without_truth_nothing_is_counted_and_the_notes_say_what_is_expected():
+    blind, counted = attack(released()), attack(released(), truth=visits())
+    assert blind.trials == 0
+    assert "73.1% of its guesses to be correct" in blind.notes[1]
+    assert blind.facts["alone"]["expected_rate"] == pytest.approx(counted.rate, abs=0.02)
+    assert blind.after.shape == (4000, 2)
+
+
+def test_features_help_and_the_guesses_are_a_row_each():
+    alone, both = (attack(released(), data=data, truth=visits(), rng=RNG(0)) for data in (None, visits().drop(["id"])))
+    assert both.rate > alone.rate + 0.1
+    assert both.guesses.num_rows == 4000
+    assert both.guesses.column_names == ["guess", "confidence"]
+    right = np.mean(both.guesses["guess"].to_numpy() == visits()["ill"].to_numpy())
+    assert right == both.rate
+
+
+def test_two_releases_are_attacked_together():
+    first, second = released(seed=1), released(seed=2, epsilon=2)
+    one = attack(first, truth=visits())
+    two = attack(second, before=one.after, truth=visits())
+    assert two.rate > one.rate + 0.02
+    assert two.baseline == one.rate, "the rival knows the first release"
+    with pytest.raises(InvalidInput, match="one row, or one for each of 4000"):
+        attack(second, before=one.after[:10])
+
+
+def test_rows_without_an_order_are_matched_by_a_column():
+    shuffled = released(features=("id",), shuffle=True)
+    leak = attack(shuffled, data=visits(), truth=visits(), rng=RNG(0))
+    assert leak.rate > 0.85
+    assert leak.facts["randomized_as_claimed"]
+
+
+def test_what_is_known_of_the_randomization():
+    assert attack(released(), truth=visits()).facts["randomized_as_claimed"]
+    wrong = pa.table({"ill": visits()["ill"].to_pylist()[::-1]})
+    assert not attack(released(), truth=wrong).facts["randomized_as_claimed"]
+    assert "randomized_as_claimed" not in attack(released(mechanism="laplace"), truth=visits()).facts

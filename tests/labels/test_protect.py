@@ -1,0 +1,338 @@
+"""Tables of any size become releases: what is in the file, what is not, and what it costs."""
+
+import json
+
+import ibis
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+from scipy.stats import chisquare
+
+from tacit.data import csv_file
+from tacit.labels import Plan, Release, protect
+from tacit.labels.releases.source import TableSource
+from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, Ledger, Unit
+from tacit.privacy.delivery import Overwrite
+from tacit.privacy.payment import Payment
+from tacit.privacy.releases import TableMember
+
+ASKED = {"label": "illness_secret", "epsilon": 1, "classes": ("no", "yes")}
+CONSTANT = {"mechanism": "prior", "prior": (1.0, 0.0)}
+MECHANISMS = {
+    "rr": {},
+    "prior": {},
+    "laplace": {},
+    "staged": {"features": ("age",)},
+    "bins": {"label": "days", "classes": None, "values": (0, 1, 2, 3)},
+    "unbiased": {"label": "days", "classes": None, "values": (0, 1, 2, 3)},
+}
+
+
+def visits(rows=1000, *, seed=0):
+    rng = np.random.default_rng(seed)
+    return pa.table(
+        {
+            "age": rng.integers(20, 90, rows),
+            "city": rng.choice(["Oslo", "Rome", "Bonn"], rows),
+            "days": rng.integers(0, 4, rows),
+            "illness_secret": rng.choice(["no", "yes"], rows),
+        }
+    )
+
+
+def released(table, *, seed=0, out=None, payment=None, progress=None, **asked):
+    plan = Plan(**{**ASKED, **asked})
+    rng = None if payment is not None else np.random.default_rng(seed)
+    return protect(table, plan, out=out, payment=payment, rng=rng, progress=progress)
+
+
+@pytest.fixture
+def out(tmp_path):
+    return tmp_path / "out.parquet"
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    ledger = Ledger.create(tmp_path / "ledger.db")
+    ledger.register(visits()["illness_secret"], name="visits", budget=Guarantee(unit=Unit.LABEL, epsilon=3.0))
+    return ledger
+
+
+@pytest.mark.parametrize(
+    ("asked", "equal"), [(CONSTANT, True), ({}, False)], ids=["constant output", "control: real output"]
+)
+def test_the_file_depends_on_the_labels_through_the_mechanism_alone(tmp_path, asked, equal):
+    first = visits(seed=0)
+    others = first.set_column(3, "illness_secret", [["yes"] * 1000])
+    for i, table in enumerate([first, others]):
+        released(table, out=tmp_path / f"{i}.parquet", features=("age", "city"), **asked)
+    files = [(tmp_path / f"{i}.parquet").read_bytes() for i in (0, 1)]
+    assert (files[0] == files[1]) is equal
+
+
+def test_nothing_of_the_private_column_is_in_the_file(out):
+    frame = visits().to_pandas().set_index(pd.Index([f"person {i}" for i in range(1000)]))
+    released(frame, out=out, features=("age",))
+    file = pq.ParquetFile(out)
+    assert file.schema_arrow.names == ["age", "label"]
+    assert set(file.metadata.metadata) == {b"tacit_release"}
+    for trace in (b"city", b"person 1", b"pandas"):
+        assert trace not in out.read_bytes()
+    assert out.read_bytes().count(b"illness_secret") == 1, "its name, which is public, in the header"
+    assert b"age" in out.read_bytes(), "control: names stand in clear"
+    statistics = [file.metadata.row_group(i).column(1).statistics for i in range(file.num_row_groups)]
+    assert {s.min for s in statistics} | {s.max for s in statistics} <= {"no", "yes"}
+
+
+def test_rows_keep_their_order_and_are_all_there(monkeypatch, out):
+    table, steps, sizes = visits(1003), [], []
+    real = TableSource.read
+
+    def small(self, columns):
+        for batch in real(TableSource(table=self.table, batch_rows=100), columns):
+            sizes.append(batch.num_rows)
+            yield batch
+
+    monkeypatch.setattr(TableSource, "read", small)
+    release = released(table, out=out, epsilon=40, features=("city", "age"), progress=lambda *step: steps.append(step))
+    assert release.table.column_names == ["city", "age", "label"]
+    for name, column in (("city", "city"), ("age", "age"), ("label", "illness_secret")):
+        assert release.table[name].to_pylist() == table[column].to_pylist()
+    assert steps[-1] == (1003, 1003)
+    assert (max(sizes), sum(sizes)) == (100, 2006), "counted once, randomized once, a batch at a time"
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+class TestEveryMechanism:
+    def test_a_release_is_written_read_and_checked(self, mechanism, out):
+        release = released(visits(), out=out, mechanism=mechanism, **MECHANISMS[mechanism])
+        again = Release.read(out)
+        assert again.plan == release.plan == Plan(**{**ASKED, "mechanism": mechanism, **MECHANISMS[mechanism]})
+        assert again.evidence.likelihood.shape[0] == 1000
+        assert str(again.guarantee) == "epsilon 1 for one label"
+
+    @pytest.mark.parametrize("change", [{"epsilon": 0.5}, {"rows": 2}, {"unit": "record"}])
+    def test_a_guarantee_that_it_cannot_keep_is_refused(self, mechanism, change, out, tmp_path):
+        release = released(visits(), mechanism=mechanism, **MECHANISMS[mechanism])
+        less = Guarantee(**{"unit": Unit.LABEL, "epsilon": 1.0, **change})
+        object.__setattr__(release.header, "guarantee", less)
+        release.write(out)
+        with pytest.raises(InvalidRelease, match="but its mechanism keeps"):
+            Release.read(out)
+
+    def test_draws_come_from_the_operating_system_unless_seeded(self, mechanism):
+        asked = {"mechanism": mechanism, **MECHANISMS[mechanism]}
+        plan = Plan(**{**ASKED, **asked})
+        drawn = [protect(visits(), plan).labels.to_pylist() for _ in range(2)]
+        assert drawn[0] != drawn[1]
+        seeded = [released(visits(), **asked) for _ in range(2)]
+        assert seeded[0].labels.to_pylist() == seeded[1].labels.to_pylist()
+        assert seeded[0].seeded
+
+
+@pytest.mark.parametrize(("mechanism", "kept"), [("rr", True), ("prior:share=0.5", False)])
+def test_labels_are_kept_as_often_as_the_plan_says(mechanism, kept):
+    """Through the public door: halved noise, or none, is rejected."""
+    table = visits(20_000)
+    release = released(table, mechanism=mechanism)
+    same = np.asarray(release.labels) == np.asarray(table["illness_secret"])
+
+    def p_value(epsilon):
+        rate = np.exp(epsilon) / (np.exp(epsilon) + 1)
+        return chisquare([same.sum(), (~same).sum()], 20_000 * np.array([rate, 1 - rate])).pvalue
+
+    assert p_value(1.0 if kept else 0.5) > 1e-6
+    assert p_value(2.0) < 1e-6, "control: half the noise"
+    assert not same.all()
+
+
+def test_the_noise_of_one_hot_rows_and_numbers_is_seen_too():
+    table = visits(20_000)
+    rows = np.array(released(table, mechanism="laplace").labels.to_pylist())
+    ill = np.asarray(table["illness_secret"]) == "yes"
+    noise = rows - np.stack([~ill, ill], axis=1)
+    assert np.abs(noise).mean() == pytest.approx(2.0, rel=0.03), "scale 2/epsilon; half of it is rejected"
+    unbiased = released(table, mechanism="unbiased", **MECHANISMS["unbiased"])
+    error = np.asarray(unbiased.labels) - np.asarray(table["days"])
+    assert abs(error.mean()) < 5 * error.std() / np.sqrt(20_000)
+    assert error.std() > 2
+
+
+def test_classes_and_values_that_occur_are_declared_public():
+    release = released(visits(), classes=None)
+    assert "which classes occur in the labels is public" in release.guarantee.assumptions
+    assert release.settled["classes"] == ["no", "yes"]
+    days = released(visits(), label="days", classes=None, mechanism="bins")
+    assert days.settled["values"] == [0.0, 1.0, 2.0, 3.0]
+    assert released(visits(), label="days", classes=("0", "1", "2", "3")).settled["classes"] == [0, 1, 2, 3]
+
+
+def test_numbers_that_were_rounded_leave_no_trace():
+    table = pa.table({"illness_secret": np.array([0.1234567, 0.7654321] * 500)})
+    release = released(table, mechanism="bins", values=(0.0, 1.0), classes=None)
+    assert set(release.labels.to_pylist()) <= set(release.settled["outputs"])
+
+
+def test_missing_labels_are_public_or_refused():
+    table = pa.table({"illness_secret": ["no", None, "yes", None]})
+    with pytest.raises(InvalidInput, match="missing must be public where labels are missing, got 2 without a label"):
+        released(table)
+    release = released(table, missing="public")
+    assert release.labels.is_null().to_pylist() == [False, True, False, True]
+    assert "which rows have no label is public" in release.guarantee.assumptions
+    assert release.notes() == ["4 rows, 2 of them without a label."]
+
+
+def test_rows_of_a_person_beyond_the_bound_have_no_label_chosen_at_random():
+    table = pa.table({"who": [0] * 5 + [1] * 2 + [2], "illness_secret": ["no", "yes"] * 4})
+    kept = []
+    for seed in range(400):
+        release = released(table, seed=seed, person="who", rows_per_person=2)
+        present = release.labels.is_valid().to_numpy()
+        assert [present[:5].sum(), present[5:7].sum(), present[7]] == [2, 2, 1]
+        kept.append(present[:5])
+    assert chisquare(np.sum(kept, axis=0)).pvalue > 1e-6
+    assert str(release.guarantee) == "epsilon 2 for 2 labels of one person"
+    assert "which rows belong to one person is public" in release.guarantee.assumptions
+
+
+def test_a_prior_is_estimated_from_the_rows_that_are_used():
+    """One person with every "yes" must not move the counts by more than the bound."""
+    table = pa.table({"who": [0] * 900 + list(range(1, 101)), "illness_secret": ["yes"] * 900 + ["no"] * 100})
+    release = released(table, epsilon=40, mechanism="prior", person="who")
+    assert release.settled["prior"] == pytest.approx([100 / 101, 1 / 101], abs=0.05)
+
+
+def test_rows_per_person_is_a_declared_bound_without_a_column():
+    release = released(visits(), rows_per_person=3)
+    assert str(release.guarantee) == "epsilon 3 for 3 labels of one person"
+    assert release.notes() == ["1,000 rows, epsilon 1 for one label."]
+    assert release.labels.null_count == 0
+
+
+def test_a_shuffled_release_has_the_rows_in_another_order():
+    release = released(visits(), epsilon=40, features=("age", "city"), shuffle=True)
+    assert not release.header.ordered
+    before = sorted(zip(*(visits()[name].to_pylist() for name in ("age", "city", "illness_secret")), strict=True))
+    after = list(zip(*(column.to_pylist() for column in release.table.columns), strict=True))
+    assert sorted(after) == before
+    assert after != before
+
+
+class TestPayment:
+    def test_the_same_request_is_the_same_release_and_free(self, ledger, tmp_path):
+        one = released(visits(), out=tmp_path / "one.parquet", payment=Payment(ledger=ledger))
+        two = released(visits(), out=tmp_path / "two.parquet", payment=Payment(ledger=ledger), classes=("yes", "no"))
+        assert (one.receipt.id, one.repeated, two.receipt, two.repeated) == ("visits/1", False, None, True)
+        assert one.labels.equals(two.labels)
+        third = released(visits(), payment=Payment(ledger=ledger, again=True))
+        assert third.receipt.id == "visits/2"
+        assert not third.labels.equals(one.labels)
+
+    def test_reordered_classes_with_their_prior_are_the_same_request(self):
+        first = Plan(**{**ASKED, "mechanism": "prior", "prior": (0.7, 0.3)})
+        assert first.request() == Plan(**{**ASKED, **_swapped(first)}).request()
+        assert first.request() != Plan(**{**ASKED, "mechanism": "prior", "prior": (0.3, 0.7)}).request()
+        number = Plan(label="y", epsilon=1, classes="0,1")
+        assert number.request() == Plan(label="y", epsilon=1.0, classes="1.0,0.0").request()
+
+    @pytest.mark.parametrize(
+        ("asked", "message"),
+        [
+            ({"classes": ("no", "maybe")}, "labels must be among the declared classes"),
+            ({"epsilon": 5000}, "epsilon must be"),
+            ({"label": "ill"}, "label names no column 'ill'"),
+            ({"features": ("height",)}, "features names no column 'height'"),
+            ({"label": "city", "classes": ("1", "2"), "mechanism": "bins"}, "classes must be left out"),
+            ({"label": "city", "classes": None, "mechanism": "bins"}, "label must hold numbers for bins"),
+        ],
+    )
+    def test_a_mistake_costs_and_leaves_nothing(self, ledger, out, asked, message):
+        with pytest.raises(InvalidInput, match=message):
+            released(visits(), out=out, payment=Payment(ledger=ledger, dataset="visits"), **asked)
+        assert ledger.statement("visits").entries == ()
+        assert not out.exists()
+
+    def test_rows_without_an_order_pay_by_name(self, ledger, tmp_path):
+        con = ibis.sqlite.connect(tmp_path / "rows.db")
+        con.create_table("visits", visits())
+        table = con.table("visits")
+        with pytest.raises(InvalidInput, match="features must name a column to match labels to rows by"):
+            released(table)
+        release = released(table, features=("age",), payment=Payment(ledger=ledger, dataset="visits"))
+        assert (release.receipt.id, release.header.ordered) == ("visits/1", False)
+
+
+def _swapped(plan):
+    return {"mechanism": "prior", "classes": plan.classes[::-1], "prior": plan.prior[::-1]}
+
+
+def test_a_csv_with_a_ledger_is_read_at_most_three_times(monkeypatch, ledger, tmp_path):
+    """Once for its types, once to count labels while the ledger recognizes them, once to randomize them."""
+    passes = []
+    for owner, name in ((TableSource, "read"), (csv_file, "_settle_types")):
+        real = getattr(owner, name)
+
+        def counted(*given, _real=real, _name=name, **options):
+            passes.append(_name)
+            return _real(*given, **options)
+
+        monkeypatch.setattr(owner, name, counted)
+    pa.csv.write_csv(visits(), tmp_path / "visits.csv")
+    released(tmp_path / "visits.csv", out=tmp_path / "out.parquet", payment=Payment(ledger=ledger), classes=None)
+    assert passes == ["_settle_types", "read", "read"]
+
+
+def test_an_existing_file_is_replaced_only_when_asked(out):
+    released(visits(), out=out)
+    with pytest.raises(InvalidInput, match="exists already"):
+        released(visits(), out=out)
+    released(visits(), out=Overwrite(out))
+
+
+def test_a_table_that_changes_while_it_is_read_is_not_released(monkeypatch, out):
+    real, readings = TableSource.read, []
+
+    def shrinking(self, columns):
+        readings.append(columns)
+        return real(TableSource(table=self.table.limit(1000 // len(readings))), columns)
+
+    monkeypatch.setattr(TableSource, "read", shrinking)
+    with pytest.raises(InvalidInput, match="the table changed while it was read"):
+        released(visits(), out=out)
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"epsilon": None}, "epsilon must be a number"),
+        ({"delta": 1e-6}, "delta must be 0"),
+        ({"unit": "record"}, "unit must be label"),
+        ({"prior": (0.5, 0.5)}, "prior requires a mechanism that uses it"),
+        ({"mechanism": "prior", "prior": (0.5, 0.5), "classes": None}, "prior requires classes"),
+        ({"mechanism": "prior", "prior": (1.0,)}, "prior must have 2 numbers"),
+        ({"values": (0, 1)}, "values must be left out for rr"),
+        ({"mechanism": "bins", "classes": None, "values": (1, 0)}, "values must be at least two numbers in ascending"),
+        ({"mechanism": "staged"}, "features must name columns: staged learns from them"),
+        ({"features": ("label",)}, "features must not name 'label'"),
+        ({"person": "illness_secret"}, "person must not name the private column"),
+        ({"mechanism": "prior:share=1"}, "mechanism prior: share must be in"),
+    ],
+)
+def test_a_plan_that_does_not_fit_is_refused(asked, message):
+    with pytest.raises(InvalidInput, match=message):
+        Plan(**{**ASKED, **asked})
+
+
+def test_a_header_holds_the_plan_and_no_path(out):
+    released(visits(), out=out, features=("age",))
+    header = json.loads(pq.read_schema(out).metadata[b"tacit_release"])
+    assert header["plan"]["mechanism"] == {"name": "rr"}
+    assert header["settled"] == {"classes": ["no", "yes"]}
+    assert str(out.parent) not in json.dumps(header)
+    member = Release.read(out).members["rows"]
+    assert isinstance(member, TableMember)
