@@ -38,17 +38,20 @@ class Predictor(ABC):
 
     def predict(self, features: Any) -> NDArray[Any]:  # noqa: ANN401
         """Return the most probable class, the labels above one half, or the predicted mean."""
-        found = predictions_of(self.loss_, self._f(features))
+        f = self._f(features)  # raises where nothing is fitted
+        found = predictions_of(self.loss_, f)
         classes = getattr(self, "classes_", None)
         return found if classes is None else np.asarray(classes[found])
 
     def score(self, features: Any, labels: ArrayLike) -> float:  # noqa: ANN401
         """Return accuracy for classes, R^2 for the squared loss, D^2 for counts."""
-        return headline(self.loss_, self._f(features), self._codes(labels))
+        f = self._f(features)
+        return headline(self.loss_, f, self._codes(labels))
 
     def evaluate(self, features: Any, labels: ArrayLike) -> Evaluation:  # noqa: ANN401
         """Return loss, score, AUC and calibration on rows with known labels."""
-        return evaluate(self.loss_, self._f(features), self._codes(labels))
+        f = self._f(features)
+        return evaluate(self.loss_, f, self._codes(labels))
 
     def _codes(self, labels: ArrayLike) -> ArrayLike:
         """Labels as numbers: class names by their place among ``classes_``, numbers as they are."""
