@@ -17,11 +17,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict
 
-from tacit.bags.attacks import guess_labels as guess_from_totals
-from tacit.bags.learners import AdditiveModel
-from tacit.bags.losses import LogLoss
-from tacit.bags.mechanisms.curation import curate
-from tacit.bags.mechanisms.noise import LaplaceNoise
+from tacit import bags
 from tacit.data import criteo, one_hot_matrix
 from tacit.labels.attacks.guess import guess_labels as guess_from_labels
 from tacit.labels.learners.classifier import LabelPrivateClassifier
@@ -100,13 +96,13 @@ found.append(("randomized clicks", release.guarantee, leak))
 
 # %% [markdown]
 # ## Second release: totals, with noise
-# How many clicked, for each word of each column: an additive model needs no more. `curate` charges before it draws.
+# How many clicked, for each word of each column: an additive model needs no more. `protect` charges before it draws.
 
 # %%
-noise, payment = LaplaceNoise(epsilon=0.5), Payment(ledger=ledger)
-totals = curate(old, by=list(words), label="click", loss=LogLoss(), noise=noise, payment=payment, rng=rng)
-leak = guess_from_totals(totals, old, prior=prior).leak(clicks)
-predicted["totals"] = AdditiveModel().fit(totals, old).predict_proba(new)[:, 1]
+plan = bags.Plan(label="click", epsilon=0.5, by=[[name] for name in words], min_size=1)
+totals = bags.protect(old, plan, payment=Payment(ledger=ledger))
+leak = bags.attack(totals, truth=old, before=prior)
+predicted["totals"] = bags.learn(totals, data=old).predict_proba(new)[:, 1]
 found.append(("totals", totals.guarantee, leak))
 
 # %% [markdown]

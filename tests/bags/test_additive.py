@@ -386,7 +386,7 @@ def test_merged_bags_are_a_value_of_their_own(naive):
 def test_rows_that_are_not_the_counted_ones_are_refused(naive):
     frame, loss = naive.rows(), LogLoss()
     release = naive.release(frame, naive.labels(frame, loss), [("a",)], loss)
-    with pytest.raises(InvalidInput, match=r"must be the rows that the partition \(a\) was made from"):
+    with pytest.raises(InvalidInput, match=r"must be the rows that the bags were made from"):
         AdditiveModel().fit(release, frame.iloc[:-1])
     with pytest.raises(InvalidInput, match="names no column 'a'"):
         AdditiveModel().fit(release, frame.drop(columns="a"))

@@ -12,11 +12,9 @@ from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, PoissonLoss, Sq
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.noise import GaussianNoise, LaplaceNoise
 from tacit.bags.mechanisms.sizes import DropSmall, MergeSmall
-from tacit.bags.partition import Feature, read_bags
-from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Unit
-from tacit.privacy.ledger import Ledger
+from tacit.bags.partition import Feature
+from tacit.privacy import InvalidInput, Unit
 from tacit.privacy.noise import Grid, system_rng
-from tacit.privacy.payment import Payment
 
 ROWS = 500
 EDGES = {"x": (-1.0, 0.0, 0.5)}
@@ -226,14 +224,6 @@ def test_declared_values_that_no_manifest_holds_are_refused_before_a_charge(valu
         Feature("a", values=(value,))
 
 
-def test_declared_values_of_numpy_can_be_written(tmp_path):
-    table = pa.table({"a": [1, 2, 3], "click": [0, 1, 0]})
-    features = [Feature("a", values=tuple(np.array([1, 2])))]
-    given = {"label": "click", "loss": LogLoss(), "unit": Unit.RECORD, "noise": LaplaceNoise(epsilon=1.0)}
-    curate(table, by=features, **given, rng=np.random.default_rng(0)).write(tmp_path / "bags")
-    assert read_bags(tmp_path / "bags").partitions[0].features[0].values == (1, 2)
-
-
 def test_many_rows_of_one_person_are_stated(frame):
     made = curate(
         frame,
@@ -245,36 +235,6 @@ def test_many_rows_of_one_person_are_stated(frame):
         rng=np.random.default_rng(0),
     )
     assert str(made.guarantee) == "epsilon 1.5 for 3 labels of one person"
-
-
-@pytest.fixture
-def ledger(frame, tmp_path):
-    made = Ledger.create(tmp_path / "ledger.db")
-    made.register(frame["click"], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-    return made
-
-
-def test_a_release_is_paid_for(frame, ledger):
-    given = {"by": ["a"], "label": "click", "loss": LogLoss(), "payment": Payment(ledger=ledger)}
-    curate(frame, **given, noise=LaplaceNoise(epsilon=0.75), rng=np.random.default_rng(0))
-    assert ledger.statement("clicks").spent == 0.75
-    with pytest.raises(BudgetExceeded, match="so nothing was charged"):
-        curate(frame, **given, noise=LaplaceNoise(epsilon=0.5), rng=np.random.default_rng(0))
-
-
-def test_nothing_is_drawn_before_the_charge(frame, ledger):
-    class Refusing(np.random.Generator):
-        """A generator that nobody may use."""
-
-        def __getattribute__(self, name):
-            raise AssertionError(f"drew by {name}")
-
-    given = {"by": ["a"], "label": "click", "loss": LogLoss(), "payment": Payment(ledger=ledger)}
-    with pytest.raises(BudgetExceeded):
-        curate(frame, **given, noise=LaplaceNoise(epsilon=2.0), rng=Refusing(np.random.PCG64(0)))
-    with pytest.raises(AssertionError, match="drew by"):  # control: with budget left it is used
-        curate(frame, **given, noise=LaplaceNoise(epsilon=0.5), rng=Refusing(np.random.PCG64(0)))
-    assert ledger.statement("clicks").spent == 0.5, "the charge stands when what follows fails"
 
 
 def bad_inputs():
@@ -304,18 +264,16 @@ def bad_inputs():
             "shares must be one for each of 1 partitions",
         ),
         "delta": ({**good, **noise, "noise": GaussianNoise(epsilon=0.5, delta=0.01)}, "delta must be below 1/"),
-        "exact_and_paid": (good, "payment must come with noise"),
     }
 
 
 @pytest.mark.parametrize("case", bad_inputs())
-def test_bad_input_is_one_sentence_and_nothing_is_charged(frame, ledger, case):
+def test_bad_input_is_one_sentence(frame, case):
     given, message = bad_inputs()[case]
     with pytest.raises(InvalidInput) as caught:
-        curate(frame, **given, payment=Payment(ledger=ledger) if "noise" in given or case == "exact_and_paid" else None)
+        curate(frame, **given)
     assert message in str(caught.value)
     assert "\n" not in str(caught.value)
-    assert ledger.statement("clicks").entries == ()
 
 
 def test_a_label_that_is_missing_is_counted():

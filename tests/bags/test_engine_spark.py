@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tacit.bags import Plan, protect
 from tacit.bags.losses import CrossEntropy, LogLoss, SquaredLoss
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.noise import LaplaceNoise
@@ -116,8 +117,9 @@ def test_spark_says_what_is_wrong_in_one_sentence(session, path, tmp_path):
 def test_a_table_without_an_order_is_charged_by_name(session, path, tmp_path):
     ledger = Ledger.create(tmp_path / "ledger.db")
     ledger.register([0, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-    given = {"by": ["word"], **CASES["log"], "noise": LaplaceNoise(epsilon=0.5), "engine": SparkEngine()}
+    plan = Plan(label="click", epsilon=0.5, by=["word"], min_size=1)
+    table = session.read.parquet(str(path))
     with pytest.raises(InvalidInput, match="dataset must name what to charge"):
-        curate(str(path), **given, payment=Payment(ledger=ledger), rng=np.random.default_rng(0))
-    curate(str(path), **given, payment=Payment(ledger=ledger, dataset="clicks"), rng=np.random.default_rng(0))
+        protect(table, plan, payment=Payment(ledger=ledger))
+    protect(table, plan, payment=Payment(ledger=ledger, dataset="clicks"))
     assert ledger.statement("clicks").spent == 0.5

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, PoissonLoss, SquaredLoss, loss_of
+from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, PoissonLoss, SquaredLoss
 from tacit.privacy.errors import InvalidInput
 
 LOSSES = {
@@ -70,12 +70,6 @@ def test_the_engine_makes_the_same_statistic(name):
     assert not table.mutate(bad=loss.violation(table.y)).bad.any().execute()
 
 
-@EACH
-def test_a_loss_survives_plain_data(name):
-    loss, _ = LOSSES[name]
-    assert loss_of(loss.describe()) == loss
-
-
 def test_log_loss_is_scikit_learns_and_two_classes_are_one_logit():
     f, y = np.array([[-3.0], [0.2], [40.0]]), [0, 1, 1]
     assert LogLoss().value(f, y).mean() == pytest.approx(log_loss(y, LogLoss().mean(f)[:, 0]), abs=1e-12)
@@ -90,7 +84,7 @@ def test_several_labels_are_log_losses_added_up():
     np.testing.assert_allclose(loss.value(f, y), np.sum(alone, axis=0), atol=1e-12)
     np.testing.assert_allclose(loss.value(f, y), loss.potential(f) - np.sum(f * y, axis=1), atol=1e-12)
     np.testing.assert_allclose(loss.mean(loss.link(loss.mean(f))), loss.mean(f), rtol=1e-9)
-    assert loss_of(loss.describe()) == loss
+    assert loss.describe() == {"name": "multilabel", "labels": 3}
     gap = np.ones(3)  # all labels of a row may change
     assert (loss.l1, loss.l2) == (np.abs(gap).sum(), pytest.approx(np.linalg.norm(gap)))
     table = ibis.memtable({"y": y.tolist()})
@@ -156,7 +150,6 @@ def test_an_undeclared_range_has_no_sensitivity(make):
         lambda: CrossEntropy(classes=1),
         lambda: PoissonLoss(most=0),
         lambda: MultiLabel(labels=0),
-        lambda: loss_of({"name": "log", "classes": 3}),
         lambda: LogLoss().mean(np.zeros((2, 2))),
     ],
 )

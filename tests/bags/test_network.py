@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 
+import joblib
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,7 +16,6 @@ from tacit.bags.learners.cells import cells_of
 from tacit.bags.losses import LogLoss
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.sizes import DropSmall, MergeSmall
-from tacit.bags.partition import read_bags
 from tacit.privacy.errors import InvalidInput
 
 torch = pytest.importorskip("torch", reason="needs the extra torch")
@@ -262,16 +262,15 @@ def test_what_does_not_train_by_batches_is_refused(naive):
 
 WORKER = """
 import os, sys
-import numpy as np, pandas as pd
+import joblib
+import joblib
+import numpy as np
 from tacit.bags.learners import MLP, AdditiveModel, Training
-from tacit.bags.partition import read_bags
-from tacit.bags.mechanisms.curation import curate
-from tacit.bags.mechanisms.sizes import DropSmall, MergeSmall
 
 folder, out = sys.argv[1:]
 settings = Training(epochs=3, batch_rows=64, rate=0.02, device="cpu", double=True)
 model = AdditiveModel(parts=[MLP(("a", "b"), hidden=(4,)), MLP(("c",))], solver=settings, random_state=2)
-model.fit(read_bags(folder + "/bags"), folder + "/rows.parquet")
+model.fit(joblib.load(folder + "/bags"), folder + "/rows.parquet")
 if os.environ.get("RANK", "0") == "0":
     np.save(out, model.decision_function(folder + "/rows.parquet"))
 """
@@ -279,7 +278,8 @@ if os.environ.get("RANK", "0") == "0":
 
 def test_two_processes_give_the_result_of_one(naive, tmp_path):
     frame, loss = naive.rows(401), LogLoss()
-    naive.release(frame, naive.labels(frame, loss), [("a", "b"), ("c",)], loss).write(tmp_path / "bags")
+    release = naive.release(frame, naive.labels(frame, loss), [("a", "b"), ("c",)], loss)
+    joblib.dump(release, tmp_path / "bags")
     frame.to_parquet(tmp_path / "rows.parquet")
     (tmp_path / "worker.py").write_text(textwrap.dedent(WORKER))
     out = tmp_path / "two.npy"
@@ -293,6 +293,6 @@ def test_two_processes_give_the_result_of_one(naive, tmp_path):
     )
     settings = Training(epochs=3, batch_rows=64, rate=0.02, device="cpu", double=True)
     one = AdditiveModel(parts=[MLP(("a", "b"), hidden=(4,)), MLP(("c",))], solver=settings, random_state=2)
-    alone = one.fit(read_bags(tmp_path / "bags"), tmp_path / "rows.parquet").decision_function(frame)
+    alone = one.fit(release, tmp_path / "rows.parquet").decision_function(frame)
     assert np.ptp(alone) > 0.1
     np.testing.assert_allclose(np.load(out), alone, atol=1e-5)

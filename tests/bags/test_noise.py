@@ -15,7 +15,7 @@ from scipy.stats import chisquare
 from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss
 from tacit.bags.mechanisms.assignment import assign_rows
 from tacit.bags.mechanisms.curation import curate
-from tacit.bags.mechanisms.drawing import BernoulliDraw, _hide, draw, joined_queries
+from tacit.bags.mechanisms.drawing import draw, draw_labels, joined_queries, noisy_means
 from tacit.bags.mechanisms.engine import GroupedRows, group_rows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import CalibratedNoise, GaussianNoise, LaplaceNoise, Query, check_shares
@@ -232,7 +232,7 @@ def test_random_bags_draw_the_noise_that_they_state():
     measure = GridStatistic(loss=LogLoss(), grid=public_grid(LogLoss()))
     calibrated = LaplaceNoise(epsilon=1.0).calibrate(joined_queries(measure, 3), unit=Unit.LABEL)
     sums = np.full((50_000, 1), 7.0)
-    means, variance = _hide(sums, measure, calibrated, size=10, rng=np.random.default_rng(5))
+    means, variance = noisy_means(sums, measure, calibrated, size=10, rng=np.random.default_rng(5))
     noise = np.rint(means[:, 0] * 10).astype(int) - 7
     assert variance == pytest.approx(calibrated.samplers[0].variance / 100)
     assert fit(noise, calibrated.samplers[0]) > 1e-6
@@ -330,7 +330,7 @@ def test_capped_bags_are_always_full(rows, size, bags, joins):
 
 
 def test_bernoulli_labels_have_the_means_as_chances():
-    drawn = BernoulliDraw().label(np.full((100_000, 1), 0.3), rng=np.random.default_rng(0))
+    drawn = draw_labels(np.full((100_000, 1), 0.3), rng=np.random.default_rng(0))
     assert chisquare([drawn.sum(), (1 - drawn).sum()], [30_000, 70_000]).pvalue > 1e-6
     assert chisquare([drawn.sum(), (1 - drawn).sum()], [32_000, 68_000]).pvalue < 1e-6
 

@@ -151,7 +151,7 @@ def test_whole_numbers_held_as_floats_are_the_same_keys():
 
 
 def test_features_that_lack_a_key_are_refused():
-    with pytest.raises(InvalidInput, match="a bag's key names no column 'abc'; did you mean 'abd'"):
+    with pytest.raises(InvalidInput, match="data names no column 'abc'; did you mean 'abd'"):
         partition({"abc": [1]}).assign(pa.table({"abd": [1]}))
 
 

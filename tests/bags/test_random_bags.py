@@ -274,7 +274,7 @@ def test_the_estimator_follows_scikit_learns_conventions():
     assert model.fit(release, table.to_pandas()) is model
     assert model.predict_proba(table).shape == (200, 2)
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(model)).predict(table), model.predict(table))
-    with pytest.raises(InvalidInput, match="features must be the 200 rows"):
+    with pytest.raises(InvalidInput, match="data must be the 200 rows"):
         model.fit(release, table.slice(0, 10))
 
 

@@ -14,7 +14,7 @@ from tacit.bags.learners import BagMeanObjective, EasyLabels, ProportionLoss, Ra
 from tacit.bags.learners.random_bags import BagMoments, center_labels, choose_penalty, is_drowned
 from tacit.bags.learners.random_bags.noise import L2
 from tacit.bags.losses import CrossEntropy, LogLoss, SquaredLoss
-from tacit.bags.mechanisms.drawing import BernoulliDraw, draw
+from tacit.bags.mechanisms.drawing import draw
 from tacit.bags.mechanisms.noise import LaplaceNoise
 from tacit.bags.partition import RandomBags
 from tacit.privacy.errors import InvalidInput
@@ -121,7 +121,7 @@ def test_without_noise_nothing_changes(classes):
     before = RandomBagModel(UnbiasedObjective(), l2=1e-3).fit(release, table)
     np.testing.assert_array_equal(model.predict_proba(table), before.predict_proba(table))
     assert center_labels(release.random, loss) is release.random
-    drawn_labels = drawn(table, size=4, bags=200, epsilon=1.0, loss=loss, labels=BernoulliDraw())
+    drawn_labels = drawn(table, size=4, bags=200, epsilon=1.0, loss=loss, bernoulli=True)
     assert RandomBagModel().fit(drawn_labels, table).l2_ == 1e-3
 
 
@@ -205,7 +205,7 @@ def test_noise_before_a_bernoulli_draw_is_not_subtracted_again():
     x = rng.normal(size=20_000)
     y = (x + 0.3 * rng.normal(size=20_000) > 0).astype(int)
     table = pa.table({"x": x, "y": y})
-    release = drawn(table, size=4, bags=5000, epsilon=2.0, loss=LogLoss(), labels=BernoulliDraw())
+    release = drawn(table, size=4, bags=5000, epsilon=2.0, loss=LogLoss(), bernoulli=True)
     model = RandomBagModel().fit(release, table)
     risk = np.mean((model.predict_proba(table)[:, 1] - y) ** 2)
     assert model.risk_ == pytest.approx(risk, abs=0.04)

@@ -209,16 +209,16 @@ class BagsRelease:
         if source.file is None:
             return ""
         file, label, classes = quote(source.file), quote(source.label), quote(words_with_commas(source.classes))
-        classes += "" if len(source.classes) == 2 else " --loss classes"
+        totals = "" if len(source.classes) == 2 else " --totals classes"
+        epsilon = "none" if self.epsilon is None else f"{self.epsilon:g}"
         if self.random is not None:
-            how = f"--random {self.random} --bags {self.bags}"
+            how = f"--mechanism random:size={self.random},bags={self.bags}"
         else:
-            noise = "" if self.epsilon is None else f" --epsilon {self.epsilon:g}"
             how = " ".join(f"--by {quote(words_with_commas(columns))}" for columns in self.by)
-            how += f" --min-size {self.min_size}{noise}"
+            how += f" --min-size {self.min_size}"
         return (
-            f"tacit bags protect {file} --label {label} --classes {classes} {how} --out totals.bags && "
-            f"tacit bags attack totals.bags --features {file} --truth {file}"
+            f"tacit bags protect {file} --label {label} --classes {classes}{totals} {how} --epsilon {epsilon} "
+            f"--out totals.bags && tacit bags attack totals.bags --data {file} --truth {file}"
         )
 
 

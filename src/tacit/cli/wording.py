@@ -8,7 +8,7 @@ from typing import Any
 
 __all__ = ["in_options"]
 
-_OTHER_NAMES = {"share": "prior_share", "size": "random", "least": "min_size"}  # ours: the option's
+_OTHER_NAMES = {"share": "prior_share"}  # ours: the option's
 
 
 def in_options(sentence: str, command: Any) -> str:  # noqa: ANN401

@@ -136,7 +136,8 @@ def audit_canaries(
     published, values = read_totals(release, table), class_values(release.loss)
     if published.membership.shape[0] != len(canaries.labels):
         raise InvalidInput(
-            f"table must have the {len(canaries.labels)} rows of the canaries, got {published.membership.shape[0]}"
+            f"must have the {len(canaries.labels)} rows of the canaries, got {published.membership.shape[0]}",
+            field="table",
         )
     known = values[canaries.labels]
     known[canaries.rows] = 0.0

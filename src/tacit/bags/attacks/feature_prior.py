@@ -49,18 +49,11 @@ def prior_from_features(
         Parts for fitting.
     rng
         Splits the rows.
-
-    Examples
-    --------
-    >>> people = pa.table({"x": np.arange(400) % 2})
-    >>> p = prior_from_features(people, np.arange(400) % 2, classes=2, rng=np.random.default_rng(0))
-    >>> bool((p.argmax(axis=1) == np.arange(400) % 2).all())
-    True
     """
     y = np.asarray(labels, dtype=np.int64)
     X = feature_codes(table, leave_out=leave_out)
     if len(X) != len(y):
-        raise InvalidInput(f"labels must be one for each of {len(X)} rows, got {len(y)}")
+        raise InvalidInput(f"must be one for each of {len(X)} rows, got {len(y)}", field="labels")
     if check_count(folds, name="folds", least=2) > len(y):
         raise InvalidInput(f"folds must be at most the {len(y)} rows, got {folds}")
     learner = HistGradientBoostingClassifier(max_iter=100) if model is None else model
@@ -77,7 +70,7 @@ def feature_codes(table: object, *, leave_out: tuple[str, ...] = ()) -> NDArray[
     rows = table if isinstance(table, pa.Table) else read_rows(load_table(table))
     names = [name for name in rows.column_names if name not in leave_out]
     if not names:
-        raise InvalidInput("features must have a column besides the label, got none")
+        raise InvalidInput("must have a column besides the label, got none", field="data")
     return np.column_stack([_numbers(rows[name].combine_chunks()) for name in names])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -77,11 +77,11 @@ class DeterminedLabels:
         }
 
     def __str__(self) -> str:
-        fixed, unknown = self.count, int(self.undecided.sum())
-        rest = self.rows - fixed - unknown
+        known, unknown = self.count, int(self.undecided.sum())
+        rest = self.rows - known - unknown
         doubt = f", {unknown:,} in components too large to search stay undecided" if unknown else ""
-        verbs = ("is" if fixed == 1 else "are", "is" if rest == 1 else "are")
-        return f"{fixed:,} of {self.rows:,} labels {verbs[0]} fixed by the totals, {rest:,} {verbs[1]} not{doubt}"
+        verbs = ["is" if number == 1 else "are" for number in (known, rest)]
+        return f"{known:,} of {self.rows:,} labels {verbs[0]} determined by the totals, {rest:,} {verbs[1]} not{doubt}"
 
 
 def determined(
@@ -141,7 +141,9 @@ def determined(
     array([nan, nan,  0.])
     """
     if isinstance(release.loss, MultiLabel):
-        raise InvalidInput("release must have one label a row, got several: give labels_from_totals each one's totals")
+        raise InvalidInput(
+            "must have one label a row, got several: give labels_from_totals each one's totals", field="release"
+        )
     published = read_totals(release, table).exact()
     lower, upper = release.loss.bounds
     if not isinstance(release.loss, SquaredLoss):
@@ -162,7 +164,7 @@ def determined(
         effort=effort,
         progress=progress,
     )
-    return found if not whole else _unshifted(found, float(lower[0]))
+    return replace(found, labels=found.labels + float(lower[0])) if whole else found
 
 
 def labels_from_totals(
@@ -216,7 +218,9 @@ def labels_from_totals(
     cells = collapse(rows)
     group = np.arange(rows.shape[1]) if groups is None else np.asarray(groups, dtype=np.int64)
     if groups is not None and not are_disjoint(cells.incidence, group):
-        raise InvalidInput("groups must put disjoint bags together, got two bags of one group with a row in both")
+        raise InvalidInput(
+            "must put disjoint bags together, got two bags of one group with a row in both", field="groups"
+        )
     rest, rest_low, rest_high = nested_differences(cells.incidence, low, high, groups=group)
     wider = RowCells(
         of_row=cells.of_row,
@@ -252,11 +256,6 @@ def labels_from_sums(membership: Any, totals: ArrayLike) -> DeterminedLabels:  #
         Rows x bags, 1 where the row is in the bag.
     totals
         Bags x 1.
-
-    Examples
-    --------
-    >>> labels_from_sums([[1, 1], [1, 1], [1, 0]], [[7.5], [5.0]]).labels
-    array([nan, nan, 2.5])
     """
     rows = csr_array(membership).astype(np.int64)
     cells, sums = collapse(rows), np.asarray(totals, dtype=np.float64)[:, 0]
@@ -289,28 +288,20 @@ def _labels(cells: RowCells, solved: SolvedSystem, *, most: int) -> Floats:
 def _whole(totals: ArrayLike, bags: int) -> NDArray[np.int64]:
     numbers = np.asarray(totals, dtype=np.float64)
     if numbers.ndim != 2 or len(numbers) != bags:
-        raise InvalidInput(f"totals must have a row for each of {bags} bags, got shape {numbers.shape}")
+        raise InvalidInput(f"must have a row for each of {bags} bags, got shape {numbers.shape}", field="totals")
     whole = np.round(numbers)
     if not np.isfinite(numbers).all() or (np.abs(numbers - whole) > 1e-6).any():
-        raise InvalidInput("totals must be whole numbers: noised ones fix no label")
+        raise InvalidInput("must be whole numbers: noised ones fix no label", field="totals")
     return whole.astype(np.int64)
 
 
 def _whole_range(lower: float, upper: float) -> float:
     if not (math.isfinite(lower) and math.isfinite(upper)) or lower != round(lower) or upper != round(upper):
-        raise InvalidInput(f"whole must stand with declared whole bounds of the loss, got {lower:g} to {upper:g}")
+        raise InvalidInput(
+            f"must stand with declared whole bounds of the loss, got {lower:g} to {upper:g}", field="whole"
+        )
     return upper - lower
 
 
 def _shifted(witness: ArrayLike | None, lower: float) -> Floats | None:
     return None if witness is None else np.asarray(witness, dtype=np.float64) - lower
-
-
-def _unshifted(found: DeterminedLabels, by: float) -> DeterminedLabels:
-    return DeterminedLabels(
-        labels=found.labels + by,
-        undecided=found.undecided,
-        cells=found.cells,
-        components=found.components,
-        searched=found.searched,
-    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,43 +26,49 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BagGuesses:
-    """The attacker's best guess of every label, and the rival's, who does not see the totals.
+    """What the attacker believes of every label after the release, and a baseline attacker without it.
 
     Parameters
     ----------
-    guesses, rival
-        The likeliest class of each row with and without the release.
-    confidence
-        How likely the attacker holds each guess to be right.
+    beliefs
+        P(label) of each row after the release.
     prior
-        P(label) of the rival: one row for all, or one a row.
-    promise
+        P(label) of the baseline attacker: one row for all, or one per row.
+    guarantee
         The release's guarantee.
     """
 
-    guesses: NDArray[np.int64]
-    rival: NDArray[np.int64]
-    confidence: Floats
+    beliefs: Floats
     prior: Floats
-    promise: Promise
+    guarantee: Promise
 
     @property
-    def ceiling(self) -> float:
-        """The largest expected advantage over the rival that the promise allows, if ``prior`` is right."""
-        if not isinstance(self.promise, Guarantee):
+    def guesses(self) -> NDArray[np.int64]:
+        """The most probable class of each row."""
+        return np.asarray(self.beliefs.argmax(axis=1), dtype=np.int64)
+
+    @property
+    def confidence(self) -> Floats:
+        """How probable the attacker holds each guess to be."""
+        return np.asarray(self.beliefs.max(axis=1))
+
+    @property
+    def baseline(self) -> NDArray[np.int64]:
+        """The most probable class of each row without the release."""
+        return np.broadcast_to(self.prior.argmax(axis=1), len(self.beliefs)).astype(np.int64)
+
+    @property
+    def largest_advantage(self) -> float:
+        """The largest expected advantage over the baseline that the guarantee allows, if ``prior`` is right."""
+        if not isinstance(self.guarantee, Guarantee):
             return float(1 - self.prior.max(axis=1).mean())
-        return largest_advantage(self.prior, epsilon=self.promise.epsilon, delta=self.promise.delta)
+        return largest_advantage(self.prior, epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
 
     def with_certain(self, fixed: DeterminedLabels) -> BagGuesses:
-        """Return the guesses with the labels that the totals fix in their place."""
-        known = fixed.known
-        return BagGuesses(
-            guesses=np.where(known, np.nan_to_num(fixed.labels), self.guesses).astype(np.int64),
-            rival=self.rival,
-            confidence=np.where(known, 1.0, self.confidence),
-            prior=self.prior,
-            promise=self.promise,
-        )
+        """Return the guesses with certainty about the labels that the totals determine."""
+        codes = np.nan_to_num(fixed.labels).astype(np.int64)
+        certain = np.eye(self.beliefs.shape[1])[codes]
+        return replace(self, beliefs=np.where(fixed.known[:, None], certain, self.beliefs))
 
     def leak(self, truth: ArrayLike, *, baseline: float | None = None, level: float = 0.95) -> Leak:
         """Measure the guesses by the true labels, which are outside the release and used for nothing else.
@@ -72,13 +78,13 @@ class BagGuesses:
         truth
             The private labels: 0, 1, ...
         baseline
-            None: the advantage over the rival's guesses, row by row; nothing is proved about epsilon. A number: the
+            None: the advantage over the baseline attacker, row by row, without a bound on epsilon. A number: the
             largest probability that any of these labels had without the release; then the leak proves an epsilon.
         level
             Confidence of the intervals and of the bound.
         """
-        delta = self.promise.delta if isinstance(self.promise, Guarantee) and baseline is not None else 0.0
-        against = self.rival if baseline is None else baseline
+        delta = self.guarantee.delta if isinstance(self.guarantee, Guarantee) and baseline is not None else 0.0
+        against = self.baseline if baseline is None else baseline
         return leak_from_guesses(self.guesses, truth, baseline=against, level=level, delta=delta)
 
 
@@ -128,14 +134,7 @@ def guess_labels(release: BagTotals, table: object, *, prior: ArrayLike | None =
         prior=known,
         noise=noise_model(release, published, prior=known, values=values),
     )
-    guesses = q.argmax(axis=1).astype(np.int64)
-    return BagGuesses(
-        guesses=guesses,
-        rival=np.broadcast_to(known.argmax(axis=1), len(guesses)).astype(np.int64),
-        confidence=q[np.arange(len(q)), guesses],
-        prior=known,
-        promise=release.guarantee,
-    )
+    return BagGuesses(beliefs=q, prior=known, guarantee=release.guarantee)
 
 
 def class_values(loss: SemilinearLoss) -> Floats:

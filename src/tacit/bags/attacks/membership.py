@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from tacit.bags.attacks.system import membership_of
-from tacit.bags.partition import BagTotals, Partition, RandomBags
+from tacit.bags.partition import BagTotals, RandomBags
 from tacit.data import load_table
 from tacit.privacy.errors import InvalidInput
 
@@ -84,7 +84,7 @@ def read_totals(release: BagTotals, table: object) -> PublishedTotals:
     assigned = [part.assign(table) for part in release.partitions]
     _check_rows(len(assigned[0]), release.rows)
     for part, of_row in zip(release.partitions, assigned, strict=True):
-        _check_counts(part, of_row)
+        part.check_counts(np.bincount(of_row[of_row >= 0], minlength=len(part)))
     sizes = [len(part) for part in release.partitions]
     return PublishedTotals(
         membership=membership_of(assigned, bags=sizes),
@@ -97,7 +97,9 @@ def read_totals(release: BagTotals, table: object) -> PublishedTotals:
 
 def _random(bags: RandomBags, rows: int) -> PublishedTotals:
     if bags.rows.size and int(bags.rows.max()) >= rows:
-        raise InvalidInput(f"features must have the {int(bags.rows.max()) + 1} rows that the bags name, got {rows}")
+        raise InvalidInput(
+            f"must have the {int(bags.rows.max()) + 1} rows that the bags name, got {rows}", field="data"
+        )
     count, size = len(bags), bags.size
     bag = np.repeat(np.arange(count), size)
     ones = np.ones(count * size, dtype=np.int64)
@@ -119,18 +121,5 @@ def _near_whole(totals: Floats) -> Floats:
 
 def _check_rows(rows: int, stated: int | None) -> int:
     if stated is not None and rows != stated:
-        raise InvalidInput(f"features must have the {stated} rows that the bags were made from, got {rows}")
+        raise InvalidInput(f"must have the {stated} rows that the bags were made from, got {rows}", field="data")
     return rows
-
-
-def _check_counts(part: Partition, of_row: NDArray[np.int64]) -> None:
-    if part.count_variance or part.counts.dtype.kind == "f":
-        return
-    found = np.bincount(of_row[of_row >= 0], minlength=len(part))
-    wrong = np.flatnonzero(found != part.counts)
-    if len(wrong):
-        key = ", ".join(f"{name} = {part.keys[name][int(wrong[0])].as_py()}" for name in part.columns)
-        raise InvalidInput(
-            f"features must be the rows that the bags were made from: the bag {key} has {int(part.counts[wrong[0]])} "
-            f"rows, got {int(found[wrong[0]])}"
-        )

@@ -76,7 +76,9 @@ def _counts(cells: RowCells, totals: Ints, witness: ArrayLike, *, most: int) -> 
     """The count of each class in each cell; for one target what is missing to the greatest total, and the total."""
     labels = np.asarray(witness, dtype=np.int64)
     if labels.shape != cells.of_row.shape:
-        raise InvalidInput(f"witness must be one label for each of {len(cells.of_row)} rows, got {labels.shape}")
+        raise InvalidInput(
+            f"must be one label for each of {len(cells.of_row)} rows, got {labels.shape}", field="witness"
+        )
     K, C = totals.shape[1], len(cells.sizes)
     if K == 1:
         held = np.bincount(cells.of_row, weights=labels, minlength=C).astype(np.int64)
@@ -85,5 +87,7 @@ def _counts(cells: RowCells, totals: Ints, witness: ArrayLike, *, most: int) -> 
         counts = np.stack([np.bincount(cells.of_row[labels == k], minlength=C) for k in range(K)])
     of_targets = counts[1:] if K == 1 else counts
     if not np.array_equal(cells.incidence @ of_targets.T, totals):
-        raise InvalidInput("witness must have the published totals, got others: give the labels they were made from")
+        raise InvalidInput(
+            "must have the published totals, got others: give the labels they were made from", field="witness"
+        )
     return counts.astype(np.int64)

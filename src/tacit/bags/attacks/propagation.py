@@ -27,14 +27,6 @@ def propagate(system: TotalsSystem) -> TotalsSystem:
 
     Bags of one, bags of zeros and bags of ones are the simplest cases. Sound for every integer solution; a fixed point
     does not mean that nothing else follows.
-
-    Examples
-    --------
-    >>> from tacit.bags.attacks.system import collapse, membership_of, system_of
-    >>> cells = collapse(membership_of([[0, 0, 1], [0, 1, 1]], bags=[2, 2]))
-    >>> system = propagate(system_of(cells, low=[[1], [1], [0], [2]], high=[[1], [1], [0], [2]], most=1))
-    >>> system.lower, system.upper
-    (array([0, 1, 1]), array([0, 1, 1]))
     """
     tightened = tighten(system)
     if tightened is None:
@@ -91,14 +83,6 @@ def nested_differences(
     -------
     tuple
         Incidence, low and high of the new bags.
-
-    Examples
-    --------
-    >>> from scipy.sparse import csr_array
-    >>> bags = csr_array(np.array([[1, 1, 1], [1, 1, 0]]))
-    >>> rest, low, high = nested_differences(bags, [[2], [1]], [[2], [1]], groups=[0, 1])
-    >>> rest.toarray(), low
-    (array([[0, 0, 1]]), array([[1]]))
     """
     least, greatest = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
     group, A = np.asarray(groups, dtype=np.int64), incidence.astype(np.int32)

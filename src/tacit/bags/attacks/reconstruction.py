@@ -93,14 +93,6 @@ def posterior(
     -------
     array
         Rows x labels.
-
-    Examples
-    --------
-    >>> bags = csr_array(np.array([[1, 0], [1, 0], [1, 0], [0, 1]]))
-    >>> q = posterior(bags, [[1.0], [1.0]], values=[[0.0], [1.0]], prior=[0.5, 0.5],
-    ...               noise=NoiseModel.gaussian([0.0, 0.0]))
-    >>> q[:, 1].round(3)
-    array([0.333, 0.333, 0.333, 1.   ])
     """
     rows = membership.astype(np.float64)
     z, T = np.asarray(totals, dtype=np.float64), np.asarray(values, dtype=np.float64)

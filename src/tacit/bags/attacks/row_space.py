@@ -33,13 +33,6 @@ def combinations(incidence: csr_array) -> tuple[Iterator[tuple[int, Floats]], bo
     -------
     tuple
         The variables with their multipliers, and whether all of them are certain to be there.
-
-    Examples
-    --------
-    >>> nested = csr_array(np.array([[1, 1, 1], [1, 1, 0]]))
-    >>> found, complete = combinations(nested)
-    >>> [(variable, m.round(6).tolist()) for variable, m in found], complete
-    ([(2, [1.0, -1.0])], True)
     """
     A = incidence.astype(np.float64)
     small = A.shape[0] * A.shape[1] <= _DENSE

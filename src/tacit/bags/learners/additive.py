@@ -18,10 +18,10 @@ from tacit.bags.learners.evaluation import Calibration
 from tacit.bags.learners.parts import Cross, Part, Tree, check_parts
 from tacit.bags.learners.penalty import NoiseRidge, Penalty
 from tacit.bags.learners.predictor import Predictor
-from tacit.bags.learners.rows import read_features
 from tacit.bags.learners.training import Training
 from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss
 from tacit.bags.partition import BagTotals
+from tacit.bags.partition.rows import read_columns
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -156,7 +156,7 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
             )
         else:
             _refuse_networks(parts, solver)
-            rows = read_features(features, _columns(release))
+            rows = read_columns(features, _columns(release))
             assigned = assign_cells(cells, release.partitions, rows)
             total = overall_total(
                 [release.partitions[one.source] for one in cells],
@@ -174,7 +174,7 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
 
     def calibration(self, release: BagTotals, features: Any) -> list[Calibration]:  # noqa: ANN401
         """Compare the bag totals of the predictions with the released ones; no label is read."""
-        rows = read_features(features, _columns(release))
+        rows = read_columns(features, _columns(release))
         f = self._f(rows)
         return [Calibration.of(one, one.assign(rows), self.loss_, f) for one in release.partitions]
 
@@ -183,14 +183,14 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
         return self.model_.predict(self._rows(features))
 
     def _rows(self, features: Any) -> pa.Table:  # noqa: ANN401
-        return read_features(features, sorted({name for one in self.cells_ for name in one.domain.columns}))
+        return read_columns(features, sorted({name for one in self.cells_ for name in one.domain.columns}))
 
     def _loss_of(self, release: BagTotals) -> SemilinearLoss:
         if not release.partitions:
-            raise InvalidInput("release must hold partitions, got random bags; use RandomBagModel")
+            raise InvalidInput("must hold partitions, got random bags; use RandomBagModel", field="release")
         if self.loss is not None and self.loss != release.loss:
             raise InvalidInput(
-                f"loss must be the release's, {release.loss}, got {self.loss}: its totals are of that T(y)"
+                f"must be the release's, {release.loss}, got {self.loss}: its totals are of that T(y)", field="loss"
             )
         return release.loss
 

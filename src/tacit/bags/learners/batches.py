@@ -17,10 +17,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.bags.learners.cells import PartCells, compare_counts
+from tacit.bags.learners.cells import PartCells
 from tacit.bags.learners.forest import ColumnCodes
-from tacit.bags.learners.rows import read_features
 from tacit.bags.partition import Feature, Partition
+from tacit.bags.partition.rows import read_columns
 from tacit.data import load_table
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
@@ -101,7 +101,7 @@ def encode(
     """
     names = sorted({name for one in partitions for name in one.columns} | {one.feature.name for one in columns})
     if isinstance(features, pa.Table | pd.DataFrame):
-        table = read_features(features, names)
+        table = read_columns(features, names)
         made = EncodedRows(codes=_codes(table, columns), bags=_bags(table, partitions))
     else:
         made = _stream(features, names, columns, partitions, block_rows)
@@ -206,10 +206,10 @@ def _check(rows: EncodedRows, partitions: Sequence[Partition], block_rows: int) 
         for i, counts in enumerate(found):
             counts += np.bincount(rows.bags[start : start + block_rows, i] + 1, minlength=len(counts))
     for partition, counts in zip(partitions, found, strict=True):
-        if partition.count_variance == 0:
-            compare_counts(partition, counts[1:])
+        partition.check_counts(counts[1:])
         if not counts[1:].any():
             raise InvalidInput(
-                f"features must have rows of the partition ({', '.join(partition.columns)}), got none that is in "
-                "any of its bags"
+                f"must have rows of the partition ({', '.join(partition.columns)}), got none that is in "
+                "any of its bags",
+                field="data",
             )

@@ -15,7 +15,7 @@ from tacit.bags.learners.parts import Part
 from tacit.bags.partition import Partition
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["PartCells", "cells_of", "check_rows", "choose_partition", "project"]
+__all__ = ["PartCells", "cells_of", "choose_partition", "project"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -120,24 +120,6 @@ def project(partition: Partition, columns: Sequence[str]) -> tuple[Partition, ND
         other=None if partition.other is None else int(cell[partition.other]),
     )
     return domain, cell
-
-
-def check_rows(partition: Partition, bag: NDArray[np.int64]) -> None:
-    """Refuse rows that are not those the partition counted, where its counts are exact."""
-    if partition.count_variance > 0:
-        return
-    found = np.bincount(bag[bag >= 0], minlength=len(partition))
-    compare_counts(partition, found)
-
-
-def compare_counts(partition: Partition, found: NDArray[np.int64]) -> None:
-    """Refuse the first bag whose number of rows is not the counted one."""
-    wrong = np.flatnonzero(found != partition.counts)
-    if len(wrong):
-        raise InvalidInput(
-            f"features must be the rows that the partition ({', '.join(partition.columns)}) was made from: its bag "
-            f"{wrong[0]} counts {partition.counts[wrong[0]]} rows, features have {found[wrong[0]]}"
-        )
 
 
 def _codes(column: pa.ChunkedArray) -> NDArray[np.int64]:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.bags.learners.cells import PartCells, check_rows
+from tacit.bags.learners.cells import PartCells
 from tacit.bags.learners.crosses import CrossProblem, Solver, sum_by_cell
 from tacit.bags.learners.forest import Forest, GrownTree, codes_of_cells, columns_of, grow
 from tacit.bags.learners.parts import Tree
@@ -59,11 +59,13 @@ def assign_cells(cells: Sequence[PartCells], partitions: Sequence[Partition], ro
     bags = {}
     for source in {one.source for one in cells}:
         bags[source] = partitions[source].assign(rows)
-        check_rows(partitions[source], bags[source])
+        inside = bags[source][bags[source] >= 0]
+        partitions[source].check_counts(np.bincount(inside, minlength=len(partitions[source])))
         if not (bags[source] >= 0).any():
             raise InvalidInput(
-                f"features must have rows of the partition ({', '.join(partitions[source].columns)}), got none that "
-                "is in any of its bags"
+                f"must have rows of the partition ({', '.join(partitions[source].columns)}), got none that "
+                "is in any of its bags",
+                field="data",
             )
     return np.stack([one.of_bags(bags[one.source]) for one in cells], axis=1)
 

@@ -46,15 +46,6 @@ class CrossProblem:
     References
     ----------
     Chen et al. (2023), Theorem 1.
-
-    Examples
-    --------
-    >>> from tacit.bags.losses import LogLoss
-    >>> problem = CrossProblem(loss=LogLoss(), cells=np.array([[0], [1]]), weights=np.array([2.0, 2.0]),
-    ...                        totals=[np.array([[1.0], [2.0]])], total=np.array([3.0]), strengths=[np.zeros(2)])
-    >>> value, gradient = problem.value_and_gradient(np.zeros(problem.size))
-    >>> round(value, 6), gradient.ravel()
-    (0.693147, array([-0.25,  0.  , -0.25]))
     """
 
     loss: SemilinearLoss

@@ -62,11 +62,6 @@ class Calibration:
     Under a calibrated model a bag's gap has the variance of its labels plus that of its noise; ``statistic`` is the
     sum of squared gaps over variances, about ``bags`` if the model fits and more if it does not. For rows that the
     model was fitted on it is somewhat smaller.
-
-    Examples
-    --------
-    >>> Calibration(columns=("a",), bags=2, statistic=2.0, predicted=(10.0,), released=(11.0,)).p_value > 0.3
-    True
     """
 
     columns: tuple[str, ...]

@@ -115,21 +115,6 @@ def grow(
         For each cell: rows, the sum of grad b(f) - T(y), the sum of second derivatives.
     penalty
         How steps are shrunk.
-
-    Examples
-    --------
-    >>> from tacit.bags.learners.cells import cells_of
-    >>> from tacit.bags.learners.penalty import Ridge
-    >>> from tacit.bags.partition import Partition
-    >>> partition = Partition(features=(Feature("a"),), keys=pa.table({"a": ["x", "y"]}),
-    ...                       counts=np.array([50, 50]), totals=np.array([[10.0], [40.0]]))
-    >>> cells = cells_of([Tree(("a",), rate=1.0)], [partition])[0]
-    >>> columns = columns_of(cells)
-    >>> codes = codes_of_cells(cells, columns)
-    >>> tree = grow(cells, codes, columns, rows=np.full(2, 50.0), gradient=np.array([[15.0], [-15.0]]),
-    ...             curvature=np.full((2, 1), 12.5), penalty=Ridge(l2=0.0))
-    >>> tree.predict(codes).ravel()
-    array([-1.2,  1.2])
     """
     part = cells.part
     assert isinstance(part, Tree)

@@ -90,20 +90,6 @@ def bag_loss(modules: PartModules, targets: BagTargets, codes: torch.Tensor, bag
     References
     ----------
     Chen et al. (2023), Theorem 1.
-
-    Examples
-    --------
-    >>> from tacit.bags.learners.cells import cells_of
-    >>> from tacit.bags.learners.parts import Cross
-    >>> from tacit.bags.partition import Feature
-    >>> partition = Partition(features=(Feature("a"),), keys=pa.table({"a": [5, 6]}), counts=np.array([1, 1]),
-    ...                       totals=np.array([[0.0], [1.0]]))
-    >>> cells = cells_of([Cross(("a",))], [partition])
-    >>> modules = PartModules(cells, vocabulary(cells), targets=1, share_embeddings=False)
-    >>> targets = BagTargets(loss=LogLoss(), mean=torch.tensor([0.5]), source=(0,), strengths=(None,), needed=(True,),
-    ...                      means=(torch.tensor([[0.0], [1.0]]),), cell_of_bag=(torch.tensor([0, 1]),))
-    >>> round(bag_loss(modules, targets, torch.tensor([[1], [2]]), torch.tensor([[0], [1]])).item(), 6)
-    1.386294
     """
     cells = targets.cells(bags)
     outputs = modules.outputs(codes, cells)

@@ -158,8 +158,8 @@ class Module(Part):
 def check_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
     """Return the parts as a tuple, refusing what is none."""
     if not parts:
-        raise InvalidInput("parts must have at least one part, got none")
+        raise InvalidInput("must have at least one part, got none", field="parts")
     for part in parts:
         if not isinstance(part, Part):
-            raise InvalidInput(f"parts must be Cross, Tree, MLP or Module objects, got {part!r}")
+            raise InvalidInput(f"must be Cross, Tree, MLP or Module objects, got {part!r}", field="parts")
     return tuple(parts)

@@ -36,7 +36,7 @@ class Ridge:
 
     def __post_init__(self) -> None:
         if not (np.isfinite(self.l2) and self.l2 >= 0):
-            raise InvalidInput(f"l2 must be a finite number >= 0, got {self.l2!r}")
+            raise InvalidInput(f"must be a finite number >= 0, got {self.l2!r}", field="l2")
 
     def fitted(self, curvature: Floats, noise: Floats, gaps: Floats, /) -> Ridge:  # noqa: ARG002
         """Return the same penalty."""
@@ -64,11 +64,6 @@ class NoiseRidge:
         of the overall total by about a w, with variance a + v, so squared differences less a + v tell spread^2,
         between 0.05 and 2. For the squared loss that is in units of the label, and a label's variance among the rows
         of a cell is taken for 1: where labels are noised, release them in units of about their deviation.
-
-    Examples
-    --------
-    >>> NoiseRidge(spread=0.5).strengths(np.array([25.0, 25.0]), np.array([0.0, 50.0]))
-    array([ 4., 12.])
     """
 
     spread: float | None = None

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.bags.learners.evaluation import Evaluation, evaluate, headline, predictions_of, probabilities_of
 from tacit.bags.losses import SemilinearLoss
+from tacit.privacy.errors import InvalidInput
 
 __all__ = ["Predictor"]
 
@@ -36,25 +37,29 @@ class Predictor(ABC):
         return probabilities_of(self.loss_, f)
 
     def predict(self, features: Any) -> NDArray[Any]:  # noqa: ANN401
-        """Return the likeliest class, the labels above one half, or the predicted mean."""
-        f = self._f(features)
-        return predictions_of(self.loss_, f)
+        """Return the most probable class, the labels above one half, or the predicted mean."""
+        f = self._f(features)  # raises where nothing is fitted
+        found = predictions_of(self.loss_, f)
+        classes = getattr(self, "classes_", None)
+        return found if classes is None else np.asarray(classes[found])
 
     def score(self, features: Any, labels: ArrayLike) -> float:  # noqa: ANN401
         """Return accuracy for classes, R^2 for the squared loss, D^2 for counts."""
         f = self._f(features)
-        return headline(self.loss_, f, labels)
+        return headline(self.loss_, f, self._codes(labels))
 
     def evaluate(self, features: Any, labels: ArrayLike) -> Evaluation:  # noqa: ANN401
-        """Return loss, score, AUC and calibration on rows with known labels.
-
-        Examples
-        --------
-        See :func:`tacit.bags.learners.evaluate`.
-
-        >>> from tacit.bags.learners import AdditiveModel
-        >>> AdditiveModel().evaluate  # doctest: +ELLIPSIS
-        <bound method Predictor.evaluate of AdditiveModel()>
-        """
+        """Return loss, score, AUC and calibration on rows with known labels."""
         f = self._f(features)
-        return evaluate(self.loss_, f, labels)
+        return evaluate(self.loss_, f, self._codes(labels))
+
+    def _codes(self, labels: ArrayLike) -> ArrayLike:
+        """Labels as numbers: class names by their place among ``classes_``, numbers as they are."""
+        given, classes = np.asarray(labels), getattr(self, "classes_", np.zeros(0))
+        if given.dtype.kind not in "UO" or classes.dtype.kind != "U":
+            return labels
+        place = {name: code for code, name in enumerate(classes.tolist())}
+        unknown = sorted(set(given.tolist()) - set(place))
+        if unknown:
+            raise InvalidInput(f"must be among the classes {', '.join(place)}, got {unknown[0]!r}", field="labels")
+        return np.array([place[name] for name in given.tolist()])

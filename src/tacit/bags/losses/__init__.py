@@ -1,11 +1,9 @@
 """Semilinear losses: b(f) - T(y)'f + c(y), all that a total of T(y) can train."""
 
 from tacit.bags.losses.categorical import CrossEntropy
-from tacit.bags.losses.description import loss_of
-from tacit.bags.losses.logistic import LogLoss
-from tacit.bags.losses.multilabel import MultiLabel
+from tacit.bags.losses.logistic import LogLoss, MultiLabel
 from tacit.bags.losses.poisson import PoissonLoss
 from tacit.bags.losses.semilinear import SemilinearLoss
 from tacit.bags.losses.squared import SquaredLoss
 
-__all__ = ["CrossEntropy", "LogLoss", "MultiLabel", "PoissonLoss", "SemilinearLoss", "SquaredLoss", "loss_of"]
+__all__ = ["CrossEntropy", "LogLoss", "MultiLabel", "PoissonLoss", "SemilinearLoss", "SquaredLoss"]

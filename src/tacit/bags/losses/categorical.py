@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from ibis.expr.types import BooleanValue, NumericValue, Value
@@ -12,13 +12,14 @@ from numpy.typing import ArrayLike
 from scipy.special import log_softmax, logsumexp, softmax
 
 from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, missing, number_of, refuse
+from tacit.bags.losses.semilinear import SemilinearLoss
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["CrossEntropy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CrossEntropy:
+class CrossEntropy(SemilinearLoss):
     """The cross-entropy of a label in 0..K-1: b(f) = log sum_k e^f_k, T(y) the one-hot row, c(y) = 0.
 
     Parameters
@@ -47,7 +48,7 @@ class CrossEntropy:
 
     def __post_init__(self) -> None:
         if not isinstance(self.classes, int) or self.classes < 2:
-            raise InvalidInput(f"classes must be a whole number >= 2, got {self.classes!r}")
+            raise InvalidInput(f"must be a whole number >= 2, got {self.classes!r}", field="classes")
 
     @property
     def targets(self) -> int:
@@ -101,7 +102,3 @@ class CrossEntropy:
         return np.asarray(
             -np.sum(log_softmax(as_predictions(f, self.classes), axis=1) * self.statistic(labels), axis=1)
         )
-
-    def describe(self) -> dict[str, Any]:
-        """See :meth:`SemilinearLoss.describe`."""
-        return {"name": self.name, "classes": self.classes}

@@ -31,9 +31,9 @@ def as_labels(labels: ArrayLike) -> Floats:
     try:
         y = np.asarray(labels, dtype=np.float64)
     except (TypeError, ValueError) as error:
-        raise InvalidInput("labels must be numbers, got text or objects: recode the labels") from error
+        raise InvalidInput("must be numbers, got text or objects: recode the labels", field="labels") from error
     if y.ndim != 1:
-        raise InvalidInput(f"labels must be one value a row, got an array of shape {y.shape}")
+        raise InvalidInput(f"must be one value a row, got an array of shape {y.shape}", field="labels")
     refuse(~np.isfinite(y), y, "a label must be a finite number", "remove or recode the row")
     return y
 

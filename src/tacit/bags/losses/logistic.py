@@ -1,22 +1,56 @@
-"""The log loss of a 0/1 label."""
+"""The log losses of one 0/1 label per row, and of several."""
 
 from __future__ import annotations
 
+import functools
+import math
+import operator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from ibis.expr.types import BooleanValue, NumericValue, Value
+from ibis.expr.types import ArrayValue, BooleanValue, NumericValue, Value
 from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, missing, number_of, refuse
+from tacit.bags.losses.semilinear import SemilinearLoss
+from tacit.privacy.errors import InvalidInput
 
-__all__ = ["LogLoss"]
+__all__ = ["LogLoss", "MultiLabel"]
+
+
+class _Logistic(SemilinearLoss):
+    """The sum over 0/1 labels of b(f) - y f, with b(f) = log(1 + e^f)."""
+
+    __slots__ = ()
+
+    @property
+    def bounds(self) -> tuple[Floats, Floats]:
+        return np.zeros(self.targets), np.ones(self.targets)
+
+    def potential(self, f: ArrayLike, /) -> Floats:
+        return np.asarray(np.logaddexp(0.0, as_predictions(f, self.targets)).sum(axis=1))
+
+    def mean(self, f: ArrayLike, /) -> Floats:
+        return np.asarray(expit(as_predictions(f, self.targets)))
+
+    def curvature(self, f: ArrayLike, /) -> Floats:
+        p = self.mean(f)
+        return np.asarray(p * (1 - p))
+
+    def link(self, mean: ArrayLike, /) -> Floats:
+        p = np.clip(as_predictions(mean, self.targets), LEAST, 1 - LEAST)
+        return np.asarray(np.log(p) - np.log1p(-p))
+
+    def value(self, f: ArrayLike, labels: ArrayLike, /) -> Floats:
+        # log(1 + e^-+f): the difference b(f) - y f would lose the digits of a small loss
+        signed = as_predictions(f, self.targets) * (1 - 2 * self.statistic(labels))
+        return np.asarray(np.logaddexp(0.0, signed).sum(axis=1))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogLoss:
+class LogLoss(_Logistic):
     """The logistic loss of a 0/1 label: b(f) = log(1 + e^f), T(y) = y, c(y) = 0.
 
     References
@@ -39,11 +73,6 @@ class LogLoss:
     l1: ClassVar[float] = 1.0
     l2: ClassVar[float] = 1.0
 
-    @property
-    def bounds(self) -> tuple[Floats, Floats]:
-        """See :attr:`SemilinearLoss.bounds`."""
-        return np.zeros(1), np.ones(1)
-
     def statistic(self, labels: ArrayLike, /) -> Floats:
         """See :meth:`SemilinearLoss.statistic`."""
         y = as_labels(labels)
@@ -59,30 +88,80 @@ class LogLoss:
         number = number_of(column)
         return missing(column) | ~((number == 0) | (number == 1))
 
-    def potential(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.potential`."""
-        return np.asarray(np.logaddexp(0.0, as_predictions(f, 1))[:, 0])
 
-    def mean(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.mean`."""
-        return np.asarray(expit(as_predictions(f, 1)))
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MultiLabel(_Logistic):
+    """The sum over K labels of a row of their log losses: T(y) = y in {0, 1}^K, labels in an array column.
 
-    def curvature(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.curvature`."""
-        p = self.mean(f)
-        return np.asarray(p * (1 - p))
+    With 0/1 predictions the risk that goes with it is the expected Hamming distance. Neighbours differ in all K
+    labels of one row.
 
-    def link(self, mean: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.link`."""
-        p = np.clip(as_predictions(mean, 1), LEAST, 1 - LEAST)
-        return np.asarray(np.log(p) - np.log1p(-p))
+    Parameters
+    ----------
+    labels
+        K >= 1, public.
 
-    def value(self, f: ArrayLike, labels: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.value`."""
-        # log(1 + e^-+f): the difference b(f) - y f would lose the digits of a small loss
-        signed = as_predictions(f, 1) * (1 - 2 * self.statistic(labels))
-        return np.asarray(np.logaddexp(0.0, signed)[:, 0])
+    References
+    ----------
+    Chen et al. (2023), Section 4: Y = {0, 1}^K.
 
-    def describe(self) -> dict[str, Any]:
-        """See :meth:`SemilinearLoss.describe`."""
-        return {"name": self.name}
+    Examples
+    --------
+    >>> loss = MultiLabel(labels=2)
+    >>> loss.statistic([[0, 1], [1, 1]]).sum(axis=0), loss.l1
+    (array([1., 2.]), 2.0)
+    >>> loss.value(np.zeros((1, 2)), [[0, 1]]).round(6)
+    array([1.386294])
+    """
+
+    labels: int
+    name: ClassVar[str] = "multilabel"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.labels, int) or self.labels < 1:
+            raise InvalidInput(f"must be a whole number >= 1, got {self.labels!r}", field="labels")
+
+    @property
+    def targets(self) -> int:
+        """See :attr:`SemilinearLoss.targets`."""
+        return self.labels
+
+    @property
+    def l1(self) -> float:
+        """See :attr:`SemilinearLoss.l1`."""
+        return float(self.labels)
+
+    @property
+    def l2(self) -> float:
+        """See :attr:`SemilinearLoss.l2`."""
+        return math.sqrt(self.labels)
+
+    def statistic(self, labels: ArrayLike, /) -> Floats:
+        """See :meth:`SemilinearLoss.statistic`."""
+        y = np.asarray(labels, dtype=np.float64)
+        if y.ndim != 2 or y.shape[1] != self.labels:
+            raise InvalidInput(f"must have shape (rows, {self.labels}), got {y.shape}", field="labels")
+        wrong = ~((y == 0) | (y == 1)).all(axis=1)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise InvalidInput(f"multilabels must be 0 or 1, got {y[row].tolist()} at row {row}: recode the labels")
+        return y
+
+    def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
+        """See :meth:`SemilinearLoss.statistic_expressions`; the column holds arrays."""
+        array = _array(column)
+        return [array[k].cast("float64") for k in range(self.labels)]
+
+    def violation(self, column: Value, /) -> BooleanValue:
+        """See :meth:`SemilinearLoss.violation`."""
+        array = _array(column)
+        good = [(array[k] == 0) | (array[k] == 1) for k in range(self.labels)]
+        fits: BooleanValue = functools.reduce(operator.and_, good, array.length() == self.labels)
+        flagged: BooleanValue = ~fits.fill_null(False)
+        return flagged
+
+
+def _array(column: Value) -> ArrayValue:
+    if not isinstance(column, ArrayValue):
+        raise InvalidInput(f"the label column of the multilabel loss must hold arrays, got {column.type()}")
+    return column

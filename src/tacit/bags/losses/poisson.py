@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from ibis.expr.types import BooleanValue, NumericValue, Value
 from numpy.typing import ArrayLike
 
 from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, clip, missing, number_of, refuse
+from tacit.bags.losses.semilinear import SemilinearLoss
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["PoissonLoss"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PoissonLoss:
+class PoissonLoss(SemilinearLoss):
     """The Poisson loss of a count: b(f) = e^f, T(y) = y, c(y) = 0.
 
     Counts above `most` are clipped to it where it is declared; a private release needs it.
@@ -46,7 +47,7 @@ class PoissonLoss:
 
     def __post_init__(self) -> None:
         if self.most is not None and not (math.isfinite(self.most) and self.most > 0):
-            raise InvalidInput(f"most must be a finite number > 0 or None, got {self.most!r}")
+            raise InvalidInput(f"must be a finite number > 0 or None, got {self.most!r}", field="most")
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:
@@ -62,11 +63,6 @@ class PoissonLoss:
                 "chosen without looking at the labels"
             )
         return float(self.most)
-
-    @property
-    def l2(self) -> float:
-        """See :attr:`SemilinearLoss.l2`."""
-        return self.l1
 
     def statistic(self, labels: ArrayLike, /) -> Floats:
         """See :meth:`SemilinearLoss.statistic`."""
@@ -97,11 +93,3 @@ class PoissonLoss:
     def link(self, mean: ArrayLike, /) -> Floats:
         """See :meth:`SemilinearLoss.link`."""
         return np.log(np.clip(as_predictions(mean, 1), LEAST, self.bounds[1]))
-
-    def value(self, f: ArrayLike, labels: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.value`."""
-        return np.asarray(self.potential(f) - np.sum(as_predictions(f, 1) * self.statistic(labels), axis=1))
-
-    def describe(self) -> dict[str, Any]:
-        """See :meth:`SemilinearLoss.describe`."""
-        return {"name": self.name, "most": self.most}

@@ -2,71 +2,78 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from dataclasses import asdict, is_dataclass
+from typing import Any, ClassVar
 
+import numpy as np
 from ibis.expr.types import BooleanValue, NumericValue, Value
 from numpy.typing import ArrayLike
 
-from tacit.bags.losses.checks import Floats
+from tacit.bags.losses.checks import Floats, as_predictions
 
 __all__ = ["SemilinearLoss"]
 
 
-class SemilinearLoss(Protocol):
-    """What a loss must say so that totals of T(y) can be released and learned from."""
+class SemilinearLoss(ABC):
+    """Base of the losses b(f) - T(y)'f + c(y) whose totals of T(y) can be released and learned from."""
+
+    __slots__ = ()
+
+    name: ClassVar[str]
 
     @property
+    @abstractmethod
     def targets(self) -> int:
         """The dimension of T(y) and of the prediction f."""
-        ...
 
     @property
+    @abstractmethod
     def bounds(self) -> tuple[Floats, Floats]:
         """The least and the greatest value of each entry of T(y), or -inf and inf where nothing bounds it."""
-        ...
 
     @property
+    @abstractmethod
     def l1(self) -> float:
         """How far one label can move T(y), in the sum of absolute differences."""
-        ...
 
     @property
     def l2(self) -> float:
         """How far one label can move T(y), in Euclidean length."""
-        ...
+        return self.l1
 
+    @abstractmethod
     def statistic(self, labels: ArrayLike, /) -> Floats:
-        """T(y), one row a label; labels that the loss does not know are refused."""
-        ...
+        """Return T(y), one row per label; labels that the loss does not know are refused."""
 
+    @abstractmethod
     def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
-        """T(y) as expressions over a column of a table, so that its sums are made in the engine."""
-        ...
+        """Return T(y) as expressions over a column of a table, so that its sums are made in the engine."""
 
+    @abstractmethod
     def violation(self, column: Value, /) -> BooleanValue:
-        """An expression that is true where a label is missing or out of range."""
-        ...
+        """Return an expression that is true where a label is missing or out of range."""
 
+    @abstractmethod
     def potential(self, f: ArrayLike, /) -> Floats:
-        """b(f), one number a row."""
-        ...
+        """Return b(f), one number per row."""
 
+    @abstractmethod
     def mean(self, f: ArrayLike, /) -> Floats:
-        """The gradient of b at f: the mean of T(y) that f predicts."""
-        ...
+        """Return the gradient of b at f: the mean of T(y) that f predicts."""
 
+    @abstractmethod
     def curvature(self, f: ArrayLike, /) -> Floats:
-        """The diagonal of the Hessian of b at f."""
-        ...
+        """Return the diagonal of the Hessian of b at f."""
 
+    @abstractmethod
     def link(self, mean: ArrayLike, /) -> Floats:
-        """The f whose mean is the given one, with the mean kept inside the loss's range."""
-        ...
+        """Return the f whose mean is the given one, with the mean kept inside the loss's range."""
 
     def value(self, f: ArrayLike, labels: ArrayLike, /) -> Floats:
-        """The loss of each row, c(y) included."""
-        ...
+        """Return the loss of each row, c(y) included."""
+        return np.asarray(self.potential(f) - np.sum(as_predictions(f, self.targets) * self.statistic(labels), axis=1))
 
     def describe(self) -> dict[str, Any]:
-        """The loss as plain data; :func:`loss_of` reads it back."""
-        ...
+        """Return the loss as plain data: its name and its parameters."""
+        return {"name": self.name, **(asdict(self) if is_dataclass(self) else {})}

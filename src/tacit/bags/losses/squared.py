@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from ibis.expr.types import BooleanValue, NumericValue, Value
 from numpy.typing import ArrayLike
 
 from tacit.bags.losses.checks import Floats, as_labels, as_predictions, clip, missing, number_of
+from tacit.bags.losses.semilinear import SemilinearLoss
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["SquaredLoss"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SquaredLoss:
+class SquaredLoss(SemilinearLoss):
     """Half the squared error: b(f) = f^2/2, T(y) = y, c(y) = y^2/2.
 
     Labels are clipped to [lower, upper] where those are declared; a private release needs both, because they are
@@ -51,7 +52,7 @@ class SquaredLoss:
             if bound is not None and not math.isfinite(bound):
                 raise InvalidInput(f"{argument} must be a finite number or None, got {bound!r}")
         if self.lower is not None and self.upper is not None and not self.lower < self.upper:
-            raise InvalidInput(f"lower must be < upper, got lower={self.lower!r} and upper={self.upper!r}")
+            raise InvalidInput(f"must be < upper, got lower={self.lower!r} and upper={self.upper!r}", field="lower")
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:
@@ -70,11 +71,6 @@ class SquaredLoss:
                 f"upper={self.upper!r}: pass both, chosen without looking at the labels"
             )
         return float(self.upper - self.lower)
-
-    @property
-    def l2(self) -> float:
-        """See :attr:`SemilinearLoss.l2`."""
-        return self.l1
 
     def statistic(self, labels: ArrayLike, /) -> Floats:
         """See :meth:`SemilinearLoss.statistic`."""
@@ -107,10 +103,6 @@ class SquaredLoss:
     def value(self, f: ArrayLike, labels: ArrayLike, /) -> Floats:
         """See :meth:`SemilinearLoss.value`."""
         return np.asarray(np.square(as_predictions(f, 1) - self.statistic(labels))[:, 0] / 2)
-
-    def describe(self) -> dict[str, Any]:
-        """See :meth:`SemilinearLoss.describe`."""
-        return {"name": self.name, "lower": self.lower, "upper": self.upper}
 
     def _range(self) -> tuple[float, float]:
         lower, upper = self.bounds

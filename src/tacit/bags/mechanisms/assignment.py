@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["assign_rows"]
+__all__ = ["assign_rows", "check_assignment"]
 
 
 def assign_rows(
@@ -30,24 +30,23 @@ def assign_rows(
     References
     ----------
     Chen et al. (2023), Section 4.
-
-    Examples
-    --------
-    >>> made = assign_rows(4, size=2, bags=4, joins=2, rng=np.random.default_rng(0))
-    >>> np.bincount(made.ravel())
-    array([2, 2, 2, 2])
     """
+    check_assignment(rows, size=size, bags=bags, joins=joins)
+    if joins is None:
+        return np.stack([rng.choice(rows, size, replace=False, shuffle=False) for _ in range(bags)]).astype(np.int64)
+    return _capped(rows, size, bags, joins, rng)
+
+
+def check_assignment(rows: int, *, size: int, bags: int, joins: int | None) -> None:
+    """Raise if a table of so many rows cannot fill the bags."""
     m, n = check_count(size, name="size"), check_count(bags, name="bags")
     if m > rows:
-        raise InvalidInput(f"size must be at most {rows}, the number of rows, got {m}")
-    if joins is None:
-        return np.stack([rng.choice(rows, m, replace=False, shuffle=False) for _ in range(n)]).astype(np.int64)
-    J = check_count(joins, name="joins")
-    if m * n > rows * J:
+        raise InvalidInput(f"must be at most {rows}, the number of rows, got {m}", field="size")
+    if joins is not None and m * n > rows * check_count(joins, name="joins"):
         raise InvalidInput(
-            f"joins must be at least {-(-m * n // rows)} for {n} bags of {m} rows out of {rows}, got {J}; or draw fewer"
+            f"must be at least {-(-m * n // rows)} for {n} bags of {m} rows out of {rows}, got {joins}; or draw fewer",
+            field="joins",
         )
-    return _capped(rows, m, n, J, rng)
 
 
 def _capped(rows: int, m: int, n: int, J: int, rng: np.random.Generator) -> NDArray[np.int64]:

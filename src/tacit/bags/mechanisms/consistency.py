@@ -35,12 +35,6 @@ class Projection:
     References
     ----------
     Hay et al. (2010), Section 3.2 (constrained inference); Aitken (1936) for weighted least squares.
-
-    Examples
-    --------
-    >>> same_total = sparse.csr_array(np.array([[1.0], [-1.0]]))
-    >>> Projection(matrix=same_total, ties=True).apply(np.array([[3.0], [5.0]])).ravel().round(12)
-    array([4., 4.])
     """
 
     matrix: sparse.csr_array
@@ -142,9 +136,9 @@ def make_consistent(
     """
     parts = release.partitions
     if not parts:
-        raise InvalidInput("release must hold partitions to be made consistent: random bags share no totals")
+        raise InvalidInput("must hold partitions to be made consistent: random bags share no totals", field="release")
     if table is not None and isinstance(release.guarantee, Guarantee) and release.guarantee.unit is Unit.RECORD:
-        raise InvalidInput("table must not be given for the unit record: its features are private")
+        raise InvalidInput("must not be given for the unit record: its features are private", field="table")
     if len(parts) == 1 or not all(part.variance > 0 for part in parts):
         return ConsistentTotals(release=release, factors=(1.0,) * len(parts), exact=True)
     totals, factors, exact = _reconcile(parts, [part.totals for part in parts], _variances(parts), table, rng)

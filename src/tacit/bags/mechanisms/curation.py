@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import ibis
 import numpy as np
 
 from tacit.bags.losses import SemilinearLoss
-from tacit.bags.mechanisms.engine import DuckDBEngine, Engine, check_labels, group_rows
+from tacit.bags.mechanisms.consistency import make_consistent
+from tacit.bags.mechanisms.engine import DuckDBEngine, Engine, GroupedRows, check_labels, group_rows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
-from tacit.bags.mechanisms.noise import TotalsNoise
-from tacit.bags.mechanisms.sizes import KeepAll, SizeRule
+from tacit.bags.mechanisms.noise import CalibratedNoise, TotalsNoise, noise_of_budget
+from tacit.bags.mechanisms.preparation import PrivateRows
+from tacit.bags.mechanisms.selection import choice_noise, choose_sets
+from tacit.bags.mechanisms.sizes import KeepAll, SizeRule, rule_for
 from tacit.bags.mechanisms.totals import Curation
 from tacit.bags.partition import BagTotals, Feature, as_features
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import NoGuarantee, Unit
+from tacit.privacy.guarantee import NoGuarantee, Promise, Unit
 from tacit.privacy.noise import Grid, is_seeded
-from tacit.privacy.payment import Payment
-from tacit.privacy.rounding import check_count, check_delta
+from tacit.privacy.rounding import check_count, check_delta, exact
 
-__all__ = ["curate"]
+if TYPE_CHECKING:
+    from tacit.bags.plan import Plan
+
+__all__ = ["PreparedPartitions", "curate", "state_guarantee"]
 
 Progress = Callable[[int, int], None]
+FeatureSet = tuple[Feature, ...]
 
 _EXACT = NoGuarantee(reason="exact totals of bags: a bag of one row is that row's label")
 
@@ -41,12 +49,11 @@ def curate(
     grid: Grid | None = None,
     sizes: SizeRule | None = None,
     rows_per_person: int = 1,
-    payment: Payment | None = None,
     engine: Engine | None = None,
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> BagTotals:
-    """Return the label totals of bags: one partition of the rows for each feature set.
+    """Return the label totals of bags: one partition of the rows for each feature set. No ledger is charged.
 
     For every feature set and every combination v of its values that occurs, the bag of rows with these values has
     count #{i: x_i = v} and total sum_{x_i = v} T(y_i). Under ``noise`` each total gets discrete noise
@@ -80,8 +87,6 @@ def curate(
         :class:`DropSmall` or :class:`MergeSmall`; default: every bag is kept.
     rows_per_person
         How many rows one person holds at most: the guarantee is then stated for all of them.
-    payment
-        The ledger to charge, before any noise is drawn.
     engine
         :class:`DuckDBEngine` (default) or :class:`SparkEngine`.
     rng
@@ -92,9 +97,7 @@ def curate(
     Raises
     ------
     InvalidInput
-        Before anything is charged.
-    BudgetExceeded
-        The ledger refuses; nothing is drawn.
+        Before anything is drawn.
 
     References
     ----------
@@ -122,32 +125,158 @@ def curate(
         sizes=sizes or KeepAll(),
         partitions=len(sets),
     )
-    _check_noise(noise, rng, payment)
+    if noise is not None and rng is None:
+        raise InvalidInput(
+            "must be given with noise; take tacit.privacy.noise.system_rng() for a real release", field="rng"
+        )
     check_count(rows_per_person, name="rows_per_person")
     calibrated = curation.calibrate()
-    promise = None if calibrated is None else curation.promise(calibrated, rows_per_person)
+    guarantee = _EXACT if calibrated is None else curation.guarantee(calibrated).for_group(rows=rows_per_person)
     with (engine or DuckDBEngine()).open(table) as rows:
-        _check_columns(rows, sets, label)
-        count = check_labels(rows, label=label, measure=curation.measure)
-        if calibrated is not None:
-            curation.measure.check_rows(count)
-            check_delta(calibrated.guarantee.delta, rows=count)  # how many rows there are is public
-        grouped = []
-        for done, features in enumerate(sets):
-            grouped.append(group_rows(rows, features=features, label=label, measure=curation.measure))
-            if grouped[-1].counts.sum() != count:
-                raise InvalidInput(f"the table changed while it was read: it had {count} rows and then another number")
-            if progress is not None:
-                progress(done + 1, len(sets))
-        head: dict[str, Any] = {"loss": loss, "label": label, "rows": count, "mechanism": curation.describe(calibrated)}
-        if calibrated is None or promise is None or rng is None:
-            parts = tuple(curation.exact(one) for one in grouped)
-            return BagTotals(partitions=parts, guarantee=_EXACT, seeded=False, **head)
-        ready = [curation.prepare(one) for one in grouped]
-        if payment is not None:
-            payment.charge(promise, _private_column(rows, label), purpose=f"bags by {curation.describe(None)['name']}")
-    parts = tuple(curation.hide(one, calibrated, at=p, rng=rng) for p, one in enumerate(ready))
-    return BagTotals(partitions=parts, guarantee=promise, seeded=is_seeded(rng), **head)
+        count, grouped = _group(rows, sets, label, curation, calibrated, progress)
+    return BagTotals(
+        partitions=curation.release(grouped, calibrated, rng=rng),
+        loss=loss,
+        guarantee=guarantee,
+        seeded=rng is not None and noise is not None and is_seeded(rng),
+        label=label,
+        rows=count,
+        mechanism=curation.describe(calibrated),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PreparedPartitions:
+    """A plan's grouped rows: of every partition of ``by``, from which some may be chosen."""
+
+    plan: Plan
+    private: PrivateRows
+    loss: SemilinearLoss
+    sets: tuple[FeatureSet, ...]
+    grouped: Sequence[GroupedRows]
+    rows: int
+
+    @classmethod
+    def of(cls, plan: Plan, private: PrivateRows, loss: SemilinearLoss) -> PreparedPartitions:
+        """Group the rows of a plan; raise if a column, a label or a bag does not serve."""
+        sets = tuple(tuple(_feature(name, plan, private.table) for name in names) for names in plan.by)
+        curation = _curation(plan, loss)
+        if plan.choose is not None:
+            choice_noise(curation.measure, epsilon=_split(plan)[0], sets=plan.choose)
+        count, grouped = _group(private.table, sets, plan.label, curation, curation.calibrate(), private.progress)
+        return cls(plan=plan, private=private, loss=loss, sets=sets, grouped=grouped, rows=count)
+
+    def draw(self, rng: np.random.Generator) -> BagTotals:
+        """Choose partitions where the plan says so, then add noise, then make partitions agree."""
+        curation = _curation(self.plan, self.loss)
+        calibrated = curation.calibrate()
+        made = BagTotals(
+            partitions=curation.release([self.grouped[i] for i in self._chosen(rng)], calibrated, rng=rng),
+            loss=self.loss,
+            guarantee=state_guarantee(self.plan, self.loss),
+            seeded=calibrated is not None and is_seeded(rng),
+            label=self.plan.label,
+            rows=self.rows,
+            mechanism=curation.describe(calibrated),
+        )
+        return make_consistent(made, rng=rng).release if calibrated is not None and self.plan.consistent else made
+
+    def _chosen(self, rng: np.random.Generator) -> Sequence[int]:
+        plan = self.plan
+        if plan.choose is None:
+            return range(len(self.sets))
+        choice, rest = _split(plan)
+        chosen = choose_sets(
+            self.private.table,
+            candidates=self.sets,
+            sets=plan.choose,
+            label=plan.label,
+            loss=self.loss,
+            epsilon=choice,
+            noise=noise_of_budget(rest, delta=plan.delta),
+            rng=rng,
+        )
+        return sorted(self.sets.index(one) for one in chosen.sets)
+
+
+def state_guarantee(plan: Plan, loss: SemilinearLoss) -> Promise:
+    """Return what curated bags of a plan guarantee: noise and choice together, for all rows of one person."""
+    curation = _curation(plan, loss)
+    calibrated = curation.calibrate()
+    if calibrated is None or plan.epsilon is None:
+        return _EXACT
+    stated = curation.guarantee(calibrated)
+    if plan.choose is not None:  # basic composition: the two epsilons add up to the plan's
+        stated = replace(stated, epsilon=plan.epsilon, loss=None)
+    return stated.for_group(rows=plan.rows_per_person)
+
+
+def _curation(plan: Plan, loss: SemilinearLoss) -> Curation:
+    noise = None if plan.epsilon is None else noise_of_budget(_split(plan)[1], delta=plan.delta)
+    return Curation(
+        measure=GridStatistic(loss=loss, grid=None if noise is None else public_grid(loss)),
+        noise=noise,
+        unit=plan.protected,
+        sizes=rule_for(plan.least, small=plan.small),
+        partitions=plan.choose or len(plan.by),
+    )
+
+
+def _split(plan: Plan) -> tuple[float, float]:
+    """The epsilon of the choice and of the totals, which add up to at most the plan's, read as decimals."""
+    whole = plan.epsilon or 0.0
+    if plan.choose is None:
+        return 0.0, whole
+    choice = whole / 10 if plan.choose_epsilon is None else plan.choose_epsilon
+    rest = float(exact(whole) - exact(choice))
+    while exact(rest) + exact(choice) > exact(whole):
+        rest = math.nextafter(rest, 0.0)
+    return choice, rest
+
+
+def _group(
+    rows: ibis.Table,
+    sets: Sequence[FeatureSet],
+    label: str,
+    curation: Curation,
+    calibrated: CalibratedNoise | None,
+    progress: Progress | None,
+) -> tuple[int, list[GroupedRows]]:
+    """Return how many rows there are, and the bags of each feature set, ready for noise."""
+    _check_columns(rows, sets, label)
+    count = check_labels(rows, label=label, measure=curation.measure)
+    if calibrated is not None:
+        curation.measure.check_rows(count)
+        check_delta(calibrated.guarantee.delta, rows=count)  # how many rows there are is public
+    grouped = []
+    for done, features in enumerate(sets):
+        made = group_rows(rows, features=features, label=label, measure=curation.measure)
+        if made.counts.sum() != count:
+            raise InvalidInput(f"the table changed while it was read: it had {count} rows and then another number")
+        grouped.append(curation.prepare(made))
+        if progress is not None:
+            progress(done + 1, len(sets))
+    return count, grouped
+
+
+def _feature(name: str, plan: Plan, rows: ibis.Table) -> Feature:
+    """A key column of a plan; declared values are read as the column's kind, numbers or text."""
+    edges, words = plan.edges.get(name), plan.values.get(name)
+    if words is None:
+        return Feature(name, edges=edges)
+    return Feature(name, edges=edges, values=_numbers(name, words) if rows[name].type().is_numeric() else words)
+
+
+def _numbers(name: str, words: Sequence[str]) -> tuple[float, ...]:
+    try:
+        numbers = [float(word) for word in words]
+    except ValueError:
+        raise InvalidInput(f"must be numbers for the column {name!r}, got {', '.join(words)}", field="values") from None
+    return tuple(int(one) if one == int(one) else one for one in numbers) if _whole(numbers) else tuple(numbers)
+
+
+def _whole(numbers: Sequence[float]) -> bool:
+    return all(math.isfinite(one) and one == int(one) for one in numbers)
 
 
 def _feature_sets(
@@ -156,31 +285,21 @@ def _feature_sets(
     given = [by] if isinstance(by, str | Feature) else by
     sets = tuple(as_features(one, edges=edges) for one in given)
     if not sets:
-        raise InvalidInput("by must name at least one feature set, got none")
+        raise InvalidInput("must name at least one feature set, got none", field="by")
     named = [frozenset(feature.name for feature in one) for one in sets]
     if len(set(named)) < len(named):
-        raise InvalidInput("by must name different feature sets, got one of them twice: it would be paid for twice")
+        raise InvalidInput(
+            "must name different feature sets, got one of them twice: it would be paid for twice", field="by"
+        )
     unknown = set(edges or ()) - set().union(*named)
     if unknown:
-        raise InvalidInput(f"edges must be for columns in by, got {', '.join(sorted(unknown))}")
+        raise InvalidInput(f"must be for columns in by, got {', '.join(sorted(unknown))}", field="edges")
     return sets
-
-
-def _check_noise(noise: TotalsNoise | None, rng: np.random.Generator | None, payment: Payment | None) -> None:
-    if noise is not None and rng is None:
-        raise InvalidInput("rng must be given with noise; take tacit.privacy.noise.system_rng() for a real release")
-    if noise is None and payment is not None:
-        raise InvalidInput("payment must come with noise: exact totals have no guarantee that a ledger could charge")
 
 
 def _check_columns(rows: ibis.Table, sets: Sequence[tuple[Feature, ...]], label: str) -> None:
     for feature in (feature for features in sets for feature in features):
         check_present(feature.name, rows.columns, argument="by")
         if feature.name == label:
-            raise InvalidInput(f"by must not name the label column {label!r}: its values would leave as keys")
+            raise InvalidInput(f"must not name the label column {label!r}: its values would leave as keys", field="by")
         feature.expression(rows)  # raises if it cannot be a key
-
-
-def _private_column(rows: ibis.Table, label: str) -> ibis.Table | None:
-    # another database keeps no order of rows, so its labels cannot be recognised
-    return rows.select(label) if rows.get_backend().name == "duckdb" else None

@@ -26,19 +26,13 @@ def fill_domain(grouped: GroupedRows) -> GroupedRows:
     """Return the bags of every combination of declared values and buckets, and last one bag of all other rows.
 
     Which keys occur tells of the record that has a key alone, so the list of bags must not depend on the rows.
-
-    Examples
-    --------
-    >>> made = GroupedRows(features=(Feature("city", values=("a", "b")),), keys=pa.table({"city": ["b", "z"]}),
-    ...                counts=np.array([3, 1]), sums=np.array([[2.0], [1.0]]))
-    >>> full = fill_domain(made)
-    >>> full.keys["city"].to_pylist(), full.counts.tolist()
-    ([None, 'a', 'b', None], [0, 0, 3, 1])
     """
     vocabularies = [_declared(feature) for feature in grouped.features]
     size = math.prod(map(len, vocabularies))
     if size > _MOST_BAGS:
-        raise InvalidInput(f"by must make at most {_MOST_BAGS:,} bags from declared values, got {size:,}; use fewer")
+        raise InvalidInput(
+            f"must make at most {_MOST_BAGS:,} bags from declared values, got {size:,}; use fewer", field="by"
+        )
     keys = _all_keys(vocabularies, grouped.features)
     found = _find(grouped, keys)
     at = np.where(found < 0, size, found)
@@ -54,8 +48,9 @@ def _declared(feature: Feature) -> Sequence[Any]:
         return [None, *range(feature.buckets)]
     if feature.values is None:
         raise InvalidInput(
-            f"by must declare the values or the edges of {feature.name!r} for the unit record: which keys occur tells"
-            " of single records"
+            f"must declare the values or the edges of {feature.name!r} for the unit record: which keys occur tells"
+            " of single records",
+            field="by",
         )
     return [None, *feature.values]
 

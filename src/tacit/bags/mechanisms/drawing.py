@@ -3,75 +3,33 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
+import ibis
 import numpy as np
 from numpy.typing import NDArray
 
 from tacit.bags.losses import SemilinearLoss
-from tacit.bags.mechanisms.assignment import assign_rows
+from tacit.bags.mechanisms.assignment import assign_rows, check_assignment
 from tacit.bags.mechanisms.engine import DuckDBEngine, check_labels
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
-from tacit.bags.mechanisms.noise import CalibratedNoise, Query, TotalsNoise
+from tacit.bags.mechanisms.noise import CalibratedNoise, Query, TotalsNoise, noise_of_budget
+from tacit.bags.mechanisms.preparation import PrivateRows
 from tacit.bags.partition import BagTotals, RandomBags
 from tacit.data import read_rows
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import NoGuarantee, Unit
+from tacit.privacy.guarantee import NoGuarantee, Promise, Unit
 from tacit.privacy.noise import Grid, is_seeded
-from tacit.privacy.payment import Payment
 from tacit.privacy.rounding import check_count, check_delta
 
-__all__ = ["BagLabels", "BernoulliDraw", "Proportions", "draw", "joined_queries"]
+if TYPE_CHECKING:
+    from tacit.bags.mechanisms.random import Random
+    from tacit.bags.plan import Plan
 
-_EXACT = NoGuarantee(reason="exact labels of random bags: enough of them tell every row's label")
+__all__ = ["PreparedDraw", "draw", "draw_labels", "joined_queries", "noisy_means", "state_guarantee"]
+
+_EXACT = NoGuarantee(reason="exact labels of random bags: enough of them determine every row's label")
 _PUBLIC = "the number of rows, and which rows are in which bag, are public and drawn without looking at labels"
-
-
-@runtime_checkable
-class BagLabels(Protocol):
-    """What the label of a bag is, given the mean of its rows' T(y)."""
-
-    @property
-    def bernoulli(self) -> bool:
-        """Whether labels are drawn."""
-
-    def label(self, means: NDArray[np.float64], *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the labels of bags."""
-
-
-@dataclass(frozen=True, slots=True)
-class Proportions:
-    """The mean itself."""
-
-    @property
-    def bernoulli(self) -> bool:
-        """False."""
-        return False
-
-    def label(self, means: NDArray[np.float64], *, rng: np.random.Generator) -> NDArray[np.float64]:  # noqa: ARG002
-        """Return the means as they are."""
-        return means
-
-
-@dataclass(frozen=True, slots=True)
-class BernoulliDraw:
-    """0 or 1 in each entry, 1 with the mean as its chance; for labels in [0, 1].
-
-    After noise the mean is clipped to [0, 1] first: the draw is then biased towards 1/2.
-
-    References
-    ----------
-    Chen et al. (2023), Section 4.
-    """
-
-    @property
-    def bernoulli(self) -> bool:
-        """True."""
-        return True
-
-    def label(self, means: NDArray[np.float64], *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return a draw for each mean."""
-        return (rng.random(means.shape) < np.clip(means, 0.0, 1.0)).astype(np.float64)
 
 
 def draw(
@@ -82,14 +40,13 @@ def draw(
     label: str,
     loss: SemilinearLoss,
     joins: int | None = None,
-    labels: BagLabels | None = None,
+    bernoulli: bool = False,
     noise: TotalsNoise | None = None,
     grid: Grid | None = None,
     rows_per_person: int = 1,
-    payment: Payment | None = None,
     rng: np.random.Generator,
 ) -> BagTotals:
-    """Return random bags of a table's rows with the mean of T(y) in each.
+    """Return random bags of a table's rows with the mean of T(y) in each. No ledger is charged.
 
     Every bag has ``size`` different rows; a row may be in several bags, in at most ``joins`` where that is given.
     Under ``noise`` it must be given: a label then moves at most ``joins`` sums, and the noise is scaled to
@@ -105,13 +62,14 @@ def draw(
         Rows in a bag, bags, and the most bags that one row may be in.
     label, loss
         The private column, and the loss whose T(y) is averaged.
-    labels
-        :class:`Proportions` (default) or :class:`BernoulliDraw`, which after noise is post-processing.
+    bernoulli
+        Release the paper's draws: 0 or 1 in each entry, 1 with the mean as its probability. After noise the mean is
+        clipped to [0, 1] first, which is post-processing; the draw is then biased towards 1/2.
     noise
         :class:`LaplaceNoise` or :class:`GaussianNoise`; None for exact labels, which carry no guarantee.
     grid
         As in :func:`curate`.
-    rows_per_person, payment
+    rows_per_person
         As in :func:`curate`.
     rng
         :func:`tacit.privacy.noise.system_rng` for a real release.
@@ -133,67 +91,118 @@ def draw(
     >>> print(made)
     3 bags of random bags by discrete_laplace: epsilon 2 for one label; seeded, so the noise hides nothing ...
     """
-    kind = labels or Proportions()
-    measure = GridStatistic(loss=loss, grid=public_grid(loss) if grid is None and noise is not None else grid)
-    _check(kind, loss, joins, noise, payment)
-    check_count(rows_per_person, name="rows_per_person")
-    calibrated = (
-        None if noise is None or joins is None else noise.calibrate(joined_queries(measure, joins), unit=Unit.LABEL)
+    made = _RandomBagPlan(
+        size=size,
+        bags=bags,
+        joins=joins,
+        bernoulli=bernoulli,
+        measure=GridStatistic(loss=loss, grid=public_grid(loss) if grid is None and noise is not None else grid),
+        noise=noise,
+        rows_per_person=check_count(rows_per_person, name="rows_per_person"),
     )
     with DuckDBEngine().open(table) as rows:
-        if rows.get_backend().name != "duckdb":
+        return PreparedDraw.of_rows(made, rows, label).draw(rng)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _RandomBagPlan:
+    """What random bags are drawn by."""
+
+    size: int
+    bags: int
+    joins: int | None
+    bernoulli: bool
+    measure: GridStatistic
+    noise: TotalsNoise | None
+    rows_per_person: int
+
+    def __post_init__(self) -> None:
+        if self.noise is not None and self.joins is None:
+            raise InvalidInput("must be given with noise: it caps how many bags one label may move", field="joins")
+        lower, upper = self.measure.loss.bounds
+        if self.bernoulli and not (np.all(lower >= 0) and np.all(upper <= 1)):
             raise InvalidInput(
-                "table must have an order of rows, which random bags are told by; give a file or a frame"
+                "must be left out for this loss: a Bernoulli draw needs T(y) in [0, 1]", field="bernoulli"
             )
-        count = check_labels(rows, label=label, measure=measure)
+
+    def calibrate(self) -> CalibratedNoise | None:
+        if self.noise is None or self.joins is None:
+            return None
+        return self.noise.calibrate(
+            joined_queries(self.measure, check_count(self.joins, name="joins")), unit=Unit.LABEL
+        )
+
+    def guarantee(self, calibrated: CalibratedNoise | None) -> Promise:
+        if calibrated is None:
+            return _EXACT
+        return replace(calibrated.guarantee, assumptions=(_PUBLIC,)).for_group(rows=self.rows_per_person)
+
+    def describe(self, calibrated: CalibratedNoise | None) -> dict[str, Any]:
+        if self.noise is None or calibrated is None:
+            return {"name": "exact_random_bags"}
+        scale = str(calibrated.samplers[0].scale)
+        return {"name": self.noise.name, "scales": [scale], "step": self.measure.step}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class PreparedDraw:
+    """The T(y) of rows that were read and checked, from which random bags are drawn."""
+
+    asked: _RandomBagPlan
+    label: str
+    values: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, plan: Plan, mechanism: Random, private: PrivateRows, loss: SemilinearLoss) -> PreparedDraw:
+        """Read the labels of a plan's rows."""
+        try:
+            rows = int(private.table.count().execute())
+            check_assignment(rows, size=mechanism.size, bags=mechanism.bags, joins=mechanism.joins)
+        except InvalidInput as error:
+            raise InvalidInput(f"random: {error}", field="mechanism") from None
+        return cls.of_rows(_asked(plan, mechanism, loss), private.table, plan.label)
+
+    @classmethod
+    def of_rows(cls, asked: _RandomBagPlan, rows: ibis.Table, label: str) -> PreparedDraw:
+        """Read the labels of rows; raise if they, or the number of rows, do not serve."""
+        if rows.get_backend().name != "duckdb":
+            raise InvalidInput("must have an order of rows for random bags; give a file or a frame", field="table")
+        count = check_labels(rows, label=label, measure=asked.measure)
+        check_assignment(count, size=asked.size, bags=asked.bags, joins=asked.joins)
+        calibrated = asked.calibrate()
         if calibrated is not None:
-            measure.check_rows(size)
+            asked.measure.check_rows(asked.size)
             check_delta(calibrated.guarantee.delta, rows=count)  # how many rows there are is public
-        column = read_rows(rows, columns=[label])[label]
-        chosen = assign_rows(count, size=size, bags=bags, joins=joins, rng=rng)
-        promise: Any = _EXACT
-        if calibrated is not None:
-            assumed = replace(calibrated.guarantee, assumptions=(_PUBLIC,))
-            promise = assumed.for_group(rows=rows_per_person)
-        if payment is not None:
-            payment.charge(promise, rows.select(label), purpose=f"random bags by {noise.name if noise else 'none'}")
-    values = measure.of_column(column)
-    sums = values[chosen].sum(axis=1)
-    means, variance = _hide(sums, measure, calibrated, size=size, rng=rng)
-    made = RandomBags(
-        rows=chosen, labels=kind.label(means, rng=rng), joins=joins, bernoulli=kind.bernoulli, variance=variance
-    )
-    return BagTotals(
-        random=made,
-        loss=loss,
-        guarantee=promise,
-        seeded=is_seeded(rng),
-        label=label,
-        rows=count,
-        mechanism=_describe(noise, calibrated, measure),
-    )
+        return cls(asked=asked, label=label, values=asked.measure.of_column(read_rows(rows, columns=[label])[label]))
+
+    def draw(self, rng: np.random.Generator) -> BagTotals:
+        """Draw the bags, then the noise of their sums, then their labels."""
+        asked, rows = self.asked, len(self.values)
+        calibrated = asked.calibrate()
+        chosen = assign_rows(rows, size=asked.size, bags=asked.bags, joins=asked.joins, rng=rng)
+        sums = self.values[chosen].sum(axis=1)
+        means, variance = noisy_means(sums, asked.measure, calibrated, size=asked.size, rng=rng)
+        labels = draw_labels(means, rng=rng) if asked.bernoulli else means
+        return BagTotals(
+            random=RandomBags(
+                rows=chosen, labels=labels, joins=asked.joins, bernoulli=asked.bernoulli, variance=variance
+            ),
+            loss=asked.measure.loss,
+            guarantee=asked.guarantee(calibrated),
+            seeded=is_seeded(rng),
+            label=self.label,
+            rows=rows,
+            mechanism=asked.describe(calibrated),
+        )
 
 
-def joined_queries(measure: GridStatistic, joins: int) -> list[Query]:
-    """Return what one label moves in random bags: the sums of ``joins`` bags."""
-    return [Query(moves=tuple(case * joins for case in measure.label_moves))]
+def state_guarantee(plan: Plan, mechanism: Random, loss: SemilinearLoss) -> Promise:
+    """Return what random bags of a plan guarantee, for all rows of one person."""
+    asked = _asked(plan, mechanism, loss)
+    return asked.guarantee(asked.calibrate())
 
 
-def _check(
-    kind: BagLabels, loss: SemilinearLoss, joins: int | None, noise: TotalsNoise | None, payment: Payment | None
-) -> None:
-    if noise is not None and joins is None:
-        raise InvalidInput("joins must be given with noise: it caps how many bags one label may move")
-    if noise is None and payment is not None:
-        raise InvalidInput("payment must come with noise: exact labels have no guarantee that a ledger could charge")
-    if joins is not None:
-        check_count(joins, name="joins")
-    lower, upper = loss.bounds
-    if kind.bernoulli and not (np.all(lower >= 0) and np.all(upper <= 1)):
-        raise InvalidInput("labels must be proportions for this loss: a Bernoulli draw needs T(y) in [0, 1]")
-
-
-def _hide(
+def noisy_means(
     sums: NDArray[np.float64],
     measure: GridStatistic,
     calibrated: CalibratedNoise | None,
@@ -201,6 +210,7 @@ def _hide(
     size: int,
     rng: np.random.Generator,
 ) -> tuple[NDArray[np.float64], float]:
+    """Return the means of bags from their sums in steps, with noise, and the variance of that noise."""
     unit = measure.step / size
     if calibrated is None:
         return sums * unit, 0.0
@@ -209,7 +219,24 @@ def _hide(
     return steps.astype(np.float64) * unit, sampler.variance * unit**2
 
 
-def _describe(noise: TotalsNoise | None, calibrated: CalibratedNoise | None, measure: GridStatistic) -> dict[str, Any]:
-    if noise is None or calibrated is None:
-        return {"name": "exact_random_bags"}
-    return {"name": noise.name, "scales": [str(calibrated.samplers[0].scale)], "step": measure.step}
+def draw_labels(means: NDArray[np.float64], *, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Return 0 or 1 for each mean, 1 with the mean, clipped to [0, 1], as its probability."""
+    return (rng.random(means.shape) < np.clip(means, 0.0, 1.0)).astype(np.float64)
+
+
+def joined_queries(measure: GridStatistic, joins: int) -> list[Query]:
+    """Return what one label moves in random bags: the sums of ``joins`` bags."""
+    return [Query(moves=tuple(case * joins for case in measure.label_moves))]
+
+
+def _asked(plan: Plan, mechanism: Random, loss: SemilinearLoss) -> _RandomBagPlan:
+    noise = None if plan.epsilon is None else noise_of_budget(plan.epsilon, delta=plan.delta)
+    return _RandomBagPlan(
+        size=mechanism.size,
+        bags=mechanism.bags,
+        joins=mechanism.joins,
+        bernoulli=mechanism.draw == "bernoulli",
+        measure=GridStatistic(loss=loss, grid=None if noise is None else public_grid(loss)),
+        noise=noise,
+        rows_per_person=plan.rows_per_person,
+    )

@@ -21,7 +21,7 @@ from tacit.data.csv_file import fault
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput, TacitError
 
-__all__ = ["DuckDBEngine", "Engine", "GroupedRows", "check_labels", "group_rows"]
+__all__ = ["DuckDBEngine", "Engine", "GroupedRows", "check_labels", "group_rows", "open_rows"]
 
 
 @runtime_checkable
@@ -49,12 +49,6 @@ class DuckDBEngine:
         The most memory that DuckDB may use, such as ``"2GB"``; None for its own default, 80% of the machine's.
     threads
         The most threads; None for all cores.
-
-    Examples
-    --------
-    >>> with DuckDBEngine(memory="1GB").open(pa.table({"x": [1, 2]})) as table:
-    ...     table.count().execute()
-    2
     """
 
     memory: str | None = None
@@ -62,9 +56,9 @@ class DuckDBEngine:
 
     def __post_init__(self) -> None:
         if self.memory is not None and not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", self.memory):
-            raise InvalidInput(f"memory must be a size such as 2GB or 500MB, got {self.memory!r}")
+            raise InvalidInput(f"must be a size such as 2GB or 500MB, got {self.memory!r}", field="memory")
         if self.threads is not None and self.threads < 1:
-            raise InvalidInput(f"threads must be a whole number >= 1, got {self.threads!r}")
+            raise InvalidInput(f"must be a whole number >= 1, got {self.threads!r}", field="threads")
 
     @property
     def name(self) -> str:
@@ -91,6 +85,19 @@ class DuckDBEngine:
                 backend.con.execute(f"RESET {name}")
                 if _setting(backend, name) != value:  # not DuckDB's default, which it prints rounded
                     backend.con.execute(f"SET {name} = '{value}'")
+
+
+@contextmanager
+def open_rows(table: object) -> Iterator[ibis.Table]:
+    """Give the rows of whatever ``load_table`` takes, or of a Spark table where it lies."""
+    if type(table).__module__.partition(".")[0] == "pyspark":
+        from tacit.bags.mechanisms.spark import SparkEngine
+
+        with SparkEngine().open(table) as rows:
+            yield rows
+    else:
+        with DuckDBEngine().open(table) as rows:
+            yield rows
 
 
 def _setting(backend: Any, name: str) -> Any:  # noqa: ANN401

@@ -39,7 +39,7 @@ class GridStatistic:
     def __post_init__(self) -> None:
         step = Fraction(1) if self.grid is None else self.grid.step
         if any(part & (part - 1) for part in (step.numerator, step.denominator)):
-            raise InvalidInput(f"grid must have a step that is a power of two, got {step}; take one near it")
+            raise InvalidInput(f"must have a step that is a power of two, got {step}; take one near it", field="grid")
 
     @property
     def step(self) -> float:
@@ -77,8 +77,9 @@ class GridStatistic:
         lower, upper = self._bounds()
         if rows * max(int(np.abs(lower).max()), int(np.abs(upper).max())) >= _EXACT:
             raise InvalidInput(
-                f"grid must have a step at which sums of {rows:,} labels stay below 2^53 steps, got {self.step!r}; "
-                "widen it, or subtract a public number from the labels"
+                f"must have a step at which sums of {rows:,} labels stay below 2^53 steps, got {self.step!r}; "
+                "widen it, or subtract a public number from the labels",
+                field="grid",
             )
 
     @property
@@ -101,7 +102,7 @@ class GridStatistic:
 
     def _bounds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         if self.grid is None:
-            raise InvalidInput("grid must be given where noise is drawn: integer noise needs a public step")
+            raise InvalidInput("must be given where noise is drawn: integer noise needs a public step", field="grid")
         _ = self.loss.l1  # raises, in the loss's own words, where a range must be declared first
         lower, upper = self.loss.bounds
         return self.grid.snap(lower), self.grid.snap(upper)

@@ -14,7 +14,15 @@ from tacit.privacy.loss import ComposedLoss, PrivacyLoss
 from tacit.privacy.noise import DiscreteGaussian, DiscreteLaplace, gaussian_scale, zcdp_epsilon, zcdp_rho
 from tacit.privacy.rounding import check_delta, check_epsilon, exact
 
-__all__ = ["CalibratedNoise", "GaussianNoise", "LaplaceNoise", "Query", "TotalsNoise", "check_shares"]
+__all__ = [
+    "CalibratedNoise",
+    "GaussianNoise",
+    "LaplaceNoise",
+    "Query",
+    "TotalsNoise",
+    "check_shares",
+    "noise_of_budget",
+]
 
 Sampler = DiscreteLaplace | DiscreteGaussian
 
@@ -32,12 +40,6 @@ class Query:
         some entries of one of these cases by less.
     share
         Which part of the budget the vector gets; the shares of a release add up to 1.
-
-    Examples
-    --------
-    >>> one_hot = Query(moves=((1, 1),), share=Fraction(1, 3))
-    >>> one_hot.l1, one_hot.squared_l2
-    (2, 2)
     """
 
     moves: tuple[tuple[int, ...], ...]
@@ -73,6 +75,8 @@ class TotalsNoise(Protocol):
     @property
     def shares(self) -> tuple[float, ...] | None:
         """How the budget is split over partitions; None for equally."""
+
+    def __hash__(self) -> int: ...
 
     def calibrate(self, queries: Sequence[Query], *, unit: Unit) -> CalibratedNoise:
         """Return the noise of each query, and the guarantee for all of them."""
@@ -142,13 +146,6 @@ class GaussianNoise:
     References
     ----------
     Canonne, Kamath and Steinke (2020); Balle and Wang (2018) for the start of the search. Proof: docs/proofs/bags.md.
-
-    Examples
-    --------
-    >>> third = Query(moves=((1, 1),), share=Fraction(1, 3))
-    >>> made = GaussianNoise(epsilon=1.0, delta=1e-5).calibrate([third] * 3, unit=Unit.LABEL)
-    >>> 9.138 < float(made.samplers[0].scale) < 9.2
-    True
     """
 
     epsilon: float
@@ -197,14 +194,19 @@ class GaussianNoise:
         return CalibratedNoise(samplers=made, guarantee=Guarantee(unit=unit, epsilon=epsilon, delta=self.delta))
 
 
+def noise_of_budget(epsilon: float, *, delta: float) -> LaplaceNoise | GaussianNoise:
+    """Return Gaussian noise where the budget has a delta, else Laplace noise."""
+    return GaussianNoise(epsilon=epsilon, delta=delta) if delta else LaplaceNoise(epsilon=epsilon)
+
+
 def check_shares(shares: Sequence[float] | None, *, partitions: int | None = None) -> tuple[Fraction, ...] | None:
     """Return the shares as fractions of 1, equal ones where None is given and the number of partitions is known."""
     if shares is None:
         return None if partitions is None else (Fraction(1, partitions),) * partitions
     if not all(math.isfinite(share) and share > 0 for share in shares):
-        raise InvalidInput(f"shares must be finite numbers > 0, one for each partition, got {list(shares)}")
+        raise InvalidInput(f"must be finite numbers > 0, one for each partition, got {list(shares)}", field="shares")
     if partitions is not None and len(shares) != partitions:
-        raise InvalidInput(f"shares must be one for each of {partitions} partitions, got {len(shares)}")
+        raise InvalidInput(f"must be one for each of {partitions} partitions, got {len(shares)}", field="shares")
     total = sum((exact(share) for share in shares), Fraction(0))
     return tuple(exact(share) / total for share in shares)
 

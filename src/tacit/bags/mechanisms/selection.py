@@ -21,10 +21,9 @@ from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.noise import DiscreteLaplace, ExpCoin, is_seeded
-from tacit.privacy.payment import Payment
 from tacit.privacy.rounding import check_count, check_epsilon, exact
 
-__all__ = ["ChosenSets", "choose_sets", "permute_and_flip", "score_sets"]
+__all__ = ["ChosenSets", "choice_noise", "choose_sets", "permute_and_flip", "score_sets"]
 
 _FINE = 1024  # parts of a step in which predictions are kept, so that scores are whole numbers
 _PUBLIC = "the features of all rows are public"
@@ -53,7 +52,6 @@ def choose_sets(
     epsilon: float,
     edges: Mapping[str, Sequence[float]] | None = None,
     noise: TotalsNoise | None = None,
-    payment: Payment | None = None,
     rng: np.random.Generator,
 ) -> ChosenSets:
     """Return the feature sets whose totals tell most that the ones chosen before do not.
@@ -81,8 +79,6 @@ def choose_sets(
     noise
         The noise that the chosen sets' totals will be released with: sets with more bags are then worth less,
         because more noise comes with them. None scores without that, and prefers fine sets.
-    payment
-        The ledger to charge, before anything is drawn.
     rng
         :func:`tacit.privacy.noise.system_rng` for a real release.
 
@@ -103,10 +99,9 @@ def choose_sets(
     options = tuple(as_features(one, edges=edges) for one in candidates)
     k = check_count(sets, name="sets")
     if k > len(options):
-        raise InvalidInput(f"sets must be at most {len(options)}, the number of candidates, got {k}")
+        raise InvalidInput(f"must be at most {len(options)}, the number of candidates, got {k}", field="sets")
     measure = GridStatistic(loss=loss, grid=public_grid(loss))
-    slice_ = exact(check_epsilon(epsilon)) / (2 * k - 1)
-    meter = DiscreteLaplace(scale=sum(measure.label_moves[0]) * _FINE / slice_)  # raises before anything is charged
+    slice_, meter = choice_noise(measure, epsilon=epsilon, sets=k)
     promise = Guarantee(unit=Unit.LABEL, epsilon=epsilon, assumptions=(_PUBLIC,))
     with DuckDBEngine().open(table) as rows:
         check_labels(rows, label=label, measure=measure)
@@ -114,11 +109,14 @@ def choose_sets(
         codes = [_bags_of(read, features) for features in options]
         values = measure.of_column(read[label])
         penalties = _penalties(codes, measure, noise, sets=k)
-        if payment is not None:
-            labels = rows.select(label) if rows.get_backend().name == "duckdb" else None
-            payment.charge(promise, labels, purpose="choice of feature sets")
     chosen = _pursue(values, codes, penalties, measure, meter=meter, slice_=slice_, sets=k, rng=rng)
     return ChosenSets(sets=tuple(options[i] for i in chosen), guarantee=promise, seeded=is_seeded(rng))
+
+
+def choice_noise(measure: GridStatistic, *, epsilon: float, sets: int) -> tuple[Fraction, DiscreteLaplace]:
+    """Return each step's share of epsilon and the noise of its measurement; raise if that cannot be drawn."""
+    each = exact(check_epsilon(epsilon)) / (2 * sets - 1)
+    return each, DiscreteLaplace(scale=sum(measure.label_moves[0]) * _FINE / each)
 
 
 def score_sets(residuals: NDArray[np.int64], codes: Sequence[NDArray[np.int64]], penalties: Sequence[int]) -> list[int]:
@@ -209,7 +207,9 @@ def _read(rows: ibis.Table, options: Sequence[tuple[Feature, ...]], label: str) 
     for name in names:
         check_present(name, rows.columns, argument="candidates")
     if label in names:
-        raise InvalidInput(f"candidates must not name the label column {label!r}: its values would leave as keys")
+        raise InvalidInput(
+            f"must not name the label column {label!r}: its values would leave as keys", field="candidates"
+        )
     return read_rows(rows, columns=[*names, label])
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["DropSmall", "KeepAll", "MergeSmall", "Regrouping", "SizeRule", "check_sizes"]
+__all__ = ["DropSmall", "KeepAll", "MergeSmall", "Regrouping", "SizeRule", "check_sizes", "rule_for"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -139,8 +139,15 @@ class MergeSmall:
         return {"rule": "merge", "least": self.least}
 
 
+def rule_for(least: int, *, small: str) -> SizeRule:
+    """Return the rule of a plan: every bag is kept where one row is enough."""
+    if least == 1:
+        return KeepAll()
+    return DropSmall(least=least) if small == "drop" else MergeSmall(least=least)
+
+
 def check_sizes(plan: Regrouping, counts: NDArray[np.generic], sizes: SizeRule) -> None:
     """Raise if public counts leave no bag of the least size."""
     least = sizes.describe().get("least")
     if least is not None and plan.add(counts).max(initial=0.0) < least:
-        raise InvalidInput(f"least must be smaller: no bag would have {least} rows or more")
+        raise InvalidInput(f"must be smaller: no bag would have {least} rows or more", field="min_size")

@@ -48,8 +48,9 @@ class SparkEngine:
             return
         if type(source).__module__.partition(".")[0] != "pyspark":
             raise InvalidInput(
-                "table must be a Parquet file or folder, a table of Spark's catalog, or a Spark or Ibis table for "
-                f"engine spark, got {type(source).__name__}"
+                "must be a Parquet file or folder, a table of Spark's catalog, or a Spark or Ibis table for "
+                f"engine spark, got {type(source).__name__}",
+                field="table",
             )
         name = ibis.util.gen_name("tacit")
         frame: Any = source

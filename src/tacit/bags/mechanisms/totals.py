@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,6 @@ from tacit.bags.mechanisms.sizes import Regrouping, SizeRule, check_sizes
 from tacit.bags.partition import Partition
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
-from tacit.privacy.rounding import check_count
 
 __all__ = ["Curation"]
 
@@ -39,7 +40,7 @@ class Curation:
 
     def __post_init__(self) -> None:
         if self.unit not in (Unit.LABEL, Unit.RECORD):
-            raise InvalidInput(f"unit must be label or record, got {self.unit}")
+            raise InvalidInput(f"must be label or record, got {self.unit}", field="unit")
 
     @property
     def queries(self) -> list[Query]:
@@ -57,28 +58,32 @@ class Curation:
         ]
 
     def calibrate(self) -> CalibratedNoise | None:
-        """Return the noise of every query and the promise of all; None where totals are exact."""
-        return None if self.noise is None else self.noise.calibrate(self.queries, unit=self.unit)
+        """Return the noise of every query and the guarantee of all; None where totals are exact."""
+        return None if self.noise is None else _calibrate(self.noise, tuple(self.queries), self.unit)
 
-    def promise(self, calibrated: CalibratedNoise, rows_per_person: int) -> Guarantee:
-        """Return the guarantee with what it rests on."""
-        assumed = (_PUBLIC if self.unit is Unit.LABEL else _DECLARED,)
-        stated = replace(calibrated.guarantee, assumptions=assumed)
-        return stated.for_group(rows=check_count(rows_per_person, name="rows_per_person"))
-
-    def exact(self, grouped: GroupedRows) -> Partition:
-        """Return the partition as it is, small bags regrouped."""
-        plan = self.sizes.regroup(grouped.counts)
-        check_sizes(plan, grouped.counts, self.sizes)
-        counts = plan.add(grouped.counts).astype(np.int64)
-        return _partition(grouped, plan, counts, plan.add(grouped.sums) * self.measure.step)
+    def guarantee(self, calibrated: CalibratedNoise) -> Guarantee:
+        """Return the guarantee for one unit, with what it rests on."""
+        return replace(calibrated.guarantee, assumptions=(_PUBLIC if self.unit is Unit.LABEL else _DECLARED,))
 
     def prepare(self, grouped: GroupedRows) -> GroupedRows:
-        """Return what noise is added to: for labels small bags are regrouped now, on public counts."""
-        if self.unit is Unit.RECORD:
+        """Return what noise is added to: for records all declared bags; public counts must leave a bag."""
+        if self.unit is Unit.RECORD and self.noise is not None:
             return fill_domain(grouped)
         check_sizes(self.sizes.regroup(grouped.counts), grouped.counts, self.sizes)
         return grouped
+
+    def release(
+        self, prepared: Sequence[GroupedRows], calibrated: CalibratedNoise | None, *, rng: np.random.Generator | None
+    ) -> tuple[Partition, ...]:
+        """Return what is released of all partitions."""
+        if calibrated is None or rng is None:
+            return tuple(map(self._exact, prepared))
+        return tuple(self.hide(one, calibrated, at=p, rng=rng) for p, one in enumerate(prepared))
+
+    def _exact(self, grouped: GroupedRows) -> Partition:
+        plan = self.sizes.regroup(grouped.counts)
+        counts = plan.add(grouped.counts).astype(np.int64)
+        return _partition(grouped, plan, counts, plan.add(grouped.sums) * self.measure.step)
 
     def hide(
         self, grouped: GroupedRows, calibrated: CalibratedNoise, *, at: int, rng: np.random.Generator
@@ -108,6 +113,11 @@ class Curation:
                 "step": self.measure.step,
             }
         return made | {"sizes": self.sizes.describe()}
+
+
+@lru_cache(maxsize=16)  # a Gaussian scale is searched for: once per plan
+def _calibrate(noise: TotalsNoise, queries: tuple[Query, ...], unit: Unit) -> CalibratedNoise:
+    return noise.calibrate(queries, unit=unit)
 
 
 def _with_rest(sizes: SizeRule, counts: NDArray[Any]) -> Regrouping:

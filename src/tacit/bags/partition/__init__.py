@@ -1,8 +1,8 @@
-"""The released value: bags keyed by features or drawn at random, with their label totals and their promise."""
+"""Bags keyed by features or drawn at random, with their label totals."""
 
 from tacit.bags.partition.bags import Partition
 from tacit.bags.partition.feature import Feature, as_features
 from tacit.bags.partition.random_bags import RandomBags
-from tacit.bags.partition.totals import BagTotals, read_bags
+from tacit.bags.partition.totals import BagTotals
 
-__all__ = ["BagTotals", "Feature", "Partition", "RandomBags", "as_features", "read_bags"]
+__all__ = ["BagTotals", "Feature", "Partition", "RandomBags", "as_features"]

@@ -6,16 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import ibis
 import numpy as np
-import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.bags.partition.feature import Feature
-from tacit.data import load_table, read_rows
-from tacit.data.names import check_present
+from tacit.bags.partition.rows import read_columns
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["Partition", "look_up"]
@@ -67,7 +64,7 @@ class Partition:
         names = [feature.name for feature in self.features]
         if self.keys.column_names != names:
             raise InvalidInput(
-                f"keys must have the columns {', '.join(names)}, got {', '.join(self.keys.column_names)}"
+                f"must have the columns {', '.join(names)}, got {', '.join(self.keys.column_names)}", field="keys"
             )
         bags = self.keys.num_rows
         if self.counts.shape != (bags,) or self.totals.ndim != 2 or len(self.totals) != bags:
@@ -76,7 +73,7 @@ class Partition:
                 f"{self.totals.shape}"
             )
         if self.other is not None and not 0 <= self.other < bags:
-            raise InvalidInput(f"other must be the number of one of {bags} bags, got {self.other}")
+            raise InvalidInput(f"must be the number of one of {bags} bags, got {self.other}", field="other")
 
     def __len__(self) -> int:
         return int(self.keys.num_rows)
@@ -113,12 +110,24 @@ class Partition:
         table
             Rows with the key columns: an Arrow table, a pandas or polars frame, an Ibis table, or a path.
         """
-        rows = _key_columns(table, self.columns)
+        rows = read_columns(table, self.columns)
         real = np.arange(len(self)) if self.other is None else np.delete(np.arange(len(self)), self.other)
         keys = self.keys.take(pa.array(real)) if self.other is not None else self.keys
         found = look_up(rows, keys, self.features)
         fallback = -1 if self.other is None else self.other
         return np.where(found < 0, fallback, real[found] if len(real) else fallback).astype(np.int64)
+
+    def check_counts(self, found: NDArray[np.int64]) -> None:
+        """Raise if the rows that were found in each bag are not those counted, where counts are exact."""
+        wrong = np.flatnonzero(found != self.counts)
+        if len(wrong) and not self.count_variance and self.counts.dtype.kind != "f":
+            first = int(wrong[0])
+            key = ", ".join(f"{name} = {self.keys[name][first].as_py()}" for name in self.columns)
+            raise InvalidInput(
+                f"must be the rows that the bags were made from: the bag {key} has {int(self.counts[first])} rows, got "
+                f"{int(found[first])}",
+                field="data",
+            )
 
     def describe(self) -> dict[str, Any]:
         """Return what is public about how the partition was made, as plain JSON."""
@@ -133,28 +142,8 @@ class Partition:
         }
 
 
-def _key_columns(table: object, columns: Sequence[str]) -> pa.Table:
-    rows = table
-    if isinstance(table, pd.DataFrame) and all(name in table.columns for name in columns):
-        rows = pa.Table.from_pandas(table[list(columns)], preserve_index=False)
-    if not isinstance(rows, pa.Table):
-        lazy = rows if isinstance(rows, ibis.Table) else load_table(rows)
-        for name in columns:
-            check_present(name, lazy.columns, argument="a bag's key")
-        return read_rows(lazy, columns=list(columns))
-    for name in columns:
-        check_present(name, rows.column_names, argument="a bag's key")
-    return rows.select(list(columns))
-
-
 def look_up(rows: pa.Table, keys: pa.Table, features: tuple[Feature, ...]) -> NDArray[np.int64]:
-    """Return for each row the number of the key that it equals, or -1.
-
-    Examples
-    --------
-    >>> look_up(pa.table({"a": [2, 9]}), pa.table({"a": [1, 2]}), (Feature("a"),))
-    array([ 1, -1])
-    """
+    """Return for each row the number of the key that it equals, or -1."""
     if not keys.num_rows:
         return np.full(rows.num_rows, -1, dtype=np.int64)
     bag, row = np.zeros(keys.num_rows, dtype=np.int64), np.zeros(rows.num_rows, dtype=np.int64)

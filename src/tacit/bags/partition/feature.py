@@ -58,7 +58,9 @@ class Feature:
 
     def __post_init__(self) -> None:
         if not self.name or _RESERVED.fullmatch(self.name):
-            raise InvalidInput(f"by must not name a column {self.name!r}, a name that release files use; rename it")
+            raise InvalidInput(
+                f"must not name a column {self.name!r}, a name that release files use; rename it", field="by"
+            )
         if self.values is not None:
             object.__setattr__(self, "values", tuple(_value(one, self.name) for one in self.values))
             if not self.values or self.edges is not None or len(set(self.values)) < len(self.values):
@@ -128,9 +130,9 @@ def as_features(
         for one in given
     )
     if not made:
-        raise InvalidInput("by must name at least one column in each feature set, got an empty one")
+        raise InvalidInput("must name at least one column in each feature set, got an empty one", field="by")
     if len({one.name for one in made}) < len(made):
-        raise InvalidInput(f"by must name different columns in a feature set, got {', '.join(map(str, made))}")
+        raise InvalidInput(f"must name different columns in a feature set, got {', '.join(map(str, made))}", field="by")
     return made
 
 

@@ -33,12 +33,6 @@ class RandomBags:
     References
     ----------
     Chen et al. (2023), Section 4.
-
-    Examples
-    --------
-    >>> bags = RandomBags(rows=np.array([[0, 2], [1, 2]]), labels=np.array([[0.5], [1.0]]))
-    >>> len(bags), bags.size, bags.most_joins
-    (2, 2, 2)
     """
 
     rows: NDArray[np.int64]
@@ -53,7 +47,7 @@ class RandomBags:
                 f"rows and labels must have one row a bag, got shapes {self.rows.shape} and {self.labels.shape}"
             )
         if self.rows.size and self.rows.min() < 0:
-            raise InvalidInput(f"rows must be numbers from 0, got {int(self.rows.min())}")
+            raise InvalidInput(f"must be numbers from 0, got {int(self.rows.min())}", field="rows")
 
     def __len__(self) -> int:
         return len(self.rows)

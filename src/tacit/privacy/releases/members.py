@@ -124,7 +124,7 @@ class TableMember(Member):
         try:
             metadata = pq.read_schema(path).metadata or {}
         except (pa.ArrowInvalid, OSError) as error:
-            raise InvalidRelease(f"{path} is a damaged Parquet file: {error}") from error
+            raise InvalidRelease(f"{path} is a damaged Parquet file: {_first_line(error)}") from error
         text = metadata.get(KEY.encode())
         try:
             return cls(path), None if text is None else json.loads(text)
@@ -184,4 +184,9 @@ def _read(path: Path) -> pa.Table:
     try:
         return pq.read_table(path).replace_schema_metadata(None)
     except (pa.ArrowInvalid, OSError) as error:
-        raise InvalidRelease(f"{path} is a damaged Parquet file: {error}") from error
+        raise InvalidRelease(f"{path} is a damaged Parquet file: {_first_line(error)}") from error
+
+
+def _first_line(error: Exception) -> str:
+    """What an error of Arrow says, without the pages that it may append."""
+    return str(error).strip().partition("\n")[0]

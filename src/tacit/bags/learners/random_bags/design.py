@@ -79,7 +79,7 @@ def design_of(rows: pa.Table, *, columns: Sequence[str], most_values: int = 1000
             order = np.argsort(-counted.field("counts").to_numpy(), kind="stable")[:most_values]
             words.append((name, counted.field("values").take(pa.array(order))))
     if not numbers and not words:
-        raise InvalidInput("features must have at least one column to learn from, got none")
+        raise InvalidInput("must have at least one column to learn from, got none", field="data")
     return Design(numbers=tuple(numbers), words=tuple(words))
 
 

@@ -18,10 +18,10 @@ from tacit.bags.learners.random_bags.design import Design, design_of
 from tacit.bags.learners.random_bags.noise import L2, center_labels, choose_penalty, is_drowned, membership
 from tacit.bags.learners.random_bags.objectives import EasyLabels, Objective, UnbiasedObjective
 from tacit.bags.learners.random_bags.risk import BagMoments, bag_residuals, label_variance, unbiased_risk
-from tacit.bags.learners.rows import read_features
 from tacit.bags.learners.training import Training
 from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss, SquaredLoss
 from tacit.bags.partition import BagTotals, RandomBags
+from tacit.bags.partition.rows import read_columns
 from tacit.data import load_table
 from tacit.privacy.errors import InvalidInput
 
@@ -107,13 +107,13 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
     def fit(self, release: BagTotals, features: Any) -> RandomBagModel:  # noqa: ANN401
         """Train from a release of random bags and the features of the table's rows, in its order."""
         if release.random is None:
-            raise InvalidInput("release must hold random bags, got partitions; use AdditiveModel")
+            raise InvalidInput("must hold random bags, got partitions; use AdditiveModel", field="release")
         if self.l2 is not None and not (np.isfinite(self.l2) and self.l2 >= 0):
-            raise InvalidInput(f"l2 must be a finite number >= 0, or None, got {self.l2!r}")
+            raise InvalidInput(f"must be a finite number >= 0, or None, got {self.l2!r}", field="l2")
         rows = self._read(features, release.label)
         if release.rows is not None and release.rows != rows.num_rows:
             raise InvalidInput(
-                f"features must be the {release.rows} rows that bags were drawn from, got {rows.num_rows}"
+                f"must be the {release.rows} rows that bags were drawn from, got {rows.num_rows}", field="data"
             )
         self.design_: Design = design_of(rows, columns=rows.column_names, most_values=self.most_values)
         self.loss_: SemilinearLoss = release.loss
@@ -168,13 +168,13 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
 
     def _f(self, features: Any) -> Floats:  # noqa: ANN401
         check_is_fitted(self, "model_")
-        return np.asarray(self.model_(self.design_.matrix(read_features(features, self.design_.columns))))
+        return np.asarray(self.model_(self.design_.matrix(read_columns(features, self.design_.columns))))
 
     def _read(self, features: Any, label: str) -> pa.Table:  # noqa: ANN401
         if self.columns is not None:
-            return read_features(features, list(self.columns))
+            return read_columns(features, list(self.columns))
         names = features.column_names if isinstance(features, pa.Table) else load_table(features).columns
-        return read_features(features, [name for name in names if name != label])
+        return read_columns(features, [name for name in names if name != label])
 
 
 class _LinearModel:

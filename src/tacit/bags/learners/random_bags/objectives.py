@@ -122,12 +122,6 @@ class EasyLabels:
     References
     ----------
     Busa-Fekete et al. (2023); formula sheet f5.
-
-    Examples
-    --------
-    >>> bags = RandomBags(rows=np.array([[0, 1], [2, 3]]), labels=np.array([[0.0], [1.0]]))
-    >>> EasyLabels().labels(bags, BagMoments(size=2, rows=4)).ravel()
-    array([-1.,  2.])
     """
 
     finite: bool = True

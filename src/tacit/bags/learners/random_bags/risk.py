@@ -24,12 +24,6 @@ class BagMoments:
     References
     ----------
     Chen et al. (2023), Lemma 1; formula sheet f4.
-
-    Examples
-    --------
-    >>> moments = BagMoments(size=2, rows=5)
-    >>> moments.c, round(moments.k, 6)
-    (0.625, 2.666667)
     """
 
     size: int
@@ -64,9 +58,9 @@ def bag_residuals(bags: RandomBags, outputs: Floats) -> Floats:
         (rows, targets): h of each row of the table.
     """
     if outputs.ndim != 2 or outputs.shape[1] != bags.targets:
-        raise InvalidInput(f"outputs must have shape (rows, {bags.targets}), got {outputs.shape}")
+        raise InvalidInput(f"must have shape (rows, {bags.targets}), got {outputs.shape}", field="outputs")
     if bags.rows.size and bags.rows.max() >= len(outputs):
-        raise InvalidInput(f"outputs must have a row for each row of the bags, got {len(outputs)} rows")
+        raise InvalidInput(f"must have a row for each row of the bags, got {len(outputs)} rows", field="outputs")
     return np.asarray(outputs[bags.rows].mean(axis=1) - bags.labels)
 
 
@@ -89,11 +83,6 @@ def unbiased_risk(residuals: Floats, moments: BagMoments, *, excess: float = 0.0
     References
     ----------
     Formula sheet f4.
-
-    Examples
-    --------
-    >>> round(unbiased_risk(np.array([[0.5], [-0.5]]), BagMoments(size=2, rows=5)), 6)
-    1.083333
     """
     n = len(residuals)
     if n < 2:

@@ -1,0 +1,129 @@
+"""Learn a model from a release of bags and the features of its rows."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import ibis
+import numpy as np
+
+from tacit.bags.learners.additive import AdditiveModel
+from tacit.bags.learners.parts import Tree
+from tacit.bags.learners.random_bags import RandomBagModel
+from tacit.bags.learners.report import BagReport
+from tacit.bags.methods import Crosses, LearnMethod, Linear, Trees
+from tacit.bags.partition import BagTotals
+from tacit.bags.releases.release import Release
+from tacit.data import load_table
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.settings import read_choice
+
+__all__ = ["learn"]
+
+Model = AdditiveModel | RandomBagModel
+Progress = Callable[[int, int], None]
+
+
+def learn(
+    release: Release | str | os.PathLike[str],
+    *,
+    data: object = None,
+    test: object = None,
+    features: Sequence[str] = (),
+    method: LearnMethod | str | None = None,
+    hold_out: float = 0.2,  # noqa: ARG001
+    rng: np.random.Generator | None = None,  # noqa: ARG001
+    progress: Progress | None = None,
+) -> Model:
+    """Train a model from label totals and the features of the rows; labels are not read.
+
+    Parameters
+    ----------
+    release
+        A release of bags, or its folder.
+    data
+        The rows that the bags were made from, in their order for random bags.
+    test
+        Rows with true labels in the plan's label column, to judge the model by.
+    features
+        For random bags: the columns that the model sees. Default: all but the label.
+    method
+        ``crosses`` (default) or ``trees`` for partitions, ``linear`` for random bags.
+    hold_out, rng
+        Not used: bags cannot be split into rows, so the model is judged by the released totals, and training is
+        deterministic.
+    progress
+        Called with the trees grown and all trees.
+
+    Returns
+    -------
+    AdditiveModel or RandomBagModel
+        With ``predict``, ``guarantee_`` and ``report_``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> from tacit.bags import Plan, protect
+    >>> people = pa.table({"city": ["bonn", "oslo"] * 50, "ill": ["no", "yes"] * 50})
+    >>> release = protect(people, Plan(label="ill", epsilon=1, by=["city"]))
+    >>> learn(release, data=people).predict(pa.table({"city": ["oslo", "bonn"]}))
+    array(['yes', 'no'], dtype='<U3')
+    """
+    released = release if isinstance(release, Release) else Release.read(release)
+    if data is None:
+        raise InvalidInput("must be given: the rows that the bags were made from, without labels", field="data")
+    totals, rows = released.totals, released.used_rows(data)
+    model = _TRAIN[type(_method(method, totals))](totals, rows, tuple(features), progress)
+    if released.encoding.classes is not None:
+        model.classes_ = np.array(released.encoding.classes)
+    model.guarantee_ = released.guarantee
+    model.report_ = BagReport(
+        totals=released.asked.totals,
+        rows=totals.rows,
+        tested=None
+        if test is None
+        else model.evaluate(load_table(test), released.encoding.read(test, argument="test")),
+        fit=tuple(model.calibration(totals, rows)) if isinstance(model, AdditiveModel) else (),
+        risk=model.risk_ if isinstance(model, RandomBagModel) else None,
+    )
+    return model
+
+
+def _method(method: LearnMethod | str | None, totals: BagTotals) -> LearnMethod:
+    fitting = (Crosses, Trees) if totals.random is None else (Linear,)
+    chosen: LearnMethod = fitting[0]() if method is None else read_choice(LearnMethod, method, field="method")
+    if not isinstance(chosen, fitting):
+        names = " or ".join(one.name for one in fitting)
+        kind = "partitions" if totals.random is None else "random bags"
+        raise InvalidInput(f"must be {names} for a release of {kind}, got {chosen}", field="method")
+    return chosen
+
+
+def _crosses(totals: BagTotals, rows: ibis.Table, features: tuple[str, ...], progress: Progress | None) -> Model:
+    return _additive(AdditiveModel(), totals, rows, features, progress)
+
+
+def _trees(totals: BagTotals, rows: ibis.Table, features: tuple[str, ...], progress: Progress | None) -> Model:
+    parts = [Tree(part.columns) for part in totals.partitions]
+    return _additive(AdditiveModel(parts=parts), totals, rows, features, progress)
+
+
+def _additive(
+    model: AdditiveModel, totals: BagTotals, rows: ibis.Table, features: tuple[str, ...], progress: Progress | None
+) -> AdditiveModel:
+    if features:
+        raise InvalidInput("is for random bags: a model of partitions sees the columns of by", field="features")
+    return model.fit(totals, rows, progress=progress)
+
+
+def _linear(totals: BagTotals, rows: ibis.Table, features: tuple[str, ...], progress: Progress | None) -> Model:  # noqa: ARG001
+    return RandomBagModel(columns=features or None).fit(totals, rows)
+
+
+_TRAIN: Mapping[type[Any], Callable[[BagTotals, ibis.Table, tuple[str, ...], Progress | None], Model]] = {
+    Crosses: _crosses,
+    Trees: _trees,
+    Linear: _linear,
+}

@@ -1,0 +1,76 @@
+"""Curated bags: rows with equal values in some columns, one partition of the table per set of columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.settings import Choice
+from tacit.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from tacit.bags.losses import SemilinearLoss
+    from tacit.bags.mechanisms.preparation import PreparedBags, PrivateRows
+    from tacit.bags.plan import Plan
+    from tacit.privacy.guarantee import Promise
+
+__all__ = ["Curated"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Curated(Choice):
+    """Group rows by the values of ``by``, and add noise of the plan's epsilon to the label totals.
+
+    Unit label: neighbors differ in one row's label; features, keys and counts of bags are public. Unit record:
+    neighbors differ in one row; keys come from declared values and edges, and counts get noise too. Not protected:
+    what groups of rows have in common, and groups larger than the plan's ``rows_per_person``.
+    """
+
+    name: ClassVar[str] = "curated"
+
+    def check(self, plan: Plan) -> None:
+        """Raise if the plan's fields do not describe curated bags."""
+        if not plan.by:
+            raise InvalidInput("must name the columns of at least one partition, for curated bags", field="by")
+        sets = [frozenset(one) for one in plan.by]
+        if any(len(named) < len(one) for named, one in zip(sets, plan.by, strict=True)):
+            raise InvalidInput("must name different columns in each partition", field="by")
+        if len(set(sets)) < len(sets):
+            raise InvalidInput("must name different partitions: the same one twice would be paid for twice", field="by")
+        if any(plan.label in one for one in plan.by):
+            raise InvalidInput(f"must not name the private column {plan.label!r}", field="by")
+        for name in ("edges", "values"):
+            unknown = set(getattr(plan, name)) - set().union(*sets)
+            if unknown:
+                raise InvalidInput(f"must be for columns in by, got {', '.join(sorted(unknown))}", field=name)
+        _check_selection(plan)
+
+    def guarantee(self, plan: Plan, loss: SemilinearLoss) -> Promise:
+        """Return what a release of this plan guarantees, whatever the rows are."""
+        from tacit.bags.mechanisms.curation import state_guarantee
+
+        return state_guarantee(plan, loss)
+
+    def prepare(self, plan: Plan, rows: PrivateRows, loss: SemilinearLoss) -> PreparedBags:
+        """Group the rows and check that the release can be made; nothing is drawn."""
+        from tacit.bags.mechanisms.curation import PreparedPartitions
+
+        return PreparedPartitions.of(plan, rows, loss)
+
+
+def _check_selection(plan: Plan) -> None:
+    if plan.choose is None:
+        if plan.choose_epsilon is not None:
+            raise InvalidInput("requires choose, how many partitions to keep", field="choose_epsilon")
+        return
+    if plan.choose >= len(plan.by):
+        raise InvalidInput(f"must be fewer than the {len(plan.by)} partitions of by, got {plan.choose}", field="choose")
+    if plan.epsilon is None:
+        raise InvalidInput("requires epsilon: exact totals reveal more than the choice", field="choose")
+    if plan.protected is not Unit.LABEL:
+        raise InvalidInput("is for the unit label: the choice reads the features as they are", field="choose")
+    if plan.choose_epsilon is not None and plan.choose_epsilon >= plan.epsilon:
+        raise InvalidInput(
+            f"must be below epsilon {plan.epsilon:g}, got {plan.choose_epsilon:g}", field="choose_epsilon"
+        )

@@ -1,0 +1,113 @@
+"""The private rows as mechanisms read them, and what a mechanism makes of them before anything is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+import ibis
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.bags.mechanisms.encoding import LabelEncoding
+from tacit.bags.partition import BagTotals
+from tacit.data import load_table, read_rows
+from tacit.data.names import check_present
+from tacit.privacy.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from tacit.bags.plan import Plan
+
+__all__ = ["PreparedBags", "PrivateRows", "limit_rows"]
+
+Progress = Callable[[int, int], None]
+
+
+class PreparedBags(Protocol):
+    """Bags of rows that were read and checked; drawing can no longer fail."""
+
+    def draw(self, rng: np.random.Generator) -> BagTotals:
+        """Return the totals as they are released."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PrivateRows:
+    """The rows that a release is made from.
+
+    Parameters
+    ----------
+    raw
+        The table as it was given, which the ledger knows.
+    table
+        The rows that are used, with labels as numbers.
+    encoding
+        How labels became numbers.
+    used
+        The numbers of the rows that are used; None where all are.
+    """
+
+    raw: ibis.Table
+    table: ibis.Table
+    encoding: LabelEncoding
+    used: NDArray[np.int64] | None
+    columns: tuple[str, ...]
+    progress: Progress | None = None
+
+    @classmethod
+    def of_plan(
+        cls, plan: Plan, raw: ibis.Table, *, rng: np.random.Generator, progress: Progress | None
+    ) -> PrivateRows:
+        """Encode labels, and leave out rows of a person beyond the plan's bound."""
+        encoding = LabelEncoding.of_plan(plan, raw)
+        for name in plan.columns:
+            check_present(name, raw.columns, argument="person" if name == plan.person else "by")
+        table, used = (raw, None) if plan.person is None else _limited(plan, raw, rng)
+        columns = (plan.label, *plan.columns)
+        return cls(
+            raw=raw, table=encoding.apply(table), encoding=encoding, used=used, columns=columns, progress=progress
+        )
+
+    @property
+    def ordered(self) -> bool:
+        """Whether rows have an order: another database than DuckDB keeps none."""
+        return bool(self.raw.get_backend().name == "duckdb")
+
+    def count(self) -> int:
+        """Return how many rows the private table has."""
+        return int(self.raw.count().execute())
+
+    def batches(self) -> Iterator[pa.RecordBatch]:
+        """Yield every column that the plan reads, as it was given."""
+        yield from self.raw.select(*self.columns).to_pyarrow_batches()
+
+
+def limit_rows(person: pa.ChunkedArray, *, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the numbers of at most ``rows`` rows of each person, drawn at random, in ascending order.
+
+    Examples
+    --------
+    >>> len(limit_rows(pa.chunked_array([["a", "b", "a", "a"]]), rows=2, rng=np.random.default_rng(0)))
+    3
+    """
+    if person.null_count:
+        raise InvalidInput(f"must say whose row it is in every row, got {person.null_count} missing", field="person")
+    whose = person.combine_chunks().dictionary_encode().indices.to_numpy()
+    shuffled = rng.permutation(len(whose))
+    by_person = shuffled[np.argsort(whose[shuffled], kind="stable")]
+    counts = np.bincount(whose)
+    rank = np.arange(len(whose)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.sort(by_person[rank < rows]).astype(np.int64)
+
+
+def _limited(plan: Plan, raw: ibis.Table, rng: np.random.Generator) -> tuple[ibis.Table, NDArray[np.int64] | None]:
+    """Which rows stay depends on the person's column alone, which is public for the unit label."""
+    assert plan.person is not None
+    if raw.get_backend().name != "duckdb":
+        raise InvalidInput("requires a table with an order of rows: a file or a frame", field="person")
+    read = read_rows(raw, columns=list(dict.fromkeys((plan.label, *plan.columns))))
+    used = limit_rows(read[plan.person], rows=plan.rows_per_person, rng=rng)
+    if len(used) == read.num_rows:
+        return raw, None
+    return load_table(read.take(pa.array(used))), used

@@ -1,0 +1,70 @@
+"""Random bags: rows drawn at random, with the mean label of each bag."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.settings import Choice, about
+from tacit.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from tacit.bags.losses import SemilinearLoss
+    from tacit.bags.mechanisms.preparation import PreparedBags, PrivateRows
+    from tacit.bags.plan import Plan
+    from tacit.privacy.guarantee import Promise
+
+__all__ = ["Random"]
+
+
+def _at_least_one(rows: int) -> bool:
+    return rows >= 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Random(Choice):
+    """Draw bags of equal size at random, and release the mean label of each, with noise of the plan's epsilon.
+
+    Unit: one row's label. Which rows are in which bag is public and drawn without looking at labels. Not protected:
+    anything about the features, and groups larger than the plan's ``rows_per_person``.
+    """
+
+    name: ClassVar[str] = "random"
+
+    size: int = field(metadata=about("Rows per bag.", rule="an integer >= 1", holds=_at_least_one))
+    bags: int = field(metadata=about("How many bags.", rule="an integer >= 1", holds=_at_least_one))
+    joins: int | None = field(
+        default=None,
+        metadata=about("The most bags that one row is in.", rule="an integer >= 1", holds=_at_least_one),
+    )
+    draw: Literal["mean", "bernoulli"] = field(
+        default="mean", metadata=about("The label of a bag: its mean, or 0 or 1 with the mean as probability.")
+    )
+
+    def check(self, plan: Plan) -> None:
+        """Raise if the plan's fields do not describe random bags."""
+        for name in ("by", "edges", "values", "min_size", "choose", "choose_epsilon"):
+            if getattr(plan, name):
+                raise InvalidInput("is for curated bags, got mechanism random", field=name)
+        if plan.small != "drop" or not plan.consistent:
+            field = "consistent" if plan.small == "drop" else "small"
+            raise InvalidInput("is for curated bags, got mechanism random", field=field)
+        if plan.protected is not Unit.LABEL:
+            raise InvalidInput("must be label for random bags, which tell which rows are in them", field="unit")
+        if plan.epsilon is not None and self.joins is None:
+            raise InvalidInput(
+                "random must be given joins with an epsilon: the most bags that one label may move", field="mechanism"
+            )
+
+    def guarantee(self, plan: Plan, loss: SemilinearLoss) -> Promise:
+        """Return what a release of this plan guarantees, whatever the rows are."""
+        from tacit.bags.mechanisms.drawing import state_guarantee
+
+        return state_guarantee(plan, self, loss)
+
+    def prepare(self, plan: Plan, rows: PrivateRows, loss: SemilinearLoss) -> PreparedBags:
+        """Check that the release can be made; nothing is drawn."""
+        from tacit.bags.mechanisms.drawing import PreparedDraw
+
+        return PreparedDraw.of(plan, self, rows, loss)

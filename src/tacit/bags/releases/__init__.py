@@ -1,0 +1,1 @@
+"""What leaves: label totals of bags, with their plan and guarantee."""

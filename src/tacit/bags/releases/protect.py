@@ -1,0 +1,95 @@
+"""From a private table to a release of bags: read and checked, then charged, then drawn."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from tacit.bags.mechanisms.encoding import OCCURRING, loss_of_plan
+from tacit.bags.mechanisms.engine import open_rows
+from tacit.bags.mechanisms.preparation import PrivateRows
+from tacit.bags.plan import Plan
+from tacit.bags.releases.release import Release
+from tacit.privacy.delivery import Overwrite, Request, check_target, deliver
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.noise import is_seeded, system_rng
+from tacit.privacy.payment import Payment
+
+__all__ = ["protect"]
+
+
+def protect(
+    table: object,
+    plan: Plan,
+    *,
+    data: object = None,
+    out: str | os.PathLike[str] | Overwrite | None = None,
+    payment: Payment | None = None,
+    rng: np.random.Generator | None = None,
+    progress: Callable[[int, int], None] | None = None,
+) -> Release:
+    """Release the label totals of bags of rows, and nothing else of the private column.
+
+    Unit label (default): neighbors differ in one row's label; features, keys and counts of bags are public. Unit
+    record: neighbors differ in one row; only the number of rows and what the plan declares is public. Not protected:
+    what rows of a bag have in common, more rows of a person than the plan says, and how long it takes.
+
+    Parameters
+    ----------
+    table
+        The private table: what ``load_table`` takes, or a Spark table.
+    plan
+        Which bags, totals of what, and the guarantee.
+    data
+        Not used by bags.
+    out
+        The folder to write; None returns a release in memory.
+    payment
+        The ledger to charge before anything is drawn.
+    rng
+        Default: the operating system's generator. A seeded one marks the release as seeded.
+    progress
+        Called with the partitions read and all partitions.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> people = pa.table({"city": ["bonn", "oslo"] * 50, "ill": ["no", "no", "yes", "no"] * 25})
+    >>> release = protect(people, Plan(label="ill", epsilon=1, by=["city"]), rng=np.random.default_rng(0))
+    >>> print(release)
+    bags by curated: epsilon 1 for one label
+    >>> release.totals.partitions[0].keys["city"].to_pylist()
+    ['bonn', 'oslo']
+    """
+    if data is not None:
+        raise InvalidInput("is not used by bags: the table has all that is released", field="data")
+    check_target(out, suffix=Release.suffix)
+    generator = system_rng() if rng is None else rng
+    with open_rows(table) as raw:
+        rows = PrivateRows.of_plan(plan, raw, rng=generator, progress=progress)
+        loss = loss_of_plan(plan, rows.encoding.classes)
+        guarantee = _with_classes(plan.mechanism.guarantee(plan, loss), plan, rows)
+        prepared = plan.mechanism.prepare(plan, rows, loss)
+        request = Request(
+            plan=plan,
+            guarantee=guarantee,
+            seeded=is_seeded(generator),
+            rows=rows.batches if rows.ordered else None,
+            private=[plan.label],
+        )
+
+        def draw() -> Release:
+            return Release.of_totals(prepared.draw(generator), plan, guarantee=guarantee, rows=rows)
+
+        return deliver(Release, request, draw=draw, suffix=Release.suffix, out=out, payment=payment, sources=[table])
+
+
+def _with_classes(guarantee: Promise, plan: Plan, rows: PrivateRows) -> Promise:
+    """Where the classes were read off the labels, the guarantee rests on that being public."""
+    if plan.classes is not None or rows.encoding.classes is None or not isinstance(guarantee, Guarantee):
+        return guarantee
+    return replace(guarantee, assumptions=(*guarantee.assumptions, OCCURRING))

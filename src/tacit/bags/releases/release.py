@@ -1,0 +1,162 @@
+"""A release of bags: a folder with one Parquet file per partition, or one of random bags."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import ibis
+import numpy as np
+import pyarrow as pa
+
+from tacit.bags.mechanisms.encoding import LabelEncoding, loss_of_plan
+from tacit.bags.mechanisms.preparation import PrivateRows
+from tacit.bags.partition import BagTotals
+from tacit.bags.partition.tables import partition_of, partition_table, random_of, random_table
+from tacit.bags.plan import Plan
+from tacit.data import load_table, read_rows
+from tacit.privacy.errors import InvalidInput, InvalidRelease
+from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.releases import Header, Member, TableMember
+from tacit.privacy.releases import Release as BaseRelease
+
+__all__ = ["Release"]
+
+_RANDOM, _USED = "random", "used_rows"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Release(BaseRelease):
+    """Label totals of bags, with the plan and the guarantee they were made under."""
+
+    plan_type: ClassVar[type[Plan]] = Plan
+    member_types: ClassVar[tuple[type[Member], ...]] = (TableMember,)
+    suffix: ClassVar[str] = ""
+
+    @classmethod
+    def of_totals(cls, made: BagTotals, plan: Plan, *, guarantee: Promise, rows: PrivateRows) -> Release:
+        """Return the release of totals that were drawn for a plan."""
+        tables = [partition_table(part) for part in made.partitions]
+        members = {f"partition-{i}": TableMember(table) for i, table in enumerate(tables)}
+        if made.random is not None:
+            members[_RANDOM] = TableMember(random_table(made.random))
+        if rows.used is not None:
+            members[_USED] = TableMember(pa.table({"row": rows.used}))
+        settled = {
+            "classes": None if rows.encoding.classes is None else list(rows.encoding.classes),
+            "rows": rows.count(),
+            "partitions": [part.describe() for part in made.partitions],
+            "random": None if made.random is None else made.random.describe(),
+            "mechanism": dict(made.mechanism),
+        }
+        header = Header(
+            surface=Plan.surface, plan=plan.to_json(), settled=settled, guarantee=guarantee, seeded=made.seeded
+        )
+        return cls(header=header, members=members)
+
+    @property
+    def asked(self) -> Plan:
+        """The plan; every release of bags has one."""
+        if not isinstance(self.plan, Plan):
+            raise InvalidRelease("a release of bags must have a plan")
+        return self.plan
+
+    @cached_property
+    def totals(self) -> BagTotals:
+        """The bags, as learners and attackers read them."""
+        settled = self.settled
+        parts = [partition_of(self._table(f"partition-{i}"), one) for i, one in enumerate(settled["partitions"])]
+        drawn = settled["random"]
+        return BagTotals(
+            partitions=tuple(parts),
+            random=None if drawn is None else random_of(self._table(_RANDOM), drawn),
+            loss=loss_of_plan(self.asked, self.encoding.classes),
+            guarantee=self.guarantee,
+            seeded=self.seeded,
+            label=self.asked.label,
+            rows=int(settled["rows"]) if self.used is None else len(self.used),
+            mechanism=settled["mechanism"],
+        )
+
+    @cached_property
+    def encoding(self) -> LabelEncoding:
+        """How labels became the numbers that were added up."""
+        classes = self.settled["classes"]
+        return LabelEncoding(label=self.asked.label, classes=None if classes is None else tuple(classes))
+
+    @cached_property
+    def used(self) -> np.ndarray[Any, np.dtype[np.int64]] | None:
+        """The numbers of the rows that the bags were made from; None where that is all of them."""
+        return self._table(_USED)["row"].to_numpy() if _USED in self.members else None
+
+    def used_rows(self, data: object, *, argument: str = "data") -> ibis.Table:
+        """Return the rows of a table that the bags were made from; the table must have as many as the private one."""
+        rows = load_table(data)
+        if self.used is None:
+            return rows
+        read = read_rows(rows)
+        if read.num_rows != self.settled["rows"]:
+            raise InvalidInput(
+                f"must have the {self.settled['rows']} rows of the private table, got {read.num_rows}", field=argument
+            )
+        return load_table(read.take(pa.array(self.used)))
+
+    def check(self) -> None:
+        """Raise if members do not fit the header, or the guarantee is smaller than the plan's mechanism can keep."""
+        kept = self.asked.mechanism.guarantee(self.asked, self.totals.loss)
+        if isinstance(self.guarantee, Guarantee) and not _covers(self.guarantee, kept):
+            raise InvalidRelease(f"the release states {self.guarantee}, but its plan can keep no more than: {kept}")
+
+    def notes(self) -> list[str]:
+        """Return a line per partition: how many bags of which sizes, and the noise."""
+        lines = [_describe(one, self.totals.rows or 0) for one in self.partitions()]
+        drawn = self.totals.random
+        if drawn is not None:
+            lines.append(f"  {len(drawn):,} random bags of {drawn.size:,} rows, at most {drawn.most_joins} per row")
+        if not isinstance(self.guarantee, Guarantee):
+            lines.append("Exact totals can determine labels: tacit bags attack finds out which.")
+        return lines
+
+    def partitions(self) -> list[dict[str, Any]]:
+        """Return the columns, sizes and noise of each partition as plain JSON."""
+        return [
+            {
+                "columns": list(part.columns),
+                "bags": len(part),
+                "smallest": int(part.counts.min()),
+                "largest": int(part.counts.max()),
+                "left_out": max(0, (self.totals.rows or 0) - int(part.counts.sum())),
+                "noise_deviation": part.variance**0.5,
+            }
+            for part in self.totals.partitions
+        ]
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the header, what was charged, and how many bags of which sizes there are."""
+        return {**super().to_json(), "bags": self.totals.bags, "partitions": self.partitions()}
+
+    def _table(self, name: str) -> pa.Table:
+        member = self.members.get(name)
+        if not isinstance(member, TableMember):
+            raise InvalidRelease(f"the release has lost {name}.parquet, or never had it")
+        return member.table
+
+
+def _covers(stated: Guarantee, kept: Promise) -> bool:
+    return (
+        isinstance(kept, Guarantee)
+        and stated.unit is kept.unit
+        and stated.epsilon >= kept.epsilon
+        and stated.delta >= kept.delta
+        and stated.rows <= kept.rows
+    )
+
+
+def _describe(part: Mapping[str, Any], rows: int) -> str:
+    left_out = f"; {part['left_out']:,} of {rows:,} rows are in smaller bags, left out" if part["left_out"] else ""
+    noise = f"; noise of standard deviation {part['noise_deviation']:.2g} per total" if part["noise_deviation"] else ""
+    bags = f"{part['bags']:,} bag{'s' * (part['bags'] != 1)}"
+    sizes = f"{bags} of {part['smallest']:,} to {part['largest']:,} rows"
+    return f"  by {', '.join(part['columns'])}: {sizes}{left_out}{noise}"
