@@ -18,13 +18,40 @@ from tacit.privacy.plan import Plan as AnyPlan
 from tacit.privacy.settings import settings_of, to_words
 
 ROOT = Path(__file__).parents[1]
-PORTED = ("labels", "features", "scores", "models")
-"""The surfaces that speak the grammar; a surface that is ported is added here and to ``PLANS``."""
+ALL = ("labels", "bags", "features", "scores", "models")
+"""All surfaces."""
 
 SIDES = ("protect", "learn", "attack")
 NAMES = ("Plan", "Release", *SIDES)
 
 PLANS = {
+    "bags": (
+        {
+            "label": "ill",
+            "epsilon": 4,
+            "delta": 1e-6,
+            "classes": ("no", " yes"),
+            "unit": "label",
+            "person": "who",
+            "rows_per_person": 2,
+            "by": (("city", "age"), ("sex",)),
+            "edges": {"age": (18.0, 40.5)},
+            "min_size": 5,
+            "small": "merge",
+            "consistent": False,
+            "choose": 1,
+            "choose_epsilon": 0.5,
+        },
+        {
+            "label": "days",
+            "epsilon": None,
+            "mechanism": {"name": "random", "size": 3, "bags": 10},
+            "totals": "squared",
+            "lower": 0.5,
+            "upper": 30.0,
+        },
+        {"label": "ill", "epsilon": 1, "unit": "record", "by": (("city",),), "values": {"city": ("bonn", "a, b")}},
+    ),
     "features": (
         {
             "label": "ill",
@@ -90,14 +117,15 @@ PLANS = {
 
 REFUSED = {
     "labels": {"delta": 1e-6},
+    "bags": {"features": ("age",)},
     "features": {"person": "who"},
     "scores": {"person": "who", "features": ("age",), "delta": 1e-6},
     "models": {"person": "who", "rows_per_person": 2},
 }
 """Fields that every plan has and a surface cannot use; it must refuse them by name."""
 
-SURFACES = pytest.mark.parametrize("surface", PORTED)
-EVERY_PLAN = pytest.mark.parametrize(("surface", "given"), [(one, plan) for one in PORTED for plan in PLANS[one]])
+SURFACES = pytest.mark.parametrize("surface", ALL)
+EVERY_PLAN = pytest.mark.parametrize(("surface", "given"), [(one, plan) for one in ALL for plan in PLANS[one]])
 
 
 def plan_of(surface, given):
@@ -133,7 +161,7 @@ def test_a_surface_exports_five_names_and_nothing_else(surface):
 
 
 COMMON = {
-    "protect": "out force ledger dataset part store again entry seed as_json",
+    "protect": "engine memory out force ledger dataset part store again entry seed as_json",
     "learn": "release data test features method hold_out out force seed as_json",
     "attack": "release data truth method level out force seed as_json",
 }
@@ -247,7 +275,7 @@ def test_a_plan_is_the_same_from_words_and_objects_in_python(surface, given):
     plan = plan_of(surface, given)
     objects = {one.name: getattr(plan, one.name) for one in fields(plan)}
     assert type(plan)(**objects) == plan
-    words = {name: value if name == "ranges" else to_words(objects[name]) for name, value in given.items()}
+    words = {name: value if isinstance(value, dict) else to_words(objects[name]) for name, value in given.items()}
     assert type(plan)(**words) == plan
 
 

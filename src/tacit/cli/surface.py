@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -74,6 +74,13 @@ _ENTRY = Annotated[
     str | None,
     typer.Option("--entry", metavar="ID", help="Resume the release of this charge, for rows without an order."),
 ]
+_ENGINE = Annotated[
+    Literal["duckdb", "spark"],
+    typer.Option("--engine", help="What reads IN; for spark IN is Parquet, or the name of a table."),
+]
+_MEMORY = Annotated[
+    str | None, typer.Option("--memory", metavar="SIZE", help="The most memory that DuckDB may use, such as 2GB.")
+]
 _SEED = Annotated[
     int | None,
     typer.Option(
@@ -114,13 +121,15 @@ def protect_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -
     settings = settings_of(import_module(f"tacit.{surface}.plan").Plan)
 
     def protect(**given: Any) -> None:  # noqa: ANN401
+        from tacit.data.engines import open_table
+
         module = import_module(f"tacit.{surface}")
         plan = module.Plan(**{one.name: given[one.name] for one in settings if given[one.name] is not None})
         out = given["out"] or Path(f"{Path(given['table']).stem}.{surface}{module.Release.suffix_for(plan)}")
         payment = open_payment({name: given[name] for name in _PAYING})
         with show_progress(surface) as report:
             release = module.protect(
-                given["table"],
+                open_table(given["table"], engine=given["engine"], memory=given["memory"]),
                 plan,
                 out=_target(out, force=given["force"]),
                 payment=payment,
@@ -131,6 +140,8 @@ def protect_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -
         _print_release(release, out, as_json=given["as_json"])
 
     common = [
+        option("engine", _ENGINE, "duckdb"),
+        option("memory", _MEMORY, None),
         option("out", _OUT_RELEASE, None),
         option("force", _FORCE, False),
         option("ledger", _LEDGER, None),
