@@ -30,7 +30,6 @@ if TYPE_CHECKING:
         PureLoss,
         SampledGaussianLoss,
     )
-    from tacit.privacy.release import Release, open_release_writer, read_release
 
 __all__ = [
     "ApproximateLoss",
@@ -54,7 +53,6 @@ __all__ = [
     "Promise",
     "PureLoss",
     "Receipt",
-    "Release",
     "SampledGaussianLoss",
     "Statement",
     "TacitError",
@@ -64,8 +62,6 @@ __all__ = [
     "Version",
     "compose",
     "compose_parallel",
-    "open_release_writer",
-    "read_release",
 ]
 
 _MODULES = {
@@ -93,7 +89,6 @@ _MODULES = {
         "PureLoss",
         "SampledGaussianLoss",
     ),
-    "release": ("Release", "open_release_writer", "read_release"),
 }
 _MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
