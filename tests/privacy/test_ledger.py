@@ -197,7 +197,7 @@ class TestRefusedCharge:
         ("guarantee", "error", "sentence"),
         [
             (NoGuarantee(reason="exact totals"), InvalidInput, "to be charged, got no guarantee: exact totals"),
-            (Guarantee(unit=Unit.RECORD, epsilon=0.1), UnitMismatch, r"for one record; restate it with for_unit"),
+            (Guarantee(unit=Unit.RECORD, epsilon=0.1), UnitMismatch, r"for one record; set unit to label"),
             (Guarantee(unit=Unit.BAG, epsilon=0.1), UnitMismatch, "for one bag"),
             (label(0.1).for_group(rows=2), UnitMismatch, r"persons of 1 rows, but the guarantee is for 2"),
             (label(0.1, 1e-9), InvalidInput, "must have delta 0.*give the budget a delta first"),
@@ -210,7 +210,7 @@ class TestRefusedCharge:
 
     def test_the_remedies_work(self, ledger):
         register(ledger, rows=2)
-        with pytest.raises(UnitMismatch, match=r"for_group\(rows=2\)"), Untouched(ledger):
+        with pytest.raises(UnitMismatch, match="set rows_per_person to 2"), Untouched(ledger):
             ledger.charge("adult", label(0.1), purpose="totals")
         restated = Guarantee(unit=Unit.RECORD, epsilon=0.1).for_unit(Unit.LABEL).for_group(rows=2)
         assert ledger.charge("adult", restated, purpose="totals").spent == 0.2

@@ -1,4 +1,4 @@
-"""How a group of commands is listed in its help, and in whose words its commands refuse."""
+"""How a group of commands is listed in its help, and how an error about a field names its option."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from typer.core import TyperGroup
 
-from tacit.cli.wording import in_options
+from tacit.privacy.errors import InvalidInput
 
 __all__ = ["Listing"]
 
@@ -33,10 +33,10 @@ class Listing(TyperGroup):
         """Run the command that was named; what the library refuses is said in the command's own options."""
         try:
             return super().invoke(ctx)
-        except ValueError as error:  # of tacit's errors those about what was given
+        except InvalidInput as error:
             command = self.get_command(ctx, ctx.invoked_subcommand or "")
-            if command is not None and error.args and isinstance(error.args[0], str):
-                error.args = (_in_options(error, command), *error.args[1:])
+            if command is not None:
+                error.args = (_in_options(error, command),)
             raise
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
@@ -48,13 +48,10 @@ class Listing(TyperGroup):
                 formatter.write_dl(rows)
 
 
-def _in_options(error: ValueError, command: Any) -> str:  # noqa: ANN401
+def _in_options(error: InvalidInput, command: Any) -> str:  # noqa: ANN401
     """The sentence with the command's own word for the field that it is about."""
-    field = getattr(error, "field", None)
-    if field is None:
-        return in_options(str(error), command)
     for param in command.params:
-        if param.name == field:
+        if param.name == error.field:
             is_argument = param.param_type_name == "argument"
-            return str(error.worded(param.metavar or field.upper() if is_argument else param.opts[0]))  # type: ignore[attr-defined]
+            return error.worded(param.metavar or param.name.upper() if is_argument else param.opts[0])
     return str(error)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,28 +12,12 @@ import typer
 if TYPE_CHECKING:
     import numpy as np
 
-    from tacit.privacy.guarantee import Promise
-    from tacit.privacy.ledger import Ledger
     from tacit.privacy.payment import Payment
 
 __all__ = [
     "AsJson",
-    "AttackSeed",
-    "ClassList",
-    "DataSet",
-    "DataSetOfTable",
-    "EngineName",
-    "EstimatorName",
-    "Force",
-    "LedgerAt",
-    "PrivateColumn",
-    "RowsPerPerson",
-    "Seed",
     "Table",
-    "assumed",
     "check_out",
-    "estimator_of",
-    "open_ledger",
     "open_payment",
     "rng_of",
     "show_progress",
@@ -43,74 +26,11 @@ __all__ = [
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
-
-
-class EngineName(StrEnum):
-    """What reads the table."""
-
-    DUCKDB = "duckdb"
-    SPARK = "spark"
 
 
 Table = Annotated[
     str, typer.Argument(metavar="IN", help="A CSV, TSV, Parquet or Arrow file; for Spark Parquet, or a table's name.")
 ]
-PrivateColumn = Annotated[str, typer.Option(help="The private column.")]
-Seed = Annotated[
-    int | None,
-    typer.Option(
-        min=0, help="Repeat a run exactly. The release is then marked as seeded: for experiments, never to publish."
-    ),
-]
-AttackSeed = Annotated[
-    int | None,
-    typer.Option(
-        min=0, help="Repeat an attack exactly: the seed splits the rows, some to learn from and the others to attack."
-    ),
-]
-LedgerAt = Annotated[
-    str | None,
-    typer.Option(
-        "--ledger",
-        envvar="TACIT_LEDGER",
-        metavar="FILE_OR_URL",
-        help="Charge this ledger before anything is randomized: a SQLite file, or postgresql://USER@HOST/DATABASE.",
-    ),
-]
-DataSet = Annotated[
-    str | None, typer.Option(help="The ledger's data set to charge. Default: the one it knows these labels as.")
-]
-DataSetOfTable = Annotated[
-    str | None, typer.Option(help="The ledger's data set to charge. Default: the one it knows this table as.")
-]
-ClassList = Annotated[
-    str,
-    typer.Option(
-        metavar="A,B,...",
-        help="The public class list; a comma or a blank that belongs to a name has a backslash before it. Default: the "
-        "classes that occur; the guarantee then says that these are public.",
-    ),
-]
-
-RowsPerPerson = Annotated[
-    int, typer.Option(help="How many rows one person holds at most; the guarantee is stated for all of them.")
-]
-
-
-class EstimatorName(StrEnum):
-    """What learns."""
-
-    LOGISTIC = "logistic"
-    TREES = "trees"
-
-
-def estimator_of(name: EstimatorName) -> Any:  # noqa: ANN401
-    """Return the scikit-learn classifier of this name."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-    from sklearn.linear_model import LogisticRegression
-
-    return LogisticRegression(max_iter=1000) if name is EstimatorName.LOGISTIC else HistGradientBoostingClassifier()
 
 
 def words_of(text: str) -> list[str]:
@@ -128,12 +48,6 @@ def rng_of(seed: int | None) -> np.random.Generator:
     return system_rng() if seed is None else np.random.default_rng(seed)
 
 
-def assumed(promise: Promise) -> list[str]:
-    """Return the line that says what a guarantee rests on; no line where it rests on nothing, or is none."""
-    said = "; ".join(getattr(promise, "assumptions", ()))
-    return [f"Assumed: {said}."] if said else []
-
-
 def check_out(out: Path, *sources: object, written: str, force: bool) -> None:
     """Raise if a file of this format cannot be written there, is read, or has a name that says another format."""
     from tacit.privacy.endings import check_ending
@@ -143,16 +57,6 @@ def check_out(out: Path, *sources: object, written: str, force: bool) -> None:
         for one in source if isinstance(source, list) else [source]:
             check_writable(out, force=force, source=one)
     check_ending(out, written=written)
-
-
-def open_ledger(location: str | None, *, dataset: str | None, memo: Path | None = None) -> Ledger | None:
-    """Open the ledger, if one is named; what only makes sense with one is refused without."""
-    from tacit.privacy.errors import InvalidInput
-    from tacit.privacy.ledger import Ledger
-
-    if location is None and (dataset is not None or memo is not None):
-        raise InvalidInput("--dataset and --memo must stand with --ledger, which says what is charged")
-    return None if location is None else Ledger.open(location)
 
 
 def open_payment(given: Mapping[str, Any]) -> Payment | None:

@@ -67,7 +67,7 @@ def plant_canaries(labels: ArrayLike, *, classes: int, count: int, rng: np.rando
     codes = np.asarray(labels, dtype=np.int64)
     K = check_count(classes, name="classes", least=2)
     if check_count(count, name="count") > len(codes):
-        raise InvalidInput(f"count must be at most the {len(codes)} rows, got {count}")
+        raise InvalidInput(f"must be at most the {len(codes)} rows, got {count}", field="count")
     rows = np.sort(rng.choice(len(codes), count, replace=False))
     own = codes[rows]
     other = (own + rng.integers(1, K, size=count)) % K

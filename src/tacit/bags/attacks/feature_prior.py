@@ -55,7 +55,7 @@ def prior_from_features(
     if len(X) != len(y):
         raise InvalidInput(f"must be one for each of {len(X)} rows, got {len(y)}", field="labels")
     if check_count(folds, name="folds", least=2) > len(y):
-        raise InvalidInput(f"folds must be at most the {len(y)} rows, got {folds}")
+        raise InvalidInput(f"must be at most the {len(y)} rows, got {folds}", field="folds")
     learner = HistGradientBoostingClassifier(max_iter=100) if model is None else model
     prior = np.zeros((len(y), classes))
     splits = KFold(folds, shuffle=True, random_state=int(rng.integers(2**31)))

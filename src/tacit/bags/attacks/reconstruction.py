@@ -98,7 +98,9 @@ def posterior(
     z, T = np.asarray(totals, dtype=np.float64), np.asarray(values, dtype=np.float64)
     logs = np.log(np.maximum(np.atleast_2d(np.asarray(prior, dtype=np.float64)), _FLOOR))
     if logs.shape not in {(1, len(T)), (rows.shape[0], len(T))}:
-        raise InvalidInput(f"prior must be one row of {len(T)} probabilities, or one for each row, got {logs.shape}")
+        raise InvalidInput(
+            f"must be one row of {len(T)} probabilities, or one for each row, got {logs.shape}", field="prior"
+        )
     back, shape = csr_array(rows.T), z.shape
 
     def tilted(flat: Floats) -> Floats:

@@ -115,7 +115,7 @@ def collapse(membership: csr_array) -> RowCells:
     rows = csr_array(membership)
     rows.sum_duplicates()
     if rows.nnz and (rows.data != 1).any():
-        raise InvalidInput("membership must be 0 or 1: a row is in a bag once or not at all")
+        raise InvalidInput("must be 0 or 1: a row is in a bag once or not at all", field="membership")
     degree, key = np.diff(rows.indptr), np.zeros(rows.shape[0], dtype=np.int64)
     # one bag at a time, numbered anew each time, so that the numbers stay below rows x bags
     for place in range(int(degree.max(initial=0))):

@@ -70,7 +70,7 @@ class NoiseRidge:
 
     def __post_init__(self) -> None:
         if self.spread is not None and not (np.isfinite(self.spread) and self.spread > 0):
-            raise InvalidInput(f"spread must be a finite number > 0 or None, got {self.spread!r}")
+            raise InvalidInput(f"must be a finite number > 0 or None, got {self.spread!r}", field="spread")
 
     def fitted(self, curvature: Floats, noise: Floats, gaps: Floats, /) -> NoiseRidge:
         """Return the penalty with the spread that totals show, between 0.05 and 2."""

@@ -54,4 +54,4 @@ class Training:
             if given is not None and given < 1:
                 raise InvalidInput(f"{name} must be >= 1, got {given!r}")
         if not self.rate > 0:
-            raise InvalidInput(f"rate must be > 0, got {self.rate!r}")
+            raise InvalidInput(f"must be > 0, got {self.rate!r}", field="rate")

@@ -22,7 +22,7 @@ def as_predictions(f: ArrayLike, targets: int) -> Floats:
     if values.ndim == 1 and targets == 1:
         values = values[:, None]
     if values.ndim != 2 or values.shape[1] != targets:
-        raise InvalidInput(f"predictions must have shape (rows, {targets}), got {values.shape}")
+        raise InvalidInput(f"must have shape (rows, {targets}), got {values.shape}", field="predictions")
     return values
 
 

@@ -47,7 +47,7 @@ def audit(
     from tacit.privacy.errors import InvalidInput
 
     if not 0 <= max_recovered <= 1:
-        raise InvalidInput(f"max_recovered must be a share from 0 to 1, got {max_recovered!r}")
+        raise InvalidInput(f"must be a share from 0 to 1, got {max_recovered!r}", field="max_recovered")
     with connect(url, token) as client:
         slug = find_slug(client, competition)
         told = client.call("GET", f"/competitions/{slug}/forecast")

@@ -33,7 +33,7 @@ def connect(url: str, token: str) -> Client:
     from tacit.server.client import Client
 
     if not token.strip():
-        raise InvalidInput("token must be given, with --token or in the environment variable TACIT_TOKEN")
+        raise InvalidInput("must be given, with --token or in the environment variable TACIT_TOKEN", field="token")
     return Client(url=url, token=token.strip())
 
 

@@ -84,7 +84,7 @@ def plant_canaries(
     codes = coding.encode(labels)
     labelled = np.flatnonzero(codes != MISSING)
     if check_count(count, name="count") > len(labelled):
-        raise InvalidInput(f"count must be at most the {len(labelled)} rows with a label, got {count}")
+        raise InvalidInput(f"must be at most the {len(labelled)} rows with a label, got {count}", field="count")
     rows = np.sort(rng.choice(labelled, count, replace=False))
     own, K = codes[rows], len(coding)
     other = (own + rng.integers(1, K, size=count)) % K

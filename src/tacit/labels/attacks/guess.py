@@ -105,10 +105,12 @@ class LabelGuesses:
         """
         codes = self.coding.encode(truth)
         if len(codes) != len(self.guesses):
-            raise InvalidInput(f"truth must have one label for each of {len(self.guesses)} rows, got {len(codes)}")
+            raise InvalidInput(
+                f"must have one label for each of {len(self.guesses)} rows, got {len(codes)}", field="truth"
+            )
         guessed = self.guesses != ABSTAIN
         if (codes[guessed] < 0).any():
-            raise InvalidInput("truth must not be missing where a label was released")
+            raise InvalidInput("must not be missing where a label was released", field="truth")
         against = self.rival if baseline is None else baseline
         delta = self.promise.delta if isinstance(self.promise, Guarantee) and baseline is not None else 0.0
         return leak_from_guesses(self.guesses, np.where(guessed, codes, 0), baseline=against, level=level, delta=delta)
@@ -243,5 +245,5 @@ def _guesses(evidence: Evidence, prior: ArrayLike, release: Release) -> LabelGue
 def _rows_of(prior: ArrayLike, *, like: Array) -> Array:
     rows = np.atleast_2d(check_prior(prior, classes=like.shape[1]))
     if len(rows) not in (1, len(like)):
-        raise InvalidInput(f"prior must be one row, or one for each of {len(like)} labels, got {len(rows)}")
+        raise InvalidInput(f"must be one row, or one for each of {len(like)} labels, got {len(rows)}", field="prior")
     return rows

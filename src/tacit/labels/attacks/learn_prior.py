@@ -53,9 +53,9 @@ def learn_prior(
     """
     rows = features.shape[0] if hasattr(features, "shape") else len(features)
     if rows != len(evidence.present):
-        raise InvalidInput(f"features must have {len(evidence.present)} rows, as the release, got {rows}")
+        raise InvalidInput(f"must have {len(evidence.present)} rows, as the release, got {rows}", field="features")
     if not hasattr(model, "predict_proba"):
-        raise InvalidInput(f"model must be a classifier with predict_proba, got {type(model).__name__}")
+        raise InvalidInput(f"must be a classifier with predict_proba, got {type(model).__name__}", field="model")
     check_count(folds, name="folds", least=2)
     present = evidence.present
     X, likelihood = _safe_indexing(features, np.flatnonzero(present)), evidence.likelihood[present]

@@ -72,7 +72,7 @@ class ResponseTest:
         False
         """
         if not 0 < significance < 1:
-            raise InvalidInput(f"significance must be in (0, 1), such as 0.001, got {significance!r}")
+            raise InvalidInput(f"must be in (0, 1), such as 0.001, got {significance!r}", field="significance")
         return self.p_value >= significance
 
     def __str__(self) -> str:

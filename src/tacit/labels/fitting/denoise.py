@@ -101,7 +101,7 @@ class Forward:
         check_count(self.rounds, name="rounds")
         check_count(self.folds, name="folds")
         if 1 < self.folds <= self.rounds:
-            raise InvalidInput(f"folds must be more than the {self.rounds} rounds, or 1, got {self.folds}")
+            raise InvalidInput(f"must be more than the {self.rounds} rounds, or 1, got {self.folds}", field="folds")
 
     def targets(
         self,

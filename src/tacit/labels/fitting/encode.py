@@ -103,7 +103,7 @@ class FeatureEncoder:
         tacit.privacy.errors.InvalidInput: features must name at least one column, got none
         """
         if not columns:
-            raise InvalidInput("features must name at least one column, got none")
+            raise InvalidInput("must name at least one column, got none", field="features")
         for name in columns:
             check_present(name, rows.column_names, argument="features")
         return cls(tuple(_column(name, rows[name]) for name in columns))

@@ -155,9 +155,13 @@ def _fit_signed(
         probabilities = model.probabilities(X)
     except ValueError as error:
         reason = str(error).strip().partition("\n")[0]
-        raise InvalidInput(f"estimator must take negative weights, {estimator!r} does not: {reason}") from error
+        raise InvalidInput(
+            f"must take negative weights, {estimator!r} does not: {reason}", field="estimator"
+        ) from error
     if not np.isfinite(probabilities).all() or probabilities.min() < 0 or probabilities.max() > 1 + 1e-9:
-        raise InvalidInput(f"estimator must take negative weights, {estimator!r} makes no probabilities from them")
+        raise InvalidInput(
+            f"must take negative weights, {estimator!r} makes no probabilities from them", field="estimator"
+        )
     return model
 
 

@@ -108,4 +108,6 @@ def _try_out(estimator: Any, *, columns: int, classes: int) -> None:  # noqa: AN
 
     signed, cut = scores(np.where(released, 1.5, -0.5 / (classes - 1)), 1.0), scores(released.astype(np.float64), 1.5)
     if signed.shape == cut.shape and np.allclose(signed, cut):
-        raise InvalidInput(f"estimator must take negative weights, {estimator!r} leaves them out; use Forward()")
+        raise InvalidInput(
+            f"must take negative weights, {estimator!r} leaves them out; use Forward()", field="estimator"
+        )

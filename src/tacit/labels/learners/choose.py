@@ -59,7 +59,7 @@ class HeldOut:
 
     def __post_init__(self) -> None:
         if not 0 < self.fraction < 1:
-            raise InvalidInput(f"fraction must be in (0, 1), got {self.fraction!r}")
+            raise InvalidInput(f"must be in (0, 1), got {self.fraction!r}", field="fraction")
 
     @property
     def assumes(self) -> tuple[str, ...]:
@@ -198,10 +198,12 @@ def choose_learner(
     True
     """
     if not learners:
-        raise InvalidInput("learners must be at least one, got none")
+        raise InvalidInput("must be at least one, got none", field="learners")
     by, rows, labels = judge or HeldOut(), np.asarray(X), ReleasedLabels(release)
     if len(rows) != len(labels):
-        raise InvalidInput(f"release must have one label for each of the {len(rows)} rows of X, got {len(labels)}")
+        raise InvalidInput(
+            f"must have one label for each of the {len(rows)} rows of X, got {len(labels)}", field="release"
+        )
     order = rng.permutation(len(rows))
     scores = tuple(by.judge(learner, rows, labels, order=order) for learner in learners)
     place = int(np.argmax([score.value for score in scores]))

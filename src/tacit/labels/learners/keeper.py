@@ -71,7 +71,7 @@ class ValidationKeeper:
     ) -> None:
         self._truth = np.asarray(labels, dtype=object)
         if self._truth.ndim != 1 or not len(self._truth):
-            raise InvalidInput(f"labels must be a column of at least one label, got shape {self._truth.shape}")
+            raise InvalidInput(f"must be a column of at least one label, got shape {self._truth.shape}", field="labels")
         self._noise = DiscreteLaplace.for_epsilon(epsilon)
         recognise(payment.ledger, labels, dataset=payment.dataset)  # unknown labels are refused here
         self._labels, self._payment = labels, payment
@@ -119,7 +119,7 @@ class ValidationKeeper:
         guesses = np.asarray(predictions, dtype=object)
         if guesses.shape != self._truth.shape:
             raise InvalidInput(
-                f"predictions must be one for each of the {len(self._truth)} labels, got shape {guesses.shape}"
+                f"must be one for each of the {len(self._truth)} labels, got shape {guesses.shape}", field="predictions"
             )
         purpose = "accuracy on validation labels"
         self._payment.charge(self.per_answer, self._labels, purpose=purpose)

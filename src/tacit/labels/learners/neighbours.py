@@ -98,7 +98,7 @@ def find_neighbours(X: ArrayLike, *, count: int) -> Rows:
     check_count(count, name="count")
     rows = _scaled(np.asarray(X))
     if count >= len(rows):
-        raise InvalidInput(f"count must be less than the {len(rows)} rows, got {count}")
+        raise InvalidInput(f"must be less than the {len(rows)} rows, got {count}", field="count")
     squares = (rows**2).sum(axis=1)
     near = np.empty((len(rows), count), dtype=np.int64)
     for start in range(0, len(rows), _ROWS_AT_ONCE):
@@ -148,7 +148,7 @@ def expect_from_neighbours(neighbours: Rows, *, likelihood: Array, rounds: int =
     n, count = neighbours.shape
     if len(likelihood) != n:
         raise InvalidInput(
-            f"likelihood must have one row for each of the {n} rows with neighbours, got {likelihood.shape}"
+            f"must have one row for each of the {n} rows with neighbours, got {likelihood.shape}", field="likelihood"
         )
     mean = csr_array(
         (np.full(n * count, 1 / count), neighbours.ravel(), np.arange(n + 1) * count), shape=(n, len(likelihood))

@@ -139,7 +139,9 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
 
     def _plan(self, labels: NDArray[np.float64]) -> Plan:
         if self.bounds is None and labels.min() == labels.max():
-            raise InvalidInput("labels must take at least two values, got one sample or equal ones; declare bounds")
+            raise InvalidInput(
+                "must take at least two values, got one sample or equal ones; declare bounds", field="labels"
+            )
         low, high = (labels.min(), labels.max()) if self.bounds is None else self.bounds
         if not (np.isfinite([low, high]).all() and low < high):
             raise InvalidInput(

@@ -100,7 +100,7 @@ class Confidence:
 
     def __post_init__(self) -> None:
         if not 0 < self.fraction <= 1:
-            raise InvalidInput(f"fraction must be in (0, 1], got {self.fraction!r}")
+            raise InvalidInput(f"must be in (0, 1], got {self.fraction!r}", field="fraction")
 
     def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> Rows:  # noqa: ARG002
         """Return the rows of largest margin, in their order.
@@ -143,7 +143,7 @@ class SkipIfCollapsed:
 
     def __post_init__(self) -> None:
         if not 0 <= self.least <= 1:
-            raise InvalidInput(f"least must be in [0, 1], got {self.least!r}")
+            raise InvalidInput(f"must be in [0, 1], got {self.least!r}", field="least")
 
     def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> Rows:
         """Return the rows that ``by`` chooses, or none.

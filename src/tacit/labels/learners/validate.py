@@ -65,7 +65,7 @@ def debiased_accuracy(predicted: ArrayLike, noisy: ArrayLike, *, transition: NDA
     present = ~pd.isna(given)
     guesses, given = guesses[present], given[present]
     if not len(given):
-        raise InvalidInput("noisy must have at least one label, got only missing ones")
+        raise InvalidInput("must have at least one label, got only missing ones", field="noisy")
     pi, q = _keep_and_switch(transition)
     t = float(np.mean(guesses == given))
     error = math.sqrt(t * (1 - t) / len(given)) / (pi - q)
@@ -112,5 +112,7 @@ def _keep_and_switch(transition: NDArray[np.float64]) -> tuple[float, float]:
     pi, q = float(transition[0, 0]), float(transition[0, 1])
     expected = np.where(np.eye(len(transition), dtype=bool), pi, q)
     if transition.shape != expected.shape or not np.allclose(transition, expected, rtol=0, atol=1e-12) or pi <= q:
-        raise InvalidInput("transition must be that of randomized response: one value on the diagonal, another off it")
+        raise InvalidInput(
+            "must be that of randomized response: one value on the diagonal, another off it", field="transition"
+        )
     return pi, q

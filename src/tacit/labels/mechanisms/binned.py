@@ -60,7 +60,7 @@ class RandomizedResponseOnBins:
         check_epsilon(self.epsilon)
         values = np.asarray(self.values, dtype=np.float64)
         if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all() or (np.diff(values) <= 0).any():
-            raise InvalidInput("values must be at least two finite numbers in ascending order")
+            raise InvalidInput("must be at least two finite numbers in ascending order", field="values")
         prior = check_prior(self.prior, classes=len(values))
         starts, error = _best_bins(values, prior, self.epsilon)
         outputs = np.array(
@@ -92,7 +92,7 @@ class RandomizedResponseOnBins:
         known = place < len(self.values)
         known[known] = self.values[place[known]] == numbers[known]
         if not known.all():
-            raise InvalidInput(f"labels must be among the declared values, got {float(numbers[~known][0])!r}")
+            raise InvalidInput(f"must be among the declared values, got {float(numbers[~known][0])!r}", field="labels")
         return np.asarray(np.searchsorted(self.starts, place, side="right") - 1, dtype=np.int64)
 
     def randomize(self, labels: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:

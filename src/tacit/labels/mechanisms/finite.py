@@ -76,14 +76,14 @@ class OverClasses:
         3
         """
         if self.classes not in (None, classes):
-            raise InvalidInput(f"classes must be {self.classes}, as the mechanism was made for, got {classes}")
+            raise InvalidInput(f"must be {self.classes}, as the mechanism was made for, got {classes}", field="classes")
         return replace(self, classes=classes)
 
     @property
     def K(self) -> int:  # noqa: N802  # the papers' name
         """The number of classes, once it is set."""
         if self.classes is None:
-            raise InvalidInput("classes must be set: call bind(classes) with the number of classes first")
+            raise InvalidInput("must be set: call bind(classes) with the number of classes first", field="classes")
         return self.classes
 
 
@@ -139,11 +139,13 @@ def check_prior(prior: ArrayLike, *, classes: int) -> NDArray[np.float64]:
     """
     weights = np.asarray(prior, dtype=np.float64)
     if weights.shape[-1:] != (classes,):
-        raise InvalidInput(f"prior must have one entry for each of {classes} classes, got shape {weights.shape}")
+        raise InvalidInput(
+            f"must have one entry for each of {classes} classes, got shape {weights.shape}", field="prior"
+        )
     sums = weights.sum(axis=-1)
     worst = float(np.atleast_1d(sums)[np.argmax(np.abs(np.atleast_1d(sums) - 1))])
     if not np.isfinite(weights).all() or (weights < 0).any() or abs(worst - 1) > 1e-6:
-        raise InvalidInput(f"prior must be >= 0 and sum to 1, got a sum of {worst:.6g}")
+        raise InvalidInput(f"must be >= 0 and sum to 1, got a sum of {worst:.6g}", field="prior")
     return np.asarray(weights / sums[..., None])
 
 
@@ -159,9 +161,11 @@ def check_codes(codes: ArrayLike, *, classes: int) -> NDArray[np.int64]:
     """
     array = np.asarray(codes)
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        raise InvalidInput(f"labels must be a column of whole numbers, got {array.dtype} of shape {array.shape}")
+        raise InvalidInput(
+            f"must be a column of whole numbers, got {array.dtype} of shape {array.shape}", field="labels"
+        )
     result = array.astype(np.int64, copy=False)
     if len(result) and (result.min() < 0 or result.max() >= classes):
         bad = int(result.min() if result.min() < 0 else result.max())
-        raise InvalidInput(f"labels must be in 0..{classes - 1}, got {bad}")
+        raise InvalidInput(f"must be in 0..{classes - 1}, got {bad}", field="labels")
     return result

@@ -61,6 +61,6 @@ def _places(column: pa.ChunkedArray, outputs: Sequence[float]) -> Codes:
     unknown = column.filter(pc.and_(codes.is_null(), column.is_valid()))
     if len(unknown):
         raise InvalidInput(
-            f"labels must be among the mechanism's outputs {list(outputs)!r}, got {unknown[0].as_py()!r}"
+            f"must be among the mechanism's outputs {list(outputs)!r}, got {unknown[0].as_py()!r}", field="labels"
         )
     return np.asarray(codes.fill_null(MISSING), dtype=np.int64)

@@ -83,7 +83,7 @@ class LaplaceOneHot(OverClasses):
         """
         rows = np.asarray(observed, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.K or not np.isfinite(rows).all():
-            raise InvalidInput(f"observed must be rows of {self.K} finite numbers, got shape {rows.shape}")
+            raise InvalidInput(f"must be rows of {self.K} finite numbers, got shape {rows.shape}", field="observed")
         scale = float(self.noise.scale) / _ONE
         return np.asarray((np.abs(rows) - np.abs(rows - 1)) / scale)
 

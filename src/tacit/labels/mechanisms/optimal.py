@@ -74,10 +74,12 @@ class OptimalUnbiased:
     def __post_init__(self) -> None:
         epsilon = check_epsilon(self.epsilon)
         if epsilon > 30:
-            raise InvalidInput(f"epsilon must be at most 30 here, got {epsilon!r}; use RandomizedResponseOnBins")
+            raise InvalidInput(
+                f"must be at most 30 here, got {epsilon!r}; use RandomizedResponseOnBins", field="epsilon"
+            )
         values = np.asarray(self.values, dtype=np.float64)
         if values.ndim != 1 or len(values) < 2 or not np.isfinite(values).all() or (np.diff(values) <= 0).any():
-            raise InvalidInput("values must be at least two finite numbers in ascending order")
+            raise InvalidInput("must be at least two finite numbers in ascending order", field="values")
         prior = check_prior(self.prior, classes=len(values))
         grid = _default_grid(values, epsilon) if self.grid is None else np.unique(np.asarray(self.grid, float))
         answer, optimum = _solve(values, prior, grid, epsilon)
@@ -119,7 +121,7 @@ class OptimalUnbiased:
         numbers = np.asarray(labels, dtype=np.float64)
         if not np.isin(numbers, self.values).all():
             unknown = float(numbers[~np.isin(numbers, self.values)][0])
-            raise InvalidInput(f"labels must be among the declared values, got {unknown!r}")
+            raise InvalidInput(f"must be among the declared values, got {unknown!r}", field="labels")
         result = np.empty(len(numbers))
         for value, choice in zip(self.values, self._choices, strict=True):
             rows = np.flatnonzero(numbers == value)
@@ -180,8 +182,9 @@ def _solve(
     )
     if not found.success:
         raise InvalidInput(
-            f"grid must reach further beyond the values {values[0]:g}..{values[-1]:g}, got {grid[0]:g}..{grid[-1]:g}: "
-            "no unbiased mechanism with this epsilon has its outputs there"
+            f"must reach further beyond the values {values[0]:g}..{values[-1]:g}, got {grid[0]:g}..{grid[-1]:g}: "
+            "no unbiased mechanism with this epsilon has its outputs there",
+            field="grid",
         )
     return np.maximum(found.x[: n * m].reshape(n, m), 0), float(found.fun)
 

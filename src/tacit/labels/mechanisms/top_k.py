@@ -79,7 +79,7 @@ class PriorRandomizedResponse:
         check_epsilon(self.epsilon)
         rows = np.atleast_2d(np.asarray(self.prior))
         if rows.ndim != 2 or rows.shape[1] < 2:
-            raise InvalidInput(f"prior must be rows of at least two classes, got shape {np.shape(self.prior)}")
+            raise InvalidInput(f"must be rows of at least two classes, got shape {np.shape(self.prior)}", field="prior")
         kept = rows if rows.dtype in (np.float32, np.float64) else rows.astype(np.float64)
         for part in _parts(kept):
             check_prior(part, classes=rows.shape[1])
@@ -99,7 +99,7 @@ class PriorRandomizedResponse:
         2
         """
         if classes != self.classes:
-            raise InvalidInput(f"classes must be {self.classes}, as the prior is over, got {classes}")
+            raise InvalidInput(f"must be {self.classes}, as the prior is over, got {classes}", field="classes")
         return self
 
     def top_k(self) -> NDArray[np.int64]:
@@ -159,7 +159,7 @@ class PriorRandomizedResponse:
         labels = check_codes(codes, classes=self.classes)
         if len(self.prior) not in (1, len(labels)):
             raise InvalidInput(
-                f"prior must have one row, or one for each of {len(labels)} labels, got {len(self.prior)}"
+                f"must have one row, or one for each of {len(labels)} labels, got {len(self.prior)}", field="prior"
             )
         rows = np.broadcast_to(self.prior, (len(labels), self.classes))
         result = np.empty_like(labels)

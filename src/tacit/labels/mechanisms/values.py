@@ -40,14 +40,15 @@ class Values:
         try:
             numbers = np.asarray(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            raise InvalidInput(f"labels must be numbers for this mechanism, got {column.type}") from None
+            raise InvalidInput(f"must be numbers for this mechanism, got {column.type}", field="labels") from None
         absent = np.isnan(numbers)
         low, high = self.values[0], self.values[-1]
         beyond = ~absent & ~((numbers >= low) & (numbers <= high))
         if beyond.any():
             raise InvalidInput(
-                f"labels must lie within the declared values {low:g}..{high:g}, got {float(numbers[beyond][0])!r}; "
-                "declare wider ones"
+                f"must lie within the declared values {low:g}..{high:g}, got {float(numbers[beyond][0])!r}; "
+                "declare wider ones",
+                field="labels",
             )
         nearest = np.searchsorted((self.values[1:] + self.values[:-1]) / 2, np.where(absent, low, numbers))
         return np.where(absent, MISSING, nearest)

@@ -104,12 +104,12 @@ def _check_unit(book: Book, promise: Guarantee) -> None:
     if promise.unit != kept.unit:
         raise UnitMismatch(
             f"{book.name} is kept for one {kept.unit}, but the guarantee is for one {promise.unit}; "
-            f"restate it with for_unit(Unit.{kept.unit.name}), or register the data for one {promise.unit}"
+            f"set unit to {kept.unit}, or register the data for one {promise.unit}"
         )
     if promise.rows != kept.rows:
         raise UnitMismatch(
             f"{book.name} is kept for persons of {kept.rows} rows, but the guarantee is for {promise.rows}; "
-            f"restate the guarantee for one row with for_group(rows={kept.rows})"
+            f"set rows_per_person to {kept.rows}"
         )
 
 

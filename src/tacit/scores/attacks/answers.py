@@ -54,7 +54,9 @@ class Answers:
         if self.shift is not None:
             check_epsilon(self.shift, name="shift", zero=True)
         if self.policy.error is None:
-            raise InvalidInput(f"policy must keep answers near the score to be planned for, got {self.policy.name}")
+            raise InvalidInput(
+                f"must keep answers near the score to be planned for, got {self.policy.name}", field="policy"
+            )
 
     @property
     def unrounded(self) -> bool:

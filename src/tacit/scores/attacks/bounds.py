@@ -43,7 +43,7 @@ def unit_of(loss: Loss, rows: int, *, tau: float) -> float:
     0.02
     """
     if not (0 < tau < math.inf):
-        raise InvalidInput(f"tau must be a finite number > 0, got {tau!r}")
+        raise InvalidInput(f"must be a finite number > 0, got {tau!r}", field="tau")
     scale = check_count(rows, name="rows") if loss.reduction is Reduction.MEAN else 1
     return 2 * scale * tau
 
@@ -208,7 +208,7 @@ def queries_for(rows: int, *, largest_weight: float, classes: int = 2) -> QueryB
     """
     n = check_count(rows, name="rows")
     if not largest_weight > 0:
-        raise InvalidInput(f"largest_weight must be > 0, got {largest_weight!r}")
+        raise InvalidInput(f"must be > 0, got {largest_weight!r}", field="largest_weight")
     bits = n * math.log2(check_count(classes, name="classes", least=2))
     if math.isinf(largest_weight):
         return QueryBounds(counting=0.0, entropy=0.0, detecting=None)

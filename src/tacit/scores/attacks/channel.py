@@ -61,7 +61,7 @@ class Channel:
         """Return the channel of a metric that is a mean of row losses, or its root."""
         revealed = metric.reveals
         if not isinstance(revealed, RowLosses):
-            raise InvalidInput(f"metric must be a mean of row losses for a channel, got {metric}")
+            raise InvalidInput(f"must be a mean of row losses for a channel, got {metric}", field="metric")
         answers = Answers(policy=policy) if isinstance(policy, Policy) else policy or Answers()
         return cls(loss=revealed.loss, rows=rows, answers=answers, root=revealed.root)
 

@@ -125,7 +125,9 @@ def attack_final_score(
     array([0, 1])
     """
     if before.beliefs is None:
-        raise InvalidInput("before must come from a split competition, got one without beliefs about unscored rows")
+        raise InvalidInput(
+            "must come from a split competition, got one without beliefs about unscored rows", field="before"
+        )
     last = replace(
         setting,
         policy=setting.final_policy or setting.policy,

@@ -34,9 +34,10 @@ class _CountDesign(Design):
         check_count(self.rows, name="rows", least=2)
         if (blur := self._blur(self.answers.error(largest=1.0))) >= 0.5:
             raise InvalidInput(
-                f"answers must reveal one label of {self.rows} rows: {self.metric} moves by at least "
+                f"must reveal one label of {self.rows} rows: {self.metric} moves by at least "
                 f"{1 / self.rows:.3g} with a label, and {self.answers} blurs a count by {blur:.3g}, which must be "
-                "below 1/2"
+                "below 1/2",
+                field="answers",
             )
 
     @property

@@ -57,7 +57,7 @@ class CrowdedDesign(Design):
 
     def __post_init__(self) -> None:
         if self.channel.loss.classes != 2:
-            raise InvalidInput(f"classes must be 2 for a CrowdedDesign, got {self.channel.loss.classes}")
+            raise InvalidInput(f"must be 2 for a CrowdedDesign, got {self.channel.loss.classes}", field="classes")
 
     @property
     def expected(self) -> bool:

@@ -43,7 +43,7 @@ def host_metric(name: str, *, classes: int = 2) -> Metric:
     if name in _MANY:
         return _MANY[name](classes)
     if name not in _TWO:
-        raise InvalidInput(f"metric must be one of {', '.join(HOST_METRICS)}, got {name!r}")
+        raise InvalidInput(f"must be one of {', '.join(HOST_METRICS)}, got {name!r}", field="metric")
     if classes != 2:
-        raise InvalidInput(f"classes must be 2 for this metric, got {classes!r}: try log_loss or accuracy")
+        raise InvalidInput(f"must be 2 for this metric, got {classes!r}: try log_loss or accuracy", field="classes")
     return _TWO[name]()

@@ -120,7 +120,7 @@ class HttpOracle:
 
     def __post_init__(self) -> None:
         if urlsplit(self.url).scheme not in ("http", "https") or not urlsplit(self.url).hostname:
-            raise InvalidInput(f"url must begin with http:// or https:// and name a host, got {self.url!r}")
+            raise InvalidInput(f"must begin with http:// or https:// and name a host, got {self.url!r}", field="url")
         check_epsilon(self.timeout, name="timeout")
 
     def __call__(self, predictions: Numbers) -> float:

@@ -84,7 +84,7 @@ def infer_labels(
     (11, True)
     """
     if order is not None and not np.array_equal(np.sort(np.asarray(order)), np.arange(plan.rows)):
-        raise InvalidInput(f"order must hold every row 0..{plan.rows - 1} once")
+        raise InvalidInput(f"must hold every row 0..{plan.rows - 1} once", field="order")
     run = _Run(plan, oracle, order, state, progress, host=host)
     start = time.perf_counter()
     try:

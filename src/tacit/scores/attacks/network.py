@@ -182,7 +182,7 @@ class MutatorNetwork:
             values = values.reshape(1, -1)
         if values.shape[1] != len(self.layers[0].weights):
             raise InvalidInput(
-                f"features must be {len(self.layers[0].weights)} numbers an input, got {values.shape[1]}"
+                f"must be {len(self.layers[0].weights)} numbers an input, got {values.shape[1]}", field="features"
             )
         for layer in self.layers[:-1]:
             values = np.maximum(values @ layer.weights + layer.bias, 0)
@@ -224,9 +224,11 @@ def _logits(predictions: ArrayLike, *, dtype: type[np.floating[Any]]) -> Floats:
     """Return (rows, classes) logits, 0 for 1/K; a probability of 0 becomes a logit whose exponential underflows."""
     p = np.asarray(predictions, dtype=np.float64)
     if p.ndim not in (1, 2) or p.size == 0 or not ((p >= 0) & (p <= 1)).all():
-        raise InvalidInput(f"predictions must be probabilities, (rows,) or (rows, classes), got shape {p.shape}")
+        raise InvalidInput(
+            f"must be probabilities, (rows,) or (rows, classes), got shape {p.shape}", field="predictions"
+        )
     if p.ndim == 2 and (p.shape[1] < 2 or np.abs(p.sum(axis=1) - 1).max() > 1e-6):
-        raise InvalidInput("predictions must have two columns at least, and rows that sum to 1")
+        raise InvalidInput("must have two columns at least, and rows that sum to 1", field="predictions")
     with np.errstate(divide="ignore"):
         if p.ndim == 1:
             logit = np.log(p) - np.log1p(-p)
@@ -239,14 +241,15 @@ def _logits(predictions: ArrayLike, *, dtype: type[np.floating[Any]]) -> Floats:
 
 def _by_distinct_row(logits: Floats, place: NDArray[np.intp]) -> Floats:
     if len(place) != len(logits):
-        raise InvalidInput(f"predictions must be one for each of the {len(place)} rows, got {len(logits)}")
+        raise InvalidInput(f"must be one for each of the {len(place)} rows, got {len(logits)}", field="predictions")
     _, first = np.unique(place, return_index=True)
     unequal = (logits != logits[first][place]).any(axis=1)
     if unequal.any():
         j = int(unequal.argmax())
         raise InvalidInput(
-            f"predictions must agree where features do: rows {first[place[j]]} and {j} are equal and ask for "
-            f"different ones; ask about each distinct row once"
+            f"must agree where features do: rows {first[place[j]]} and {j} are equal and ask for "
+            f"different ones; ask about each distinct row once",
+            field="predictions",
         )
     return logits[first]
 

@@ -37,7 +37,7 @@ class RandomNoise(ABC):
     def __post_init__(self) -> None:
         check_epsilon(self.scale, name="scale")
         if not 0 < self.failure < 1:
-            raise InvalidInput(f"failure must be in (0, 1), got {self.failure!r}")
+            raise InvalidInput(f"must be in (0, 1), got {self.failure!r}", field="failure")
 
     @abstractmethod
     def tail(self, bound: float, *, repeats: int) -> float:

@@ -192,7 +192,7 @@ def plan_attack(
     """
     answers = Answers(policy=policy) if isinstance(policy, Policy) else policy or Answers()
     if check_count(rows, name="rows") > _MOST_ROWS:
-        raise InvalidInput(f"rows must be at most {_MOST_ROWS:,} for a plan to be worked out, got {rows:,}")
+        raise InvalidInput(f"must be at most {_MOST_ROWS:,} for a plan to be worked out, got {rows:,}", field="rows")
     if limit_per_day is not None:
         check_count(limit_per_day, name="limit_per_day")
     revealed = _revealed(metric)
@@ -210,9 +210,11 @@ def plan_attack(
 def _revealed(metric: Metric) -> Reveals:
     revealed = metric.reveals
     if revealed is None:
-        raise InvalidInput(f"metric must be one that an attack is known for, got {metric!r}")
+        raise InvalidInput(f"must be one that an attack is known for, got {metric!r}", field="metric")
     if isinstance(revealed, RowLosses) and not revealed.loss.graded:
-        raise InvalidInput(f"metric must let loss differences be chosen, got {metric!r}: it cannot separate labels")
+        raise InvalidInput(
+            f"must let loss differences be chosen, got {metric!r}: it cannot separate labels", field="metric"
+        )
     return revealed
 
 
@@ -220,7 +222,9 @@ def _fewest(options: Iterator[Design], *, metric: Metric, rows: int, answers: An
     """Return the design with the fewest queries of those that can separate labels at all."""
     best: Design | None = None
     least = math.inf
-    refusal = InvalidInput(f"answers must reveal one row's label: {answers} hides it under {metric!r}, {rows} rows")
+    refusal = InvalidInput(
+        f"must reveal one row's label: {answers} hides it under {metric!r}, {rows} rows", field="answers"
+    )
     for option in options:
         try:
             if (queries := option.queries) < least:
@@ -241,7 +245,9 @@ def _designs(
             yield HadamardDesign(channel=Channel(loss=revealed.loss, rows=rows), noise=answers)
         return
     if answers.shift is not None and (not isinstance(revealed, RowLosses) or revealed.root):
-        raise InvalidInput("answers must have no shift for this metric: only a mean of row losses can be calibrated")
+        raise InvalidInput(
+            "must have no shift for this metric: only a mean of row losses can be calibrated", field="answers"
+        )
     match revealed:
         case RowLosses(loss=loss, root=root):
             yield from _of_losses(Channel(loss=loss, rows=rows, answers=answers, root=root), design)

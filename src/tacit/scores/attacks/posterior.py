@@ -91,9 +91,11 @@ def label_posterior(
     beliefs = np.asarray(prior, dtype=np.float64)
     table = np.asarray(losses, dtype=np.float64)
     if beliefs.ndim != 2 or not (np.isfinite(beliefs).all() and beliefs.min() >= 0 and beliefs.sum(axis=1).min() > 0):
-        raise InvalidInput(f"prior must be probabilities of shape (rows, labels), got shape {beliefs.shape}")
+        raise InvalidInput(f"must be probabilities of shape (rows, labels), got shape {beliefs.shape}", field="prior")
     if table.ndim != 2 or table.shape[1] != beliefs.shape[1] or not np.isfinite(table).all():
-        raise InvalidInput(f"losses must be numbers of shape (menu, {beliefs.shape[1]}), got shape {table.shape}")
+        raise InvalidInput(
+            f"must be numbers of shape (menu, {beliefs.shape[1]}), got shape {table.shape}", field="losses"
+        )
     beliefs = (beliefs + _LEAST) / (beliefs + _LEAST).sum(axis=1, keepdims=True)
     return _Messages(readings, beliefs, table, floating=floating).pass_on(steps) if readings else beliefs
 

@@ -121,7 +121,7 @@ def prior_design(channel: Channel, probabilities: ArrayLike) -> PriorDesign:
     given = np.asarray(probabilities, dtype=np.float64)
     shape = (channel.rows, channel.loss.classes)
     if given.shape != shape or not (given >= 0).all() or not np.allclose(given.sum(axis=1), 1):
-        raise InvalidInput(f"probabilities must be {shape[0]} rows of {shape[1]} numbers >= 0 that sum to 1")
+        raise InvalidInput(f"must be {shape[0]} rows of {shape[1]} numbers >= 0 that sum to 1", field="probabilities")
     if channel.answers.unrounded:  # counts cannot be confirmed bit by bit: leave room for all rounding
         channel = replace(channel, answers=replace(channel.answers, growth=2 * channel.answers.growth))
     return PriorDesign(channel=channel, probabilities=given)

@@ -48,8 +48,9 @@ class RankDesign(Design):
         blur = self.answers.error(largest=1.0)
         if blur >= 1 / (2 * self.rows):
             raise InvalidInput(
-                f"answers must reveal one label of {self.rows} rows: auc may move by only {1 / (2 * self.rows):.3g} "
-                f"with the top row's label, and {self.answers} blurs it by {blur:.3g}"
+                f"must reveal one label of {self.rows} rows: auc may move by only {1 / (2 * self.rows):.3g} "
+                f"with the top row's label, and {self.answers} blurs it by {blur:.3g}",
+                field="answers",
             )
 
     @property

@@ -110,7 +110,7 @@ def guess_labels(
     start = label_posterior([], prior, losses=menu.losses)
     check_count(queries, name="queries")
     if not (math.isfinite(deviation) and deviation >= 0):
-        raise InvalidInput(f"deviation must be a finite number >= 0, got {deviation!r}")
+        raise InvalidInput(f"must be a finite number >= 0, got {deviation!r}", field="deviation")
     asked = start[:, :-1] if menu.unscored else start
     rows = rows_worth_asking(asked, queries=queries, deviation=deviation, span=menu.span)
     ends = sorted({round(queries * share) for share in _LOOKS} - {0})

@@ -111,7 +111,9 @@ class RowHash:
     def strengths(self, distinct: NDArray[np.intp]) -> Floats:
         """Return the (units, rows) weights that exclude all other rows than the distinct ones named."""
         if not self.asked[distinct].all():
-            raise InvalidInput("distinct must name rows that the hash was asked to recognise; build it with more asked")
+            raise InvalidInput(
+                "must name rows that the hash was asked to recognise; build it with more asked", field="distinct"
+            )
         return np.asarray(np.where(self.silent[distinct].T, self.strength[:, None], 0), dtype=self.strength.dtype)
 
 
@@ -126,7 +128,8 @@ def feature_table(rows: ArrayLike, *, dtype: type[np.floating[Any]]) -> Floats:
     given = np.asarray(rows, dtype=dtype)
     if given.ndim != 2 or given.size == 0 or not np.isfinite(given).all():
         raise InvalidInput(
-            f"rows must be a table of finite numbers with at least one row and one column, got shape {given.shape}"
+            f"must be a table of finite numbers with at least one row and one column, got shape {given.shape}",
+            field="rows",
         )
     return given
 
@@ -199,8 +202,9 @@ def _separating_unit(X: Floats, scale: Floats, i: int, j: int, *, rng: np.random
             best = unit
     if best is None:
         raise InvalidInput(
-            f"rows must differ by more than {X.dtype.name} loses in a sum, got {X[i].tolist()!r} and "
-            f"{X[j].tolist()!r}; use a wider dtype or drop one of them"
+            f"must differ by more than {X.dtype.name} loses in a sum, got {X[i].tolist()!r} and "
+            f"{X[j].tolist()!r}; use a wider dtype or drop one of them",
+            field="rows",
         )
     return best
 

@@ -144,7 +144,7 @@ def candidate_predictions(metric: Metric, classes: int) -> tuple[Floats, Floats,
         case RightRows():
             return np.arange(classes, dtype=np.float64), np.eye(classes), None
     if not metric.additive:
-        raise InvalidInput(f"metric must be one that an attack is known for, got {metric.name}")
+        raise InvalidInput(f"must be one that an attack is known for, got {metric.name}", field="metric")
     rows = np.concatenate([np.eye(classes), np.full((1, classes), 1 / classes)])
     predictions = rows[:, 1] if classes == 2 else rows
     table = np.array(

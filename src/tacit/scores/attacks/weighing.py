@@ -75,7 +75,7 @@ class DetectingMatrix:
         check_count(self.high, name="high", least=max(1, self.low))
         check_count(self.radix, name="radix", least=2)
         if self.labels > (most := _capacity(self.queries, self._range)):
-            raise InvalidInput(f"labels must be at most {most} for {self.queries} queries, got {self.labels}")
+            raise InvalidInput(f"must be at most {most} for {self.queries} queries, got {self.labels}", field="labels")
 
     def weights(self, query: int) -> Entries:
         """Return row ``query`` of the matrix: the weight of every label in that query."""
@@ -91,7 +91,7 @@ class DetectingMatrix:
         """Return the labels behind the totals matrix @ labels, or raise if no labels give them."""
         left = np.asarray(totals, dtype=np.int64).copy()
         if left.shape != (self.queries,):
-            raise InvalidInput(f"totals must be {self.queries} numbers, got shape {left.shape}")
+            raise InvalidInput(f"must be {self.queries} numbers, got shape {left.shape}", field="totals")
         found = np.zeros(self.labels, dtype=np.int64)
         points = np.arange(self.queries)
         for subset, columns in reversed(list(self._sets())):
@@ -99,14 +99,16 @@ class DetectingMatrix:
             signs = _signs(below, np.full_like(below, subset))
             labels = self._labels_of(int(signs @ left[below]), subset.bit_count())
             if labels[columns.stop - columns.start :].any():
-                raise InvalidInput("totals must come from labels of this design, got numbers that no labels give")
+                raise InvalidInput(
+                    "must come from labels of this design, got numbers that no labels give", field="totals"
+                )
             found[columns] = labels[: columns.stop - columns.start]
             asked = np.flatnonzero(found[columns])
             grid = np.broadcast_to(points[:, None], (self.queries, len(asked)))
             coefficients = _coefficients(subset.bit_count(), self._range)[asked]
             left -= self._entries(grid, np.full_like(grid, subset), coefficients) @ labels[asked]
         if left.any():
-            raise InvalidInput("totals must come from labels of this design, got numbers that no labels give")
+            raise InvalidInput("must come from labels of this design, got numbers that no labels give", field="totals")
         return found
 
     def _labels_of(self, total: int, size: int) -> Entries:

@@ -26,7 +26,7 @@ def power_weights(count: int, *, radix: int = 2) -> NDArray[np.int64]:
     """
     check_count(radix, name="radix", least=2)
     if check_count(count, name="count", least=0) and radix ** (count - 1) >= 2**62:
-        raise InvalidInput(f"count must keep radix^(count-1) below 2^62, got {count!r} at radix {radix!r}")
+        raise InvalidInput(f"must keep radix^(count-1) below 2^62, got {count!r} at radix {radix!r}", field="count")
     return np.array([radix**i for i in range(count)], dtype=np.int64)
 
 
@@ -48,7 +48,7 @@ def conway_guy_weights(count: int) -> NDArray[np.int64]:
     """
     u = _conway_guy(check_count(count, name="count", least=0))
     if u[-1] >= 2**62:
-        raise InvalidInput(f"count must be at most 63 for 64-bit weights, got {count!r}")
+        raise InvalidInput(f"must be at most 63 for 64-bit weights, got {count!r}", field="count")
     return np.array([u[-1] - term for term in reversed(u[:-1])], dtype=np.int64)
 
 
@@ -82,7 +82,7 @@ def digits_of(totals: ArrayLike, *, count: int, radix: int = 2) -> NDArray[np.in
     """
     left = np.atleast_1d(np.asarray(totals, dtype=np.int64))
     if left.size and (left.min() < 0 or left.max() >= radix**count):
-        raise InvalidInput(f"totals must be in 0..{radix**count - 1}, got {left.min()} to {left.max()}")
+        raise InvalidInput(f"must be in 0..{radix**count - 1}, got {left.min()} to {left.max()}", field="totals")
     powers = power_weights(count, radix=radix)
     return left[:, None] // powers % radix
 
@@ -101,7 +101,7 @@ def subset_of(totals: ArrayLike, *, weights: NDArray[np.int64]) -> NDArray[np.in
     where = np.searchsorted(sums, wanted).clip(max=len(sums) - 1)
     missing = sums[where] != wanted
     if missing.any():
-        raise InvalidInput(f"totals must be subset sums of the weights, got {wanted[missing][0]}")
+        raise InvalidInput(f"must be subset sums of the weights, got {wanted[missing][0]}", field="totals")
     return digits_of(subsets[where], count=len(weights))
 
 
@@ -116,11 +116,11 @@ def _conway_guy(count: int) -> tuple[int, ...]:
 @lru_cache(maxsize=32)
 def _subset_table(weights: tuple[int, ...]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     if len(weights) > TABLE_WEIGHTS:
-        raise InvalidInput(f"weights must be at most {TABLE_WEIGHTS} for a table of sums, got {len(weights)}")
+        raise InvalidInput(f"must be at most {TABLE_WEIGHTS} for a table of sums, got {len(weights)}", field="weights")
     sums = np.zeros(1, dtype=np.int64)
     for weight in weights:
         sums = np.concatenate([sums, sums + weight])
     order = np.argsort(sums, kind="stable")
     if (np.diff(sums[order]) == 0).any():
-        raise InvalidInput(f"weights must have distinct subset sums, got {list(weights)}")
+        raise InvalidInput(f"must have distinct subset sums, got {list(weights)}", field="weights")
     return sums[order], order.astype(np.int64)

@@ -102,7 +102,9 @@ def inspect_network(
     """
     X = np.asarray(inputs, dtype=np.float64)
     if X.ndim != 2 or len(X) < 2 or not np.isfinite(X).all():
-        raise InvalidInput(f"inputs must be a table of at least two rows of finite numbers, got shape {X.shape}")
+        raise InvalidInput(
+            f"must be a table of at least two rows of finite numbers, got shape {X.shape}", field="inputs"
+        )
     P = _table(network(X), rows=len(X))
     shuffled = rng.permuted(X, axis=0)
     found = _check_position(network, X, P, rng=rng) or _check_constant(network, X, P, shuffled)

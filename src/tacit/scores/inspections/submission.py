@@ -65,7 +65,9 @@ class FeatureStudy:
         """Study a table of finite numbers; categories one-hot."""
         X = np.asarray(features, dtype=np.float64)
         if X.ndim != 2 or not len(X) or not np.isfinite(X).all():
-            raise InvalidInput(f"features must be a table of finite numbers, got shape {X.shape}; encode categories")
+            raise InvalidInput(
+                f"must be a table of finite numbers, got shape {X.shape}; encode categories", field="features"
+            )
         _, groups = np.unique(X, axis=0, return_inverse=True)
         rows = np.unique(np.linspace(0, len(X) - 1, min(len(X), _MOST)).astype(np.int64))
         spread = X.std(axis=0)
@@ -130,7 +132,9 @@ def inspect_submission(
     if features is not None:
         study = features if isinstance(features, FeatureStudy) else FeatureStudy.of(features)
         if len(study.groups) != len(P):
-            raise InvalidInput(f"features must have one row for each of {len(P)} predictions, got {len(study.groups)}")
+            raise InvalidInput(
+                f"must have one row for each of {len(P)} predictions, got {len(study.groups)}", field="features"
+            )
         found += _check_equal_rows(P, study)
         if not found:
             found += _check_explained(P, study, hard=hard)

@@ -91,9 +91,9 @@ def choose(models: Sequence[Model], scores: ProtectedScores, *, within: float = 
     """
     values = scores.values
     if len(models) != len(values) or not values:
-        raise InvalidInput(f"models must be one for each of the {len(values)} scores, got {len(models)}")
+        raise InvalidInput(f"must be one for each of the {len(values)} scores, got {len(models)}", field="models")
     if not within >= 0:
-        raise InvalidInput(f"within must be a number >= 0, got {within!r}")
+        raise InvalidInput(f"must be a number >= 0, got {within!r}", field="within")
     index = min(range(len(values)), key=values.__getitem__)
     return ModelChoice(
         model=models[index],

@@ -56,7 +56,7 @@ class Loss(ABC):
     def __post_init__(self) -> None:
         check_count(self.classes, name="classes", least=2)
         if not isinstance(self.reduction, Reduction):
-            raise InvalidInput(f"reduction must be Reduction.MEAN or Reduction.SUM, got {self.reduction!r}")
+            raise InvalidInput(f"must be Reduction.MEAN or Reduction.SUM, got {self.reduction!r}", field="reduction")
 
     @property
     def columns(self) -> int:
@@ -68,7 +68,9 @@ class Loss(ABC):
         with precision.active():
             given = precision.array(predictions)
             if given.ndim not in (1, 2) or given.shape[0] == 0:
-                raise InvalidInput(f"predictions must hold at least one row of numbers, got shape {given.shape}")
+                raise InvalidInput(
+                    f"must hold at least one row of numbers, got shape {given.shape}", field="predictions"
+                )
             return self._losses(given, precision)
 
     def score(self, labels: ArrayLike, predictions: ArrayLike, *, precision: Precision = FLOAT64) -> Number:
@@ -147,7 +149,7 @@ class Loss(ABC):
         Loss.__post_init__(self)
         if self.classes != 2:
             name = type(self).__name__
-            raise InvalidInput(f"classes must be 2 for {name}, got {self.classes!r}; use {use}")
+            raise InvalidInput(f"must be 2 for {name}, got {self.classes!r}; use {use}", field="classes")
 
     def _step(self, precision: Precision) -> float:
         return self._range(precision) / (self.classes - 1)
@@ -171,13 +173,15 @@ def check_labels(labels: ArrayLike, *, classes: int, rows: int | None = None) ->
     """
     given = np.asarray(labels)
     if given.ndim != 1 or given.size == 0:
-        raise InvalidInput(f"labels must be a non-empty list of one label a row, got shape {given.shape}")
+        raise InvalidInput(f"must be a non-empty list of one label a row, got shape {given.shape}", field="labels")
     if rows is not None and len(given) != rows:
-        raise InvalidInput(f"labels must be one for each of the {rows} prediction rows, got {len(given)}")
+        raise InvalidInput(f"must be one for each of the {rows} prediction rows, got {len(given)}", field="labels")
     good = np.isin(given, np.arange(classes))
     if not good.all():
         where = int(np.argmin(good))
-        raise InvalidInput(f"labels must be whole numbers in 0..{classes - 1}, got {given[where]} at row {where}")
+        raise InvalidInput(
+            f"must be whole numbers in 0..{classes - 1}, got {given[where]} at row {where}", field="labels"
+        )
     return given.astype(np.int64)
 
 
@@ -193,5 +197,5 @@ def offsets_of(differences: ArrayLike, *, classes: int, precision: Precision) ->
     if given.ndim == 1:
         return given[:, None] * precision.array(np.arange(classes))
     if given.ndim != 2 or given.shape[1] != classes:
-        raise InvalidInput(f"differences must have shape (rows,) or (rows, {classes}), got {given.shape}")
+        raise InvalidInput(f"must have shape (rows,) or (rows, {classes}), got {given.shape}", field="differences")
     return given - given[:, :1]

@@ -86,7 +86,7 @@ class ProbabilityFloor(Clip):
 
     def __post_init__(self) -> None:
         if not 0 < self.floor < 0.5:
-            raise InvalidInput(f"floor must be in (0, 1/2), got {self.floor!r}")
+            raise InvalidInput(f"must be in (0, 1/2), got {self.floor!r}", field="floor")
 
     def _floor(self, _: Precision) -> float:
         return self.floor
@@ -103,10 +103,10 @@ def probability_table(predictions: ArrayLike, *, classes: int, precision: Precis
     given = precision.array(predictions)
     inside = (given >= 0) & (given <= 1)
     if not np.all(inside):
-        raise InvalidInput(f"predictions must be probabilities in [0, 1], got {given[~inside].flat[0]}")
+        raise InvalidInput(f"must be probabilities in [0, 1], got {given[~inside].flat[0]}", field="predictions")
     if given.ndim == 1 and classes == 2:
         return np.stack([precision.array(1) - given, given], axis=1)
     if given.ndim != 2 or given.shape[1] != classes:
         rule = "(rows,) or (rows, 2)" if classes == 2 else f"(rows, {classes})"
-        raise InvalidInput(f"predictions must have shape {rule}, got {given.shape}")
+        raise InvalidInput(f"must have shape {rule}, got {given.shape}", field="predictions")
     return given

@@ -91,7 +91,7 @@ class ClampedCrossEntropy(Loss):
     def __post_init__(self) -> None:
         self._check_binary(use="CrossEntropy")
         if not 0 < self.limit < math.inf:
-            raise InvalidInput(f"limit must be a finite number > 0, got {self.limit!r}")
+            raise InvalidInput(f"must be a finite number > 0, got {self.limit!r}", field="limit")
 
     def _range(self, _: Precision) -> float:
         return self.limit

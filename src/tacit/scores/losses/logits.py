@@ -93,8 +93,8 @@ class SoftmaxCrossEntropy(Loss):
 def _check_logits(predictions: Numbers, *, columns: int) -> Numbers:
     shape = "(rows,)" if columns == 1 else f"(rows, {columns})"
     if predictions.ndim != (1 if columns == 1 else 2) or (columns > 1 and predictions.shape[1] != columns):
-        raise InvalidInput(f"predictions must be logits of shape {shape}, got {predictions.shape}")
+        raise InvalidInput(f"must be logits of shape {shape}, got {predictions.shape}", field="predictions")
     # Comparisons, not isfinite: objects have none. NaN fails both.
     if not np.all((predictions > -math.inf) & (predictions < math.inf)):
-        raise InvalidInput("predictions must be finite logits, got an infinite or missing value")
+        raise InvalidInput("must be finite logits, got an infinite or missing value", field="predictions")
     return predictions

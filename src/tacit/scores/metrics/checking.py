@@ -27,10 +27,12 @@ def class_labels(labels: ArrayLike, *, classes: int) -> NDArray[np.int64]:
     """Return labels in 0..classes-1, or raise without revealing one."""
     given = np.asarray(labels)
     if given.ndim != 1 or not given.size:
-        raise InvalidInput(f"labels must be a non-empty list of one label per row, got shape {given.shape}")
+        raise InvalidInput(f"must be a non-empty list of one label per row, got shape {given.shape}", field="labels")
     good = np.isin(given, np.arange(classes))
     if not good.all():
-        raise InvalidInput(f"labels must be integers in 0..{classes - 1}, the one at row {int(np.argmin(good))} is not")
+        raise InvalidInput(
+            f"must be integers in 0..{classes - 1}, the one at row {int(np.argmin(good))} is not", field="labels"
+        )
     return given.astype(np.int64)
 
 
@@ -46,12 +48,12 @@ def number_labels(labels: ArrayLike, *, lower: float, upper: float) -> Numbers:
     """
     given = np.asarray(labels)
     if given.ndim != 1 or not given.size or given.dtype.kind not in "fiub":
-        raise InvalidInput(f"labels must be a non-empty list of one number per row, got shape {given.shape}")
+        raise InvalidInput(f"must be a non-empty list of one number per row, got shape {given.shape}", field="labels")
     numbers = given.astype(np.float64)
     good = (numbers >= lower) & (numbers <= upper)
     if not good.all():
         where = int(np.argmin(good))
-        raise InvalidInput(f"labels must be numbers in [{lower}, {upper}], the one at row {where} is not")
+        raise InvalidInput(f"must be numbers in [{lower}, {upper}], the one at row {where} is not", field="labels")
     return numbers
 
 
@@ -59,7 +61,9 @@ def finite_labels(labels: ArrayLike) -> Numbers:
     """Return labels that are finite numbers, or raise without revealing one."""
     given = np.asarray(labels, dtype=np.float64)
     if given.ndim != 1 or not given.size or not np.isfinite(given).all():
-        raise InvalidInput(f"labels must be a non-empty list of one finite number per row, got shape {given.shape}")
+        raise InvalidInput(
+            f"must be a non-empty list of one finite number per row, got shape {given.shape}", field="labels"
+        )
     return given
 
 
@@ -76,16 +80,20 @@ def finite(predictions: ArrayLike, *, rows: int, columns: int | None = None) -> 
     try:
         given = np.asarray(predictions, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InvalidInput("predictions must be numbers, got something else; one row of numbers per line") from None
+        raise InvalidInput(
+            "must be numbers, got something else; one row of numbers per line", field="predictions"
+        ) from None
     shape = (rows,) if columns is None else (rows, columns)
     if given.shape == (rows, 1) and columns is None:
         given = given[:, 0]
     if given.shape != shape:
-        raise InvalidInput(f"predictions must have shape {shape}, one row for each scored row, got {given.shape}")
+        raise InvalidInput(
+            f"must have shape {shape}, one row for each scored row, got {given.shape}", field="predictions"
+        )
     good = np.isfinite(given)
     if not good.all():
         row = int(np.argwhere(~good)[0][0])
-        raise InvalidInput(f"predictions must be finite numbers, got {given[~good].flat[0]} at row {row}")
+        raise InvalidInput(f"must be finite numbers, got {given[~good].flat[0]} at row {row}", field="predictions")
     return np.ascontiguousarray(given) + 0.0
 
 
@@ -95,7 +103,7 @@ def class_predictions(predictions: ArrayLike, *, rows: int, classes: int) -> Num
     good = np.isin(given, np.arange(classes))
     if not good.all():
         row = int(np.argmin(good))
-        raise InvalidInput(f"predictions must be classes in 0..{classes - 1}, got {given[row]} at row {row}")
+        raise InvalidInput(f"must be classes in 0..{classes - 1}, got {given[row]} at row {row}", field="predictions")
     return given
 
 
@@ -115,7 +123,9 @@ def probabilities(predictions: ArrayLike, *, rows: int, classes: int) -> Numbers
     outside = (given < 0) | (given > 1)
     if outside.any():
         row = int(np.argwhere(outside)[0][0])
-        raise InvalidInput(f"predictions must be probabilities in [0, 1], got {given[outside].flat[0]} at row {row}")
+        raise InvalidInput(
+            f"must be probabilities in [0, 1], got {given[outside].flat[0]} at row {row}", field="predictions"
+        )
     given = without_tiny(given)
     return given if one_column else _normalized(given)
 
@@ -147,5 +157,5 @@ def _normalized(p: Numbers) -> Numbers:
     off = np.abs(totals - 1)
     if off.max() > _SUM[1]:
         row = int(off.argmax())
-        raise InvalidInput(f"predictions must sum to 1 in each row, got {totals[row]:.6g} at row {row}")
+        raise InvalidInput(f"must sum to 1 in each row, got {totals[row]:.6g} at row {row}", field="predictions")
     return np.where((off > _SUM[0])[:, None], p / totals[:, None], p)

@@ -75,7 +75,7 @@ class Own(Metric):
     def __post_init__(self) -> None:
         check_range(self.lower, self.upper)
         if not self.name.strip():
-            raise InvalidInput(f"name must say what the metric is called, got {self.name!r}")
+            raise InvalidInput(f"must say what the metric is called, got {self.name!r}", field="name")
         check_count(self.columns, name="columns")
 
     @property

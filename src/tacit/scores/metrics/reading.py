@@ -41,6 +41,6 @@ def metric_from_json(document: Mapping[str, Any], *, own: Mapping[str, Own] | No
     known = own or {}
     if document.get("name") not in known:
         raise InvalidInput(
-            f"name must be one of the server's own metrics {sorted(known)}, got {document.get('name')!r}"
+            f"must be one of the server's own metrics {sorted(known)}, got {document.get('name')!r}", field="name"
         )
     return known[document["name"]]

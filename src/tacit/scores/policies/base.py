@@ -157,7 +157,9 @@ class Policy(Choice, ABC):
 
         Compared are the noisy means of the terms where the answers have them, else the scores.
         """
-        raise InvalidInput(f"policy must answer submissions one by one for a choice among them, got {self.name}")
+        raise InvalidInput(
+            f"must answer submissions one by one for a choice among them, got {self.name}", field="policy"
+        )
 
     def protect(self, losses: ArrayLike, *, rng: np.random.Generator) -> ProtectedScores:  # noqa: ARG002
         """Release one mean loss for each model, for a choice among them.
@@ -176,7 +178,7 @@ class Policy(Choice, ABC):
         >>> Rounded(decimals=1).protect([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]], rng=np.random.default_rng(0)).values
         (0.3, 0.7)
         """
-        raise InvalidInput(f"policy must answer models one by one for a choice among them, got {self.name}")
+        raise InvalidInput(f"must answer models one by one for a choice among them, got {self.name}", field="policy")
 
     def sharing(self, epsilon: float | None, *, submissions: int) -> Self:  # noqa: ARG002
         """Return the policy whose answers to all submissions together keep a plan's epsilon.

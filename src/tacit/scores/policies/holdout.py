@@ -138,7 +138,7 @@ class ReusableHoldout:
         train, held = loss_table(train_losses), loss_table(holdout_losses)
         if len(train) != len(held):
             raise InvalidInput(
-                f"train_losses must be of the same {len(held)} models as the holdout's, got {len(train)}"
+                f"must be of the same {len(held)} models as the holdout's, got {len(train)}", field="train_losses"
             )
         values = tuple(self.answer(a, b) for a, b in zip(train, held, strict=True))
         return ProtectedScores(values=values, regret=self, guarantee=self.guarantee, seeded=is_seeded(self._rng))

@@ -78,7 +78,9 @@ class Laplace(Policy):
     def check(self, metric: Metric, *, rows: int) -> None:
         """Raise unless the metric's sensitivity is known."""
         if metric.sensitivity(rows) is None:
-            raise InvalidInput(f"metric must have a known sensitivity for {self.name}: {metric.no_sensitivity}")
+            raise InvalidInput(
+                f"must have a known sensitivity for {self.name}: {metric.no_sensitivity}", field="metric"
+            )
 
     def scale(self, metric: Metric, *, rows: int) -> float:
         """Return the noise's scale on the mean of the terms.
@@ -144,7 +146,8 @@ class Laplace(Policy):
 
         if not metric.additive:
             raise InvalidInput(
-                f"metric must be a mean over rows, such as log_loss, brier, accuracy, rmse or mae, got {metric.name}"
+                f"must be a mean over rows, such as log_loss, brier, accuracy, rmse or mae, got {metric.name}",
+                field="metric",
             )
         low, high = metric.term_bounds
         return NoiseRegret(means=self.means, rows=rows, width=high - low)

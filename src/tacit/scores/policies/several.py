@@ -162,7 +162,9 @@ def loss_table(losses: ArrayLike) -> NDArray[np.float64]:
     """
     table = np.asarray(losses, dtype=np.float64)
     if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
-        raise InvalidInput(f"losses must be finite numbers, one row of them per model, got shape {table.shape}")
+        raise InvalidInput(
+            f"must be finite numbers, one row of them per model, got shape {table.shape}", field="losses"
+        )
     return table
 
 

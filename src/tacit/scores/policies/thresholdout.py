@@ -95,7 +95,9 @@ class Thresholdout(Policy):
     def check(self, metric: Metric, *, rows: int) -> None:  # noqa: ARG002
         """Raise unless the metric is a mean over rows."""
         if not metric.additive:
-            raise InvalidInput(f"metric must be a mean over rows for {self.name}, got {metric.name}; use laplace")
+            raise InvalidInput(
+                f"must be a mean over rows for {self.name}, got {metric.name}; use laplace", field="metric"
+            )
 
     def release(self, measurement: Measurement, *, state: State, rng: np.random.Generator) -> Answer:
         """Return the last score, or a new one."""

@@ -123,7 +123,9 @@ class LabelTable:
             codes = np.array([-1])
         if len(columns) > 1 or codes.min() < 0:
             values = ", ".join(str(value) for value in self.classes.values)
-            raise InvalidInput(f"predictions must be one of the classes {values} in each row for {self.metric.name}")
+            raise InvalidInput(
+                f"must be one of the classes {values} in each row for {self.metric.name}", field="predictions"
+            )
         return codes.astype(np.float64)
 
 

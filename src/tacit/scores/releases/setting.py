@@ -85,7 +85,7 @@ class Split:
 
     def __post_init__(self) -> None:
         if not 0 < self.public_fraction <= 1:
-            raise InvalidInput(f"public_fraction must be in (0, 1], got {self.public_fraction!r}")
+            raise InvalidInput(f"must be in (0, 1], got {self.public_fraction!r}", field="public_fraction")
 
     def public_rows(self, row_ids: Iterable[object], *, key: bytes) -> NDArray[np.bool_]:
         """Return which rows are public.
@@ -102,8 +102,8 @@ class Split:
         public = np.array([int.from_bytes(value, "big") < limit for value in hashes], dtype=np.bool_)
         if public.size and (not public.any() or (self.public_fraction < 1 and public.all())):
             raise InvalidInput(
-                f"public_fraction must be 1 or leave rows in both parts, got {self.public_fraction!r} for "
-                f"{public.size} rows"
+                f"must be 1 or leave rows in both parts, got {self.public_fraction!r} for {public.size} rows",
+                field="public_fraction",
             )
         return public
 

@@ -137,7 +137,9 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows = validate_data(self, X, dtype=np.float32, allow_nd=True)
         weights = np.asarray(targets, dtype=np.float32)
         if weights.ndim != 2 or len(weights) != len(rows):
-            raise InvalidInput(f"targets must have one row for each of the {len(rows)} rows of X, got {weights.shape}")
+            raise InvalidInput(
+                f"must have one row for each of the {len(rows)} rows of X, got {weights.shape}", field="targets"
+            )
         return self._fit(rows, weights, np.arange(weights.shape[1]), sample_weight)
 
     def fit_likelihoods(

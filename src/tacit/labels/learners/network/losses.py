@@ -85,7 +85,9 @@ class ForwardCorrected:
             return
         T = np.asarray(self.transition, dtype=np.float64)
         if T.ndim != 2 or T.shape[0] != T.shape[1] or (T < 0).any() or not np.allclose(T.sum(axis=1), 1, atol=1e-9):
-            raise InvalidInput(f"transition must be a square matrix of rows that sum to 1, got shape {T.shape}")
+            raise InvalidInput(
+                f"must be a square matrix of rows that sum to 1, got shape {T.shape}", field="transition"
+            )
 
     def rows(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Return one loss a row.
@@ -123,7 +125,7 @@ class GeneralisedCrossEntropy:
 
     def __post_init__(self) -> None:
         if not 0 < self.q <= 1:
-            raise InvalidInput(f"q must be in (0, 1], got {self.q!r}")
+            raise InvalidInput(f"must be in (0, 1], got {self.q!r}", field="q")
 
     def rows(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Return one loss a row.

@@ -174,7 +174,7 @@ class Twins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         """
         check_is_fitted(self)
         if shape != self._shape:
-            raise InvalidInput(f"rows must be of shape {self._shape}, as those of fit, got {shape}")
+            raise InvalidInput(f"must be of shape {self._shape}, as those of fit, got {shape}", field="rows")
         nn = load_extra("torch").nn
         layers = [nn.Unflatten(1, (1, shape[0]))] if len(shape) == 2 else []
         norm, head = nn.BatchNorm1d(self._n_features_out), nn.Linear(self._n_features_out, classes)

@@ -94,7 +94,7 @@ class Corrupted:
 
     def __post_init__(self) -> None:
         if not 0 <= self.share <= 1:
-            raise InvalidInput(f"share must be in [0, 1], got {self.share!r}")
+            raise InvalidInput(f"must be in [0, 1], got {self.share!r}", field="share")
 
     def draw(self, rows: torch.Tensor) -> torch.Tensor:
         """Return one view a row.
