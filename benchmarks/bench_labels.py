@@ -25,6 +25,7 @@ from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.retrain import Consensus
 from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
+from tacit.labels.plan import ALL
 from tacit.privacy.delivery import Overwrite
 from tacit.privacy.noise import system_rng
 
@@ -144,8 +145,9 @@ def _learning(*, quick: bool) -> list[Row]:
         clean, private = in_turns(lambda: clone(trees).fit(X, y), lambda: learner.fit(X, y), best_of=1)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "in.parquet"
-        pq.write_table(pa.table({**{f"x{i}": X[:, i] for i in range(features)}, "y": y}), path)
-        command = ["labels", "learn", str(path), "--label", "y", "--epsilon", "1", "--estimator", "trees", "--json"]
+        table = pa.table({**{f"x{i}": X[:, i] for i in range(features)}, "y": y})
+        protect(table, Plan(label="y", epsilon=1, features=ALL), out=path)
+        command = ["labels", "learn", str(path), "--method", "denoised:estimator=trees", "--json"]
         start = perf_counter()
         peak = _peak_of(f"from tacit.cli import main\nmain({command!r})", threads=threads)
         seconds = perf_counter() - start

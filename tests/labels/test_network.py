@@ -209,14 +209,14 @@ def test_forward_correction_recovers_probabilities():
 def test_the_default_for_networks_is_the_forward_corrected_loss_and_consensus(blobs):
     """As the benchmark spells it out; and fitting leaves the network's own loss for labels alone."""
     X, y = blobs
-    common = {"mechanism": RandomizedResponse(epsilon=1.0), "random_state": 0}
+    common = {"epsilon": 1.0, "random_state": 0}
     default = LabelPrivateClassifier(learner(random_state=None), **common).fit(X, y)
     spelled = LabelPrivateClassifier(
         learner(random_state=None, loss=ForwardCorrected()), denoise=Likelihoods(), retrain=Consensus(), **common
     ).fit(X, y)
     np.testing.assert_allclose(default.predict_proba(X), spelled.predict_proba(X), atol=1e-4)
     assert default.estimator.loss is None
-    staged = LabelPrivateClassifier(learner(random_state=None), stages=2, **common).fit(X, y)
+    staged = LabelPrivateClassifier(learner(random_state=None), mechanism="staged", **common).fit(X, y)
     assert staged.score(X, y) > 0.7
     em = LabelPrivateClassifier(learner(random_state=None), denoise=Forward(), **common).fit(X, y)
     assert not np.allclose(default.predict_proba(X), em.predict_proba(X), atol=1e-2), "control"
@@ -224,7 +224,7 @@ def test_the_default_for_networks_is_the_forward_corrected_loss_and_consensus(bl
 
 def test_retraining_warm_starts_from_the_first_model(blobs):
     X, y = blobs
-    common = {"mechanism": RandomizedResponse(epsilon=2.0), "denoise": NoCorrection(), "retrain": Consensus()}
+    common = {"epsilon": 2.0, "denoise": NoCorrection(), "retrain": Consensus()}
     warm, fresh = (
         LabelPrivateClassifier(learner(epochs=2, random_state=None), warm=w, random_state=0, **common).fit(X, y)
         for w in (True, False)

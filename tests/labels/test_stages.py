@@ -107,8 +107,8 @@ def test_a_prior_for_all_rows_is_in_the_header():
 @pytest.mark.parametrize(
     ("asked", "message"),
     [
-        ({"prior": [0.5, 0.5], "classes": range(K)}, "prior must have 4 numbers, got 2"),
-        ({"prior": [0.25] * 4}, "prior requires classes"),
+        ({"mechanism": "staged", "prior": [0.5, 0.5], "classes": range(K)}, "prior must have 4 numbers, got 2"),
+        ({"mechanism": "prior", "prior": [0.25] * 4}, "prior requires classes"),
         ({"mechanism": "unbiased"}, "mechanism must release classes"),
         ({"mechanism": "staged:stages=1"}, "stages must be an integer >= 2"),
     ],

@@ -1,1 +1,3 @@
 """Learners of randomized labels."""
+
+__all__: list[str] = []

@@ -38,8 +38,7 @@ __all__ = ["learn"]
 Progress = Callable[[int, int], None]
 Rows = NDArray[np.int64]
 
-_DENOISE: dict[str, Denoise | None] = {
-    "auto": None,
+_DENOISE: dict[str, Denoise] = {
     "forward": Forward(),
     "backward": Backward(),
     "neighbours": Neighbours(),
@@ -207,9 +206,11 @@ def _error(
 
 
 def _denoised(method: Denoised, rng: np.random.Generator, progress: Progress | None) -> LabelPrivateClassifier:
+    # forward correction takes several fits, and trees are for many rows
+    automatic = "none" if method.estimator == "trees" else "forward"
     return LabelPrivateClassifier(
         named_estimator(method.estimator),
-        denoise=_DENOISE[method.denoise],
+        denoise=_DENOISE[automatic if method.denoise == "auto" else method.denoise],
         retrain=_RETRAIN[method.retrain],
         rounds=0 if method.retrain == "none" else method.rounds,
         progress=progress,

@@ -1,1 +1,3 @@
 """From a private label column to a release of randomized labels."""
+
+__all__: list[str] = []
