@@ -1,0 +1,86 @@
+"""Measure one planned release by the functions that users call: protect, learn, attack."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.audit.advice import advise, tell_leak
+from tacit.audit.finding import Finding
+from tacit.audit.plan import Step
+from tacit.audit.score_utility import order_utility
+from tacit.audit.source import Halves
+from tacit.audit.utility import Utility, share_utility
+from tacit.leak import Leak
+from tacit.privacy.releases import Release
+
+__all__ = ["measure"]
+
+Tell = Callable[[str], None]
+
+
+def measure(step: Step, *, rng: np.random.Generator, tell: Tell) -> Finding:
+    """Protect one half of the rows, attack the release, and judge on the other half what is learned from it.
+
+    Scores are of all rows: their utility is the order of honest submissions, which needs no rows withheld.
+    """
+    setting = step.plan.describe()
+    tell(f"{step.surface}: {setting}")
+    start = time.perf_counter()
+    release, leak, utility = _scores(step, rng) if step.surface == "scores" else _rows(step, rng)
+    return Finding(
+        surface=step.surface,
+        data=step.source.name,
+        setting=setting,
+        promise=release.guarantee,
+        leak=leak,
+        utility=utility,
+        told=tell_leak(leak),
+        remedy=advise(step, leak, utility),
+        certain=int(leak.facts.get("determined", 0)),
+        seconds=time.perf_counter() - start,
+    )
+
+
+def _rows(step: Step, rng: np.random.Generator) -> tuple[Release, Leak, Utility]:
+    """A release of rows, totals or a model."""
+    surface: Any = import_module(f"tacit.{step.surface}")
+    halves = step.source.halves(rng)
+    release = surface.protect(halves.kept, step.plan, rng=rng)
+    outsider = halves.withheld if step.surface in ("features", "models") else halves.kept_features
+    leak = surface.attack(release, data=outsider, truth=halves.kept, rng=rng)
+    learns_from_rows = step.surface in ("labels", "bags")
+    model = surface.learn(
+        release, data=halves.kept_features if learns_from_rows else None, test=halves.withheld, rng=rng
+    )
+    return release, leak, _utility(model, halves)
+
+
+def _utility(model: Any, halves: Halves) -> Utility:  # noqa: ANN401
+    truth = _words(halves.withheld[halves.label])
+    predicted = _words(pa.array(np.asarray(model.predict(halves.withheld_features)).tolist()))
+    return share_utility(
+        "accuracy on withheld rows of a model trained on the release",
+        predicted == truth,
+        halves.plain_predictions() == truth,
+        truth=truth,
+    )
+
+
+def _words(labels: pa.Array | pa.ChunkedArray) -> NDArray[np.str_]:
+    return np.asarray(labels.cast(pa.string()).to_pylist(), dtype=str)
+
+
+def _scores(step: Step, rng: np.random.Generator) -> tuple[Release, Leak, Utility]:
+    """A host's offer to score submissions, attacked with as many as it takes."""
+    from tacit import scores
+
+    offer = scores.protect(step.source.table, step.plan, rng=rng)
+    leak = scores.attack(offer, truth=step.source.table, before=step.source.prior, rng=rng)
+    return offer, leak, order_utility(step, rng)
