@@ -149,7 +149,7 @@ def bundled_plan() -> AuditPlan:
         (titanic, "bags", {"epsilon": None, "by": by, "min_size": 1}),
         (titanic, "bags", {"epsilon": None, "mechanism": "random:size=3,bags=2000"}),
         (titanic, "bags", {"epsilon": 1.0, "by": by, "min_size": 1}),
-        (satellite, "features", {"epsilon": None}),
+        (satellite, "features", {"epsilon": None, "ranges": {"*": [-10.0, 10.0]}}),
         (satellite, "features", {"epsilon": 4.0, "delta": 1e-5, "select": 6, "ranges": small}),
         (satellite, "features", {"epsilon": 1.0, "delta": 1e-5, "select": 6, "ranges": small, "mechanism": "totals"}),
         (titanic, "scores", {"epsilon": None, "policy": "rounded:decimals=5", "submissions": 400}),
