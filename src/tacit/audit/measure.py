@@ -51,20 +51,26 @@ def measure(step: Step, *, rng: np.random.Generator, tell: Tell) -> Finding:
 def _rows(step: Step, rng: np.random.Generator) -> tuple[Release, Leak, Utility]:
     """A release of rows, totals or a model."""
     surface: Any = import_module(f"tacit.{step.surface}")
-    halves = step.source.halves(rng)
+    by_coins = step.surface == "models"  # who is a member is then up to coins, which is what proves an epsilon
+    halves = step.source.coins(rng) if by_coins else step.source.halves(rng)
     release = surface.protect(halves.kept, step.plan, rng=rng)
-    outsider = halves.withheld if step.surface in ("features", "models") else halves.kept_features
-    leak = surface.attack(release, data=outsider, truth=halves.kept, rng=rng)
-    learns_from_rows = step.surface in ("labels", "bags")
-    model = surface.learn(
-        release, data=halves.kept_features if learns_from_rows else None, test=halves.withheld, rng=rng
+    knows_rows = step.surface in ("labels", "bags")  # the others' attackers have rows that were never used
+    leak = surface.attack(
+        release,
+        data=halves.kept_features if knows_rows else halves.withheld,
+        truth=halves.kept,
+        method="loss:fair_coins=true" if by_coins else None,
+        rng=rng,
     )
+    data = halves.kept_features if knows_rows else None
+    model = surface.learn(release, data=data, test=halves.withheld, rng=rng)
     return release, leak, _utility(model, halves)
 
 
 def _utility(model: Any, halves: Halves) -> Utility:  # noqa: ANN401
     truth = _words(halves.withheld[halves.label])
-    predicted = _words(pa.array(np.asarray(model.predict(halves.withheld_features)).tolist()))
+    columns = list(getattr(model.report_, "features", halves.source.features))
+    predicted = _words(pa.array(np.asarray(model.predict(halves.withheld.select(columns))).tolist()))
     return share_utility(
         "accuracy on withheld rows of a model trained on the release",
         predicted == truth,

@@ -45,7 +45,9 @@ class Step:
         """What makes and attacks this release of the whole table, from a shell; empty for a table without a name."""
         if self.source.file is None:
             return ""
-        file, release = quote(self.source.file), f"planned.{self.surface}"
+        kind = import_module(f"tacit.{self.surface}").Release
+        suffix = getattr(getattr(self.plan, "mechanism", None), "suffix", kind.suffix)
+        file, release = quote(self.source.file), f"planned.{self.surface}{suffix}"
         make = f"tacit {self.surface} protect {file} {' '.join(map(quote, self.plan.to_options()))} --out {release}"
         attack = f"tacit {self.surface} attack {release} --truth {file}"
         if self.surface in _OUTSIDERS:
@@ -155,7 +157,7 @@ def bundled_plan() -> AuditPlan:
         (titanic, "scores", {"epsilon": None, "policy": "rounded:decimals=5", "submissions": 400}),
         (titanic, "scores", {"epsilon": 10.0, "submissions": 100}),
         (digits, "models", {"epsilon": None, "mechanism": "plain:estimator=mlp"}),
-        (digits, "models", {"epsilon": 3.0, "delta": 1e-5}),
+        (digits, "models", {"epsilon": 3.0, "delta": 1e-5, "ranges": {"*": [0.0, 16.0]}}),
     )
     steps = tuple(Step(source=table, plan=planned_release(surface, table, keys)) for table, surface, keys in planned)
     return AuditPlan(steps=steps, command="tacit audit")
@@ -164,6 +166,6 @@ def bundled_plan() -> AuditPlan:
 def planned_release(surface: str, source: Source, keys: dict[str, Any]) -> Plan:
     """Return a surface's plan for a table: the table says what the keys leave out, its label and its features."""
     own: dict[str, Any] = {"label": source.label}
-    if surface in _OUTSIDERS:
+    if surface in _OUTSIDERS and len(source.numbers) + 1 < source.table.num_columns:
         own["features"] = list(source.numbers)
     return plan_type(surface).from_json({**own, **keys})

@@ -141,6 +141,11 @@ class Source:
             source=self, inside=rng.permutation(sorted_by_label[::2]), outside=rng.permutation(sorted_by_label[1::2])
         )
 
+    def coins(self, rng: np.random.Generator) -> Halves:
+        """Return two disjoint parts of the rows, each row in one of them by a fair coin."""
+        heads = rng.random(self.rows) < 0.5
+        return Halves(source=self, inside=np.flatnonzero(heads), outside=np.flatnonzero(~heads))
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Halves:
@@ -169,11 +174,6 @@ class Halves:
     def withheld(self) -> pa.Table:
         """The rows that were never used."""
         return self._columns(self.outside, (*self.source.features, self.label))
-
-    @cached_property
-    def withheld_features(self) -> pa.Table:
-        """Their features alone."""
-        return self._columns(self.outside, self.source.features)
 
     def plain_predictions(self) -> NDArray[np.str_]:
         """Return what anyone would predict for the withheld rows with the true labels of the others."""
