@@ -6,12 +6,12 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-
-from tacit.audit import Plan, State, Step, judge, run_audit
 from tacit.audit.bags import BagsRelease
 from tacit.audit.features import FeaturesRelease
 from tacit.audit.labels import LabelsRelease
 from tacit.audit.scores import ScoresRelease
+
+from tacit.audit import Plan, State, Step, judge, run_audit
 from tacit.audit.source import Source, bundled_source
 from tacit.audit.utility import Utility, share_utility
 from tacit.audit.words import in_plain_words

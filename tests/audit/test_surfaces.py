@@ -6,10 +6,10 @@ from shlex import split
 
 import numpy as np
 import pytest
-
-from tacit.audit import SURFACES, read_plan, run_audit
 from tacit.audit.bags import BagsRelease
 from tacit.audit.features import FeaturesRelease
+
+from tacit.audit import SURFACES, read_plan, run_audit
 from tacit.audit.source import source_from_file
 from tacit.cli import main
 from tacit.privacy import Guarantee

@@ -28,10 +28,19 @@ _MORE_USE = {
 
 def tell_leak(leak: Leak) -> str:
     """Return what the attack measured, as the first half of a sentence."""
-    return (
+    rates = (
         f"{percent(leak.rate)} of {leak.trials:,} {leak.rate_of}, compared with {percent(leak.baseline)} "
         f"{leak.baseline_of}"
     )
+    if certain := leak.facts.get("determined", 0):
+        return f"{_count(certain, 'label')} {'is' if certain == 1 else 'are'} determined for certain, and {rates}"
+    if made := leak.facts.get("submissions"):
+        return f"After {_count(made, 'submission')} {rates}"
+    return rates
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'s' * (number != 1)}"
 
 
 def advise(step: Step, leak: Leak, utility: Utility) -> str:

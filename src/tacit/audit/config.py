@@ -143,8 +143,9 @@ class _Reader:
         for key in table:
             if key not in kinds:
                 raise self._fault(surface, _unknown(key, kinds, f"a release of {surface} has"), key, number)
+        places = {key: self._place(surface, key, number) for key in kinds if key in table}
         try:
-            return Step(source=source, plan=planned_release(surface, source, table))
+            return Step(source=source, plan=planned_release(surface, source, table), places=places)
         except InvalidInput as error:
             raise self._fault(surface, str(error), error.field if error.field in table else None, number) from None
 
@@ -164,9 +165,11 @@ class _Reader:
         return read
 
     def _fault(self, table: str, what: str, key: str | None = None, number: int = 0) -> InvalidInput:
+        return InvalidInput(f"{self._place(table, key, number)}: {what}")
+
+    def _place(self, table: str, key: str | None, number: int) -> str:
         line = line_of(self._text, table, key, number=number)
-        where = table if key is None else f"{table}.{key}"
-        return InvalidInput(f"{self._path.name}, line {line}, {where}: {what}")
+        return f"{self._path.name}, line {line}, {'.'.join(filter(None, (table, key)))}"
 
 
 def _unknown(name: str, known: Iterable[str], which: str) -> str:

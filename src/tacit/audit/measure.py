@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.audit.advice import advise, tell_leak
+from tacit.audit.bounds import with_bound
 from tacit.audit.finding import Finding
 from tacit.audit.plan import Step
 from tacit.audit.score_utility import order_utility
@@ -51,20 +52,19 @@ def measure(step: Step, *, rng: np.random.Generator, tell: Tell) -> Finding:
 def _rows(step: Step, rng: np.random.Generator) -> tuple[Release, Leak, Utility]:
     """A release of rows, totals or a model."""
     surface: Any = import_module(f"tacit.{step.surface}")
-    by_coins = step.surface == "models"  # who is a member is then up to coins, which is what proves an epsilon
-    halves = step.source.coins(rng) if by_coins else step.source.halves(rng)
+    of_models = step.surface == "models"  # whose attacker has rows that were never used, by coins that bound epsilon
+    halves = step.source.coins(rng) if of_models else step.source.halves(rng)
     release = surface.protect(halves.kept, step.plan, rng=rng)
-    knows_rows = step.surface in ("labels", "bags")  # the others' attackers have rows that were never used
+    rows = halves.known(step.plan.person) if step.surface in ("labels", "bags") else None
     leak = surface.attack(
         release,
-        data=halves.kept_features if knows_rows else halves.withheld,
+        data=halves.withheld if of_models else rows,
         truth=halves.kept,
-        method="loss:fair_coins=true" if by_coins else None,
+        method="loss:fair_coins=true" if of_models else None,
         rng=rng,
     )
-    data = halves.kept_features if knows_rows else None
-    model = surface.learn(release, data=data, test=halves.withheld, rng=rng)
-    return release, leak, _utility(model, halves)
+    model = surface.learn(release, data=rows, test=halves.withheld, rng=rng)
+    return release, with_bound(leak, release, step, rng), _utility(model, halves)
 
 
 def _utility(model: Any, halves: Halves) -> Utility:  # noqa: ANN401

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from shlex import quote
 from typing import Any
@@ -12,14 +12,20 @@ from tacit.audit.source import Source, bundled_source
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.plan import Plan
 from tacit.privacy.rounding import check_delta, check_epsilon
+from tacit.privacy.settings import settings_of
 
-__all__ = ["SURFACES", "AuditPlan", "Limits", "Step", "bundled_plan", "plan_type"]
+__all__ = ["SURFACES", "AuditPlan", "Limits", "Step", "bundled_plan", "plan_type", "planned_release"]
 
 SURFACES = ("labels", "bags", "features", "scores", "models")
 """Where something leaves, in the order of every page."""
 
 _EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
-_OUTSIDERS = ("features", "models")  # their attacker has rows that were never used
+_OF_NUMBERS = ("features", "models")  # they read columns of numbers alone
+_EVERY = ("*", "all")  # stand for columns and are none
+
+
+OTHER_ROWS = "OTHER_ROWS"
+"""Stands in a command for a table of rows that were never used, which only its reader has."""
 
 
 def plan_type(surface: str) -> type[Plan]:
@@ -30,10 +36,26 @@ def plan_type(surface: str) -> type[Plan]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One planned release of one table."""
+    """One planned release of one table.
+
+    Parameters
+    ----------
+    source, plan
+        The table, and what is asked for.
+    places
+        Where the file that it was read from has each of the plan's fields, as errors print it.
+    """
 
     source: Source
     plan: Plan
+    places: Mapping[str, str] = field(default_factory=dict, compare=False)
+
+    def __post_init__(self) -> None:
+        for name, column in _named_columns(self.plan):
+            if column not in (*self.source.table.column_names, *_EVERY):
+                have = ", ".join(self.source.table.column_names)
+                raise InvalidInput(f"must name columns of the table ({have}), got {column!r}", field=name)
+        self.source.check_delta(self.plan.delta)
 
     @property
     def surface(self) -> str:
@@ -45,14 +67,12 @@ class Step:
         """What makes and attacks this release of the whole table, from a shell; empty for a table without a name."""
         if self.source.file is None:
             return ""
-        kind = import_module(f"tacit.{self.surface}").Release
-        suffix = getattr(getattr(self.plan, "mechanism", None), "suffix", kind.suffix)
-        file, release = quote(self.source.file), f"planned.{self.surface}{suffix}"
+        ending = import_module(f"tacit.{self.surface}").Release.suffix_for(self.plan)
+        file, release = quote(self.source.file), f"planned.{self.surface}{ending}"
         make = f"tacit {self.surface} protect {file} {' '.join(map(quote, self.plan.to_options()))} --out {release}"
         attack = f"tacit {self.surface} attack {release} --truth {file}"
-        if self.surface in _OUTSIDERS:
-            return f"{make} && {attack} --data OTHER_ROWS"
-        return f"{make} && {attack}" + (f" --data {file}" if self.surface != "scores" else "")
+        knows = {"labels": f" --data {file}", "bags": f" --data {file}", "models": f" --data {OTHER_ROWS}"}
+        return f"{make} && {attack}{knows.get(self.surface, '')}"
 
     def at(self, epsilon: float) -> Step:
         """Return the same release at another epsilon: a point of its curve."""
@@ -163,9 +183,22 @@ def bundled_plan() -> AuditPlan:
     return AuditPlan(steps=steps, command="tacit audit")
 
 
-def planned_release(surface: str, source: Source, keys: dict[str, Any]) -> Plan:
-    """Return a surface's plan for a table: the table says what the keys leave out, its label and its features."""
+def planned_release(surface: str, source: Source, keys: Mapping[str, Any]) -> Plan:
+    """Return a surface's plan for a table: the table says what the keys leave out, such as its label."""
     own: dict[str, Any] = {"label": source.label}
-    if surface in _OUTSIDERS and len(source.numbers) + 1 < source.table.num_columns:
+    if surface in _OF_NUMBERS and len(source.numbers) + 1 < source.table.num_columns:
         own["features"] = list(source.numbers)
+    if surface == "bags" and len(source.classes) > 2:
+        own["totals"] = "classes"
     return plan_type(surface).from_json({**own, **keys})
+
+
+def _named_columns(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield each field that names columns with each column that it names."""
+    for one in settings_of(type(plan)):
+        named = getattr(plan, one.name)
+        if not one.metavar.startswith("COL") or named is None:
+            continue
+        for part in [named] if isinstance(named, str) else named:
+            for column in [part] if isinstance(part, str) else part:
+                yield one.name, column

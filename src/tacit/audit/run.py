@@ -179,8 +179,9 @@ class _Run:
             self.skipped.append(Skipped(surface=surface, reason=str(error)))
             return None
         except ValueError as error:  # also what a learner says of a table it cannot be fitted to
+            where = step.places.get(getattr(error, "field", None) or "", f"{surface}, {step.plan.describe()}")
             reason = str(error).partition("\n")[0]
-            raise InvalidInput(f"{surface}, {step.plan.describe()}: {reason}") from error
+            raise InvalidInput(f"{where}: {reason}") from error
         self.cache.keep(name, finding)
         return self._with_commands(finding, step)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -33,6 +34,7 @@ _DEPTHS = (1, 2, 3, 4, 6, 8)
 def order_utility(step: Step, rng: np.random.Generator) -> Utility:
     """Return Kendall's tau-b between the shown scores of honest models and the exact ones."""
     models = honest_submissions(step.source)
+    step = replace(step, plan=_with_room(step.plan, len(models)))
     exact = _scores(replace(step, plan=replace(step.plan, epsilon=None, policy="exact")), models, rng)
     draws = _DRAWS if step.plan.epsilon is not None else 1
     taus = np.array([_tau(exact, _scores(step, models, rng)) for _ in range(draws)])
@@ -48,6 +50,14 @@ def order_utility(step: Step, rng: np.random.Generator) -> Utility:
         cost_interval=Interval(low=1 - within.high, high=1 - within.low, level=0.95),
         method=method,
     )
+
+
+def _with_room(plan: Any, models: int) -> Any:  # noqa: ANN401
+    """Return a plan of scores with a submission for every model, and as much noise in each score as before."""
+    if plan.submissions >= models:
+        return plan
+    epsilon = None if plan.epsilon is None else plan.epsilon * models / plan.submissions
+    return replace(plan, submissions=models, epsilon=epsilon)
 
 
 def _scores(step: Step, models: tuple[pa.Table, ...], rng: np.random.Generator) -> list[float]:

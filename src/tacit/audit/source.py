@@ -163,17 +163,17 @@ class Halves:
     @cached_property
     def kept(self) -> pa.Table:
         """The rows that are protected."""
-        return self._columns(self.inside, (*self.source.features, self.label))
+        return self.source.table.take(pa.array(self.inside))
 
-    @cached_property
-    def kept_features(self) -> pa.Table:
-        """What an outsider knows of them."""
-        return self._columns(self.inside, self.source.features)
+    def known(self, *others: str | None) -> pa.Table:
+        """Return what an outsider knows of them: the features, and columns that the release makes public."""
+        columns = dict.fromkeys([*self.source.features, *filter(None, others)])
+        return self.kept.select(list(columns))
 
     @cached_property
     def withheld(self) -> pa.Table:
         """The rows that were never used."""
-        return self._columns(self.outside, (*self.source.features, self.label))
+        return self.source.table.take(pa.array(self.outside))
 
     def plain_predictions(self) -> NDArray[np.str_]:
         """Return what anyone would predict for the withheld rows with the true labels of the others."""
@@ -181,9 +181,6 @@ class Halves:
         X, y = self.source.X, self.source.codes
         predicted = model.fit(X[self.inside], y[self.inside]).predict(X[self.outside])
         return np.asarray(self.source.classes)[predicted]
-
-    def _columns(self, rows: NDArray[np.int64], columns: Sequence[str]) -> pa.Table:
-        return self.source.table.select(list(columns)).take(pa.array(rows))
 
 
 def bundled_source(name: str) -> Source:
