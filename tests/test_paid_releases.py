@@ -1,4 +1,4 @@
-"""On every surface: whatever dies between the charge and the release, nothing is paid twice and nothing paid is lost."""
+"""On every surface: whatever dies between charge and release, nothing is paid twice and nothing paid is lost."""
 
 from importlib import import_module
 

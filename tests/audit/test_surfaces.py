@@ -75,7 +75,7 @@ def test_the_total_is_at_most_the_sum_and_says_what_it_assumes(run):
     (total,) = run.totals
     assert max(finding.epsilon for finding in run.findings) < total.promise.epsilon
     assert total.promise.epsilon <= sum(finding.epsilon for finding in run.findings)
-    assert any("all teams together get at most 10 scores" in text for text in total.promise.assumptions)
+    assert any("at most 10 submissions of all teams together" in text for text in total.promise.assumptions)
 
 
 def test_commands_can_be_pasted(run, folder, monkeypatch, capsys):
@@ -83,9 +83,10 @@ def test_commands_can_be_pasted(run, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     assert "--label 'the outcome'" in run.findings[0].by_hand
     assert "--by 'ward $x$'" in run.findings[1].by_hand
+    (folder / "later.csv").write_text("age,the outcome\n" + "".join(f"{a}5,fair\n" for a in range(2, 9)))
     for finding in run.findings:
         assert finding.by_hand.startswith(f"tacit {finding.surface} protect ")
-        for command in finding.by_hand.replace("OTHER_ROWS", "visits.csv").split(" && "):
+        for command in finding.by_hand.replace("OTHER_ROWS", "later.csv").split(" && "):
             with pytest.raises(SystemExit) as end:
                 main(split(command)[1:])
             assert end.value.code == 0, (command, capsys.readouterr().err)

@@ -2,6 +2,8 @@ import json
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from tacit.audit.measure import measure
@@ -166,11 +168,12 @@ def test_a_refused_release_leaves_the_earlier_page(run, tmp_path, capsys, fail_a
 @pytest.mark.parametrize("name", ["[/x]", "[bold]b[/bold]", "\x1b[31mred\x07", "a" * 300])
 def test_a_column_named_like_markup_or_for_the_terminal_is_shown_as_it_is(tmp_path, capsys, monkeypatch, name):
     monkeypatch.setenv("FORCE_COLOR", "1")  # the bar is drawn too
-    lines = [f"{row % 2},{row % 3 % 2}" for row in range(60)]
-    (tmp_path / "t.csv").write_text("\n".join([f'"{name}",y', *lines]))
+    columns = {name: [row % 2 for row in range(60)], "y": [row % 3 % 2 for row in range(60)]}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
     written = name.replace("\x1b", "\\u001b").replace("\x07", "\\u0007")
     (tmp_path / "tacit.toml").write_text(
-        f'[data]\nfile = "t.csv"\nlabel = "y"\n[audit]\nepsilons = []\n[[bags]]\nby = [["{written}"]]\nepsilon = 1\n'
+        '[data]\nfile = "t.parquet"\nlabel = "y"\n[audit]\nepsilons = []\n'
+        f'[[bags]]\nby = [["{written}"]]\nmin_size = 5\nepsilon = 1\n'
     )
     page = tmp_path / "report.html"
     with pytest.raises(SystemExit) as end:

@@ -114,7 +114,7 @@ def test_a_limit_that_was_passed_is_on_the_page(labels):
     over = faults(labels, Limits(epsilon=0.5))
     said = text_of(render_page(labels, faults=over))
     assert f"Over: {over[0]}." in said
-    assert said.index("Over: ") < said.index("leak: randomized response")
+    assert said.index("Over: ") < said.index("Labels leak: ")
     assert "Over: " not in text_of(render_page(labels))
 
 
@@ -173,9 +173,9 @@ class TestTheTop:
 
     def test_one_surface(self, labels):
         said = self.top(labels)
-        assert "Labels leak: randomized response, epsilon 3." in said
-        assert "instead of" in said
-        assert "What to do: That is what epsilon 3 allows" in said
+        assert f"Labels leak: {labels.findings[0].setting}." in said
+        assert "compared with" in said
+        assert "What to do: Epsilon 3 allows that" in said
 
     def test_the_alternative_is_one_that_was_measured(self, labels):
         bad = self.made(labels, self.truth, setting="as they are")
@@ -236,7 +236,7 @@ class TestTheTop:
     def test_nothing_leaks_and_nothing_is_promised(self, labels):
         said = self.top(self.run_of(*[self.made(labels, [0] * 1000)] * 2))
         assert "No planned release leaks as far as was measured." in said
-        assert "Nothing is promised about randomized response, epsilon 3" in said
+        assert f"Nothing is promised about {labels.findings[0].setting}" in said
 
     def test_an_interrupted_run(self, labels):
         rest = Skipped(surface="the rest", reason="the run was interrupted")
@@ -256,7 +256,7 @@ class TestTheTop:
         worse = self.made(labels, self.truth, setting="in clear")
         result = self.run_of(worse, broken)
         assert broken.broken
-        assert "A promise is refuted: labels, randomized response, epsilon 3." in self.top(result)
+        assert f"A promise is refuted: labels, {broken.setting}." in self.top(result)
         within = self.made(labels, self.truth, Guarantee(unit=Unit.LABEL, epsilon=9.0))
         assert '<div class="verdict refuted">' in render_page(self.run_of(within, curve=(broken,)))
         assert judge(result).action.startswith("Release nothing")

@@ -49,7 +49,7 @@ def advise(step: Step, leak: Leak, utility: Utility) -> str:
     if epsilon is None:
         noise = _ADD_NOISE[step.surface]
         return noise if leaks else f"that is not statistically significant, but nothing is guaranteed, so {noise}"
-    if utility.worthless:
+    if utility.worthless or (step.surface == "scores" and utility.interval.low <= utility.blind):
         return (
             f"but {utility.measure} is {percent(utility.protected)}, and {percent(utility.blind)} takes no data, so "
             f"allow more than epsilon {epsilon:g}, {_MORE_USE[step.surface]}"

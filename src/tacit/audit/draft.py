@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -19,6 +20,8 @@ __all__ = ["draft_plan", "suggest_features", "suggest_label"]
 _FEW = 20
 _MANY = 50
 _LEAST_BAG = 10
+_LEAST_HALVED = 30  # half of the rows are protected, and a bag must have enough of them
+_LEAST_OF_LABEL = 4  # rows of each label: two in either half
 
 
 def suggest_label(table: pa.Table) -> str:
@@ -147,7 +150,7 @@ def _bags(source: Source, e: str) -> str:
     columns = [
         name
         for name in _few_valued(source, most=2)
-        if _values(source.table[name]) <= _FEW and _largest_bag(source, name) >= _LEAST_BAG
+        if _values(source.table[name]) <= _FEW and _largest_bag(source, name) >= _LEAST_HALVED
     ]
     if columns:
         return _BAGS.format(by=", ".join(f"[{_quoted(name)}]" for name in columns), least=_LEAST_BAG, e=e)
@@ -160,6 +163,13 @@ def _numbers(source: Source, surface: str, text: str, e: str) -> str:
     columns = source.numbers
     if not columns:
         return f"# [[{surface}]] needs a column of numbers without gaps\n"
+    sizes = np.bincount(source.codes)
+    if surface == "features" and sizes.min() < _LEAST_OF_LABEL:
+        rare, rows = source.classes[sizes.argmin()], sizes.min()
+        return (
+            f"# [[features]] cannot be planned: label {rare!r} has {rows} row{'s' * int(rows != 1)}, and half of the rows "
+            "are released, two or more of each label\n"
+        )
     ranges = ", ".join(f"{_quoted(name)} = [{low}, {high}]" for name in columns for low, high in [_range(source, name)])
     return text.format(e=e, features=_listed(columns), select=min(6, len(columns)), ranges=f"{{ {ranges} }}")
 
