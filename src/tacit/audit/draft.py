@@ -165,11 +165,9 @@ def _numbers(source: Source, surface: str, text: str, e: str) -> str:
         return f"# [[{surface}]] needs a column of numbers without gaps\n"
     sizes = np.bincount(source.codes)
     if surface == "features" and sizes.min() < _LEAST_OF_LABEL:
-        rare, rows = source.classes[sizes.argmin()], sizes.min()
-        return (
-            f"# [[features]] cannot be planned: label {rare!r} has {rows} row{'s' * int(rows != 1)}, and half of the rows "
-            "are released, two or more of each label\n"
-        )
+        rare, rows = source.classes[sizes.argmin()], f"{sizes.min()} row{'s' * int(sizes.min() != 1)}"
+        why = f"label {rare!r} has {rows}, and half of the rows are released, two or more of each label"
+        return f"# [[features]] cannot be planned: {why}\n"
     ranges = ", ".join(f"{_quoted(name)} = [{low}, {high}]" for name in columns for low, high in [_range(source, name)])
     return text.format(e=e, features=_listed(columns), select=min(6, len(columns)), ranges=f"{{ {ranges} }}")
 
