@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from importlib import import_module
+from typing import Any
 
 import numpy as np
 
@@ -27,24 +29,23 @@ def with_bound(leak: Leak, release: Release, step: Step, rng: np.random.Generato
 
 def _labels(leak: Leak, release: Release, step: Step, rng: np.random.Generator) -> Leak:
     """Hide a coin in every label, protect those labels by the same plan, and read the coins from that release."""
-    from tacit import labels
     from tacit.labels.attacks.canary import audit_canaries, plant_canaries
 
-    table, label, classes = step.source.table, step.plan.label, release.settled.get("classes")
-    if classes is None or step.plan.person is not None:
+    labels: Any = import_module("tacit.labels")
+    if "classes" not in release.settled or step.plan.person is not None:
         return leak  # numbers are rounded to values, and rows of a person are left out
-    canaries = plant_canaries(table[label], count=table.num_rows, classes=classes, rng=rng)
+    table, label, classes = step.source.table, step.plan.label, step.plan.classes or step.source.classes
+    canaries = plant_canaries(table[label], count=table.num_rows, classes=step.source.values_of(classes), rng=rng)
     planted = table.set_column(table.column_names.index(label), label, canaries.labels)
-    beliefs = labels.attack(labels.protect(planted, step.plan, rng=rng), rng=rng).after
-    return (
-        leak if beliefs is None else replace(leak, bound=audit_canaries(canaries, beliefs, level=_SURE, rng=rng).bound)
-    )
+    beliefs = labels.attack(labels.protect(planted, replace(step.plan, classes=classes), rng=rng), rng=rng).after
+    if beliefs is None:
+        return leak
+    return replace(leak, bound=audit_canaries(canaries, beliefs, level=_SURE, rng=rng).bound)
 
 
 def _features(leak: Leak, release: Release, _step: Step, rng: np.random.Generator) -> Leak:
     """Tell records in opposite corners of the ranges apart, under noise of the release's scale."""
-    from tacit import features
-
+    features: Any = import_module("tacit.features")
     if "epsilon_of_features" in leak.facts:
         return leak  # of totals, which canaries attacked already
     proved = features.attack(release, method="canaries:records=5000", rng=rng)

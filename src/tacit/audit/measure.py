@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from importlib import import_module
 from typing import Any
 
@@ -40,7 +41,7 @@ def measure(step: Step, *, rng: np.random.Generator, tell: Tell) -> Finding:
         data=step.source.name,
         setting=setting,
         promise=release.guarantee,
-        leak=leak,
+        leak=replace(leak, roc=None, guesses=None, after=None),  # without what has a number per row
         utility=utility,
         told=tell_leak(leak),
         remedy=advise(step, leak, utility),
@@ -58,12 +59,12 @@ def _rows(step: Step, rng: np.random.Generator) -> tuple[Release, Leak, Utility]
     rows = halves.known(step.plan.person) if step.surface in ("labels", "bags") else None
     leak = surface.attack(
         release,
-        data=halves.withheld if of_models else rows,
-        truth=halves.kept,
+        data=halves.comparable(halves.withheld) if of_models else rows,
+        truth=halves.comparable(halves.kept) if of_models else halves.kept,
         method=_method(step),
         rng=rng,
     )
-    model = surface.learn(release, data=rows, test=halves.withheld, rng=rng)
+    model = surface.learn(release, data=rows, test=halves.comparable(halves.withheld), rng=rng)
     return release, with_bound(leak, release, step, rng), _utility(model, halves)
 
 
@@ -93,8 +94,7 @@ def _words(labels: pa.Array | pa.ChunkedArray) -> NDArray[np.str_]:
 
 def _scores(step: Step, rng: np.random.Generator) -> tuple[Release, Leak, Utility]:
     """A host's offer to score submissions, attacked with as many as it takes."""
-    from tacit import scores
-
+    scores: Any = import_module("tacit.scores")
     offer = scores.protect(step.source.table, step.plan, rng=rng)
     leak = scores.attack(offer, truth=step.source.table, before=step.source.prior, rng=rng)
     return offer, leak, order_utility(step, rng)

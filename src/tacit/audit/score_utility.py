@@ -34,10 +34,10 @@ _DEPTHS = (1, 2, 3, 4, 6, 8)
 def order_utility(step: Step, rng: np.random.Generator) -> Utility:
     """Return Kendall's tau-b between the shown scores of honest models and the exact ones."""
     models = honest_submissions(step.source)
-    step = replace(step, plan=_with_room(step.plan, len(models)))
-    exact = _scores(replace(step, plan=replace(step.plan, epsilon=None, policy="exact")), models, rng)
-    draws = _DRAWS if step.plan.epsilon is not None else 1
-    taus = np.array([_tau(exact, _scores(step, models, rng)) for _ in range(draws)])
+    plan = _with_room(step.plan, len(models))
+    exact = _scores(step, replace(plan, epsilon=None, policy="exact"), models, rng)
+    draws = _DRAWS if plan.epsilon is not None else 1
+    taus = np.array([_tau(exact, _scores(step, plan, models, rng)) for _ in range(draws)])
     within, method = _mean_interval(taus)
     return Utility(
         measure=f"order kept of {len(models)} honest models (Kendall's tau-b)",
@@ -60,10 +60,10 @@ def _with_room(plan: Any, models: int) -> Any:  # noqa: ANN401
     return replace(plan, submissions=models, epsilon=epsilon)
 
 
-def _scores(step: Step, models: tuple[pa.Table, ...], rng: np.random.Generator) -> list[float]:
+def _scores(step: Step, plan: Any, models: tuple[pa.Table, ...], rng: np.random.Generator) -> list[float]:  # noqa: ANN401
     from tacit import scores
 
-    return [float(score) for score in scores.protect(step.source.table, step.plan, data=models, rng=rng).scores]
+    return [float(score) for score in scores.protect(step.source.table, plan, data=models, rng=rng).scores]
 
 
 def _tau(exact: list[float], shown: list[float]) -> float:

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
@@ -74,6 +76,11 @@ class Source:
     def classes(self) -> tuple[str, ...]:
         """The labels that occur, as words."""
         return self._encoded[0]
+
+    def values_of(self, words: Sequence[str]) -> list[Any]:
+        """Return the labels that words stand for, as the table has them."""
+        known = {str(value): value for value in Classes.of(self.table[self.label]).values}
+        return [known.get(word, word) for word in words]
 
     @property
     def codes(self) -> NDArray[np.int64]:
@@ -175,12 +182,18 @@ class Halves:
         """The rows that were never used."""
         return self.source.table.take(pa.array(self.outside))
 
+    def comparable(self, rows: pa.Table) -> pa.Table:
+        """Return those of some rows whose label is in both halves: no model knows another, and coins stay fair."""
+        for half in (self.kept, self.withheld):
+            rows = rows.filter(pc.is_in(rows[self.label], value_set=half[self.label].unique()))
+        return rows
+
     def plain_predictions(self) -> NDArray[np.str_]:
         """Return what anyone would predict for the withheld rows with the true labels of the others."""
         model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
         X, y = self.source.X, self.source.codes
         predicted = model.fit(X[self.inside], y[self.inside]).predict(X[self.outside])
-        return np.asarray(self.source.classes)[predicted]
+        return np.asarray(self.source.classes, dtype=str)[predicted]
 
 
 def bundled_source(name: str) -> Source:
