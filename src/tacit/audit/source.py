@@ -193,7 +193,7 @@ class Halves:
         model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
         X, y = self.source.X, self.source.codes
         predicted = model.fit(X[self.inside], y[self.inside]).predict(X[self.outside])
-        return np.asarray(self.source.classes, dtype=str)[predicted]
+        return np.asarray([self.source.classes[code] for code in predicted], dtype=str)
 
 
 def bundled_source(name: str) -> Source:
