@@ -2,9 +2,8 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.audit import AuditResult, Finding, Plan, Step, run_audit
-from tacit.audit.labels import LabelsRelease
-from tacit.audit.scores import ScoresRelease
+from tacit.audit import AuditPlan, AuditResult, Finding, Step, run_audit
+from tacit.audit.plan import planned_release
 from tacit.audit.source import bundled_source
 from tacit.audit.utility import share_utility
 from tacit.leak import leak_from_guesses
@@ -16,10 +15,21 @@ def iris():
 
 
 @pytest.fixture(scope="session")
-def plan(iris):
+def step_of():
+    """Plan a release of a table by the keys of a ``tacit.toml``."""
+
+    def make(source, surface, **keys):
+        return Step(source=source, plan=planned_release(surface, source, keys))
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def plan(iris, step_of):
     """Two releases and two points of each curve: seconds."""
-    releases = (LabelsRelease(epsilon=1.0), ScoresRelease(submissions=20))
-    return Plan(steps=tuple(Step(source=iris, release=release) for release in releases), epsilons=(0.5, 2.0))
+    labels = step_of(iris, "labels", epsilon=1.0)
+    scores = step_of(iris, "scores", epsilon=None, policy="exact", submissions=20)
+    return AuditPlan(steps=(labels, scores), epsilons=(0.5, 2.0))
 
 
 @pytest.fixture(scope="session")
@@ -29,12 +39,11 @@ def result(plan):
 
 @pytest.fixture(scope="session")
 def finding():
-    """Make a finding from a promise, guesses and the truth."""
+    """Make a finding from a guarantee, guesses and the truth."""
 
     def make(promise, guesses, truth, **parts):
         made = Finding(
             surface="labels", data="made up", setting="a release", promise=promise, told="It tells", remedy="stop",
-            counted=("labels guessed right", "without the release"),
             utility=share_utility("accuracy", [True], [True], truth=[0]),
             leak=leak_from_guesses(guesses, truth, baseline=0.5), seconds=0.0,
         )  # fmt: skip

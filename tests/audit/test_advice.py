@@ -1,4 +1,4 @@
-"""One sentence of advice a release, with the plan's numbers, also for odd plans."""
+"""One sentence of advice per release, with the plan's numbers, also for odd plans."""
 
 import re
 from dataclasses import replace
@@ -7,11 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tacit.audit import Plan, State, Step, judge, run_audit
-from tacit.audit.bags import BagsRelease
-from tacit.audit.features import FeaturesRelease
-from tacit.audit.labels import LabelsRelease
-from tacit.audit.scores import ScoresRelease
+from tacit.audit import AuditPlan, State, judge, run_audit
 from tacit.audit.source import Source, bundled_source
 from tacit.audit.utility import Utility, share_utility
 from tacit.audit.words import in_plain_words
@@ -27,31 +23,47 @@ def tiny():
     return Source(name="tiny, 30 rows", table=table, label="y", features=("a", "b"))
 
 
-def run(source, *releases):
-    return run_audit(Plan(steps=tuple(Step(source=source, release=r) for r in releases), epsilons=()), seed=0)
+@pytest.fixture(scope="module")
+def run(step_of):
+    """Audit releases of a table, each a surface and its keys."""
+
+    def make(source, *releases):
+        steps = tuple(step_of(source, surface, **keys) for surface, keys in releases)
+        return run_audit(AuditPlan(steps=steps, epsilons=()), seed=0)
+
+    return make
+
+
+EXACT = {"epsilon": None, "by": [["petal_width"]], "min_size": 1}
+NUMBERS = {"delta": 1e-6, "ranges": {"*": [0, 8]}}
 
 
 @pytest.mark.parametrize(
-    ("release", "said"),
+    ("surface", "keys", "said"),
     [
-        (LabelsRelease(epsilon=0.01), "allow more than epsilon 0.01"),
+        ("labels", {"epsilon": 0.01}, "allow more than epsilon 0.01, or release totals of groups"),
+        ("labels", {"epsilon": 50}, "epsilon 50 guarantees next to nothing, so lower it to 1 or so"),
         (
-            LabelsRelease(epsilon=50.0),
-            "at epsilon 50 a label is nearly public, and epsilon 1 lets nobody gain more than",
+            "bags",
+            {"epsilon": None, "mechanism": "random:size=2,bags=300"},
+            "add noise, such as epsilon 1 for one label",
         ),
-        (BagsRelease(random=2, bags=300), "300 bags of 2 are too many or too small"),
-        (BagsRelease(by=(("petal_width",),)), "with noise, such as epsilon 1 for one label"),
-        (BagsRelease(by=(("petal_width",),), epsilon=0.01), "allow more than epsilon 0.01"),
-        (FeaturesRelease(), "release class totals with noise"),
-        (FeaturesRelease(epsilon=0.01, keep=4, bound=8.0), "allow more than epsilon 0.01"),
-        (ScoresRelease(decimals=5, submissions=1, per_day=1), "With scores to 5 decimals and 1 submission a day"),
-        (ScoresRelease(epsilon=50.0, submissions=40), "With noise and 5 submissions a day"),
-        (FeaturesRelease(epsilon=50.0, keep=2, bound=8.0, totals=True), "lower epsilon 50"),
-        (ScoresRelease(epsilon=0.0001, submissions=10), "allow fewer than 10 submissions, with a larger epsilon each"),
+        ("bags", EXACT, "add noise, such as epsilon 1 for one label"),
+        ("bags", {**EXACT, "epsilon": 0.01}, "allow more than epsilon 0.01, or form larger bags"),
+        ("features", {"epsilon": None, "ranges": {"*": [0, 8]}}, "release class totals with noise"),
+        ("features", {"epsilon": 0.01, **NUMBERS}, "allow more than epsilon 0.01"),
+        ("features", {"epsilon": 50, "mechanism": "totals", **NUMBERS}, "epsilon 50 guarantees next to nothing"),
+        (
+            "scores",
+            {"epsilon": None, "policy": "rounded:decimals=5"},
+            "answer with Laplace noise, at epsilon 1 for all",
+        ),
+        ("scores", {"epsilon": 200, "submissions": 40}, "epsilon 200 guarantees next to nothing"),
+        ("scores", {"epsilon": 0.001, "submissions": 10}, "or answer fewer submissions"),
     ],
 )
-def test_three_classes_and_extreme_settings(release, said):
-    result = run(bundled_source("iris"), release)
+def test_three_classes_and_extreme_settings(run, surface, keys, said):
+    result = run(bundled_source("iris"), (surface, keys))
     (found,) = result.findings
     assert said in found.advice
     assert found.advice.endswith(".")
@@ -60,8 +72,8 @@ def test_three_classes_and_extreme_settings(release, said):
     assert not found.broken
 
 
-def test_thirty_rows_say_how_little_they_tell(tiny):
-    result = run(tiny, LabelsRelease(epsilon=1.0))
+def test_thirty_rows_say_how_little_they_tell(run, tiny):
+    result = run(tiny, ("labels", {"epsilon": 1}))
     verdict = judge(result)
     assert result.findings[0].state is State.QUIET
     assert "chance explains it, but so would a leak of" in verdict.told
@@ -73,17 +85,17 @@ def test_the_rival_is_never_worse_than_the_commonest_label(tiny):
     assert (tiny.prior.argmax(axis=1) == tiny.codes).mean() >= shares.max()
 
 
-def test_the_worst_is_what_leaks_though_another_gained_more_by_chance():
-    source = bundled_source("titanic")
-    result = run(source, LabelsRelease(epsilon=1.0), BagsRelease(by=(("class", "sex", "age"),)))
+def test_the_worst_is_what_leaks_though_another_gained_more_by_chance(run):
+    by = {"epsilon": None, "by": [["class", "sex", "age"]], "min_size": 1}
+    result = run(bundled_source("titanic"), ("labels", {"epsilon": 1}), ("bags", by))
     quiet, certain = result.findings
     assert quiet.leak.advantage > certain.leak.advantage
-    assert result.worst is certain, "30 labels are certain"
-    assert judge(result).headline == "Bags leak most: totals by class, sex and age, exact."
+    assert result.worst is certain, "some labels are certain"
+    assert judge(result).headline == f"Bags leak most: {certain.setting}."
 
 
-def test_a_seed_repeats_noised_scores_whichever_thread_asks_first():
-    release = ScoresRelease(epsilon=1.0, submissions=30)
+def test_a_seed_repeats_noisy_scores_whichever_thread_asks_first(run):
+    release = ("scores", {"epsilon": 30, "submissions": 30})
     one, two = (run(bundled_source("titanic"), release).findings[0] for _ in range(2))
     assert replace(one, seconds=0.0) == replace(two, seconds=0.0)
 
@@ -103,26 +115,16 @@ def test_what_is_had_without_data_is_estimated_too_and_older_files_are_read():
     assert Utility.from_json(older).blind_interval.high == use.blind
 
 
-def test_draws_that_agree_are_not_called_exact():
-    result = run(bundled_source("iris"), ScoresRelease(epsilon=1e7, submissions=2))
-    use = result.findings[0].utility
-    assert use.protected == 1.0
-    assert use.interval.low < 0.9
-    assert "draws of the noise agree" in use.method
-    control = run(bundled_source("iris"), ScoresRelease(decimals=9, submissions=2)).findings[0].utility
-    assert control.interval.low == control.interval.high, "without noise it is exact"
-
-
 def test_halves_hold_half_of_every_label():
     iris = bundled_source("iris")
-    one, two = iris.halves(np.random.default_rng(0))
-    assert not set(one) & set(two)
-    assert len(one) + len(two) == 150
-    assert (np.bincount(iris.codes[one]) == 25).all()
+    halves = iris.halves(np.random.default_rng(0))
+    assert not set(halves.inside) & set(halves.outside)
+    assert len(halves.inside) + len(halves.outside) == 150
+    assert (np.bincount(iris.codes[halves.inside]) == 25).all()
 
 
-def test_a_refused_label_is_named():
+def test_a_label_that_is_too_rare_is_named(run):
     source = bundled_source("iris")
     rare = replace(source, table=source.table.slice(0, 101))
-    with pytest.raises(ValueError, match="label 'virginica' has 1 row, and half of the rows are released"):
-        Step(source=rare, release=FeaturesRelease(epsilon=1.0, keep=2, bound=8.0))
+    with pytest.raises(ValueError, match=r"^features, .*virginica"):
+        run(rare, ("features", {"epsilon": 1, **NUMBERS}))

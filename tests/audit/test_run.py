@@ -2,11 +2,10 @@ from dataclasses import replace
 
 import pytest
 
-from tacit.audit import AuditResult, Limits, Plan, Skipped, Step, bundled_plan, faults, judge, run_audit
+from tacit.audit import AuditPlan, AuditResult, Limits, Skipped, bundled_plan, faults, judge, run_audit
 from tacit.audit.cache import Cache
 from tacit.audit.compare import compare
-from tacit.audit.labels import LabelsRelease
-from tacit.audit.scores import ScoresRelease
+from tacit.audit.measure import measure
 from tacit.audit.words import in_plain_words
 from tacit.leak import assert_leak_below
 from tacit.privacy import Guarantee, InvalidInput, MissingExtra, NoGuarantee, Unit
@@ -14,6 +13,21 @@ from tacit.privacy import Guarantee, InvalidInput, MissingExtra, NoGuarantee, Un
 
 def stable(run):
     return [{**finding.to_json(), "seconds": 0} for finding in (*run.findings, *run.curve)]
+
+
+@pytest.fixture
+def stop(monkeypatch):
+    """Raise an error instead of measuring the releases of a surface, or those that fulfil a condition."""
+
+    def at(surface, error, *, where=lambda _: True):
+        def stopped(step, **options):
+            if step.surface == surface and where(step):
+                raise error
+            return measure(step, **options)
+
+        monkeypatch.setattr("tacit.audit.run.measure", stopped)
+
+    return at
 
 
 class TestRun:
@@ -39,67 +53,65 @@ class TestRun:
         run_audit(plan.only(["labels"]), seed=0, progress=lambda what, done, parts: told.append((done, parts)))
         assert told == [(0, 3), (1, 3), (2, 3)]
 
-    def test_a_finding_is_made_once(self, plan, tmp_path, monkeypatch):
+    def test_a_finding_is_made_once(self, plan, tmp_path, stop):
         cache = Cache(tmp_path / "audit")
         first = run_audit(plan.only(["labels"]), seed=0, cache=cache)
-        monkeypatch.setattr(LabelsRelease, "audit", lambda *_, **__: pytest.fail("made again"))
+        stop("labels", AssertionError("made again"))
         assert stable(run_audit(plan.only(["labels"]), seed=0, cache=cache)) == stable(first)
 
-    def test_a_surface_whose_extra_is_missing_is_skipped_by_name(self, plan, monkeypatch):
-        def refuse(*_, **__):
-            raise MissingExtra("the package torch is missing")
-
-        monkeypatch.setattr(ScoresRelease, "audit", refuse)
+    def test_a_surface_whose_extra_is_missing_is_skipped_by_name(self, plan, stop):
+        stop("scores", MissingExtra("the package torch is missing"))
         run = run_audit(plan, seed=0)
         assert run.skipped == (Skipped(surface="scores", reason="the package torch is missing"),)
         assert [made.surface for made in run.findings] == ["labels"]
 
-    def test_an_interrupted_run_keeps_what_it_found(self, plan, monkeypatch):
-        def interrupt(*_, **__):
-            raise KeyboardInterrupt
-
-        monkeypatch.setattr(ScoresRelease, "audit", interrupt)
+    def test_an_interrupted_run_keeps_what_it_found(self, plan, stop):
+        stop("scores", KeyboardInterrupt())
         run = run_audit(plan, seed=0)
         assert [made.surface for made in run.findings] == ["labels"]
         assert run.skipped[0].surface == "the rest"
 
-    def test_a_curve_that_cannot_be_measured_leaves_the_plan(self, plan, monkeypatch):
-        def refuse(*_):
-            return LabelsRelease(epsilon=0.123)
-
-        real = LabelsRelease.audit
-
-        def audit(self, *arguments, **options):
-            if self.epsilon == 0.123:
-                raise ValueError("needs samples of at least 2 classes")
-            return real(self, *arguments, **options)
-
-        monkeypatch.setattr(LabelsRelease, "at", refuse)
-        monkeypatch.setattr(LabelsRelease, "audit", audit)
+    def test_a_curve_that_cannot_be_measured_leaves_the_plan(self, plan, stop):
+        stop("labels", ValueError("needs 2 classes\nand more"), where=lambda step: step.plan.epsilon == 0.5)
         run = run_audit(plan.only(["labels"]), seed=0)
-        said = "labels, randomized response, epsilon 0.123: needs samples of at least 2 classes"
+        said = f"labels, {plan.steps[0].at(0.5).plan.describe()}: needs 2 classes"
         assert run.skipped == (Skipped(surface="the curve of labels", reason=said),)
         assert (len(run.findings), run.curve) == (1, ())
 
-    def test_one_release_of_two_tables_has_two_seeds(self, iris, monkeypatch):
+    def test_a_curve_that_cannot_be_planned_leaves_the_plan(self, iris, step_of):
+        random = step_of(iris, "bags", epsilon=None, mechanism="random:size=5,bags=20")
+        run = run_audit(AuditPlan(steps=(random,), epsilons=(1.0,)), seed=0)
+        assert (len(run.findings), run.curve) == (1, ())
+        assert [skipped.surface for skipped in run.skipped] == ["the curve of bags"]
+        assert "joins" in run.skipped[0].reason, "how many bags a row may join bounds its label's privacy loss"
+
+    def test_the_curve_is_of_the_planned_release(self, iris, step_of):
+        plan = AuditPlan(steps=(step_of(iris, "bags", epsilon=1.0, by=[["petal_width"]], min_size=3),), epsilons=(2.0,))
+        (point,) = run_audit(plan, seed=0).curve
+        assert "--epsilon 2 --by petal_width --totals classes --min-size 3 " in point.by_hand
+
+    def test_one_release_of_two_tables_has_two_seeds(self, iris, step_of, monkeypatch):
         drawn = []
 
-        def audit(_, source, *, rng, tell):
+        def draw(_, *, rng, tell):
             drawn.append(rng.random())
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(LabelsRelease, "audit", audit)
+        monkeypatch.setattr("tacit.audit.run.measure", draw)
         for source in (iris, replace(iris, name="another table")):
-            run_audit(Plan(steps=(Step(source=source, release=LabelsRelease(epsilon=1.0)),)), seed=0)
+            run_audit(AuditPlan(steps=(step_of(source, "labels", epsilon=1.0),)), seed=0)
         assert drawn[0] != drawn[1]
 
-    def test_an_error_says_which_release(self, plan, monkeypatch):
-        def refuse(*_, **__):
-            raise InvalidInput("too small")
-
-        monkeypatch.setattr(LabelsRelease, "audit", refuse)
-        with pytest.raises(InvalidInput, match=r"^labels, randomized response, epsilon 1: too small$"):
+    def test_an_error_says_which_release(self, plan, stop):
+        stop("labels", InvalidInput("too small"))
+        with pytest.raises(InvalidInput, match=rf"^labels, {plan.steps[0].plan.describe()}: too small$"):
             run_audit(plan, seed=0)
+
+    def test_an_error_about_a_key_says_its_line(self, plan, stop):
+        planned = replace(plan.steps[0], places={"epsilon": "tacit.toml, line 5, labels.epsilon"})
+        stop("labels", InvalidInput("must be larger", field="epsilon"))
+        with pytest.raises(InvalidInput, match=r"^tacit\.toml, line 5, labels\.epsilon: epsilon must be larger$"):
+            run_audit(AuditPlan(steps=(planned,)), seed=0)
 
 
 class TestPlan:
@@ -112,12 +124,30 @@ class TestPlan:
             plan.only(["bags"])
 
     @pytest.mark.parametrize("parts", [{"epsilons": (0.0,)}, {"delta": 1.0}, {"delta": 1 / 150}])
-    def test_impossible_numbers_are_refused(self, iris, parts):
+    def test_impossible_numbers_are_refused(self, plan, parts):
         with pytest.raises(InvalidInput):
-            Plan(steps=(Step(source=iris, release=LabelsRelease(epsilon=1.0)),), **parts)
+            AuditPlan(steps=plan.steps, **parts)
+
+    @pytest.mark.parametrize(
+        ("surface", "keys", "said"),
+        [
+            ("bags", {"epsilon": 1, "by": [["petal"]]}, "by must name columns of the table .*, got 'petal'"),
+            ("models", {"epsilon": None, "mechanism": "plain", "ranges": {"x": [0, 1]}}, "ranges must name .* got 'x'"),
+            ("labels", {"epsilon": 1, "person": "who"}, "person must name columns of the table .*, got 'who'"),
+            ("labels", {"epsilon": 1, "features": ["who"]}, "features must name columns of the table .*, got 'who'"),
+            ("features", {"epsilon": 1, "delta": 0.01, "ranges": {"*": [0, 9]}}, "delta must be below 1/150"),
+        ],
+    )
+    def test_what_a_table_does_not_have_is_refused(self, iris, step_of, surface, keys, said):
+        with pytest.raises(InvalidInput, match=said):
+            step_of(iris, surface, **keys)
+
+    def test_words_for_every_column_are_no_column(self, iris, step_of):
+        step_of(iris, "labels", epsilon=1, features="all")
+        step_of(iris, "features", epsilon=1, delta=1e-6, ranges={"*": [0, 9]})
 
     def test_a_seed_below_zero_is_refused_by_name(self, plan):
-        with pytest.raises(InvalidInput, match="seed must be a whole number >= 0, got -1"):
+        with pytest.raises(InvalidInput, match=r"seed must be .* >= 0, got -1"):
             run_audit(plan, seed=-1)
 
 

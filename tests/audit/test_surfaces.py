@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from tacit.audit import SURFACES, read_plan, run_audit
-from tacit.audit.bags import BagsRelease
-from tacit.audit.features import FeaturesRelease
 from tacit.audit.source import source_from_file
 from tacit.cli import main
 from tacit.privacy import Guarantee
@@ -31,9 +29,8 @@ epsilon = 1
 
 [[features]]
 epsilon = 8
-keep = 2
-bound = 100
 delta = 1e-7
+ranges = { "*" = [0, 100] }
 
 [[scores]]
 epsilon = 0.1
@@ -41,7 +38,9 @@ submissions = 10
 
 [[models]]
 epsilon = 3
-epochs = 2
+delta = 1e-7
+mechanism = { name = "dp_sgd", epochs = 2 }
+ranges = { "*" = [0, 100] }
 """
 
 
@@ -76,44 +75,53 @@ def test_the_total_is_at_most_the_sum_and_says_what_it_assumes(run):
     (total,) = run.totals
     assert max(finding.epsilon for finding in run.findings) < total.promise.epsilon
     assert total.promise.epsilon <= sum(finding.epsilon for finding in run.findings)
-    assert any("all teams together get at most 10 scores" in text for text in total.promise.assumptions)
+    assert any("at most 10 submissions of all teams together" in text for text in total.promise.assumptions)
 
 
-def test_commands_can_be_pasted(run):
+def test_commands_can_be_pasted(run, folder, monkeypatch, capsys):
+    """Every command, as it is printed, on the user's table; only the rows that nobody used are put in their place."""
+    monkeypatch.chdir(folder)
     assert "--label 'the outcome'" in run.findings[0].by_hand
     assert "--by 'ward $x$'" in run.findings[1].by_hand
-    assert run.findings[2].by_hand == "", "the command for features takes numbers alone, and none may be missing"
+    (folder / "later.csv").write_text("age,the outcome\n" + "".join(f"{a}5,fair\n" for a in range(2, 9)))
+    for finding in run.findings:
+        assert finding.by_hand.startswith(f"tacit {finding.surface} protect ")
+        for command in finding.by_hand.replace("OTHER_ROWS", "later.csv").split(" && "):
+            with pytest.raises(SystemExit) as end:
+                main(split(command)[1:])
+            assert end.value.code == 0, (command, capsys.readouterr().err)
+
+
+def test_features_and_models_are_of_the_columns_of_numbers(folder):
+    plans = {step.surface: step.plan for step in read_plan(folder / "tacit.toml").steps}
+    assert plans["features"].features == plans["models"].features == ("age",), "a pulse is missing, a ward is text"
 
 
 @pytest.mark.parametrize(
-    "release", [BagsRelease(by=(("a,b",),), epsilon=1.0), FeaturesRelease(epsilon=9.0, delta=1e-6, keep=2, bound=4)]
+    ("surface", "keys"),
+    [
+        ("bags", {"epsilon": 1, "by": [["a,b"]]}),
+        ("features", {"epsilon": 9, "delta": 1e-6, "select": 2, "ranges": {"*": [-4, 4]}}),
+    ],
 )
-def test_names_with_commas_are_pasted_whole(tmp_path, monkeypatch, release):
+def test_names_with_commas_are_pasted_whole(tmp_path, monkeypatch, step_of, surface, keys):
     monkeypatch.chdir(tmp_path)
     rows = "".join(f'{k % 3},{k % 4},"{("yes, sir", "no")[k % 2]}"\n' for k in range(60))
     (tmp_path / "odd.csv").write_text(f'"a,b",c,y\n{rows}')
-    command = release.by_hand(source_from_file(Path("odd.csv"), label="y"))
+    command = step_of(source_from_file(Path("odd.csv"), label="y"), surface, **keys).commands
     for part in command.split(" && "):
         with pytest.raises(SystemExit) as end:
             main(split(part)[1:])
         assert end.value.code == 0, part
 
 
-def test_all_features_may_be_kept(folder):
-    plan = PLAN.replace("keep = 2", "keep = 5")
-    (folder / "all.toml").write_text(plan)
-    found = run_audit(read_plan(folder / "all.toml").only(["features"]), seed=0).findings[0]
-    assert found.epsilon <= 8
-
-
-@pytest.mark.parametrize(("bound", "said"), [("3", "bound must be larger, or the columns scaled: all of 'age'")])
-def test_a_bound_below_every_value_is_refused_by_name(folder, capsys, bound, said):
-    (folder / "low.toml").write_text(PLAN.replace("bound = 100", f"bound = {bound}"))
+def test_a_table_that_a_release_cannot_be_made_of_is_refused_by_line_and_key(folder, capsys):
+    (folder / "low.toml").write_text(PLAN.replace('"*" = [0, 100]', '"*" = [0, 3]', 1))
     page = folder / "low.html"
     with pytest.raises(SystemExit) as end:
         main(["audit", str(folder / "low.toml"), "--only", "features", "--fresh", "--out", str(page)])
     assert end.value.code == 2
-    assert f"low.toml, line 18, features.bound: {said}" in capsys.readouterr().err
+    assert "low.toml, line 18, features.ranges: ranges of feature 'age' clip every row" in capsys.readouterr().err
     assert not page.exists()
 
 

@@ -2,8 +2,11 @@ import json
 import subprocess
 import sys
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
+from tacit.audit.measure import measure
 from tacit.cli import main
 from tacit.privacy import MissingExtra
 
@@ -18,6 +21,8 @@ epsilons = [1]
 epsilon = 1.0
 
 [[scores]]
+epsilon = "none"
+policy = "exact"
 submissions = 20
 """
 
@@ -26,6 +31,21 @@ submissions = 20
 def kept(tmp_path_factory):
     """Findings are made once for all tests that let them be made."""
     return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture
+def fail_at_scores(monkeypatch):
+    """Raise an error instead of measuring scores."""
+
+    def fail(error):
+        def stopped(step, **options):
+            if step.surface == "scores":
+                raise error
+            return measure(step, **options)
+
+        monkeypatch.setattr("tacit.audit.run.measure", stopped)
+
+    return fail
 
 
 @pytest.fixture
@@ -101,14 +121,12 @@ def test_wrong_input_is_refused_before_anything_runs(run, capsys, arguments, sai
         (MissingExtra("torch is missing"), 3, "Skipped: scores: torch is missing."),
     ],
 )
-def test_a_partial_run_has_its_page_and_its_code(run, tmp_path, capsys, monkeypatch, raised, code, said):
-    def fail(*_, **__):
-        raise raised
-
-    monkeypatch.setattr("tacit.audit.scores.ScoresRelease.audit", fail)
+def test_a_partial_run_has_its_page_and_its_code(run, tmp_path, capsys, fail_at_scores, raised, code, said):
+    fail_at_scores(raised)
     assert run(cache=tmp_path / "cache") == code
     assert said in capsys.readouterr().err
-    assert "randomized response, epsilon 1" in run.page.read_text()
+    assert "labels: " in run.page.read_text()
+    assert "epsilon 1" in run.page.read_text()
 
 
 def test_ctrl_c_leaves_a_usable_page(tmp_path):
@@ -116,14 +134,15 @@ def test_ctrl_c_leaves_a_usable_page(tmp_path):
     (tmp_path / "tacit.toml").write_text(PLAN)
     script = """
 import os, signal, sys
-from tacit.audit.scores import ScoresRelease
+from tacit.audit import run
 from tacit.cli import main
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's job in the background ignores it
-real = ScoresRelease.audit
-def audit(self, *arguments, **options):
-    os.kill(os.getpid(), signal.SIGINT)
-    return real(self, *arguments, **options)
-ScoresRelease.audit = audit
+real = run.measure
+def measure(step, **options):
+    if step.surface == "scores":
+        os.kill(os.getpid(), signal.SIGINT)
+    return real(step, **options)
+run.measure = measure
 main(["audit", "tacit.toml", "--seed", "0", "--cache", "kept", "--out", "page.html", "--json"])
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=False)
@@ -136,25 +155,25 @@ main(["audit", "tacit.toml", "--seed", "0", "--cache", "kept", "--out", "page.ht
     assert "Partial: 1 of 2 planned releases were audited" in page
 
 
-def test_a_refused_release_leaves_the_earlier_page(run, tmp_path, capsys, monkeypatch):
-    def fail(*_, **__):
-        raise ValueError("too few rows\nand more")
-
+def test_a_refused_release_leaves_the_earlier_page(run, tmp_path, capsys, fail_at_scores):
     run.page.write_text("earlier")
-    monkeypatch.setattr("tacit.audit.scores.ScoresRelease.audit", fail)
+    fail_at_scores(ValueError("too few rows\nand more"))
     assert run(cache=tmp_path / "cache") == 2
-    assert capsys.readouterr().err.strip() == "scores, log loss as computed, 20 submissions: too few rows"
+    said = capsys.readouterr().err.strip()
+    assert said.startswith("scores, ")
+    assert said.endswith("20 submissions, no guarantee: too few rows")
     assert run.page.read_text() == "earlier"
 
 
 @pytest.mark.parametrize("name", ["[/x]", "[bold]b[/bold]", "\x1b[31mred\x07", "a" * 300])
 def test_a_column_named_like_markup_or_for_the_terminal_is_shown_as_it_is(tmp_path, capsys, monkeypatch, name):
     monkeypatch.setenv("FORCE_COLOR", "1")  # the bar is drawn too
-    lines = [f"{row % 2},{row % 3 % 2}" for row in range(60)]
-    (tmp_path / "t.csv").write_text("\n".join([f'"{name}",y', *lines]))
+    columns = {name: [row % 2 for row in range(60)], "y": [row % 3 % 2 for row in range(60)]}
+    pq.write_table(pa.table(columns), tmp_path / "t.parquet")
     written = name.replace("\x1b", "\\u001b").replace("\x07", "\\u0007")
     (tmp_path / "tacit.toml").write_text(
-        f'[data]\nfile = "t.csv"\nlabel = "y"\n[audit]\nepsilons = []\n[[bags]]\nby = [["{written}"]]\nepsilon = 1\n'
+        '[data]\nfile = "t.parquet"\nlabel = "y"\n[audit]\nepsilons = []\n'
+        f'[[bags]]\nby = [["{written}"]]\nmin_size = 5\nepsilon = 1\n'
     )
     page = tmp_path / "report.html"
     with pytest.raises(SystemExit) as end:

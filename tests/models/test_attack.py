@@ -71,6 +71,16 @@ def test_fair_coins_prove_an_epsilon(forest):
     assert measured(forest, data=OTHERS[:40]).bound is None
 
 
+def test_coins_stay_fair_where_rows_occur_more_than_once():
+    """Without rows outside that equal a member, most rows left of such a table would be members."""
+    pool = pd.concat([rows(1000, 1, 6)] * 2)
+    heads = np.random.default_rng(7).random(len(pool)) < 0.5
+    made = protect(pool[heads], Plan(label="ill", epsilon=0.1, delta=1e-5, mechanism="dp_sgd:epochs=1"))
+    leak = measured(made, Loss(fair_coins=True), truth=pool[heads], data=pool[~heads])
+    assert leak.facts["members"] + leak.facts["nonmembers"] == len(pool)
+    assert not leak.exceeds(made.guarantee)
+
+
 def test_dp_sgd_hides_its_rows():
     members, others = rows(400, 3, 4), rows(400, 3, 5)
     made = protect(members, Plan(label="ill", epsilon=3, delta=1e-5, mechanism="dp_sgd:epochs=3"))

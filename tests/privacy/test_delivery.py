@@ -1,9 +1,7 @@
 """What is paid for is delivered, once: whatever dies in between."""
 
 import os
-import sys
 from dataclasses import dataclass
-from pathlib import Path
 from typing import ClassVar
 
 import pyarrow as pa
@@ -14,6 +12,7 @@ from tacit.privacy.delivery import Overwrite, Request, deliver
 from tacit.privacy.payment import Payment
 from tacit.privacy.plan import Plan
 from tacit.privacy.releases import DocumentMember, Header, Release, TableMember
+from tests.killing import run_and_kill
 
 ROWS = pa.record_batch({"age": [31, 64, 50], "ill": [0, 1, 1]})
 ONE = Guarantee(unit=Unit.LABEL, epsilon=1.0)
@@ -188,48 +187,25 @@ def test_rows_without_an_order_resume_by_their_entry(kind, plan, ledger):
     assert ledger.statement("visits").spent == 1.0
 
 
-WATCHED = ("delivery.py", "store.py", "ledger.py", "requests.py", "charging.py", "release.py", "files.py", "folders.py")
-
-
-def run_and_die(statement, action):
-    """Run an action in a child that is killed before its n-th statement in the code that pays and delivers."""
-    child = os.fork()
-    if child:
-        return os.waitpid(child, 0)[1] != 0
-    seen = 0
-
-    def trace(frame, event, _):
-        nonlocal seen
-        if Path(frame.f_code.co_filename).name not in WATCHED:
-            return None
-        if event == "line":
-            seen += 1
-            if seen == statement:
-                os._exit(9)
-        return trace
-
-    try:
-        sys.settrace(trace)
-        action()
-    finally:
-        sys.settrace(None)
-        os._exit(0)
-
-
 def test_killed_at_any_statement_nothing_is_paid_twice_and_nothing_paid_is_lost(kind, plan, tmp_path):
-    statement, died = 0, True
-    while died:
-        statement += 7  # every seventh statement, another residue for each kind of release
-        place = tmp_path / str(statement)
+    def prepare(name):
+        place = tmp_path / name
         place.mkdir()
         ledger = Ledger.create(place / "ledger.db")
         ledger.register([0, 1, 1], name="visits", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
+        return ledger, place
+
+    def act(place):
+        ask(kind, plan, Ledger.open(place / "ledger.db"), place / f"out{kind.suffix}")
+
+    _, place = prepare("counted")
+    statements = run_and_kill(lambda: act(place))
+    assert statements > 100
+    for at in range(1 + (kind is ToyFile), statements, 6):
+        ledger, place = prepare(str(at))
+        assert run_and_kill(lambda place=place: act(place), at=at) is None
         out = place / f"out{kind.suffix}"
-        died = run_and_die(
-            statement, lambda out=out, place=place: ask(kind, plan, Ledger.open(place / "ledger.db"), out)
-        )
         before = drawn_label(out, kind) if out.exists() else None
         again = ask(kind, plan, Ledger.open(place / "ledger.db"), place / f"again{kind.suffix}")
         assert ledger.statement("visits").spent == 1.0
         assert before in (None, again.members["rows"].table["label"][0].as_py())
-    assert statement > 100

@@ -25,7 +25,7 @@ def test_each_release_has_its_row_with_leak_interval_and_baseline(result):
     leak = result.findings[0].leak
     shown = f"| {leak.rate:.1%} ({leak.interval.low:.1%} to {leak.interval.high:.1%}) | {leak.baseline:.1%} |"
     assert shown in rows(summary)[0]
-    assert "| labels | randomized response, epsilon 1 | epsilon 1 for one label |" in rows(summary)[0]
+    assert f"| labels | {result.findings[0].setting} | epsilon 1 for one label |" in rows(summary)[0]
     assert f"| scores | {result.findings[1].setting} | none |" in rows(summary)[1]
     assert f"- {judge(result).headline} {result.worst.told}." in summary
     assert f"- What to do: {judge(result).action}" in summary

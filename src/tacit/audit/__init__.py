@@ -2,8 +2,7 @@
 
 from tacit.audit.config import read_plan
 from tacit.audit.finding import Finding, State
-from tacit.audit.plan import SURFACES, Limits, Plan, Step, bundled_plan
-from tacit.audit.planned import PlannedRelease
+from tacit.audit.plan import SURFACES, AuditPlan, Limits, Step, bundled_plan
 from tacit.audit.result import AuditResult, Skipped, Total
 from tacit.audit.run import faults, run_audit
 from tacit.audit.tracking import log_audit
@@ -12,11 +11,10 @@ from tacit.audit.verdict import Verdict, judge
 
 __all__ = [
     "SURFACES",
+    "AuditPlan",
     "AuditResult",
     "Finding",
     "Limits",
-    "Plan",
-    "PlannedRelease",
     "Skipped",
     "State",
     "Step",

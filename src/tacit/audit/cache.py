@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import secrets
-from dataclasses import asdict
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -16,7 +15,7 @@ import pyarrow as pa
 import tacit
 from tacit import __version__
 from tacit.audit.finding import Finding
-from tacit.audit.planned import PlannedRelease
+from tacit.audit.plan import Step
 from tacit.audit.source import Source
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import write_atomically
@@ -48,7 +47,7 @@ class NoCache:
     True
     """
 
-    def name(self, source: Source, release: PlannedRelease, *, seed: int | None) -> str:  # noqa: ARG002
+    def name(self, step: Step, *, seed: int | None) -> str:  # noqa: ARG002
         """Return no name."""
         return ""
 
@@ -72,16 +71,6 @@ class Cache(NoCache):
     ----------
     folder
         Made where it is missing.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from tacit.audit.labels import LabelsRelease
-    >>> from tacit.audit.source import bundled_source
-    >>> cache = Cache(Path(tempfile.mkdtemp()) / "audit")
-    >>> one, two = (cache.name(bundled_source("iris"), LabelsRelease(epsilon=e), seed=0) for e in (1.0, 2.0))
-    >>> one == two, cache.find(one) is None
-    (False, True)
     """
 
     def __init__(self, folder: Path) -> None:
@@ -94,14 +83,12 @@ class Cache(NoCache):
                 f"the cache {folder} cannot be used: {error.strerror}; choose another, or none"
             ) from None
 
-    def name(self, source: Source, release: PlannedRelease, *, seed: int | None) -> str:
+    def name(self, step: Step, *, seed: int | None) -> str:
         """Return the name of a finding."""
         digest = hashlib.blake2b(key=self._key, digest_size=20)
-        table = [source.name, source.label, source.features]
-        code = [__version__, _code(), _makers()]
-        about = [*code, table, release.surface, asdict(release), seed]  # type: ignore[call-overload]
+        about = [__version__, _code(), _makers(), step.source.name, step.source.features, step.plan.request(), seed]
         digest.update(json.dumps(about, sort_keys=True).encode() + b"\0")
-        digest.update(_bytes_of(source))
+        digest.update(_bytes_of(step.source))
         return digest.hexdigest()
 
     def find(self, name: str) -> Finding | None:

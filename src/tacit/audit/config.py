@@ -6,7 +6,6 @@ import os
 import re
 import tomllib
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import fields
 from difflib import get_close_matches
 from functools import partial
 from pathlib import Path
@@ -14,47 +13,23 @@ from shlex import quote
 from typing import Any
 
 from tacit.audit.lines import key_at, line_of
-from tacit.audit.plan import SURFACES, Limits, Plan, Step
-from tacit.audit.planned import PlannedRelease
+from tacit.audit.plan import SURFACES, AuditPlan, Limits, Step, plan_type, planned_release
 from tacit.audit.source import Source, bundled_source, check_size, source_from_file
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.rounding import check_delta, check_epsilon
+from tacit.privacy.settings import read_value, settings_of
 
 __all__ = ["read_plan"]
 
-_IDLE = {"features": ("delta", "keep", "bound"), "models": ("delta", "epochs")}
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _is_words(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(word, str) and word for word in value)
-
-
-_KINDS: dict[str, tuple[str, Callable[[object], bool]]] = {
-    "str": ("text in quotes", lambda value: isinstance(value, str) and value != ""),
-    "bool": ("true or false", lambda value: isinstance(value, bool)),
-    "int": ("a whole number", lambda value: _is_number(value) and isinstance(value, int)),
-    "float": ("a number", _is_number),
-    "tuple[str, ...]": ("a list of columns", _is_words),
-    "tuple[float, ...]": ("a list of numbers", lambda value: isinstance(value, list) and all(map(_is_number, value))),
-    "tuple[tuple[str, ...], ...]": (
-        'a list of lists of columns, such as [["city"], ["age", "sex"]]',
-        lambda value: (
-            isinstance(value, list) and bool(value) and all(_is_words(columns) and columns for columns in value)
-        ),
-    ),
+_TABLES: dict[str, dict[str, Any]] = {
+    "data": {"file": str, "bundled": str, "label": str, "features": tuple[str, ...], "rows": int},
+    "audit": {"epsilons": tuple[float, ...], "delta": float},
+    "fail": {"leak": float, "epsilon": float},
 }
-_TABLES = {
-    "data": {"file": "str", "bundled": "str", "label": "str", "features": "tuple[str, ...]", "rows": "int"},
-    "audit": {"epsilons": "tuple[float, ...]", "delta": "float"},
-    "fail": {"leak": "float", "epsilon": "float"},
-}
+"""The keys of each table, and their types."""
 
 
-def read_plan(path: str | os.PathLike[str]) -> Plan:
+def read_plan(path: str | os.PathLike[str]) -> AuditPlan:
     r"""Return the plan that a ``tacit.toml`` describes; files in it are beside it.
 
     Parameters
@@ -73,7 +48,8 @@ def read_plan(path: str | os.PathLike[str]) -> Plan:
     >>> read_plan(path)
     Traceback (most recent call last):
     ...
-    tacit.privacy.errors.InvalidInput: tacit.toml, line 5, labels.epsilon: epsilon must be a finite number > 0, got -1
+    tacit.privacy.errors.InvalidInput: tacit.toml, line 5, labels.epsilon: epsilon must be a finite number > 0, or
+    none, got -1
     """
     place = Path(path)
     try:
@@ -103,26 +79,22 @@ class _Reader:
     def __init__(self, path: Path, text: str, document: Mapping[str, Any]) -> None:
         self._path, self._text, self._document = path, text, document
 
-    def plan(self) -> Plan:
+    def plan(self) -> AuditPlan:
         known = [*_TABLES, *SURFACES]
         for name in self._document:
             if name not in known:
                 raise self._fault(name, _unknown(name, known, "a table is one of"))
         data, run, limits = (self._table(name) for name in _TABLES)
         self._check_run(run, limits)
-        releases = [
-            (self._release(surface, table, number), number)
-            for surface in SURFACES
-            for number, table in enumerate(self._releases(surface))
-        ]
-        if not releases:
+        planned = [(name, number) for name in SURFACES for number, _ in enumerate(self._releases(name))]
+        if not planned:
             raise InvalidInput(f"{self._path.name} plans no release; add one, such as [[labels]] with epsilon = 1.0")
         source = self._source(data)
         if "delta" in run:
             self._try("audit", "delta", partial(source.check_delta, run["delta"]))
-        steps = tuple(self._step(source, release, number) for release, number in releases)
+        steps = tuple(self._step(source, surface, number) for surface, number in planned)
         command = f"tacit audit {quote(str(self._path))}"
-        return Plan(steps=steps, limits=Limits(**limits), command=command, **run)
+        return AuditPlan(steps=steps, limits=Limits(**limits), command=command, **run)
 
     def _check_run(self, run: dict[str, Any], limits: Mapping[str, Any]) -> None:
         for key in limits:
@@ -164,50 +136,40 @@ class _Reader:
             raise self._fault(surface, f"a release is written [[{surface}]], with two brackets")
         return given
 
-    def _release(self, surface: str, table: Mapping[str, Any], number: int) -> PlannedRelease:
-        kind = SURFACES[surface]
-        kinds = {field.name: str(field.type).removesuffix(" | None") for field in fields(kind)}  # type: ignore[arg-type]
-        self._check_keys(surface, table, kinds, f"a release of {surface} has", number)
-        idle = [key for key in _IDLE.get(surface, ()) if key in table and "epsilon" not in table]
-        if idle:
-            raise self._fault(surface, "contradicts the absence of epsilon: nothing is noised then", idle[0], number)
-        if surface == "bags" and "random" in table and "min_size" in table:
-            raise self._fault(surface, "contradicts random, whose bags all have one size", "min_size", number)
+    def _step(self, source: Source, surface: str, number: int) -> Step:
+        """Return a release as its surface's plan reads it, or raise with the line and the key."""
+        table = dict(self._releases(surface)[number])
+        kinds = [one.name for one in settings_of(plan_type(surface))]
+        for key in table:
+            if key not in kinds:
+                raise self._fault(surface, _unknown(key, kinds, f"a release of {surface} has"), key, number)
+        places = {key: self._place(surface, key, number) for key in kinds if key in table}
         try:
-            return kind(**table)
-        except TypeError as error:
-            raise self._fault(surface, str(error).partition("() ")[2] or str(error), None, number) from None
-        except TacitError as error:
-            raise self._fault(surface, str(error), _blamed(str(error), table), number) from None
-
-    def _step(self, source: Source, release: PlannedRelease, number: int) -> Step:
-        try:
-            return Step(source=source, release=release)
-        except TacitError as error:
-            table = self._releases(release.surface)[number]
-            raise self._fault(release.surface, str(error), _blamed(str(error), table), number) from None
+            return Step(source=source, plan=planned_release(surface, source, table), places=places)
+        except InvalidInput as error:
+            raise self._fault(surface, str(error), error.field if error.field in table else None, number) from None
 
     def _table(self, name: str) -> dict[str, Any]:
         given = self._document.get(name, {})
         if not isinstance(given, dict):
             raise self._fault(name, f"must be a table, written [{name}]")
-        self._check_keys(name, given, _TABLES[name], f"{name} has", 0)
-        return {key: tuple(value) if isinstance(value, list) else value for key, value in given.items()}
-
-    def _check_keys(
-        self, table: str, given: Mapping[str, Any], kinds: Mapping[str, str], which: str, number: int
-    ) -> None:
+        kinds = _TABLES[name]
+        read = {}
         for key, value in given.items():
             if key not in kinds:
-                raise self._fault(table, _unknown(key, kinds, which), key, number)
-            wanted, holds = _KINDS[kinds[key]]
-            if not holds(value):
-                raise self._fault(table, f"must be {wanted}, got {value!r}", key, number)
+                raise self._fault(name, _unknown(key, kinds, f"{name} has"), key)
+            try:
+                read[key] = read_value(kinds[key], value, field=key)
+            except InvalidInput as error:
+                raise self._fault(name, str(error), key) from None
+        return read
 
     def _fault(self, table: str, what: str, key: str | None = None, number: int = 0) -> InvalidInput:
+        return InvalidInput(f"{self._place(table, key, number)}: {what}")
+
+    def _place(self, table: str, key: str | None, number: int) -> str:
         line = line_of(self._text, table, key, number=number)
-        where = table if key is None else f"{table}.{key}"
-        return InvalidInput(f"{self._path.name}, line {line}, {where}: {what}")
+        return f"{self._path.name}, line {line}, {'.'.join(filter(None, (table, key)))}"
 
 
 def _unknown(name: str, known: Iterable[str], which: str) -> str:

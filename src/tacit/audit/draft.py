@@ -6,11 +6,10 @@ import json
 import math
 from collections.abc import Sequence
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.audit.bags import few_valued, largest_bag
-from tacit.audit.features import FeaturesRelease
 from tacit.audit.plan import SURFACES
 from tacit.audit.source import Source
 from tacit.privacy.errors import InvalidInput
@@ -21,6 +20,8 @@ __all__ = ["draft_plan", "suggest_features", "suggest_label"]
 _FEW = 20
 _MANY = 50
 _LEAST_BAG = 10
+_LEAST_HALVED = 30  # half of the rows are protected, and a bag must have enough of them
+_LEAST_OF_LABEL = 4  # rows of each label: two in either half
 
 
 def suggest_label(table: pa.Table) -> str:
@@ -81,9 +82,9 @@ def draft_plan(source: Source, *, file: str, surfaces: Sequence[str] = tuple(SUR
     parts = {
         "labels": _LABELS.format(e=e),
         "bags": _bags(source, e),
-        "features": _features(source, e, alone=tuple(surfaces) == ("features",)),
-        "scores": _SCORES.format(each=f"{epsilon / 100:g}"),
-        "models": _MODELS.format(e=e),
+        "features": _numbers(source, "features", _FEATURES, e),
+        "scores": _SCORES.format(e=e),
+        "models": _numbers(source, "models", _MODELS, e),
     }
     head = _HEAD.format(file=_quoted(file), label=_quoted(source.label), features=_listed(source.features))
     return "\n".join([head, *(parts[name] for name in SURFACES if name in surfaces)])
@@ -114,39 +115,42 @@ _BAGS = """\
 [[bags]]  # label totals of the rows that share these columns
 by = [{by}]
 min_size = {least}  # smaller bags are not released
-epsilon = {e}  # for one label; without it the totals are exact
+epsilon = {e}  # for one label; "none" for exact totals
 """
 _RANDOM_BAGS = """\
 [[bags]]  # label totals of random bags, exact: no column has few values of many rows each
-random = {size}  # rows a bag
-bags = {bags}
+mechanism = {{ name = "random", size = {size}, bags = {bags} }}  # rows per bag, and how many bags
+epsilon = "none"
 """
 _FEATURES = """\
-[[features]]  # a few features of every row, noised
+[[features]]  # a few features of every row, with noise
+features = {features}
 epsilon = {e}  # for one record
 delta = 1e-7
-keep = {keep}  # how many features
-bound = {bound}  # values are clipped to [-bound, bound]; from the data, rounded up: set a limit that is public
-# totals = true  # class totals instead of rows: far less noise, enough for a classifier
+select = {select}  # how many features are released
+ranges = {ranges}  # from the data, rounded up: set ranges that are public
+# mechanism = "totals"  # class totals instead of rows: far less noise, enough for a classifier
 """
 _SCORES = """\
 [[scores]]  # a leaderboard of log losses
-epsilon = {each}  # of one score, for one label; or decimals = 5 for rounded scores without noise
-submissions = 100  # of all teams together
-per_day = 5
+epsilon = {e}  # for one label, over all submissions of all teams
+submissions = 100
+# policy = {{ name = "rounded", decimals = 5 }}  # with epsilon = "none": rounded scores without noise
 """
 _MODELS = """\
-[[models]]  # a network handed out with its weights; needs the extra torch
-epsilon = {e}  # for one record, by DP-SGD; without it there is no protection
+[[models]]  # a network that is released with its weights; needs the extra torch
+features = {features}
+epsilon = {e}  # for one record, by DP-SGD
 delta = 1e-7
+ranges = {ranges}  # from the data, rounded up: set ranges that are public
 """
 
 
 def _bags(source: Source, e: str) -> str:
     columns = [
         name
-        for name in few_valued(source, most=2)
-        if _values(source.table[name]) <= _FEW and largest_bag(source, (name,)) >= _LEAST_BAG
+        for name in _few_valued(source, most=2)
+        if _values(source.table[name]) <= _FEW and _largest_bag(source, name) >= _LEAST_HALVED
     ]
     if columns:
         return _BAGS.format(by=", ".join(f"[{_quoted(name)}]" for name in columns), least=_LEAST_BAG, e=e)
@@ -154,22 +158,42 @@ def _bags(source: Source, e: str) -> str:
     return _RANDOM_BAGS.format(size=size, bags=max(1, source.rows // size))
 
 
-def _features(source: Source, e: str, *, alone: bool) -> str:
-    keep, bound = min(6, source.X.shape[1]), _bound(source)
-    try:
-        FeaturesRelease(epsilon=float(e), keep=keep, bound=float(bound)).check(source)
-    except InvalidInput as error:
-        if alone:
-            raise
-        return f"# [[features]] cannot be planned: {error}\n"
-    return _FEATURES.format(e=e, keep=keep, bound=bound)
+def _numbers(source: Source, surface: str, text: str, e: str) -> str:
+    """A release of columns that are numbers, where there are some."""
+    columns = source.numbers
+    if not columns:
+        return f"# [[{surface}]] needs a column of numbers without gaps\n"
+    sizes = np.bincount(source.codes)
+    if surface == "features" and sizes.min() < _LEAST_OF_LABEL:
+        rare, rows = source.classes[sizes.argmin()], f"{sizes.min()} row{'s' * int(sizes.min() != 1)}"
+        why = f"label {rare!r} has {rows}, and half of the rows are released, two or more of each label"
+        return f"# [[features]] cannot be planned: {why}\n"
+    ranges = ", ".join(f"{_quoted(name)} = [{low}, {high}]" for name in columns for low, high in [_range(source, name)])
+    return text.format(e=e, features=_listed(columns), select=min(6, len(columns)), ranges=f"{{ {ranges} }}")
 
 
-def _bound(source: Source) -> str:
-    """Return the largest value, rounded up to one digit: an example of a limit, and less than the data say."""
-    largest = float(abs(source.X).max(initial=0.0)) or 1.0
-    unit = 10.0 ** math.floor(math.log10(largest))
-    return f"{math.floor(largest / unit + 1) * unit:g}"
+def _range(source: Source, name: str) -> tuple[str, str]:
+    """Return a range around a column's values, each end rounded away from zero to one digit."""
+    ends = pc.min_max(source.table[name]).as_py()
+    low, high = min(0.0, float(ends["min"])), max(0.0, float(ends["max"]))
+    return f"-{_rounded_up(-low)}" if low else "0", _rounded_up(high) if high or not low else "0"
+
+
+def _rounded_up(number: float) -> str:
+    if number == 0:
+        return "1"
+    unit = 10.0 ** math.floor(math.log10(number))
+    return f"{math.floor(number / unit + 1) * unit:g}"
+
+
+def _few_valued(source: Source, *, most: int) -> tuple[str, ...]:
+    """Return the feature columns with the fewest values: those that totals are usually made by."""
+    values = {name: _values(source.table[name]) for name in source.features}
+    return tuple(sorted(values, key=lambda name: (values[name], source.features.index(name)))[:most])
+
+
+def _largest_bag(source: Source, column: str) -> int:
+    return int(max(source.table.group_by([column]).aggregate([([], "count_all")])["count_all"].to_pylist()))
 
 
 def _tells(column: pa.ChunkedArray) -> bool:

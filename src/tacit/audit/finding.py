@@ -44,8 +44,6 @@ class Finding:
         The guarantee, or an explicit none.
     leak
         What the attack measured.
-    counted
-        What the leak's rate and its baseline count, in words.
     utility
         What the release is worth.
     certain
@@ -66,7 +64,6 @@ class Finding:
     >>> from tacit.privacy import NoGuarantee
     >>> finding = Finding(surface="scores", data="two rows", setting="exact loss",
     ...                   promise=NoGuarantee(reason="exact"), leak=leak_from_guesses([1, 0], [1, 0], baseline=0.5),
-    ...                   counted=("labels guessed right", "without the release"),
     ...                   utility=share_utility("accuracy", [True], [True], truth=[0]),
     ...                   told="Two scores tell both labels", remedy="add noise", seconds=0.1)
     >>> finding.advice, finding.broken, finding.epsilon, finding.state.value
@@ -78,7 +75,6 @@ class Finding:
     setting: str
     promise: Promise
     leak: Leak
-    counted: tuple[str, str]
     utility: Utility
     told: str
     remedy: str
@@ -137,9 +133,7 @@ class Finding:
         plain = {name: getattr(self, name) for name in _PLAIN}
         parts = {name: getattr(self, name).to_json() for name in ("promise", "leak", "utility")}
         follows = {"advice": self.advice, "broken": self.broken, "state": self.state.value}
-        return {**plain, "counted": [*self.counted], **parts, **follows} | {
-            "baseline_interval": self.baseline_interval.to_json()
-        }
+        return {**plain, **parts, **follows} | {"baseline_interval": self.baseline_interval.to_json()}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Finding:
@@ -155,7 +149,6 @@ class Finding:
         try:
             return cls(
                 **{name: document[name] for name in _PLAIN},
-                counted=(document["counted"][0], document["counted"][1]),
                 promise=promise_from_json(document["promise"]),
                 leak=Leak.from_json(document["leak"]),
                 utility=Utility.from_json(document["utility"]),

@@ -1,45 +1,82 @@
-"""What is to be audited: releases that someone plans, and the private tables they are made from."""
+"""What is to be audited: plans of releases, and the private tables that they are made from."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import import_module
+from shlex import quote
+from typing import Any
 
-from tacit.audit.bags import BagsRelease
-from tacit.audit.features import FeaturesRelease
-from tacit.audit.labels import LabelsRelease
-from tacit.audit.models import ModelsRelease
-from tacit.audit.planned import PlannedRelease
-from tacit.audit.scores import ScoresRelease
 from tacit.audit.source import Source, bundled_source
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.plan import Plan
 from tacit.privacy.rounding import check_delta, check_epsilon
+from tacit.privacy.settings import settings_of
 
-__all__ = ["SURFACES", "Limits", "Plan", "Step", "bundled_plan"]
+__all__ = ["SURFACES", "AuditPlan", "Limits", "Step", "bundled_plan", "plan_type", "planned_release"]
 
-SURFACES: dict[str, type[PlannedRelease]] = {
-    release.surface: release for release in (LabelsRelease, BagsRelease, FeaturesRelease, ScoresRelease, ModelsRelease)
-}
-"""What each surface's planned release is, by the surface's name."""
+SURFACES = ("labels", "bags", "features", "scores", "models")
+"""Where something leaves, in the order of every page."""
 
 _EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
+_OF_NUMBERS = ("features", "models")  # they read columns of numbers alone
+_EVERY = ("*", "all")  # stand for columns and are none
+
+
+OTHER_ROWS = "OTHER_ROWS"
+"""Stands in a command for a table of rows that were never used, which only its reader has."""
+
+
+def plan_type(surface: str) -> type[Plan]:
+    """Return the plan of a surface."""
+    found: type[Plan] = import_module(f"tacit.{surface}.plan").Plan
+    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
     """One planned release of one table.
 
-    Examples
-    --------
-    >>> Step(source=bundled_source("iris"), release=LabelsRelease(epsilon=1.0)).release.surface
-    'labels'
+    Parameters
+    ----------
+    source, plan
+        The table, and what is asked for.
+    places
+        Where the file that it was read from has each of the plan's fields, as errors print it.
     """
 
     source: Source
-    release: PlannedRelease
+    plan: Plan
+    places: Mapping[str, str] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
-        self.release.check(self.source)
+        for name, column in _named_columns(self.plan):
+            if column not in (*self.source.table.column_names, *_EVERY):
+                have = ", ".join(self.source.table.column_names)
+                raise InvalidInput(f"must name columns of the table ({have}), got {column!r}", field=name)
+        self.source.check_delta(self.plan.delta)
+
+    @property
+    def surface(self) -> str:
+        """Where it leaves."""
+        return self.plan.surface
+
+    @property
+    def commands(self) -> str:
+        """What makes and attacks this release of the whole table, from a shell; empty for a table without a name."""
+        if self.source.file is None:
+            return ""
+        ending = import_module(f"tacit.{self.surface}").Release.suffix_for(self.plan)
+        file, release = quote(self.source.file), f"planned.{self.surface}{ending}"
+        make = f"tacit {self.surface} protect {file} {' '.join(map(quote, self.plan.to_options()))} --out {release}"
+        attack = f"tacit {self.surface} attack {release} --truth {file}"
+        knows = {"labels": f" --data {file}", "bags": f" --data {file}", "models": f" --data {OTHER_ROWS}"}
+        return f"{make} && {attack}{knows.get(self.surface, '')}"
+
+    def at(self, epsilon: float) -> Step:
+        """Return the same release at another epsilon: a point of its curve."""
+        return replace(self, plan=self.plan.at(epsilon))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,14 +90,7 @@ class Limits:
         trials are the rows there are, and few rows cannot show a leak to be below a small limit; the interval stands
         beside it on the page. :func:`tacit.leak.assert_leak_below` asks for that proof.
     epsilon
-        The largest total for one label, over all planned releases of one table: as promised, not as attacked.
-
-    Examples
-    --------
-    >>> Limits(leak=2)
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: leak must be a share between 0 and 1, got 2
+        The largest total for one label, over all planned releases of one table: as guaranteed, not as attacked.
     """
 
     leak: float | None = None
@@ -68,13 +98,13 @@ class Limits:
 
     def __post_init__(self) -> None:
         if self.leak is not None and not 0 <= self.leak <= 1:
-            raise InvalidInput(f"leak must be a share between 0 and 1, got {self.leak}")
+            raise InvalidInput(f"must be a share between 0 and 1, got {self.leak}", field="leak")
         if self.epsilon is not None:
             check_epsilon(self.epsilon)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class AuditPlan:
     """The releases to audit, in order.
 
     Parameters
@@ -89,11 +119,6 @@ class Plan:
         What the run must stay under.
     command
         What runs the plan from a shell; empty for a plan made in Python.
-
-    Examples
-    --------
-    >>> bundled_plan().only(["labels"]).surfaces
-    ('labels',)
     """
 
     steps: tuple[Step, ...]
@@ -112,35 +137,24 @@ class Plan:
     @property
     def surfaces(self) -> tuple[str, ...]:
         """The surfaces that occur, in order."""
-        return tuple(dict.fromkeys(step.release.surface for step in self.steps))
+        return tuple(dict.fromkeys(step.surface for step in self.steps))
 
-    def only(self, surfaces: Sequence[str]) -> Plan:
-        """Return the plan for some surfaces alone; none means all.
-
-        Examples
-        --------
-        >>> bundled_plan().only(["moon"])
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: only must name surfaces among labels, ..., got moon
-        """
+    def only(self, surfaces: Sequence[str]) -> AuditPlan:
+        """Return the plan for some surfaces alone; none means all."""
         unknown = [name for name in surfaces if name not in SURFACES]
         if unknown:
-            raise InvalidInput(f"only must name surfaces among {', '.join(SURFACES)}, got {', '.join(unknown)}")
+            raise InvalidInput(
+                f"must name surfaces among {', '.join(SURFACES)}, got {', '.join(unknown)}", field="only"
+            )
         absent = [name for name in surfaces if name not in self.surfaces]
         if absent:
-            raise InvalidInput(f"only must name surfaces that the plan has a release for, got {', '.join(absent)}")
-        kept = tuple(step for step in self.steps if not surfaces or step.release.surface in surfaces)
-        return replace(self, steps=kept)
+            raise InvalidInput(
+                f"must name surfaces that the plan has a release for, got {', '.join(absent)}", field="only"
+            )
+        return replace(self, steps=tuple(step for step in self.steps if not surfaces or step.surface in surfaces))
 
     def again(self, surfaces: Sequence[str], *, seed: int | None) -> str:
-        """Return what measures some surfaces again; with a seed, to the last digit.
-
-        Examples
-        --------
-        >>> bundled_plan().again(["labels"], seed=0)
-        'tacit audit --only labels --seed 0 --fresh --json --out again.html'
-        """
+        """Return what measures some surfaces again; with a seed, to the last digit."""
         if not self.command:
             return f"run_audit(plan.only({list(surfaces)!r}), seed={seed})"
         only = f" --only {','.join(surfaces)}" if surfaces else ""
@@ -148,28 +162,43 @@ class Plan:
         return f"{self.command}{only}{seeded} --fresh --json --out again.html"
 
 
-def bundled_plan() -> Plan:
-    """Return the releases that are audited when nothing is said: of the bundled tables, on every surface.
-
-    Examples
-    --------
-    >>> bundled_plan().surfaces
-    ('labels', 'bags', 'features', 'scores', 'models')
-    """
+def bundled_plan() -> AuditPlan:
+    """Return the releases that are audited when nothing is said: of the bundled tables, on every surface."""
     titanic, satellite, digits = (bundled_source(name) for name in ("titanic", "satellite", "digits"))
-    by = (("class", "sex", "age"),)
-    planned: tuple[tuple[Source, PlannedRelease], ...] = (
-        (titanic, LabelsRelease(epsilon=1.0)),
-        (titanic, BagsRelease(by=by)),
-        (titanic, BagsRelease(random=3, bags=2000)),
-        (titanic, BagsRelease(by=by, epsilon=1.0)),
-        (satellite, FeaturesRelease()),
-        (satellite, FeaturesRelease(epsilon=4.0)),
-        (satellite, FeaturesRelease(epsilon=1.0, totals=True)),
-        (titanic, ScoresRelease(decimals=5)),
-        (titanic, ScoresRelease(epsilon=0.1, submissions=100)),
-        (digits, ModelsRelease()),
-        (digits, ModelsRelease(epsilon=3.0)),
+    by, small = [["class", "sex", "age"]], {"*": [-3.0, 3.0]}
+    planned: tuple[tuple[Source, str, dict[str, Any]], ...] = (
+        (titanic, "labels", {"epsilon": 1.0}),
+        (titanic, "bags", {"epsilon": None, "by": by, "min_size": 1}),
+        (titanic, "bags", {"epsilon": None, "mechanism": "random:size=3,bags=2000"}),
+        (titanic, "bags", {"epsilon": 1.0, "by": by, "min_size": 1}),
+        (satellite, "features", {"epsilon": None, "ranges": {"*": [-10.0, 10.0]}}),
+        (satellite, "features", {"epsilon": 4.0, "delta": 1e-5, "select": 6, "ranges": small}),
+        (satellite, "features", {"epsilon": 1.0, "delta": 1e-5, "select": 6, "ranges": small, "mechanism": "totals"}),
+        (titanic, "scores", {"epsilon": None, "policy": "rounded:decimals=5", "submissions": 400}),
+        (titanic, "scores", {"epsilon": 10.0, "submissions": 100}),
+        (digits, "models", {"epsilon": None, "mechanism": "plain:estimator=mlp"}),
+        (digits, "models", {"epsilon": 3.0, "delta": 1e-5, "ranges": {"*": [0.0, 16.0]}}),
     )
-    steps = tuple(Step(source=source, release=release) for source, release in planned)
-    return Plan(steps=steps, command="tacit audit")
+    steps = tuple(Step(source=table, plan=planned_release(surface, table, keys)) for table, surface, keys in planned)
+    return AuditPlan(steps=steps, command="tacit audit")
+
+
+def planned_release(surface: str, source: Source, keys: Mapping[str, Any]) -> Plan:
+    """Return a surface's plan for a table: the table says what the keys leave out, such as its label."""
+    own: dict[str, Any] = {"label": source.label}
+    if surface in _OF_NUMBERS and len(source.numbers) + 1 < source.table.num_columns:
+        own["features"] = list(source.numbers)
+    if surface == "bags" and len(source.classes) > 2:
+        own["totals"] = "classes"
+    return plan_type(surface).from_json({**own, **keys})
+
+
+def _named_columns(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Yield each field that names columns with each column that it names."""
+    for one in settings_of(type(plan)):
+        named = getattr(plan, one.name)
+        if not one.metavar.startswith("COL") or named is None:
+            continue
+        for part in [named] if isinstance(named, str) else named:
+            for column in [part] if isinstance(part, str) else part:
+                yield one.name, column

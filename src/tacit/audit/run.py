@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import warnings
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 import numpy as np
@@ -14,7 +13,8 @@ import numpy as np
 from tacit import __version__
 from tacit.audit.cache import NoCache
 from tacit.audit.finding import Finding
-from tacit.audit.plan import Limits, Plan, Step, bundled_plan
+from tacit.audit.measure import measure
+from tacit.audit.plan import AuditPlan, Limits, Step, bundled_plan
 from tacit.audit.result import AuditResult, Skipped
 from tacit.audit.total import add_up
 from tacit.audit.words import proved
@@ -29,7 +29,7 @@ Tell = Callable[[str, int, int], None]
 
 
 def run_audit(
-    plan: Plan | None = None,
+    plan: AuditPlan | None = None,
     *,
     seed: int | None = None,
     cache: NoCache | None = None,
@@ -116,23 +116,23 @@ def _apart(leak: float, limit: float) -> str:
     return "{}, the limit is {}".format(*next((pair for pair in pairs if pair[0] != pair[1]), (leak, limit)))
 
 
-def _points(plan: Plan, skipped: list[Skipped]) -> Iterator[Step]:
+def _points(plan: AuditPlan, skipped: list[Skipped]) -> Iterator[Step]:
     """Return every planned surface at every epsilon of the curve: its first release with an epsilon, or its first."""
     first: dict[str, Step] = {}
-    for step in sorted(plan.steps, key=lambda step: step.release.epsilon is None):
-        first.setdefault(step.release.surface, step)
+    for step in sorted(plan.steps, key=lambda step: step.plan.epsilon is None):
+        first.setdefault(step.surface, step)
     for surface in plan.surfaces:
         step = first[surface]
         try:
             for epsilon in plan.epsilons:
-                yield Step(source=step.source, release=step.release.at(epsilon, step.source))
+                yield step.at(epsilon)
         except InvalidInput as error:  # the planned release can be made without noise, and not with it
             skipped.append(Skipped(surface=f"the curve of {surface}", reason=str(error)))
 
 
 @dataclass(slots=True, kw_only=True)
 class _Run:
-    plan: Plan
+    plan: AuditPlan
     seed: int | None
     cache: NoCache
     progress: Tell
@@ -152,7 +152,7 @@ class _Run:
 
     def _point(self, step: Step) -> Finding | None:
         """Return a point of a curve; that none can be made is no reason to lose the planned releases."""
-        curve = f"the curve of {step.release.surface}"
+        curve = f"the curve of {step.surface}"
         if any(skipped.surface == curve for skipped in self.skipped):
             return None
         try:
@@ -162,10 +162,10 @@ class _Run:
             return None
 
     def _one(self, step: Step) -> Finding | None:
-        surface = step.release.surface
+        surface = step.surface
         if any(skipped.surface == surface for skipped in self.skipped):
             return None
-        name = self.cache.name(step.source, step.release, seed=self.seed)
+        name = self.cache.name(step, seed=self.seed)
         kept = self.cache.find(name)
         if kept is not None:
             return self._with_commands(kept, step)
@@ -174,20 +174,21 @@ class _Run:
                 # what learners say of small classes and slow convergence; how good they are is measured
                 warnings.simplefilter("ignore", UserWarning)
                 warnings.simplefilter("ignore", RuntimeWarning)
-                finding = step.release.audit(step.source, rng=self._rng(step), tell=self._tell)
+                finding = measure(step, rng=self._rng(step), tell=self._tell)
         except MissingExtra as error:
             self.skipped.append(Skipped(surface=surface, reason=str(error)))
             return None
         except ValueError as error:  # also what a learner says of a table it cannot be fitted to
+            where = step.places.get(getattr(error, "field", None) or "", f"{surface}, {step.plan.describe()}")
             reason = str(error).partition("\n")[0]
-            raise InvalidInput(f"{surface}, {step.release.describe()}: {reason}") from error
+            raise InvalidInput(f"{where}: {reason}") from error
         self.cache.keep(name, finding)
         return self._with_commands(finding, step)
 
     def _with_commands(self, finding: Finding, step: Step) -> Finding:
         """Say how to measure it again: that depends on the plan's place, and is no part of what is kept."""
-        again = self.plan.again([step.release.surface], seed=self.seed)
-        return replace(finding, command=again, by_hand=step.release.by_hand(step.source))
+        again = self.plan.again([step.surface], seed=self.seed)
+        return replace(finding, command=again, by_hand=step.commands)
 
     def _tell(self, what: str) -> None:
         self.progress(what, self.done, self.parts)
@@ -195,6 +196,5 @@ class _Run:
     def _rng(self, step: Step) -> np.random.Generator:
         if self.seed is None:
             return system_rng()
-        release, source = step.release, step.source
-        about = json.dumps([source.name, source.label, release.surface, asdict(release)], sort_keys=True)  # type: ignore[call-overload]
+        about = f"{step.source.name} {step.plan.request()}"
         return np.random.default_rng([self.seed, int.from_bytes(hashlib.sha256(about.encode()).digest()[:8])])

@@ -7,22 +7,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from tacit.data import Dataset, digits, iris, load_table, one_hot_matrix, read_rows, satellite, titanic
+from tacit.data import load_table, one_hot_matrix, read_rows
+from tacit.data.bundled_sets import BUNDLED, bundled_table
 from tacit.data.classes import Classes
 from tacit.data.matrix import FeatureMatrix
 from tacit.leak.prior import feature_prior, temper_prior
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, check_delta
 
-__all__ = ["BUNDLED", "Source", "bundled_source", "check_size", "source_from_file"]
-
-BUNDLED = {"digits": digits, "iris": iris, "satellite": satellite, "titanic": titanic}
-"""The data sets that come with tacit, by name."""
+__all__ = ["Halves", "Source", "bundled_source", "check_size", "source_from_file"]
 
 _ROWS = 20_000
 _LEAST_ROWS = 20  # half of them train a model, and the other half must tell something about it
@@ -44,7 +47,7 @@ class Source:
     features
         The columns that a rival may know.
     file
-        What commands call it; None for a table that comes with tacit.
+        What commands call it; None for a table in memory.
 
     Examples
     --------
@@ -74,6 +77,11 @@ class Source:
         """The labels that occur, as words."""
         return self._encoded[0]
 
+    def values_of(self, words: Sequence[str]) -> list[Any]:
+        """Return the labels that words stand for, as the table has them."""
+        known = {str(value): value for value in Classes.of(self.table[self.label]).values}
+        return [known.get(word, word) for word in words]
+
     @property
     def codes(self) -> NDArray[np.int64]:
         """The label of each row as its place in ``classes``."""
@@ -99,6 +107,16 @@ class Source:
         means = np.where(there, encoded.values, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
         return np.where(there, encoded.values, means)
 
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """The features that are numbers in every row."""
+        return tuple(
+            name
+            for name in self.features
+            if (pa.types.is_integer(self.table[name].type) or pa.types.is_floating(self.table[name].type))
+            and not self.table[name].null_count
+        )
+
     @cached_property
     def prior(self) -> NDArray[np.float64]:
         """What a rival knows of each row's label without any release: from its features, or the shares of the labels.
@@ -109,11 +127,6 @@ class Source:
         told = temper_prior(feature_prior(self.X, self.codes, classes=len(self.classes)), self.codes)
         shares = np.bincount(self.codes, minlength=len(self.classes)) / self.rows
         return told if (told.argmax(axis=1) == self.codes).mean() > shares.max() else np.tile(shares, (self.rows, 1))
-
-    def coded(self) -> pa.Table:
-        """Return the table with the label as its code."""
-        place = self.table.column_names.index(self.label)
-        return self.table.set_column(place, self.label, pa.array(self.codes))
 
     def check_delta(self, delta: float) -> None:
         """Raise unless delta is below 1 in the number of rows: one that is not may allow a whole record to leave.
@@ -127,11 +140,60 @@ class Source:
         """
         check_delta(delta, rows=self.rows)
 
-    def halves(self, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return two disjoint random halves of the rows, of each label too: to release and train on, and to test on."""
+    def halves(self, rng: np.random.Generator) -> Halves:
+        """Return two disjoint random halves of the rows, of each label too: to release, and to judge by."""
         shuffled = rng.permutation(self.rows)
         sorted_by_label = shuffled[np.argsort(self.codes[shuffled], kind="stable")]
-        return rng.permutation(sorted_by_label[::2]), rng.permutation(sorted_by_label[1::2])
+        return Halves(
+            source=self, inside=rng.permutation(sorted_by_label[::2]), outside=rng.permutation(sorted_by_label[1::2])
+        )
+
+    def coins(self, rng: np.random.Generator) -> Halves:
+        """Return two disjoint parts of the rows, each row in one of them by a fair coin."""
+        heads = rng.random(self.rows) < 0.5
+        return Halves(source=self, inside=np.flatnonzero(heads), outside=np.flatnonzero(~heads))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Halves:
+    """The rows that are protected, and the rows that are withheld from everyone but the judge."""
+
+    source: Source
+    inside: NDArray[np.int64]
+    outside: NDArray[np.int64]
+
+    @property
+    def label(self) -> str:
+        """The private column."""
+        return self.source.label
+
+    @cached_property
+    def kept(self) -> pa.Table:
+        """The rows that are protected."""
+        return self.source.table.take(pa.array(self.inside))
+
+    def known(self, *others: str | None) -> pa.Table:
+        """Return what an outsider knows of them: the features, and columns that the release makes public."""
+        columns = dict.fromkeys([*self.source.features, *filter(None, others)])
+        return self.kept.select(list(columns))
+
+    @cached_property
+    def withheld(self) -> pa.Table:
+        """The rows that were never used."""
+        return self.source.table.take(pa.array(self.outside))
+
+    def comparable(self, rows: pa.Table) -> pa.Table:
+        """Return those of some rows whose label is in both halves: no model knows another, and coins stay fair."""
+        for half in (self.kept, self.withheld):
+            rows = rows.filter(pc.is_in(rows[self.label], value_set=half[self.label].unique()))
+        return rows
+
+    def plain_predictions(self) -> NDArray[np.str_]:
+        """Return what anyone would predict for the withheld rows with the true labels of the others."""
+        model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+        X, y = self.source.X, self.source.codes
+        predicted = model.fit(X[self.inside], y[self.inside]).predict(X[self.outside])
+        return np.asarray([self.source.classes[code] for code in predicted], dtype=str)
 
 
 def bundled_source(name: str) -> Source:
@@ -146,15 +208,10 @@ def bundled_source(name: str) -> Source:
     ...
     tacit.privacy.errors.InvalidInput: bundled must be one of digits, iris, satellite, titanic, got 'moon'
     """
-    if name not in BUNDLED:
-        raise InvalidInput(f"bundled must be one of {', '.join(BUNDLED)}, got {name!r}")
-    data: Dataset = BUNDLED[name]()
-    table = data.table
-    if data.class_names:
-        place = table.column_names.index(data.label)
-        table = table.set_column(place, data.label, pa.array([data.class_names[code] for code in data.codes]))
+    table = bundled_table(name)
+    data = BUNDLED[name]()
     named = f"{data.name}, {len(data):,} rows"
-    return Source(name=named, table=table, label=data.label, features=data.features)
+    return Source(name=named, table=table, label=data.label, features=data.features, file=f"bundled:{name}")
 
 
 def check_size(source: Source) -> Source:

@@ -65,7 +65,7 @@ def judge(result: AuditResult) -> Verdict:
     --------
     >>> from tacit.audit import bundled_plan, run_audit
     >>> print(judge(run_audit(bundled_plan().only(["scores"]), seed=0)).headline)
-    Scores leak most: log loss to 5 decimals, 400 submissions.
+    Scores leak most: log_loss by rounded:decimals=5, 400 submissions, no guarantee.
     """
     caution, worst = _caution(result), result.worst
     if worst is None:

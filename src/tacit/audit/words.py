@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
-from collections.abc import Iterable
 
 from tacit.leak import Interval
 from tacit.privacy.guarantee import Guarantee, Promise
@@ -18,15 +16,11 @@ __all__ = [
     "points",
     "proved",
     "span",
-    "within_chance",
-    "words_with_commas",
 ]
 
 _VAST = 1e6
 WEAK = 10.0
 """A promise with a larger epsilon is none to speak of: the odds may change twenty thousand-fold and more."""
-
-_BLANK_AT_AN_END = re.compile(r"(?<![^ ]) | (?![^ ])")
 
 
 def percent(share: float) -> str:
@@ -117,34 +111,6 @@ def listed(words: list[str]) -> str:
     'labels, bags and scores'
     """
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
-
-
-def words_with_commas(words: Iterable[str]) -> str:
-    r"""Return words as an option of the command line takes them, where a comma in one has a backslash before it.
-
-    So has a blank at either end: the option strips those that have none.
-
-    Examples
-    --------
-    >>> print(words_with_commas(["no", "yes, sir", " perhaps"]))
-    no,yes\, sir,\ perhaps
-    """
-    return ",".join(_BLANK_AT_AN_END.sub(r"\\ ", word.replace(",", r"\,")) for word in words)
-
-
-def within_chance(then: str, *, epsilon: float) -> str:
-    """Return the remedy where nothing was measured: what may be done, unless the promise is none to speak of.
-
-    Examples
-    --------
-    >>> within_chance("release it once", epsilon=1.0)
-    'that is within chance, so release it once'
-    >>> within_chance("release it once", epsilon=50.0)
-    'that is within chance, but epsilon 50 in all promises next to nothing, so lower it to 1 or so'
-    """
-    if epsilon <= WEAK:
-        return f"that is within chance, so {then}"
-    return f"that is within chance, but epsilon {epsilon:g} in all promises next to nothing, so lower it to 1 or so"
 
 
 def _up(factor: float) -> str:

@@ -116,6 +116,12 @@ class Plan(BasePlan):
         named = [name for one in self.by for name in one] + ([] if self.person is None else [self.person])
         return tuple(dict.fromkeys(named))
 
+    def describe(self) -> str:
+        """Return what is released, in a few words."""
+        bags = "; ".join(" and ".join(one) for one in self.by)
+        what = f"totals by {bags}" if bags else f"totals of bags, {self.mechanism}"
+        return f"{what}, {'exact' if self.epsilon is None else f'epsilon {self.epsilon:g}'}"
+
     def check(self) -> None:
         """Raise if two fields do not fit each other."""
         super().check()

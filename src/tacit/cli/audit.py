@@ -11,7 +11,7 @@ import typer
 from tacit.cli.options import check_out
 
 if TYPE_CHECKING:
-    from tacit.audit import AuditResult, Limits, Plan
+    from tacit.audit import AuditPlan, AuditResult, Limits
 
 __all__ = ["app"]
 
@@ -98,7 +98,7 @@ def _end(result: AuditResult, over: tuple[str, ...]) -> None:
         raise typer.Exit(OVER if over else PARTIAL)
 
 
-def _run(plan: Plan, *, seed: int | None, cache: Path | None, fresh: bool) -> AuditResult:
+def _run(plan: AuditPlan, *, seed: int | None, cache: Path | None, fresh: bool) -> AuditResult:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -117,7 +117,7 @@ def _run(plan: Plan, *, seed: int | None, cache: Path | None, fresh: bool) -> Au
         return run_audit(plan, seed=seed, cache=kept, progress=tell)
 
 
-def _limits(plan: Plan, given: list[str]) -> Limits:
+def _limits(plan: AuditPlan, given: list[str]) -> Limits:
     from dataclasses import replace
 
     from tacit.privacy.errors import InvalidInput

@@ -46,16 +46,16 @@ def init(
     """
     from tacit.audit.draft import draft_plan, suggest_features, suggest_label
     from tacit.audit.plan import SURFACES
-    from tacit.audit.words import words_with_commas
     from tacit.cli.options import words_of
     from tacit.data import load_table, read_rows
     from tacit.privacy.files import check_writable, write_atomically
+    from tacit.privacy.words import join_words
 
     check_writable(out, force=force)
     table = read_rows(load_table(data))
     label = label or _ask("Which column is private", suggest_label(table), flag="--label")
     _check_label(table, label, data)
-    usual = words_with_commas(suggest_features(table, label=label))
+    usual = join_words(suggest_features(table, label=label))
     known = tuple(words_of(features or _ask("Which columns may a rival know", usual)))
     chosen = words_of(surfaces or _ask("On which surfaces does something leave", ",".join(SURFACES)))
     strength = _ask("Which epsilon for each release", 1.0) if epsilon is None else epsilon

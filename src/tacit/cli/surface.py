@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import re
 from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -43,7 +44,9 @@ _DATA = Annotated[
 ]
 _FEATURES = Annotated[str, typer.Option(metavar="COL,...", help="The columns used. Default: all but the label.")]
 _METHOD_HELP = "How: {names}."
-_OUT_RELEASE = Annotated[Path | None, typer.Option("--out", help="Where to write the release. Default: beside IN.")]
+_OUT_RELEASE = Annotated[
+    Path | None, typer.Option("--out", help="Where to write the release. Default: named after IN.")
+]
 _OUT = Annotated[Path | None, typer.Option("--out", help="Write the result to this file.")]
 _FORCE = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 _LEDGER = Annotated[
@@ -125,7 +128,7 @@ def protect_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -
 
         module = import_module(f"tacit.{surface}")
         plan = module.Plan(**{one.name: given[one.name] for one in settings if given[one.name] is not None})
-        out = given["out"] or Path(f"{Path(given['table']).stem}.{surface}{module.Release.suffix_for(plan)}")
+        out = given["out"] or Path(f"{_stem(given['table'])}.{surface}{module.Release.suffix_for(plan)}")
         payment = open_payment({name: given[name] for name in _PAYING})
         with show_progress(surface) as report:
             release = module.protect(
@@ -295,6 +298,13 @@ def _method_option(methods: Any) -> Any:  # noqa: ANN401
 
 def _method(methods: Any, text: str | None) -> Any:  # noqa: ANN401
     return None if text is None else read_choice(methods, text, field="method")
+
+
+def _stem(table: str) -> str:
+    """Return what the release of a table is called: as the file, or as the table in a database."""
+    place, _, inside = table.partition("#") if "://" in table else (table, "", "")
+    named = inside or Path(place.removeprefix("bundled:").partition("?")[0]).stem
+    return re.sub(r"[^\w.-]+", "_", named).strip("_.-") or "table"
 
 
 def _target(out: Path, *, force: bool) -> Any:  # noqa: ANN401

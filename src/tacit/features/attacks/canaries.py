@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from tacit.features.mechanisms.selected import BoundMechanism
@@ -32,4 +34,5 @@ def canary_leak(
     True
     """
     here, there = (mechanism.corner_scores(side, features=features, records=records, rng=rng) for side in (1, -1))
-    return leak_from_scores(here, there, threshold=HeldOut(fraction=0.5, rng=rng), level=level, delta=delta)
+    leak = leak_from_scores(here, there, threshold=HeldOut(fraction=0.5, rng=rng), level=level, delta=delta)
+    return replace(leak, rate_of="canaries are recognized", baseline_of="of records in the opposite corner")

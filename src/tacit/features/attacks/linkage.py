@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,4 +55,5 @@ def linkage_leak(
     >>> linkage_leak([0, 1, 2, 0], [0, 1, 2, 3], candidates=4).advantage
     0.5
     """
-    return leak_from_guesses(linked, truth, baseline=1 / candidates, level=level, delta=delta)
+    leak = leak_from_guesses(linked, truth, baseline=1 / candidates, level=level, delta=delta)
+    return replace(leak, rate_of="released rows are linked correctly", baseline_of="by chance")

@@ -101,8 +101,8 @@ class _Asked:
     rng: np.random.Generator
     progress: Callable[[int, int], None]
 
-    def rows(self) -> AttackedRows:
-        return read_attacked(self.release, self.truth, self.data)
+    def rows(self, *, fair_coins: bool = False) -> AttackedRows:
+        return read_attacked(self.release, self.truth, self.data, fair_coins=fair_coins)
 
 
 def _default(release: Release) -> AttackMethod:
@@ -123,18 +123,18 @@ def _by_reconstruction(asked: _Asked, method: Reconstruct) -> Leak:
 
 
 def _by_loss(asked: _Asked, method: Loss) -> Leak:
-    return _by_confidence(asked, method, asked.rows(), LossThreshold())
+    return _by_confidence(asked, method, asked.rows(fair_coins=method.fair_coins), LossThreshold())
 
 
 def _by_lira(asked: _Asked, method: Lira) -> Leak:
-    rows = asked.rows()
+    rows = asked.rows(fair_coins=method.fair_coins)
     shadows = _shadows(asked, method, rows)
     few = {"spread": Pooled()} if shadows.models < 64 else {}
     return _by_confidence(asked, method, rows, OnlineLira(shadows=shadows, **few))
 
 
 def _by_rmia(asked: _Asked, method: Rmia) -> Leak:
-    rows = asked.rows()
+    rows = asked.rows(fair_coins=method.fair_coins)
     return _by_confidence(asked, method, rows, OnlineRmia(shadows=_shadows(asked, method, rows)))
 
 

@@ -73,8 +73,12 @@ class AttackedRows:
         return {"members": len(self.inside), "nonmembers": len(self.outside), "shared": self.shared}
 
 
-def read_attacked(release: Release, truth: object, data: object) -> AttackedRows:
-    """Read members from ``truth`` and non-members from ``data``, as a rate needs its baseline."""
+def read_attacked(release: Release, truth: object, data: object, *, fair_coins: bool = False) -> AttackedRows:
+    """Read members from ``truth`` and non-members from ``data``, as a rate needs its baseline.
+
+    Rows of ``data`` that equal a member are left out, unless coins chose the members: then leaving some out would make
+    the coins of the others unfair.
+    """
     for field, source in (("truth", truth), ("data", data)):
         if source is None:
             what = "the rows that the model was trained on" if field == "truth" else "rows that it was not trained on"
@@ -84,7 +88,7 @@ def read_attacked(release: Release, truth: object, data: object) -> AttackedRows
     encoder = encoder or RowEncoder(features=tuple(rows.column_names), ranges={})
     other, other_labels = read_labelled(data, features=encoder.features, label=release.label)
     inside, outside = encoder.encode(rows), encoder.encode(other)
-    kept = _not_shared(inside, outside)
+    kept = np.ones(len(outside), dtype=bool) if fair_coins else _not_shared(inside, outside)
     codes, classes = _codes(release, labels, None if other_labels is None else other_labels[kept])
     return AttackedRows(inside=inside, outside=outside[kept], codes=codes, classes=classes, shared=int((~kept).sum()))
 

@@ -1,0 +1,79 @@
+"""On every surface: whatever dies between charge and release, nothing is paid twice and nothing paid is lost."""
+
+from importlib import import_module
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from tacit.privacy import Guarantee, Ledger, Unit
+from tacit.privacy.payment import Payment
+from tests.killing import run_and_kill
+
+PLANS = {
+    "labels": {"epsilon": 1, "features": "age"},
+    "bags": {"epsilon": 1, "by": [["city"]], "min_size": 1},
+    "features": {
+        "epsilon": 1,
+        "delta": 1e-6,
+        "features": "age,weight",
+        "ranges": {"*": [0, 100]},
+        "mechanism": "totals",
+    },
+    "scores": {"epsilon": 1, "metric": "accuracy"},
+    "models": {"epsilon": 1, "features": "age,weight", "mechanism": "label_private"},
+}
+KILLS = 16  # spread over all statements, another spread on each surface
+
+
+@pytest.fixture(scope="module")
+def table():
+    rng = np.random.default_rng(0)
+    ill = rng.integers(0, 2, 200)
+    columns = {"age": rng.integers(20, 80, 200) + 10 * ill, "weight": rng.integers(50, 90, 200)}
+    return pa.table({**columns, "city": rng.choice(["bonn", "ulm"], 200), "ill": np.array(["no", "yes"])[ill]})
+
+
+def ledger_for(table, place, *, unit):
+    place.mkdir()
+    ledger = Ledger.create(place / "ledger.db")
+    columns = ["ill"] if unit is Unit.LABEL else ["age", "weight", "ill"]
+    budget = Guarantee(unit=unit, epsilon=1.0, delta=1e-5 if unit is Unit.RECORD else 0.0)
+    ledger.register(table.select(columns), name="visits", budget=budget)
+    return ledger
+
+
+@pytest.mark.parametrize("surface", list(PLANS))
+def test_killed_anywhere_it_is_paid_once_and_delivered(surface, table, tmp_path):
+    module = import_module(f"tacit.{surface}")
+    plan = module.Plan(label="ill", **PLANS[surface])
+    unit = Unit.RECORD if surface == "features" else Unit.LABEL
+    data = table.select(["ill"]).rename_columns(["prediction"]) if surface == "scores" else None
+
+    def ask(place, name):
+        payment = Payment(ledger=Ledger.open(place / "ledger.db"), dataset="visits")
+        suffix = getattr(plan, "mechanism", None) and getattr(plan.mechanism, "suffix", None)
+        out = place / f"{name}{module.Release.suffix if suffix is None else suffix}"
+        return module.protect(table, plan, data=data, out=out, payment=payment), out
+
+    ledger_for(table, tmp_path / "whole", unit=unit)
+    ask(tmp_path / "whole", "warm")  # imports happen here and not in a child
+    ledger_for(table, tmp_path / "counted", unit=unit)
+    statements = run_and_kill(lambda: ask(tmp_path / "counted", "out"))
+    assert statements > 50, "control: the code that pays and delivers was watched"
+    first = 1 + sum(map(ord, surface)) % (statements // KILLS)
+    for at in range(first, statements, statements // KILLS):
+        place = tmp_path / str(at)
+        ledger = ledger_for(table, place, unit=unit)
+        assert run_and_kill(lambda place=place: ask(place, "out"), at=at) is None, "control: it was killed"
+        before = [path for path in place.iterdir() if path.name.startswith("out")]
+        _, again = ask(place, "again")
+        assert len([entry for entry in ledger.statement("visits").entries if entry.guarantee]) == 1
+        for published in before:
+            assert content(published) == content(again)
+
+
+def content(path):
+    """The bytes of a release, a file or a folder."""
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    return [file.read_bytes() for file in files]
