@@ -121,15 +121,7 @@ class Finding:
         return clopper_pearson(leak.baseline_right, leak.baseline_trials, level=level)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the finding as plain JSON, with what follows from it.
-
-        Examples
-        --------
-        >>> from tacit.audit import bundled_plan, run_audit
-        >>> finding = run_audit(bundled_plan().only(["labels"]), seed=0).findings[0]
-        >>> type(finding).from_json(finding.to_json()) == finding
-        True
-        """
+        """Return the finding as plain JSON, with what follows from it."""
         plain = {name: getattr(self, name) for name in _PLAIN}
         parts = {name: getattr(self, name).to_json() for name in ("promise", "leak", "utility")}
         follows = {"advice": self.advice, "broken": self.broken, "state": self.state.value}

@@ -160,13 +160,6 @@ class AuditResult:
         Its attacker gains less than the interval of what this one gains. Epsilon 10 is the most: beyond it
         next to nothing is promised. Of several, those that are not clearly less useful than the most useful one, and of
         these the one with the smallest epsilon.
-
-        Examples
-        --------
-        >>> from tacit.audit import bundled_plan, run_audit
-        >>> run = run_audit(bundled_plan().only(["bags"]), seed=0)
-        >>> run.alternative(run.worst).epsilon
-        0.1
         """
         better = [other for other in (*self.findings, *self.curve) if _is_better(other, finding)]
         most = max((other.utility.protected for other in better), default=0.0)

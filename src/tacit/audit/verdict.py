@@ -64,7 +64,9 @@ def judge(result: AuditResult) -> Verdict:
     Examples
     --------
     >>> from tacit.audit import bundled_plan, run_audit
-    >>> print(judge(run_audit(bundled_plan().only(["scores"]), seed=0)).headline)
+    >>> from dataclasses import replace
+    >>> scores = replace(bundled_plan().only(["scores"]), epsilons=())
+    >>> print(judge(run_audit(scores, seed=0)).headline)
     Scores leak most: log_loss by rounded:decimals=5, 400 submissions, no guarantee.
     """
     caution, worst = _caution(result), result.worst
