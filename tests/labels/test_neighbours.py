@@ -1,14 +1,11 @@
 """Votes of neighbours: de-biased, without the row's own label, and worth more than it."""
 
-import json
-
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
-from tacit.cli.app import main
 from tacit.labels.fitting.denoise import NoCorrection
 from tacit.labels.fitting.expect import posterior_targets
 from tacit.labels.learners.classifier import LabelPrivateClassifier
@@ -143,19 +140,6 @@ def test_a_learner_takes_it_for_denoising():
         )
         accuracy[type(denoise).__name__] = np.mean(learner.fit(X, y[:1200]).predict(test) == truth)
     assert accuracy["Neighbours"] > accuracy["NoCorrection"] + 0.05
-
-
-def test_the_command_line_knows_it(tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
-    rng = np.random.default_rng(0)
-    ages = rng.normal(50, 15, 1000)
-    rows = (f"{age:.1f},{'yes' if age + rng.normal(0, 5) > 50 else 'no'}" for age in ages)
-    (tmp_path / "visits.csv").write_text("\n".join(["age,ill", *rows]))
-    command = "labels learn visits.csv --label ill --epsilon 1 --denoise neighbours --seed 0 --json"
-    with pytest.raises(SystemExit) as end:
-        main(command.split())
-    assert not end.value.code
-    assert json.loads(capsys.readouterr().out)["accuracy"] > 0.7
 
 
 def test_settings_are_checked(clusters):

@@ -69,9 +69,8 @@ def test_a_retrained_model_is_as_sure_as_it_may_be():
     rng = np.random.default_rng(0)
     X = rng.normal(size=(9000, 4))
     y = (X[:, 0] + 1.5 * rng.normal(size=9000) > 0).astype(int)
-    mechanism = RandomizedResponse(epsilon=1.0)
-    model = LabelPrivateClassifier(mechanism=mechanism, retrain=Full(), random_state=0).fit(X[:6000], y[:6000])
-    plain = LabelPrivateClassifier(mechanism=mechanism, rounds=0, random_state=0).fit(X[:6000], y[:6000])
+    model = LabelPrivateClassifier(retrain=Full(), random_state=0).fit(X[:6000], y[:6000])
+    plain = LabelPrivateClassifier(rounds=0, random_state=0).fit(X[:6000], y[:6000])
     assert plain.temperature_ == 1.0 < 2.0 < model.temperature_
     chances = model.predict_proba(X[6000:])
     predicted, model.temperature_ = model.predict(X[6000:]), 1.0

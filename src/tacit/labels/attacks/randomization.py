@@ -146,6 +146,9 @@ def test_randomization(
     )
 
 
+test_randomization.__test__ = False  # type: ignore[attr-defined]  # pytest collects what is called test_
+
+
 def _coding(before: object, after: object, classes: Sequence[Any] | None) -> Classes:
     if classes is not None:
         return Classes.of(before, declared=classes)
