@@ -1,6 +1,9 @@
 """Tables of any size become releases: what is in the file, what is not, and what it costs."""
 
 import json
+import subprocess
+import sys
+import textwrap
 
 import ibis
 import numpy as np
@@ -336,3 +339,54 @@ def test_a_header_holds_the_plan_and_no_path(out):
     assert str(out.parent) not in json.dumps(header)
     member = Release.read(out).members["rows"]
     assert isinstance(member, TableMember)
+
+
+MEASURE = """
+    import resource, sys
+    from pathlib import Path
+    import numpy as np
+    from tacit.data import load_table
+    from tacit.labels import Plan, protect
+    from tacit.privacy.delivery import Overwrite
+
+    def peak():
+        status = Path("/proc/self/status")
+        if status.exists():  # on Linux ru_maxrss begins with the parent's
+            return next(int(line.split()[1]) * 1024 for line in status.open() if line.startswith("VmHWM"))
+        return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    way, path, out = sys.argv[1:]
+    table = load_table(path)
+    plan = Plan(label="y", epsilon=1, classes="0,1", features="all")
+    protect(table.limit(1000), plan, out=Overwrite(out))
+    before = peak()
+    if way == "stream":
+        protect(table, plan, out=Overwrite(out))
+    else:
+        table.to_pyarrow()
+    print(peak() - before)
+"""
+
+
+def grown_by(way, path, out):
+    pytest.importorskip("resource", reason="needs a POSIX system to measure memory")
+    code = textwrap.dedent(MEASURE)
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", code, way, path, out], capture_output=True, text=True, check=True
+    )
+    return int(done.stdout)
+
+
+@pytest.mark.slow
+def test_a_table_larger_than_its_memory_streams_through(tmp_path, out):
+    path, rows = tmp_path / "large.parquet", 250_000
+    rng = np.random.default_rng(0)
+    names = [f"x{i}" for i in range(25)]
+    schema = pa.schema([(name, pa.float64()) for name in names] + [("y", pa.int64())])
+    with pq.ParquetWriter(path, schema) as file:
+        for _ in range(8):
+            columns = {name: rng.normal(size=rows) for name in names}
+            file.write_table(pa.table({**columns, "y": rng.integers(0, 2, rows)}, schema=schema))
+    size = 8 * rows * 26 * 8
+    assert grown_by("stream", path, out) < size * 0.6
+    assert grown_by("whole", path, out) > size * 0.9, "control: the same measure sees a table that is read whole"

@@ -1,20 +1,12 @@
 import math
 
 import numpy as np
-import pyarrow as pa
 import pytest
 from scipy.stats import chisquare
 
-from tacit.labels import Plan, protect
 from tacit.labels.mechanisms.response import RandomizedResponse
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import Choice, max_log_ratio
-
-
-def release_labels(labels, *, epsilon=1.0, rng, **asked):
-    """Release a column of labels."""
-    return protect(pa.table({"y": labels}), Plan(label="y", epsilon=epsilon, **asked), rng=rng)
-
 
 EPSILONS = [0.01, 0.1, 1.0, 3.0, 8.0, 20.0]
 
@@ -81,8 +73,3 @@ def test_bad_classes_and_labels():
         RandomizedResponse(epsilon=1.0, classes=2).randomize(np.array([0, 2]), rng=np.random.default_rng(0))
     with pytest.raises(InvalidInput, match="classes must be 3"):
         RandomizedResponse(epsilon=1.0, classes=3).bind(4)
-
-
-def test_labels_that_can_be_read_once_are_all_released():
-    release = release_labels((str(i % 2) for i in range(9)), epsilon=1.0, rng=np.random.default_rng(0))
-    assert release.value.num_rows == 9

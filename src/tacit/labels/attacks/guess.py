@@ -94,14 +94,6 @@ class LabelGuesses:
             release, such as 1/K for labels drawn uniformly; then the leak proves an epsilon.
         level
             Confidence of the intervals and of the bound.
-
-        Examples
-        --------
-        >>> from tacit.labels import Plan, protect
-        >>> labels = np.arange(1000) % 2
-        >>> release = protect(pa.table({"y": labels}), Plan(label="y", epsilon=1.0), rng=np.random.default_rng(0))
-        >>> guess_labels(release).leak(labels).rate > 0.7
-        True
         """
         codes = self.coding.encode(truth)
         if len(codes) != len(self.guesses):

@@ -39,10 +39,9 @@ def learn_prior(
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> from sklearn.naive_bayes import GaussianNB
-    >>> from tacit.labels.mechanisms.response import RandomizedResponse
     >>> from tacit.labels import Plan, protect
-    >>> from tacit.labels.releases.evidence import read_evidence
     >>> rng = np.random.default_rng(0)
     >>> y = np.arange(400) % 2
     >>> X = y[:, None] + rng.normal(0, 0.3, (400, 1))

@@ -64,13 +64,7 @@ class ResponseTest:
         return min(1.0, 3 * min(self.p_too_little_noise, self.p_too_much_noise, self.p_switches))
 
     def acted(self, *, significance: float = 0.001) -> bool:
-        """Say whether the columns are consistent with the claim; wrongly "no" with at most this probability.
-
-        Examples
-        --------
-        >>> test_randomization([0, 1] * 500, [0, 1] * 500, epsilon=1.0).acted()
-        False
-        """
+        """Say whether the columns are consistent with the claim; wrongly "no" with at most this probability."""
         if not 0 < significance < 1:
             raise InvalidInput(f"must be in (0, 1), such as 0.001, got {significance!r}", field="significance")
         return self.p_value >= significance

@@ -58,13 +58,7 @@ class NoCorrection:
         sample_weight: Weights = None,  # noqa: ARG002
         rng: np.random.Generator,  # noqa: ARG002
     ) -> NDArray[np.float64]:
-        """Return the given labels, one-hot.
-
-        Examples
-        --------
-        >>> NoCorrection().targets(None, None, likelihood=np.ones((1, 2)), given=np.array([0]), rng=None)
-        array([[1., 0.]])
-        """
+        """Return the given labels, one-hot."""
         return np.eye(likelihood.shape[1])[given]
 
 
@@ -116,14 +110,6 @@ class Forward:
         """Return the posterior of each label after the last round.
 
         Too few rows to leave any out keep the posterior of their own label alone.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> X, likelihood = np.array([[0.0], [1.0]] * 4), np.array([[0.7, 0.3], [0.3, 0.7]] * 4)
-        >>> Forward().targets(LogisticRegression(), X, likelihood=likelihood, given=np.array([0, 1] * 4),
-        ...                   rng=np.random.default_rng(0)).shape
-        (8, 2)
         """
         start = posterior_targets(np.full(likelihood.shape, 1 / likelihood.shape[1]), likelihood)
         plain = unbalanced(estimator)  # a posterior takes P(class | x)

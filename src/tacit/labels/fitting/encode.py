@@ -35,13 +35,7 @@ class NumberColumn:
     width: int = 1
 
     def encode(self, column: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
-        """Return one column.
-
-        Examples
-        --------
-        >>> NumberColumn(name="age", mean=0.0, scale=1.0).encode(pa.array([True, False])).ravel().tolist()
-        [1.0, 0.0]
-        """
+        """Return one column."""
         scaled = (_numbers(column, self.name) - self.mean) / self.scale
         return np.where(np.isfinite(scaled), scaled, 0.0)[:, None]
 
@@ -65,13 +59,7 @@ class WordColumn:
         return len(self.words)
 
     def encode(self, column: pa.Array | pa.ChunkedArray) -> NDArray[np.float64]:
-        """Return a 0/1 column a word.
-
-        Examples
-        --------
-        >>> WordColumn(name="city", words=("Oslo",)).encode(pa.array([None], pa.string())).tolist()
-        [[0.0]]
-        """
+        """Return a 0/1 column a word."""
         places = pc.index_in(column.cast(pa.string()), value_set=pa.array(self.words, pa.string()))
         codes = np.asarray(pc.fill_null(places, -1))
         return np.asarray(codes[:, None] == np.arange(self.width), dtype=np.float64)
@@ -93,15 +81,7 @@ class FeatureEncoder:
 
     @classmethod
     def of(cls, rows: pa.Table, *, columns: Sequence[str]) -> FeatureEncoder:
-        """Read means, scales and words off the training rows.
-
-        Examples
-        --------
-        >>> FeatureEncoder.of(pa.table({"y": [0]}), columns=[])
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: features must name at least one column, got none
-        """
+        """Read means, scales and words off the training rows."""
         if not columns:
             raise InvalidInput("must name at least one column, got none", field="features")
         for name in columns:
@@ -109,29 +89,14 @@ class FeatureEncoder:
         return cls(tuple(_column(name, rows[name]) for name in columns))
 
     def check(self, columns: Sequence[str], *, argument: str) -> None:
-        """Raise unless all feature columns are among ``columns``.
-
-        Examples
-        --------
-        >>> FeatureEncoder((NumberColumn(name="age", mean=0.0, scale=1.0),)).check(["aged"], argument="test")
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: test must have the feature column 'age', its columns are aged
-        """
+        """Raise unless all feature columns are among ``columns``."""
         for column in self.columns:
             if column.name not in columns:
                 listed = ", ".join(columns[:20])
                 raise InvalidInput(f"{argument} must have the feature column {column.name!r}, its columns are {listed}")
 
     def encode(self, rows: pa.Table, *, argument: str = "rows") -> NDArray[np.float64]:
-        """Return the matrix of some rows; columns that the encoder does not know are left out.
-
-        Examples
-        --------
-        >>> encoder = FeatureEncoder((NumberColumn(name="age", mean=0.0, scale=2.0),))
-        >>> encoder.encode(pa.table({"age": [4], "more": [1]})).tolist()
-        [[2.0]]
-        """
+        """Return the matrix of some rows; columns that the encoder does not know are left out."""
         self.check(rows.column_names, argument=argument)
         result = np.empty((rows.num_rows, sum(column.width for column in self.columns)))
         start = 0

@@ -39,13 +39,7 @@ class Model:
     classes: int
 
     def probabilities(self, X: Any) -> NDArray[np.float64]:  # noqa: ANN401
-        """Return P(class | x); all on the prediction where the estimator has no probabilities.
-
-        Examples
-        --------
-        >>> Model(DummyClassifier(strategy="constant", constant=1).fit([[0]], [1]), 2).probabilities([[0]])
-        array([[0., 1.]])
-        """
+        """Return P(class | x); all on the prediction where the estimator has no probabilities."""
         result = np.zeros((len(X) if hasattr(X, "__len__") else X.shape[0], self.classes))
         if hasattr(self.estimator, "predict_proba"):
             result[:, self.estimator.classes_] = self.estimator.predict_proba(X)

@@ -46,17 +46,7 @@ class Backward:
     """
 
     def check(self, estimator: Any, X: Any, *, mechanism: object, classes: int) -> None:  # noqa: ANN401
-        """Raise if estimator or mechanism do not allow it; made-up labels are fitted to find out.
-
-        Examples
-        --------
-        >>> from sklearn.neighbors import KNeighborsClassifier
-        >>> Backward().check(KNeighborsClassifier(), np.zeros((9, 1)), mechanism=Rr(), classes=2)
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: denoise=Backward() needs an estimator with sample_weight, got
-        KNeighborsClassifier(); use Forward()
-        """
+        """Raise if estimator or mechanism do not allow it; made-up labels are fitted to find out."""
         if not isinstance(mechanism, Rr):
             raise _refused()
         if not (has_fit_parameter(estimator, "sample_weight") or hasattr(estimator, "fit_targets")):
@@ -76,13 +66,7 @@ class Backward:
         sample_weight: Weights = None,  # noqa: ARG002
         rng: np.random.Generator,  # noqa: ARG002
     ) -> NDArray[np.float64]:
-        """Return the row of T^-1 at each released label.
-
-        Examples
-        --------
-        >>> Backward().targets(None, None, likelihood=np.array([[0.75, 0.25]]), given=np.array([0]), rng=None)
-        array([[ 1.5, -0.5]])
-        """
+        """Return the row of T^-1 at each released label."""
         released = np.eye(likelihood.shape[1], dtype=bool)[given]
         pi, q = likelihood[released], np.where(released, np.inf, likelihood).min(axis=1)
         as_response = np.where(released, pi[:, None], q[:, None])

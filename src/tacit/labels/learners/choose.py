@@ -74,15 +74,7 @@ class HeldOut:
         *,
         order: NDArray[np.int64],
     ) -> AccuracyEstimate:
-        """Return the de-biased accuracy on the held-out rows.
-
-        Examples
-        --------
-        >>> HeldOut(fraction=1.0)
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: fraction must be in (0, 1), got 1.0
-        """
+        """Return the de-biased accuracy on the held-out rows."""
         held, kept = np.split(order, [max(1, round(self.fraction * len(order)))])
         model = clone(learner).fit(X[kept], labels[kept])
         judged = released_accuracy(model.predict(X[held]), labels[held].release)
@@ -125,15 +117,7 @@ class CleanLabels:
         *,
         order: NDArray[np.int64],  # noqa: ARG002
     ) -> AccuracyEstimate:
-        """Return the accuracy on the clean rows.
-
-        Examples
-        --------
-        >>> from sklearn.dummy import DummyClassifier
-        >>> judge = CleanLabels([[0.0], [1.0]], [0, 1])
-        >>> print(judge.judge(DummyClassifier(strategy="constant", constant=0), np.zeros((2, 1)), [0, 1], order=None))
-        0.500 +- 0.354
-        """
+        """Return the accuracy on the clean rows."""
         right = float(np.mean(clone(learner).fit(X, labels).predict(self.X) == np.asarray(self.y)))
         return AccuracyEstimate(value=right, standard_error=math.sqrt(right * (1 - right) / len(np.asarray(self.y))))
 

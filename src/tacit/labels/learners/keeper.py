@@ -99,22 +99,6 @@ class ValidationKeeper:
         ------
         BudgetExceeded
             The ledger refuses; nothing was charged or answered.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from pathlib import Path
-        >>> from tacit.privacy import Ledger
-        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-        >>> _ = ledger.register([0, 1], name="validation", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-        >>> rng = np.random.default_rng(0)
-        >>> keeper = ValidationKeeper([0, 1], epsilon=0.75, payment=Payment(ledger=ledger), rng=rng)
-        >>> round(keeper.accuracy([0, 1]).standard_error, 2)
-        0.92
-        >>> keeper.accuracy([0, 1])
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.BudgetExceeded: validation has spent epsilon 0.75 of 1 and 0.25 is left; ...
         """
         guesses = np.asarray(predictions, dtype=object)
         if guesses.shape != self._truth.shape:

@@ -71,14 +71,7 @@ class Neighbours:
         sample_weight: Any = None,  # noqa: ANN401, ARG002
         rng: np.random.Generator,  # noqa: ARG002
     ) -> Array:
-        """Return the posterior of each label after the last round.
-
-        Examples
-        --------
-        >>> X, likelihood = np.arange(20.0)[:, None], np.repeat([[0.7, 0.3], [0.3, 0.7]], 10, axis=0)
-        >>> Neighbours().targets(None, X, likelihood=likelihood, given=None, rng=None).shape
-        (20, 2)
-        """
+        """Return the posterior of each label after the last round."""
         if len(likelihood) == 1:  # nobody to hear
             return posterior_targets(np.ones_like(likelihood), likelihood)
         near = find_neighbours(X, count=min(self.count, max(1, len(likelihood) // 10)))

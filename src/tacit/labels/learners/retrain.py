@@ -44,13 +44,7 @@ class Full:
     """
 
     def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> Rows:  # noqa: ARG002
-        """Return every row.
-
-        Examples
-        --------
-        >>> Full().choose(np.eye(2), given=np.array([1, 1]))
-        array([0, 1])
-        """
+        """Return every row."""
         return np.arange(len(probabilities))
 
 
@@ -72,13 +66,7 @@ class Consensus:
     """
 
     def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> Rows:
-        """Return the rows where prediction and given label agree.
-
-        Examples
-        --------
-        >>> Consensus().choose(np.eye(2), given=np.array([1, 1]))
-        array([1])
-        """
+        """Return the rows where prediction and given label agree."""
         return np.flatnonzero(probabilities.argmax(axis=1) == given)
 
 
@@ -103,13 +91,7 @@ class Confidence:
             raise InvalidInput(f"must be in (0, 1], got {self.fraction!r}", field="fraction")
 
     def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> Rows:  # noqa: ARG002
-        """Return the rows of largest margin, in their order.
-
-        Examples
-        --------
-        >>> Confidence(fraction=1.0).choose(np.array([[0.9, 0.1], [0.6, 0.4]]), given=np.array([1, 1]))
-        array([0, 1])
-        """
+        """Return the rows of largest margin, in their order."""
         two = np.partition(probabilities, -2, axis=1)[:, -2:]
         margin = two[:, 1] - two[:, 0]
         count = max(1, round(self.fraction * len(margin)))
@@ -146,13 +128,7 @@ class SkipIfCollapsed:
             raise InvalidInput(f"must be in [0, 1], got {self.least!r}", field="least")
 
     def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> Rows:
-        """Return the rows that ``by`` chooses, or none.
-
-        Examples
-        --------
-        >>> SkipIfCollapsed().choose(np.eye(2), given=np.array([1, 1]))
-        array([1])
-        """
+        """Return the rows that ``by`` chooses, or none."""
         classes = probabilities.shape[1]
         predicted = np.bincount(probabilities.argmax(axis=1), minlength=classes) / len(probabilities)
         forgotten = np.count_nonzero(predicted < self.least * probabilities.mean(axis=0))

@@ -79,14 +79,7 @@ class RandomizedResponseOnBins:
             object.__setattr__(self, name, value)
 
     def bin_of(self, labels: ArrayLike) -> NDArray[np.int64]:
-        """Return the bin of each label.
-
-        Examples
-        --------
-        >>> rr = RandomizedResponseOnBins(epsilon=1.0, values=np.arange(5.0), prior=[0.4, 0.3, 0.15, 0.1, 0.05])
-        >>> rr.bin_of([0.0, 4.0])
-        array([0, 1])
-        """
+        """Return the bin of each label."""
         numbers = np.asarray(labels, dtype=np.float64)
         place = np.searchsorted(self.values, numbers)
         known = place < len(self.values)
@@ -96,28 +89,14 @@ class RandomizedResponseOnBins:
         return np.asarray(np.searchsorted(self.starts, place, side="right") - 1, dtype=np.int64)
 
     def randomize(self, labels: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw one output a label.
-
-        Examples
-        --------
-        >>> rr = RandomizedResponseOnBins(epsilon=1.0, values=np.arange(2.0), prior=[0.5, 0.5])
-        >>> set(rr.randomize([0.0, 1.0, 1.0], rng=np.random.default_rng(0))) <= set(rr.outputs)
-        True
-        """
+        """Draw one output a label."""
         bins = self.bin_of(labels)
         if len(self.outputs) == 1:
             return np.full(len(bins), self.outputs[0])
         return self.outputs[self._response().randomize(bins, rng=rng)]
 
     def exact_transition(self) -> tuple[tuple[Fraction, ...], ...]:
-        """Row i: the exact probability of each output when the label is the i-th value.
-
-        Examples
-        --------
-        >>> rr = RandomizedResponseOnBins(epsilon=1.0, values=np.arange(2.0), prior=[0.5, 0.5])
-        >>> sum(rr.exact_transition()[0]) == 1
-        True
-        """
+        """Row i: the exact probability of each output when the label is the i-th value."""
         bins = self.bin_of(self.values)
         if len(self.outputs) == 1:
             return tuple((Fraction(1),) for _ in bins)
@@ -125,24 +104,11 @@ class RandomizedResponseOnBins:
         return tuple(matrix[b] for b in bins)
 
     def estimate_mean(self, observed: ArrayLike) -> float:
-        """Return the mean of released numbers: not unbiased, the outputs are shrunk towards the prior's mean.
-
-        Examples
-        --------
-        >>> rr = RandomizedResponseOnBins(epsilon=1.0, values=np.arange(2.0), prior=[0.5, 0.5])
-        >>> rr.estimate_mean([0.5, 0.5])
-        0.5
-        """
+        """Return the mean of released numbers: not unbiased, the outputs are shrunk towards the prior's mean."""
         return float(np.mean(np.asarray(observed, dtype=np.float64)))
 
     def guarantee(self) -> Guarantee:
-        """Return the promise for one label.
-
-        Examples
-        --------
-        >>> print(RandomizedResponseOnBins(epsilon=1.0, values=np.arange(2.0), prior=[0.5, 0.5]).guarantee())
-        epsilon 1 for one label
-        """
+        """Return the promise for one label."""
         return Guarantee(
             unit=Unit.LABEL,
             epsilon=self.epsilon,

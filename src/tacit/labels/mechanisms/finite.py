@@ -3,50 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from fractions import Fraction
-from typing import ClassVar, Protocol, Self, runtime_checkable
+from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.rounding import check_count, check_epsilon
 
-__all__ = ["FiniteMechanism", "OverClasses", "check_codes", "check_prior", "estimate_counts", "posterior_of"]
-
-
-@runtime_checkable
-class FiniteMechanism(Protocol):
-    """A mechanism on class codes 0..K-1 whose outputs are class codes too.
-
-    Examples
-    --------
-    >>> from tacit.labels.mechanisms.response import RandomizedResponse
-    >>> isinstance(RandomizedResponse(epsilon=1.0, classes=3), FiniteMechanism)
-    True
-    """
-
-    name: ClassVar[str]
-
-    @property
-    def epsilon(self) -> float:
-        """The promise."""
-
-    def bind(self, classes: int) -> Self:
-        """Return the mechanism for ``classes`` classes."""
-
-    def exact_transition(self) -> tuple[tuple[Fraction, ...], ...]:
-        """Row y: the exact probability of each output when the label is y, as it is sampled."""
-
-    def transition(self) -> NDArray[np.float64]:
-        """The same as floats, for learners and attacks."""
-
-    def randomize(self, codes: NDArray[np.int64], *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw one output a label."""
-
-    def guarantee(self) -> Guarantee:
-        """The promise for one label."""
+__all__ = ["OverClasses", "check_codes", "check_prior", "estimate_counts", "posterior_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,13 +33,7 @@ class OverClasses:
             check_count(self.classes, name="classes", least=2)
 
     def bind(self, classes: int) -> Self:
-        """Return the mechanism for ``classes`` classes.
-
-        Examples
-        --------
-        >>> OverClasses(epsilon=1.0).bind(3).classes
-        3
-        """
+        """Return the mechanism for ``classes`` classes."""
         if self.classes not in (None, classes):
             raise InvalidInput(f"must be {self.classes}, as the mechanism was made for, got {classes}", field="classes")
         return replace(self, classes=classes)

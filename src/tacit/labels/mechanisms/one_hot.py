@@ -58,13 +58,7 @@ class LaplaceOneHot(OverClasses):
         return DiscreteLaplace.for_epsilon(self.epsilon, sensitivity=2 * _ONE)
 
     def perturb(self, codes: NDArray[np.int64], *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw one noised one-hot row a label.
-
-        Examples
-        --------
-        >>> LaplaceOneHot(epsilon=4000.0, classes=2).perturb(np.array([1]), rng=np.random.default_rng(0)).round()
-        array([[0., 1.]])
-        """
+        """Draw one noised one-hot row a label."""
         K = self.K
         labels = check_codes(codes, classes=K)
         steps = self.noise.draw((len(labels), K), rng=rng)
@@ -75,11 +69,6 @@ class LaplaceOneHot(OverClasses):
         """Return log P(observed | label = c), up to a constant of the row, as column c.
 
         (|o_c| - |o_c - 1|)/b with b = 2/epsilon: it never exceeds 1/b either way, so exact ties happen.
-
-        Examples
-        --------
-        >>> LaplaceOneHot(epsilon=1.0, classes=2).log_likelihood([[2.0, -1.0]])
-        array([[ 0.5, -0.5]])
         """
         rows = np.asarray(observed, dtype=np.float64)
         if rows.ndim != 2 or rows.shape[1] != self.K or not np.isfinite(rows).all():
@@ -88,33 +77,15 @@ class LaplaceOneHot(OverClasses):
         return np.asarray((np.abs(rows) - np.abs(rows - 1)) / scale)
 
     def posterior(self, observed: ArrayLike, *, prior: ArrayLike) -> NDArray[np.float64]:
-        """Return P(label = c | observed) as column c, for one prior or one a row.
-
-        Examples
-        --------
-        >>> LaplaceOneHot(epsilon=1.0, classes=2).posterior([[0.5, 0.5]], prior=[0.7, 0.3])
-        array([[0.7, 0.3]])
-        """
+        """Return P(label = c | observed) as column c, for one prior or one a row."""
         weights = check_prior(prior, classes=self.K)
         with np.errstate(divide="ignore"):
             return np.asarray(softmax(self.log_likelihood(observed) + np.log(weights), axis=1))
 
     def estimate_counts(self, observed: ArrayLike) -> NDArray[np.float64]:
-        """Return an unbiased estimate of the class counts: the column sums, since the noise has mean 0.
-
-        Examples
-        --------
-        >>> LaplaceOneHot(epsilon=1.0, classes=2).estimate_counts([[1.5, 0.25], [0.5, 1.0]])
-        array([2.  , 1.25])
-        """
+        """Return an unbiased estimate of the class counts: the column sums, since the noise has mean 0."""
         return np.asarray(np.asarray(observed, dtype=np.float64).sum(axis=0))
 
     def guarantee(self) -> Guarantee:
-        """Return the promise for one label.
-
-        Examples
-        --------
-        >>> print(LaplaceOneHot(epsilon=1.0, classes=2).guarantee())
-        epsilon 1 for one label
-        """
+        """Return the promise for one label."""
         return Guarantee(unit=Unit.LABEL, epsilon=self.epsilon, assumptions=("features and the class list are public",))

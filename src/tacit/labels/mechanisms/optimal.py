@@ -99,25 +99,11 @@ class OptimalUnbiased:
             object.__setattr__(self, name, value)
 
     def exact_transition(self) -> tuple[tuple[Fraction, ...], ...]:
-        """Row i: the exact probability of each output when the label is the i-th value.
-
-        Examples
-        --------
-        >>> mechanism = OptimalUnbiased(epsilon=1.0, values=np.array([0.0, 1.0]), prior=[0.5, 0.5])
-        >>> sum(mechanism.exact_transition()[1]) == 1
-        True
-        """
+        """Row i: the exact probability of each output when the label is the i-th value."""
         return tuple(choice.probabilities for choice in self._choices)
 
     def randomize(self, labels: ArrayLike, *, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Draw one output a label.
-
-        Examples
-        --------
-        >>> mechanism = OptimalUnbiased(epsilon=1.0, values=np.array([0.0, 1.0]), prior=[0.5, 0.5])
-        >>> mechanism.randomize([0.0, 1.0], rng=np.random.default_rng(0)).shape
-        (2,)
-        """
+        """Draw one output a label."""
         numbers = np.asarray(labels, dtype=np.float64)
         if not np.isin(numbers, self.values).all():
             unknown = float(numbers[~np.isin(numbers, self.values)][0])
@@ -129,24 +115,11 @@ class OptimalUnbiased:
         return result
 
     def estimate_mean(self, observed: ArrayLike) -> float:
-        """Return the mean of released numbers, an unbiased estimate of the labels' mean.
-
-        Examples
-        --------
-        >>> mechanism = OptimalUnbiased(epsilon=1.0, values=np.array([0.0, 1.0]), prior=[0.5, 0.5])
-        >>> mechanism.estimate_mean([-0.5, 1.5])
-        0.5
-        """
+        """Return the mean of released numbers, an unbiased estimate of the labels' mean."""
         return float(np.mean(np.asarray(observed, dtype=np.float64)))
 
     def guarantee(self) -> Guarantee:
-        """Return the promise for one label.
-
-        Examples
-        --------
-        >>> print(OptimalUnbiased(epsilon=1.0, values=np.array([0.0, 1.0]), prior=[0.5, 0.5]).guarantee())
-        epsilon 1 for one label
-        """
+        """Return the promise for one label."""
         return Guarantee(
             unit=Unit.LABEL,
             epsilon=self.epsilon,

@@ -47,76 +47,33 @@ class RandomizedResponse(OverClasses):
     name: ClassVar[str] = "randomized_response"
 
     def exact_transition(self) -> tuple[tuple[Fraction, ...], ...]:
-        """Row y: the exact probability of each output when the label is y.
-
-        Examples
-        --------
-        >>> sum(RandomizedResponse(epsilon=1.0, classes=3).exact_transition()[0]) == 1
-        True
-        """
+        """Row y: the exact probability of each output when the label is y."""
         K = self.K
         keep = keep_coin(self.epsilon, outcomes=K).probability
         other = (1 - keep) / (K - 1)
         return tuple(tuple(keep if i == j else other for j in range(K)) for i in range(K))
 
     def transition(self) -> NDArray[np.float64]:
-        """The transition matrix as floats.
-
-        Examples
-        --------
-        >>> RandomizedResponse(epsilon=1.0, classes=2).transition().round(6)
-        array([[0.731059, 0.268941],
-               [0.268941, 0.731059]])
-        """
+        """The transition matrix as floats."""
         return response_matrix(epsilon=self.epsilon, classes=self.K)
 
     def randomize(self, codes: NDArray[np.int64], *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw one output a label.
-
-        Examples
-        --------
-        >>> RandomizedResponse(epsilon=4000.0, classes=2).randomize(np.array([0, 1]), rng=np.random.default_rng(0))
-        array([0, 1])
-        """
+        """Draw one output a label."""
         labels = check_codes(codes, classes=self.K)
         return randomize_codes(labels, epsilon=self.epsilon, classes=self.K, rng=rng)
 
     def likelihood(self, observed: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return P(observed | label = c) as column c.
-
-        Examples
-        --------
-        >>> RandomizedResponse(epsilon=1.0, classes=2).likelihood(np.array([1])).round(6)
-        array([[0.268941, 0.731059]])
-        """
+        """Return P(observed | label = c) as column c."""
         return np.asarray(self.transition().T[check_codes(observed, classes=self.K)])
 
     def posterior(self, prior: ArrayLike) -> NDArray[np.float64]:
-        """Return P(label = j | output = i) as row i.
-
-        Examples
-        --------
-        >>> RandomizedResponse(epsilon=1.0, classes=3).posterior([0.5, 0.3, 0.2])[1].round(6)
-        array([0.329927, 0.538102, 0.131971])
-        """
+        """Return P(label = j | output = i) as row i."""
         return posterior_of(self.transition(), prior=prior)
 
     def estimate_counts(self, observed: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return an unbiased estimate of the true class counts from randomized labels.
-
-        Examples
-        --------
-        >>> RandomizedResponse(epsilon=1.0, classes=2).estimate_counts(np.array([0, 1])).round(6)
-        array([1., 1.])
-        """
+        """Return an unbiased estimate of the true class counts from randomized labels."""
         return estimate_counts(self.transition(), check_codes(observed, classes=self.K))
 
     def guarantee(self) -> Guarantee:
-        """Return the promise for one label.
-
-        Examples
-        --------
-        >>> print(RandomizedResponse(epsilon=1.0, classes=2).guarantee())
-        epsilon 1 for one label
-        """
+        """Return the promise for one label."""
         return Guarantee(unit=Unit.LABEL, epsilon=self.epsilon, assumptions=("features and the class list are public",))

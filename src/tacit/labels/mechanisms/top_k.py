@@ -91,36 +91,17 @@ class PriorRandomizedResponse:
         return int(self.prior.shape[1])
 
     def bind(self, classes: int) -> PriorRandomizedResponse:
-        """Return the mechanism, if its prior is over ``classes`` classes.
-
-        Examples
-        --------
-        >>> PriorRandomizedResponse(epsilon=1.0, prior=np.array([0.7, 0.3])).bind(2).classes
-        2
-        """
+        """Return the mechanism, if its prior is over ``classes`` classes."""
         if classes != self.classes:
             raise InvalidInput(f"must be {self.classes}, as the prior is over, got {classes}", field="classes")
         return self
 
     def top_k(self) -> NDArray[np.int64]:
-        """Return the number of classes kept apart, for each row of the prior.
-
-        Examples
-        --------
-        >>> PriorRandomizedResponse(epsilon=1.0, prior=np.full((1, 10), 0.1)).top_k()
-        array([10])
-        """
+        """Return the number of classes kept apart, for each row of the prior."""
         return np.concatenate([best_top_k(part, epsilon=self.epsilon) for part in _parts(self.prior)])
 
     def exact_transition(self, row: int = 0) -> tuple[tuple[Fraction, ...], ...]:
-        """Row y: the exact probability of each output when the label is y, under one row's prior.
-
-        Examples
-        --------
-        >>> mechanism = PriorRandomizedResponse(epsilon=1.0, prior=np.array([0.5, 0.4, 0.1]))
-        >>> [float(p) for p in mechanism.exact_transition()[2]]
-        [0.5, 0.5, 0.0]
-        """
+        """Row y: the exact probability of each output when the label is y, under one row's prior."""
         part = self.prior[row : row + 1]
         ks, members = _top_members(part, self.epsilon)
         k, top = int(ks[0]), np.flatnonzero(members[0])
@@ -137,25 +118,11 @@ class PriorRandomizedResponse:
         return tuple(tuple(chance(y, o) for o in range(self.classes)) for y in range(self.classes))
 
     def transition(self, row: int = 0) -> NDArray[np.float64]:
-        """The transition matrix under one row's prior, as floats.
-
-        Examples
-        --------
-        >>> PriorRandomizedResponse(epsilon=1.0, prior=np.array([0.7, 0.3])).transition().round(6)
-        array([[0.731059, 0.268941],
-               [0.268941, 0.731059]])
-        """
+        """The transition matrix under one row's prior, as floats."""
         return np.array(self.exact_transition(row), dtype=np.float64)
 
     def randomize(self, codes: NDArray[np.int64], *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw one output a label.
-
-        Examples
-        --------
-        >>> sure = PriorRandomizedResponse(epsilon=1.0, prior=np.array([[1.0, 0.0], [0.0, 1.0]]))
-        >>> sure.randomize(np.array([1, 1]), rng=np.random.default_rng(0))
-        array([0, 1])
-        """
+        """Draw one output a label."""
         labels = check_codes(codes, classes=self.classes)
         if len(self.prior) not in (1, len(labels)):
             raise InvalidInput(
@@ -171,14 +138,7 @@ class PriorRandomizedResponse:
         return result
 
     def likelihood(self, observed: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return P(observed | label = c) under each row's own prior, as column c.
-
-        Examples
-        --------
-        >>> mechanism = PriorRandomizedResponse(epsilon=1.0, prior=np.array([[0.5, 0.4, 0.1]]))
-        >>> mechanism.likelihood(np.array([1])).round(6)
-        array([[0.268941, 0.731059, 0.5     ]])
-        """
+        """Return P(observed | label = c) under each row's own prior, as column c."""
         codes = check_codes(observed, classes=self.classes)
         rows = np.broadcast_to(self.prior, (len(codes), self.classes))
         parts, start = [], 0
@@ -188,13 +148,7 @@ class PriorRandomizedResponse:
         return np.concatenate(parts) if parts else np.empty((0, self.classes))
 
     def guarantee(self) -> Guarantee:
-        """Return the promise for one label.
-
-        Examples
-        --------
-        >>> print(PriorRandomizedResponse(epsilon=2.0, prior=np.array([0.7, 0.3])).guarantee())
-        epsilon 2 for one label
-        """
+        """Return the promise for one label."""
         return Guarantee(
             unit=Unit.LABEL,
             epsilon=self.epsilon,

@@ -107,33 +107,14 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> TorchClassifier:
-        """Train on labels.
-
-        Examples
-        --------
-        >>> import torch
-        >>> def linear(shape, classes):
-        ...     return torch.nn.Linear(*shape, classes)
-        >>> TorchClassifier(linear, epochs=1).fit([[0.0], [1.0]], [3, 5]).classes_
-        array([3, 5])
-        """
+        """Train on labels."""
         rows, labels = validate_data(self, X, y, dtype=np.float32, allow_nd=True)
         check_classification_targets(labels)
         classes, codes = np.unique(labels, return_inverse=True)
         return self._fit(rows, codes, classes, sample_weight)
 
     def fit_targets(self, X: ArrayLike, targets: ArrayLike, sample_weight: ArrayLike | None = None) -> TorchClassifier:
-        """Train on the weights of each row's classes 0..K-1, in one pass: no row is repeated.
-
-        Examples
-        --------
-        >>> import torch
-        >>> def linear(shape, classes):
-        ...     return torch.nn.Linear(*shape, classes)
-        >>> soft = [[0.9, 0.1, 0.0], [0.2, 0.8, 0.0]]
-        >>> TorchClassifier(linear, epochs=1).fit_targets([[0.0], [1.0]], soft).classes_
-        array([0, 1, 2])
-        """
+        """Train on the weights of each row's classes 0..K-1, in one pass: no row is repeated."""
         rows = validate_data(self, X, dtype=np.float32, allow_nd=True)
         weights = np.asarray(targets, dtype=np.float32)
         if weights.ndim != 2 or len(weights) != len(rows):
@@ -148,14 +129,6 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Train on what each row's released label says: P(released label | true label k) in column k.
 
         The loss is the forward-corrected one, -log sum_k p_k P(released | k), whatever ``loss`` says for labels.
-
-        Examples
-        --------
-        >>> import torch
-        >>> def linear(shape, classes):
-        ...     return torch.nn.Linear(*shape, classes)
-        >>> TorchClassifier(linear, epochs=1).fit_likelihoods([[0.0], [1.0]], [[0.7, 0.3], [0.3, 0.7]]).classes_
-        array([0, 1])
         """
         loss, self.loss = self.loss, ForwardCorrected()
         try:
@@ -214,16 +187,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return (losses if weights is None else losses * weights).mean()
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return P(class | x), one column for each of ``classes_``.
-
-        Examples
-        --------
-        >>> import torch
-        >>> def linear(shape, classes):
-        ...     return torch.nn.Linear(*shape, classes)
-        >>> TorchClassifier(linear, epochs=1).fit([[0.0], [1.0]], [0, 1]).predict_proba([[0.0]]).shape
-        (1, 2)
-        """
+        """Return P(class | x), one column for each of ``classes_``."""
         check_is_fitted(self)
         torch = load_extra("torch")
         rows = validate_data(self, X, reset=False, dtype=np.float32, allow_nd=True)
@@ -237,16 +201,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return np.concatenate(parts)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the likeliest class of each row.
-
-        Examples
-        --------
-        >>> import torch
-        >>> def linear(shape, classes):
-        ...     return torch.nn.Linear(*shape, classes)
-        >>> TorchClassifier(linear, epochs=1).fit([[0.0], [1.0]], [0, 1]).predict([[0.0]]).shape
-        (1,)
-        """
+        """Return the likeliest class of each row."""
         best = self.predict_proba(X).argmax(axis=1)
         return np.asarray(self.classes_[best])
 

@@ -33,15 +33,7 @@ class Likelihoods:
     """
 
     def check(self, estimator: Any, X: Any, **channel: Any) -> None:  # noqa: ANN401, ARG002
-        """Refuse an estimator that cannot learn from likelihoods, before anything is charged.
-
-        Examples
-        --------
-        >>> Likelihoods().check("an estimator without it", None)
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: denoise=Likelihoods() needs an estimator with fit_likelihoods, got ...
-        """
+        """Refuse an estimator that cannot learn from likelihoods, before anything is charged."""
         if not hasattr(estimator, "fit_likelihoods"):
             raise InvalidInput(
                 f"denoise=Likelihoods() needs an estimator with fit_likelihoods, got {estimator!r}; "
@@ -58,13 +50,7 @@ class Likelihoods:
         sample_weight: Weights = None,  # noqa: ARG002
         rng: np.random.Generator,  # noqa: ARG002
     ) -> NDArray[np.float64]:
-        """Return the likelihoods as they are.
-
-        Examples
-        --------
-        >>> Likelihoods().targets(None, None, likelihood=np.array([[0.7, 0.3]]), given=np.array([0]), rng=None)
-        array([[0.7, 0.3]])
-        """
+        """Return the likelihoods as they are."""
         return likelihood
 
     def fit(
@@ -76,15 +62,6 @@ class Likelihoods:
         sample_weight: Weights = None,
         rng: np.random.Generator | None,
     ) -> Model:
-        """Fit a fresh copy of the estimator to the likelihoods.
-
-        Examples
-        --------
-        >>> import torch
-        >>> from tacit.labels.learners.network import TorchClassifier
-        >>> network = TorchClassifier(lambda shape, classes: torch.nn.Linear(*shape, classes), epochs=1)
-        >>> Likelihoods().fit(network, [[0.0], [1.0]], np.array([[0.7, 0.3], [0.3, 0.7]]), rng=None).classes
-        2
-        """
+        """Fit a fresh copy of the estimator to the likelihoods."""
         fitted = fresh_copy(estimator, rng).fit_likelihoods(X, targets, sample_weight=sample_weight)
         return Model(fitted, targets.shape[1])

@@ -44,14 +44,7 @@ class Adam:
     weight_decay: float = 1e-4
 
     def build(self, parameters: Iterable[Any], *, steps: int) -> tuple[Any, Any]:
-        """Return the torch optimiser and scheduler for a training of ``steps`` batches.
-
-        Examples
-        --------
-        >>> import torch
-        >>> len(Adam().build(torch.nn.Linear(2, 2).parameters(), steps=10))
-        2
-        """
+        """Return the torch optimiser and scheduler for a training of ``steps`` batches."""
         made = load_extra("torch").optim.AdamW(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
         return made, _one_cycle(made, self.learning_rate, steps)
 

@@ -100,13 +100,7 @@ class Twins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: object = None) -> Twins:  # noqa: ARG002
-        """Learn from the rows; ``y`` is not looked at.
-
-        Examples
-        --------
-        >>> len(Twins(epochs=2, dimensions=4).fit(np.random.default_rng(0).normal(size=(20, 3))).losses_)
-        2
-        """
+        """Learn from the rows; ``y`` is not looked at."""
         torch = load_extra("torch")
         for name in ("dimensions", "width", "epochs"):
             check_count(getattr(self, name), name=name)
@@ -147,31 +141,14 @@ class Twins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
                 self.progress(epoch, self.epochs)
 
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
-        """Return the representation of each row.
-
-        Examples
-        --------
-        >>> X = np.random.default_rng(0).normal(size=(20, 3))
-        >>> seen = Twins(epochs=1, dimensions=4, random_state=0).fit(X).transform(X)
-        >>> bool(np.allclose((seen**2).sum(axis=1), 4))
-        True
-        """
+        """Return the representation of each row."""
         check_is_fitted(self)
         centred = self._outputs(self._rows(X, reset=False)) - self.mean_
         lengths = np.sqrt((centred**2).sum(axis=1, keepdims=True))
         return np.asarray(np.sqrt(centred.shape[1]) * centred / np.maximum(lengths, 1e-12), dtype=np.float32)
 
     def start(self, shape: tuple[int, ...], classes: int) -> torch.nn.Module:
-        """Return a copy of the trained network with a fresh head, for ``TorchClassifier(twins.start)`` to fine-tune.
-
-        Examples
-        --------
-        >>> from tacit.labels.learners.network import TorchClassifier
-        >>> X = np.random.default_rng(0).normal(size=(20, 3))
-        >>> tuned = TorchClassifier(Twins(epochs=1, random_state=0).fit(X).start, epochs=1)
-        >>> tuned.fit(X, np.arange(20) % 2).predict(X).shape
-        (20,)
-        """
+        """Return a copy of the trained network with a fresh head, for ``TorchClassifier(twins.start)`` to fine-tune."""
         check_is_fitted(self)
         if shape != self._shape:
             raise InvalidInput(f"must be of shape {self._shape}, as those of fit, got {shape}", field="rows")

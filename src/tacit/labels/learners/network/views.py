@@ -54,15 +54,7 @@ class AffineViews:
     move: float = 0.15
 
     def draw(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return one view an image.
-
-        Examples
-        --------
-        >>> import torch
-        >>> same = AffineViews(turn=0.0, slant=0.0, scale=0.0, move=0.0).draw(torch.eye(4)[None, None])
-        >>> bool(torch.allclose(same, torch.eye(4)))
-        True
-        """
+        """Return one view an image."""
         library = load_extra("torch")
         turn, slant, scale, right, down = (2 * library.rand(5, len(rows), device=rows.device) - 1).unbind()
         cos, sin, slant = (turn * self.turn).cos(), (turn * self.turn).sin(), slant * self.slant
@@ -97,15 +89,7 @@ class Corrupted:
             raise InvalidInput(f"must be in [0, 1], got {self.share!r}", field="share")
 
     def draw(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return one view a row.
-
-        Examples
-        --------
-        >>> import torch
-        >>> seen = Corrupted(share=1.0).draw(torch.tensor([[0.0, 1.0], [0.0, 2.0]]))
-        >>> seen[:, 0].tolist()
-        [0.0, 0.0]
-        """
+        """Return one view a row."""
         library, flat = load_extra("torch"), rows.flatten(1)
         other = flat.gather(0, library.randint(len(flat), flat.shape, device=flat.device))
         seen: torch.Tensor = library.where(library.rand_like(flat) < self.share, other, flat)
