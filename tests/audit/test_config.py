@@ -128,7 +128,7 @@ def test_a_plan_is_read(write):
         ("min_size = 2", 'mechanism = "random:size=3,bags=9"', "line 16, bags.by: by .*random"),
         (
             "[[labels]]\nepsilon = 1.0",
-            "[[features]]\nepsilon = 1\nselect = 2",
+            '[[features]]\nepsilon = 1\nselect = 2\nranges = { "*" = [0, 1] }',
             "line 12, features: delta must be > 0",
         ),
         (

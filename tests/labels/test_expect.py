@@ -94,7 +94,7 @@ def test_on_noise_the_prior_of_the_released_label_is_at_chance():
 def test_soft_targets_do_not_leave_flat_probabilities():
     """At epsilon 1 the posteriors of ten classes are nearly flat, and models of them too, unless calibrated."""
     X, y = load_digits(return_X_y=True)
-    settings = {"mechanism": RandomizedResponse(epsilon=2.0), "rounds": 0, "random_state": 0}
+    settings = {"epsilon": 2.0, "rounds": 0, "random_state": 0}
     model = LabelPrivateClassifier(LogisticRegression(max_iter=300), **settings).fit(X[:1200] / 16, y[:1200])
     probabilities = model.predict_proba(X[1200:] / 16)
     right = np.mean(probabilities.argmax(axis=1) == y[1200:])
