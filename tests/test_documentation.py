@@ -51,7 +51,7 @@ def methods(cls):
 
 
 def has_docstring(thing):
-    return bool((thing.__doc__ or "").strip())
+    return bool((inspect.getdoc(thing) or "").strip())
 
 
 def undocumented(cls_or_function, name):
@@ -59,7 +59,8 @@ def undocumented(cls_or_function, name):
     if not has_docstring(cls_or_function):
         yield name
     if inspect.isclass(cls_or_function):
-        yield from (f"{name}.{method}" for method, function in methods(cls_or_function) if not has_docstring(function))
+        own = {method for method, _ in methods(cls_or_function)}
+        yield from (f"{name}.{method}" for method in own if not has_docstring(getattr(cls_or_function, method)))
 
 
 @pytest.mark.parametrize("module_name", list(module_names()))

@@ -74,7 +74,7 @@ def test_rows_are_linked_and_their_members_found(folder):
     out = folder / "linked.parquet"
     _protect(folder, "--epsilon", "8", "--out", out)
     attack = ("features", "attack", out, "--truth", folder / "visits.csv", "--seed", "1")
-    assert "of 1500 guesses are right" in _run(*attack).stdout
+    assert "of 1500 released rows are linked correctly" in _run(*attack).stdout
     assert json.loads(_run(*attack, "--json").stdout)["rate"] < 0.1
     guesses = folder / "guesses.parquet"
     found = _run(*attack, "--data", folder / "later.csv", "--out", guesses, "--json")
