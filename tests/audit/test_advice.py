@@ -76,7 +76,7 @@ def test_thirty_rows_say_how_little_they_tell(run, tiny):
     result = run(tiny, ("labels", {"epsilon": 1}))
     verdict = judge(result)
     assert result.findings[0].state is State.QUIET
-    assert "chance explains it, but so would a leak of" in verdict.told
+    assert "which is not statistically significant, but neither would be a leak of" in verdict.told
     assert "among only 15 guesses" in verdict.told
 
 

@@ -181,7 +181,7 @@ class TestVerdict:
         assert faults(run_of(few), Limits(leak=0.05)) == ()
         with pytest.raises(AssertionError, match="too few trials to decide"):
             assert_leak_below(few.leak, advantage=0.05)
-        assert "but so would a leak of +16.2 points among only 40 guesses" in judge(run_of(few)).told
+        assert "but neither would be a leak of +16.2 points among only 40 guesses" in judge(run_of(few)).told
 
     def test_a_leak_just_over_its_limit_does_not_read_as_equal(self, finding, run_of):
         run = run_of(finding(NoGuarantee(reason="exact"), self.truth, self.truth))
@@ -192,8 +192,8 @@ class TestVerdict:
         bound = replace(measured.leak.bound, value=1.0019, delta=1.4e-6)
         refuted = replace(measured, leak=replace(measured.leak, bound=bound))
         assert "epsilon is at least 1.001, and epsilon 1, delta 1.4e-6" in faults(run_of(refuted), Limits())[0]
-        assert judge(run_of(refuted)).told.endswith("and the attack proves at least 1.001.")
-        assert "but for a chance of 2e-6." in in_plain_words(refuted.promise)
+        assert judge(run_of(refuted)).told.endswith("but the attack shows that epsilon is at least 1.001.")
+        assert "except with probability 2e-6." in in_plain_words(refuted.promise)
 
     def test_a_file_that_is_no_audit_says_what_is_missing(self):
         with pytest.raises(InvalidInput, match="an audit must say its version"):

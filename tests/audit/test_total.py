@@ -61,7 +61,7 @@ def test_a_promise_to_several_rows_covers_each(made):
 
 def test_a_promise_to_a_bag_covers_no_label(made):
     (total,) = add_up([made(Guarantee(unit=Unit.BAG, epsilon=1.0), setting="totals")], delta=1e-6)
-    assert str(total.promise) == "no guarantee: no promise to a label holds for totals"
+    assert str(total.promise) == "no guarantee: no guarantee for a label holds for totals"
 
 
 def test_the_total_assumes_what_its_parts_assume(made):

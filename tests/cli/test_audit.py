@@ -92,8 +92,8 @@ def test_limits(run, capsys):
     assert run("--only", "labels", "--fail-over", "epsilon=1") == 0
     assert capsys.readouterr().err == "", "no bar, nor an empty line for one, where there is no terminal"
     assert run("--only", "labels", "--fail-over", "epsilon=0.5") == 1
-    assert "Over: Iris, 150 rows: all releases cost epsilon 1" in capsys.readouterr().err
-    assert "Over: Iris, 150 rows: all releases cost epsilon 1" in run.page.read_text()
+    assert "Over: Iris, 150 rows: the total privacy cost is epsilon 1" in capsys.readouterr().err
+    assert "Over: Iris, 150 rows: the total privacy cost is epsilon 1" in run.page.read_text()
 
 
 @pytest.mark.parametrize(

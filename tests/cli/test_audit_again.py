@@ -21,7 +21,7 @@ file = "data/the visits.csv"
 label = "the outcome"
 
 [audit]
-epsilons = [1]
+epsilons = []
 
 [[labels]]
 epsilon = 1.0

@@ -47,7 +47,7 @@ def test_page_says_what_matters(page, result):
     said = text_of(page)
     assert f"Scores leak most: {result.worst.setting}." in said
     assert "After 176 submissions 100% of 2,201 labels are guessed correctly, compared with 79.1% without" in said
-    assert "What to do: Release instead log_loss by laplace" in said
+    assert "What to do: Release log_loss by laplace" in said
     assert "Seeded noise is not private" in said
     assert "tacit audit --only scores --seed 0 --fresh --json --out again.html" in said
 
@@ -183,9 +183,9 @@ class TestTheTop:
         useful = self.made(labels, [0] * 1000, promise, setting="with noise", right=700)
         useless = self.made(labels, [0] * 1000, Guarantee(unit=Unit.LABEL, epsilon=0.1), setting="drowned", right=400)
         said = self.top(self.run_of(bad, curve=(useless, useful)))
-        assert "Release instead with noise: it promises epsilon 1 for one label. In the same run its attacker" in said
-        assert "gains 0.0 points (-0.4 to +0.4), which chance explains; accuracy: 70.0%" in said
-        assert "Release instead" not in self.top(self.run_of(bad, curve=(useless,)))
+        assert "Release with noise instead: its guarantee is epsilon 1 for one label. In the same run" in said
+        assert "advantage is 0.0 points (-0.4 to +0.4), which is not statistically significant; accuracy: 70.0%" in said
+        assert "instead: its guarantee" not in self.top(self.run_of(bad, curve=(useless,)))
 
     def test_no_alternative_promises_next_to_nothing_or_spends_more_than_it_must(self, labels):
         bad = self.made(labels, self.truth, setting="as they are")
@@ -193,17 +193,19 @@ class TestTheTop:
             self.made(labels, [0] * 1000, Guarantee(unit=Unit.LABEL, epsilon=e), setting=f"epsilon {e}", right=right)
             for e, right in ((0.1, 690), (1.0, 700), (50.0, 1000))
         )
-        assert "Release instead" not in self.top(self.run_of(bad, curve=(fifty,)))
-        assert "Release instead epsilon 0.1:" in self.top(self.run_of(bad, curve=(one, tenth, fifty)))
+        assert "instead: its guarantee" not in self.top(self.run_of(bad, curve=(fifty,)))
+        assert "Release epsilon 0.1 instead:" in self.top(self.run_of(bad, curve=(one, tenth, fifty)))
         less = self.made(labels, [0] * 1000, tenth.promise, setting="less", right=600)
-        assert "Release instead epsilon 1.0:" in self.top(self.run_of(bad, curve=(one, less))), "clearly less useful"
+        assert "Release epsilon 1.0 instead:" in self.top(self.run_of(bad, curve=(one, less))), "clearly less useful"
 
     def test_an_alternative_from_few_trials_says_so(self, labels):
         bad = self.made(labels, self.truth, setting="as they are")
         few = leak_from_guesses([0, 1] * 8, [0, 1, 0, 1, 1, 1, 0, 0] * 2, baseline=[0] * 16)
         unsure = replace(self.made(labels, [0] * 1000, Guarantee(unit=Unit.LABEL, epsilon=1.0)), leak=few)
         assert few.advantage_interval.low <= 0 < 0.1 < few.advantage_interval.high
-        assert "which chance explains, but so would a leak of" in self.top(self.run_of(bad, curve=(unsure,)))
+        assert "which is not statistically significant, but neither would be a leak of" in self.top(
+            self.run_of(bad, curve=(unsure,))
+        )
 
     def test_a_leak_within_its_promise_hides_none_without_a_promise(self, labels):
         within = self.made(labels, self.truth, Guarantee(unit=Unit.LABEL, epsilon=9.0), setting="randomized")
@@ -211,8 +213,8 @@ class TestTheTop:
         bare = self.made(labels, half, setting="in clear")
         said = self.top(self.run_of(within, bare))
         assert "Labels leak most: randomized." in said
-        assert "That is within its promise, epsilon 9 for one label." in said
-        assert "1 other release leaks too, with nothing promised: see below." in said
+        assert "That is within its guarantee, epsilon 9 for one label." in said
+        assert "1 other release leaks too, without a guarantee: see below." in said
         assert "other release" not in self.top(self.run_of(within))
 
     def test_a_tie_names_both(self, labels):
@@ -231,12 +233,12 @@ class TestTheTop:
         total = Total(data="x", promise=quiet.promise, releases=1)
         said = self.top(self.run_of(quiet, totals=(total,)))
         assert "The planned release does not leak as far as was measured." in said
-        assert "What to do: Make it once at most: that costs epsilon 1 for one label." in said
+        assert "What to do: Make it at most once: the total privacy cost is epsilon 1 for one label." in said
 
     def test_nothing_leaks_and_nothing_is_promised(self, labels):
         said = self.top(self.run_of(*[self.made(labels, [0] * 1000)] * 2))
         assert "No planned release leaks as far as was measured." in said
-        assert f"Nothing is promised about {labels.findings[0].setting}" in said
+        assert f"Nothing is guaranteed for {labels.findings[0].setting}" in said
 
     def test_an_interrupted_run(self, labels):
         rest = Skipped(surface="the rest", reason="the run was interrupted")
@@ -256,7 +258,7 @@ class TestTheTop:
         worse = self.made(labels, self.truth, setting="in clear")
         result = self.run_of(worse, broken)
         assert broken.broken
-        assert f"A promise is refuted: labels, {broken.setting}." in self.top(result)
+        assert f"A guarantee is violated: labels, {broken.setting}." in self.top(result)
         within = self.made(labels, self.truth, Guarantee(unit=Unit.LABEL, epsilon=9.0))
         assert '<div class="verdict refuted">' in render_page(self.run_of(within, curve=(broken,)))
         assert judge(result).action.startswith("Release nothing")

@@ -1,4 +1,4 @@
-"""The main job: run the surfaces over a plan and set promise against leak against use."""
+"""The main job: run the surfaces over a plan and compare guarantee, leak and utility."""
 
 from tacit.audit.config import read_plan
 from tacit.audit.finding import Finding, State

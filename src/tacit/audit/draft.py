@@ -1,4 +1,4 @@
-"""Write a first ``tacit.toml`` for a table: which column is private, what a rival may know, what is planned."""
+"""Write a first ``tacit.toml`` for a table: which column is private, what an attacker may know, what is planned."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def suggest_label(table: pa.Table) -> str:
 
 
 def suggest_features(table: pa.Table, *, label: str) -> tuple[str, ...]:
-    """Return the columns a rival may know: all but the label, constants, lists, text of many values, row numbers.
+    """Return the columns an attacker may know: all but the label, constants, lists, text of many values, row numbers.
 
     Text with more than 50 values, one for nearly every row, is a name, and says nothing of another row's label; so is
     a date, and so are whole numbers that count more than 50 rows, each once.
@@ -96,7 +96,7 @@ _HEAD = """\
 [data]
 file = {file}  # CSV, Parquet or Arrow; seen from this file
 label = {label}  # the private column
-features = {features}  # what a rival may know of a row
+features = {features}  # what an attacker may know of a row
 # rows = 20000  # of a longer table so many rows are drawn
 
 [audit]
@@ -104,7 +104,7 @@ epsilons = [0.1, 0.3, 1, 3, 10]  # where the curves are measured; [] for none, w
 delta = 1e-6  # at which the total is taken
 
 # [fail]  # exit status 1 above these, for CI
-# leak = 0.05  # right guesses gained by any release
+# leak = 0.05  # advantage of an attacker, by any release
 # epsilon = 10  # of all releases together, for one label
 """
 _LABELS = """\

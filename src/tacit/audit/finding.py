@@ -1,4 +1,4 @@
-"""One planned release: promise, leak, use and advice."""
+"""One planned release: guarantee, leak, utility and advice."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ class State(StrEnum):
 
     Examples
     --------
-    >>> State("leaks, nothing is promised") is State.OPEN
+    >>> State("leaks, nothing is guaranteed") is State.OPEN
     True
     """
 
-    REFUTED = "its promise is refuted"
-    OPEN = "leaks, nothing is promised"
-    WITHIN = "leaks, within its promise"
+    REFUTED = "its guarantee is violated"
+    OPEN = "leaks, nothing is guaranteed"
+    WITHIN = "leaks, within its guarantee"
     QUIET = "no leak measured"
 
 
@@ -45,11 +45,11 @@ class Finding:
     leak
         What the attack measured.
     utility
-        What the release is worth.
+        The utility of the release.
     certain
-        How many labels the release fixes beyond any doubt.
+        How many labels the release determines.
     told, remedy
-        What the release tells, and what to do: together one sentence.
+        What the release reveals, and what to do: together one sentence.
     seconds
         What release and attack took, once.
     command
@@ -85,22 +85,22 @@ class Finding:
 
     @property
     def advice(self) -> str:
-        """What the release tells and what to do, one sentence."""
+        """What the release reveals and what to do, one sentence."""
         return f"{self.told}: {self.remedy}."
 
     @property
     def epsilon(self) -> float | None:
-        """The promised epsilon; None where nothing is promised."""
+        """The guaranteed epsilon; None where nothing is guaranteed."""
         return self.promise.epsilon if isinstance(self.promise, Guarantee) else None
 
     @property
     def broken(self) -> bool:
-        """Whether the leak proves more than the promise allows: a bug in one of the two."""
+        """Whether the leak proves more than the guarantee allows: a bug in one of the two."""
         return isinstance(self.promise, Guarantee) and self.leak.bound is not None and self.leak.exceeds(self.promise)
 
     @property
     def leaks(self) -> bool:
-        """Whether a label is certain, or the attack gained more than chance explains at its interval's confidence."""
+        """Whether a label is certain, or the advantage is statistically significant."""
         return self.certain > 0 or self.leak.advantage_interval.low > 0
 
     @property

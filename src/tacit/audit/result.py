@@ -27,7 +27,7 @@ class Total:
     releases
         How many.
     bare
-        Those that promise a label nothing, in words.
+        Those without a guarantee for a label, in words.
     rest
         What the others cost together, where there are both.
 
@@ -151,14 +151,14 @@ class AuditResult:
 
     @property
     def broken(self) -> tuple[Finding, ...]:
-        """Every finding whose leak is above its promise."""
+        """Every finding whose leak is above its guarantee."""
         return tuple(finding for finding in (*self.findings, *self.curve) if finding.broken)
 
     def alternative(self, finding: Finding) -> Finding | None:
-        """Return what was measured on the same surface and data, leaks less, is of use, and promises enough.
+        """Return what was measured on the same surface and data, leaks less, has utility, and guarantees enough.
 
-        Its attacker gains less than the interval of what this one gains. Epsilon 10 is the most: beyond it
-        next to nothing is promised. Of several, those that are not clearly less useful than the most useful one, and of
+        Its advantage is below the interval of this one's. Epsilon 10 is the most: beyond it next to nothing is
+        guaranteed. Of several, those that are not clearly less useful than the most useful one, and of
         these the one with the smallest epsilon.
         """
         better = [other for other in (*self.findings, *self.curve) if _is_better(other, finding)]

@@ -1,4 +1,4 @@
-"""Run a plan: every release made, attacked and used; then the curves, then the total."""
+"""Run a plan: every release made, attacked and learned from; then the curves, then the total."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ def run_audit(
 
 
 def faults(result: AuditResult, limits: Limits) -> tuple[str, ...]:
-    """Return why a run fails: limits that were passed, and promises that an attack refuted, one sentence each.
+    """Return why a run fails: exceeded limits and violated guarantees, one sentence each.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def faults(result: AuditResult, limits: Limits) -> tuple[str, ...]:
     """
     found = [
         f"{finding.surface}, {finding.setting}: epsilon is {proved(finding.leak.epsilon_lower_bound)}, "
-        f"and {finding.promise} was promised"
+        f"and {finding.promise} was guaranteed"
         for finding in result.broken
     ]
     if limits.leak is not None:
@@ -106,7 +106,9 @@ def faults(result: AuditResult, limits: Limits) -> tuple[str, ...]:
         if not isinstance(total.promise, Guarantee):
             found.append(f"{total.data}: {total.promise}, the limit is epsilon {limits.epsilon:g}")
         elif total.promise.epsilon > limits.epsilon:
-            found.append(f"{total.data}: all releases cost {total.promise}, the limit is epsilon {limits.epsilon:g}")
+            found.append(
+                f"{total.data}: the total privacy cost is {total.promise}, the limit is epsilon {limits.epsilon:g}"
+            )
     return tuple(found)
 
 

@@ -45,7 +45,7 @@ class Source:
     label
         The private column.
     features
-        The columns that a rival may know.
+        The columns that an attacker may know.
     file
         What commands call it; None for a table in memory.
 
@@ -119,9 +119,9 @@ class Source:
 
     @cached_property
     def prior(self) -> NDArray[np.float64]:
-        """What a rival knows of each row's label without any release: from its features, or the shares of the labels.
+        """What the baseline attacker believes of each row's label: from its features, or the shares of the labels.
 
-        Features that say nothing make a model worse than naming the commonest label; the rival takes the better one.
+        Features that say nothing make a model worse than the majority class; the attacker takes the better one.
         A model that is surer than right is mixed with chance.
         """
         told = temper_prior(feature_prior(self.X, self.codes, classes=len(self.classes)), self.codes)
@@ -249,7 +249,7 @@ def source_from_file(
     label
         The private column.
     features
-        The columns that a rival may know; default: all others.
+        The columns that an attacker may know; default: all others.
     most_rows
         An attack on this many rows takes seconds, and its interval is narrow.
 

@@ -1,4 +1,4 @@
-"""What all planned releases cost one label together."""
+"""The total privacy cost of all planned releases, for one label."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ __all__ = ["add_up"]
 
 
 def add_up(findings: Iterable[Finding], *, delta: float) -> tuple[Total, ...]:
-    """Return the composed promise to one label of each data set, as if all of its releases were made.
+    """Return the composed guarantee for one label of each data set, as if all of its releases were made.
 
-    A promise to a record covers its label, and one to several rows of a person covers each of them. A promise to a
-    bag's total covers no label, because a label may move several totals. One release that promises nothing to a label
-    leaves nothing for the whole. What the parts assume, the total assumes.
+    A guarantee for a record covers its label, and one for several rows of a person covers each of them. A guarantee for
+    a bag's total covers no label, because a label may move several totals. One release without a guarantee for a label
+    leaves none for the whole. What the parts assume, the total assumes.
 
     Parameters
     ----------
     findings
         What was audited.
     delta
-        Of the total, where one of the promises has a delta. Where the promises' own deltas are no smaller, their sum is
+        Of the total, where one of the guarantees has a delta. Where their own deltas are no smaller, their sum is
         added to it.
 
     Examples
@@ -48,7 +48,7 @@ def _sum(data: str, findings: list[Finding], delta: float) -> Total:
     if promise is not None and not bare:
         return Total(data=data, promise=promise, releases=len(findings))
     costs = "" if promise is None else f"; the rest costs {promise}"
-    none = NoGuarantee(reason=f"no promise to a label holds for {'; '.join(bare)}{costs}")
+    none = NoGuarantee(reason=f"no guarantee for a label holds for {'; '.join(bare)}{costs}")
     return Total(data=data, promise=none, releases=len(findings), bare=bare, rest=promise)
 
 

@@ -1,4 +1,4 @@
-"""What a release is worth to who may use it."""
+"""The utility of a release."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ class Utility:
 
 
 def share_utility(measure: str, protected: ArrayLike, unprotected: ArrayLike, *, truth: ArrayLike) -> Utility:
-    """Return a share of right predictions, with and without protection; blind is to name the commonest label always.
+    """Return a share of right predictions, with and without protection; blind is to guess the majority class always.
 
     Parameters
     ----------

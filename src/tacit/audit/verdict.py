@@ -18,14 +18,14 @@ _WIDE = 0.1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Verdict:
-    """What someone must know who reads nothing else.
+    """The summary for readers who stop here.
 
     Parameters
     ----------
     headline
         Which release leaks most.
     told
-        What it tells, measured.
+        What it reveals, measured.
     action
         What to do.
     caution
@@ -73,9 +73,9 @@ def judge(result: AuditResult) -> Verdict:
     if worst is None:
         return Verdict(headline="Nothing was audited.", told="", action="", caution=caution)
     if result.broken:
-        return _refuted(result.broken[0], caution)
+        return _violated(result.broken[0], caution)
     if worst.leaks:
-        within = f" That is within its promise, {worst.promise}." if worst.state is State.WITHIN else ""
+        within = f" That is within its guarantee, {worst.promise}." if worst.state is State.WITHIN else ""
         return Verdict(
             headline=_headline(result, worst),
             told=f"{worst.told}.{within}",
@@ -85,10 +85,11 @@ def judge(result: AuditResult) -> Verdict:
     return _quiet(result, worst, caution)
 
 
-def _refuted(finding: Finding, caution: str) -> Verdict:
+def _violated(finding: Finding, caution: str) -> Verdict:
+    shown = proved(finding.leak.epsilon_lower_bound)
     return Verdict(
-        headline=f"A promise is refuted: {finding.surface}, {finding.setting}.",
-        told=f"It promises {finding.promise}, and the attack proves {proved(finding.leak.epsilon_lower_bound)}.",
+        headline=f"A guarantee is violated: {finding.surface}, {finding.setting}.",
+        told=f"It states {finding.promise}, but the attack shows that epsilon is {shown}.",
         action="Release nothing by this mechanism until the fault is found: it is in the mechanism or in the attack.",
         caution=caution,
     )
@@ -110,10 +111,10 @@ def _action(result: AuditResult, finding: Finding) -> str:
     if instead is None:
         return f"{finding.remedy[0].upper()}{finding.remedy[1:]}."
     use = instead.utility
-    chance = "" if instead.leaks else f", which chance explains{_doubt(instead)}"
+    chance = "" if instead.leaks else f", which is not statistically significant{_doubt(instead)}"
     return (
-        f"Release instead {instead.setting}: it promises {instead.promise}. In the same run its attacker gains "
-        f"{points(instead.leak.advantage)} ({_reach(instead)}){chance}; {use.measure}: "
+        f"Release {instead.setting} instead: its guarantee is {instead.promise}. In the same run the attacker's "
+        f"advantage is {points(instead.leak.advantage)} ({_reach(instead)}){chance}; {use.measure}: "
         f"{percent(use.protected)}, {percent(use.unprotected)} without protection."
     )
 
@@ -122,16 +123,16 @@ def _others(result: AuditResult, worst: Finding) -> str:
     count = sum(other.state is State.OPEN for other in result.findings if other is not worst)
     if not count:
         return ""
-    return f"{count} other release{'s leak' if count > 1 else ' leaks'} too, with nothing promised: see below."
+    return f"{count} other release{'s leak' if count > 1 else ' leaks'} too, without a guarantee: see below."
 
 
 def _quiet(result: AuditResult, worst: Finding, caution: str) -> Verdict:
     none = "No planned release leaks" if len(result.findings) > 1 else "The planned release does not leak"
     return Verdict(
         headline=f"{none} as far as was measured.",
-        told=f"The largest gain of an attacker is {points(worst.leak.advantage)} ({_reach(worst)}), by "
-        f"{worst.surface}, {worst.setting}: chance explains it{_least_known(result, worst)}.",
-        action=" ".join(filter(None, (_unpromised(result), _weak(result), _idle(result), _spent(result)))),
+        told=f"The largest advantage of an attacker is {points(worst.leak.advantage)} ({_reach(worst)}), by "
+        f"{worst.surface}, {worst.setting}, which is not statistically significant{_least_known(result, worst)}.",
+        action=" ".join(filter(None, (_unguaranteed(result), _weak(result), _idle(result), _spent(result)))),
         caution=caution,
     )
 
@@ -142,7 +143,7 @@ def _reach(finding: Finding) -> str:
 
 
 def _least_known(result: AuditResult, worst: Finding) -> str:
-    """Say which release may leak most for all that was measured: not always the one whose attacker gained most."""
+    """Say which release may leak most for all that was measured: not always the one with the largest advantage."""
     widest = max(result.findings, key=lambda finding: finding.leak.advantage_interval.high)
     of = "" if widest is worst or not _doubt(widest) else f" from {widest.surface}, {widest.setting}"
     return f"{_doubt(widest)}{of}"
@@ -150,17 +151,17 @@ def _least_known(result: AuditResult, worst: Finding) -> str:
 
 def _doubt(finding: Finding) -> str:
     high, trials = finding.leak.advantage_interval.high, finding.leak.trials
-    return f", but so would a leak of {points(high)} among only {trials:,} guesses" if high > _WIDE else ""
+    return f", but neither would be a leak of {points(high)} among only {trials:,} guesses" if high > _WIDE else ""
 
 
-def _unpromised(result: AuditResult) -> str:
+def _unguaranteed(result: AuditResult) -> str:
     bare = [finding.setting for finding in result.findings if not isinstance(finding.promise, Guarantee)]
-    return f"Nothing is promised about {names(bare)}: a better attack may succeed, so add noise." if bare else ""
+    return f"Nothing is guaranteed for {names(bare)}: a better attack may succeed, so add noise." if bare else ""
 
 
 def _weak(result: AuditResult) -> str:
     weak = [finding.setting for finding in result.findings if (finding.epsilon or 0.0) > WEAK]
-    return f"Hardly anything is promised about {names(weak)}: lower epsilon." if weak else ""
+    return f"Hardly anything is guaranteed for {names(weak)}: lower epsilon." if weak else ""
 
 
 def _idle(result: AuditResult) -> str:
@@ -173,8 +174,8 @@ def _spent(result: AuditResult) -> str:
     if len(whole) != 1 or len(result.totals) != 1:
         return ""
     if whole[0].releases == 1:
-        return f"Make it once at most: that costs {whole[0].promise}."
-    return f"Make each once at most: all {whole[0].releases} together cost {whole[0].promise}."
+        return f"Make it at most once: the total privacy cost is {whole[0].promise}."
+    return f"Make each at most once: the total privacy cost of all {whole[0].releases} is {whole[0].promise}."
 
 
 def _caution(result: AuditResult) -> str:

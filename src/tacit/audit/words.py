@@ -1,4 +1,4 @@
-"""Numbers and promises in plain words, the same ones in the terminal, in the page and in the advice."""
+"""Numbers and guarantees in plain words, the same ones in the terminal, in the page and in the advice."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 
 _VAST = 1e6
 WEAK = 10.0
-"""A promise with a larger epsilon is none to speak of: the odds may change twenty thousand-fold and more."""
+"""A guarantee with a larger epsilon is hardly one: the odds may change more than twenty thousand-fold."""
 
 
 def percent(share: float) -> str:
@@ -41,7 +41,7 @@ def percent(share: float) -> str:
 
 
 def points(difference: float) -> str:
-    """Return a difference of two shares in points of percent, with its sign.
+    """Return a difference of two shares in percentage points, with its sign.
 
     An interval above zero must not read as if it touched it: what would be rounded to zero has a digit more.
 
@@ -77,28 +77,27 @@ def span(interval: Interval) -> str:
 
 
 def in_plain_words(promise: Promise) -> str:
-    """Return what a promise means for one person, in one sentence without mathematics.
+    """Return what a guarantee means for one person, in one sentence without mathematics.
 
     Differential privacy bounds the factor by which seeing the release changes the odds between any two values of
-    what is protected: e^epsilon, but for a probability of delta.
+    what is protected: e^epsilon, except with probability delta.
 
     Examples
     --------
     >>> from tacit.privacy import NoGuarantee, Unit
     >>> in_plain_words(Guarantee(unit=Unit.LABEL, epsilon=1.0))
-    'Whatever someone knows already, seeing this changes the odds of a guess about one label at most 2.8-fold.'
+    'Whatever anyone already knows, this changes the odds on one label at most 2.8-fold.'
     >>> in_plain_words(NoGuarantee(reason="exact totals"))
-    'Nothing is promised: exact totals.'
+    'Nothing is guaranteed: exact totals.'
     """
     if not isinstance(promise, Guarantee):
-        return f"Nothing is promised: {promise.reason}."
+        return f"Nothing is guaranteed: {promise.reason}."
     factor = math.exp(min(promise.epsilon, 700.0))
     if factor >= _VAST:
-        return f"The odds of a guess about {promise.protects} may change a million-fold and more: that protects nobody."
-    but = f", but for a chance of {format_up(promise.delta, digits=1)}" if promise.delta else ""
+        return f"The odds on {promise.protects} may change more than a million-fold: that protects nobody."
+    but = f", except with probability {format_up(promise.delta, digits=1)}" if promise.delta else ""
     return (
-        "Whatever someone knows already, seeing this changes the odds of a guess about "
-        f"{promise.protects} at most {_up(factor)}-fold{but}."
+        f"Whatever anyone already knows, this changes the odds on {promise.protects} at most {_up(factor)}-fold{but}."
     )
 
 
@@ -114,6 +113,6 @@ def listed(words: list[str]) -> str:
 
 
 def _up(factor: float) -> str:
-    """Round away from the safe side: a promise is never said stronger than it is."""
+    """Round away from the safe side: a guarantee is never stated stronger than it is."""
     digits = 2 if factor < 1.1 else 1 if factor < 10 else 0
     return f"{math.ceil(factor * 10**digits - 1e-9) / 10**digits:,.{digits}f}"

@@ -27,7 +27,7 @@ def audit(
         typer.Argument(help="A tacit.toml with your data and planned releases (tacit init). None: the bundled data."),
     ] = None,
     out: Annotated[Path, typer.Option(help="Where the page goes; an earlier page is replaced.")] = Path("report.html"),
-    only: Annotated[str, typer.Option(help="Surfaces to run, with commas between: labels,scores.")] = "",
+    only: Annotated[str, typer.Option(help="Comma-separated surfaces to run: labels,scores.")] = "",
     seed: Annotated[
         int | None,
         typer.Option(help="Repeat a run exactly; seeded noise is not private. None: the operating system's entropy."),
@@ -35,8 +35,8 @@ def audit(
     fail_over: Annotated[
         list[str] | None,
         typer.Option(
-            help="Exit with 1 above a limit: leak=0.05 (the gain as measured of any release, not its interval), "
-            "epsilon=3 (the total that is promised). Repeatable."
+            help="Exit with 1 above a limit: leak=0.05 (the measured advantage of any release, not its interval), "
+            "epsilon=3 (the total privacy cost). Repeatable."
         ),
     ] = None,
     against: Annotated[
@@ -48,12 +48,12 @@ def audit(
     fresh: Annotated[bool, typer.Option("--fresh", help="Keep and use no earlier findings.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print everything the page shows as JSON.")] = False,
 ) -> None:
-    """Measure what your data gives away on each surface, and write one page about it.
+    """Measure what your data reveals on each surface, and write one page about it.
 
     Without a plan the bundled data are audited. A finding that was made before with the same data, release and seed is
     taken from the cache. Ctrl-C writes the page of what was found so far.
 
-    Exit status: 0; 1 over a limit, or a promise that an attack refuted; 2 wrong input; 3 a surface was skipped;
+    Exit status: 0; 1 over a limit, or a violated guarantee; 2 wrong input; 3 a surface was skipped;
     130 interrupted.
 
     Example: tacit audit --only scores --seed 0 --out report.html
@@ -157,7 +157,7 @@ def _print_summary(result: AuditResult) -> None:
 
     console, verdict = Console(), judge(result)
     table = Table(
-        "what leaves", "promise", "attack without and with it", "gain", "use", title="What your data gives away"
+        "release", "guarantee", "attack without and with it", "advantage", "utility", title="What your data gives away"
     )
     for finding in result.ranked:
         table.add_row(

@@ -27,7 +27,7 @@ def init(
     data: Annotated[Path, typer.Argument(help="Your table: CSV, Parquet or Arrow.")],
     label: Annotated[str, typer.Option(help="The private column.")] = "",
     features: Annotated[
-        str, typer.Option(help="Columns a rival may know, with commas between; default: those that say something.")
+        str, typer.Option(help="Comma-separated columns an attacker may know; default: those that say something.")
     ] = "",
     surfaces: Annotated[
         str, typer.Option(help="Where something leaves: labels,bags,features,scores,models; default: all.")
@@ -56,7 +56,7 @@ def init(
     label = label or _ask("Which column is private", suggest_label(table), flag="--label")
     _check_label(table, label, data)
     usual = join_words(suggest_features(table, label=label))
-    known = tuple(words_of(features or _ask("Which columns may a rival know", usual)))
+    known = tuple(words_of(features or _ask("Which columns may an attacker know", usual)))
     chosen = words_of(surfaces or _ask("On which surfaces does something leave", ",".join(SURFACES)))
     strength = _ask("Which epsilon for each release", 1.0) if epsilon is None else epsilon
     source = _source(data, label, known)

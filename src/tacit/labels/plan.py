@@ -120,6 +120,10 @@ class Plan(kernel.Plan):
         if len(listed) != len(self.prior):
             raise InvalidInput(f"must have {len(listed)} numbers, got {len(self.prior)}", field="prior")
 
+    def describe(self) -> str:
+        """Return what is released, in a few words."""
+        return f"{self.mechanism.title or self.mechanism}, epsilon {self.epsilon:g}"
+
     def guarantee(self) -> Guarantee:
         """Return what is guaranteed: for one label, or for all rows of one person."""
         from tacit.privacy.guarantee import Guarantee

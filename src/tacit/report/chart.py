@@ -33,7 +33,7 @@ class _Series:
 
 
 def draw_leak(curve: Sequence[Finding]) -> Markup:
-    """Draw what an attacker gains at each epsilon, with its interval.
+    """Draw the advantage of an attacker at each epsilon, with its interval.
 
     Examples
     --------
@@ -48,10 +48,10 @@ def draw_leak(curve: Sequence[Finding]) -> Markup:
         low=tuple(span.low for span in spans),
         high=tuple(span.high for span in spans),
         kind="leak",
-        lines=((0.0, "no gain"),),
+        lines=((0.0, "no advantage"),),
     )
     said = "; ".join(f"{points(f.leak.advantage)} at epsilon {f.epsilon:g}" for f in ends)
-    return _draw(series, f"What an attacker gains: {said}")
+    return _draw(series, f"The advantage of an attacker: {said}")
 
 
 def draw_use(curve: Sequence[Finding]) -> Markup:

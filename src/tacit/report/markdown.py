@@ -9,7 +9,7 @@ from tacit.audit import AuditResult, judge
 
 __all__ = ["render_summary"]
 
-_COLUMNS = ("surface", "what leaves", "promise", "leak", "without", "use")
+_COLUMNS = ("surface", "what is released", "guarantee", "leak", "without", "utility")
 _MARKUP = re.compile(r"[\\`*_\[\]|~$<>&@]|:(?=\S)|(?<=www)\.", re.IGNORECASE)  # addresses become links by themselves
 
 
@@ -33,7 +33,7 @@ def render_summary(result: AuditResult, *, faults: Sequence[str] = ()) -> str:
     <BLANKLINE>
     - **Over:** labels: leak 20%, the limit is 5%.
     <BLANKLINE>
-    | surface | what leaves | promise | leak | without | use |
+    | surface | what is released | guarantee | leak | without | utility |
     | --- | --- | --- | --- | --- | --- |
     <BLANKLINE>
     """

@@ -96,8 +96,8 @@ def _environment(places: dict[int, str]) -> Environment:
 
 def _short(finding: Finding) -> str:
     state = finding.state.value
-    certain = f", fixes {finding.certain:,} labels" if finding.certain else ""
-    idle = ", of no use" if finding.utility.worthless else ""
+    certain = f", determines {finding.certain:,} labels" if finding.certain else ""
+    idle = ", no utility" if finding.utility.worthless else ""
     return f"{state[0].upper()}{state[1:]}{certain}{idle}"
 
 
@@ -111,5 +111,5 @@ def _heat(curve: Sequence[Finding]) -> _Heat | None:
 
 
 def _shade(cell: Finding | None) -> str:
-    """Return how dark a cell is: from half of the labels gained on, as dark as its number allows."""
+    """Return how dark a cell is: from an advantage of one half on, as dark as its number allows."""
     return "0" if cell is None else f"{0.04 + (_DARKEST - 0.04) * min(max(2 * cell.leak.advantage, 0.0), 1.0):.2f}"
