@@ -62,7 +62,7 @@ def illustrations() -> tuple[Item, Item]:
             name="Figure 2",
             shows="Four rows, partitioned by one feature and by two others.",
             status=ILLUSTRATION,
-            body=("`tests/test_published.py::test_bags_of_the_figure` makes the bags that the text describes.",),
+            body=("`tests/papers/test_page.py::test_bags_of_the_figure` makes the bags that the text describes.",),
             discussed="[bags](bags.md)",
         ),
     )

@@ -249,7 +249,7 @@ _PRINTED = {
         (
             "Theorem 2.1",
             "logistic loss: below log(2)/n",
-            "tests/models/test_learn.py",
+            "tests/models/test_margin_training.py",
             "test_a_logistic_loss_below_one_nth_may_have_a_point_on_the_wrong_side",
         ),
         (
@@ -309,16 +309,16 @@ _PRINTED = {
         (
             "Corollary 4.3",
             "membership in 1,000 dimensions",
-            "tests/models/test_margin.py",
+            "tests/models/test_margin_attack.py",
             "test_membership_in_a_thousand_dimensions",
         ),
         (
             "Corollary 4.4",
             "a leaked point among candidates",
-            "tests/models/test_margin.py",
+            "tests/models/test_margin_attack.py",
             "test_a_leaked_point_among_candidates",
         ),
-        ("Corollary 4.5, Remark B.5", "a bounded margin", "tests/models/test_margin.py", "test_a_bounded_margin"),
+        ("Corollary 4.5, Remark B.5", "a bounded margin", "tests/models/test_margin_attack.py", "test_a_bounded_margin"),
         (
             "Lemma B.1",
             "false as printed",
