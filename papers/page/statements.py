@@ -318,7 +318,12 @@ _PRINTED = {
             "tests/models/test_margin_attack.py",
             "test_a_leaked_point_among_candidates",
         ),
-        ("Corollary 4.5, Remark B.5", "a bounded margin", "tests/models/test_margin_attack.py", "test_a_bounded_margin"),
+        (
+            "Corollary 4.5, Remark B.5",
+            "a bounded margin",
+            "tests/models/test_margin_attack.py",
+            "test_a_bounded_margin",
+        ),
         (
             "Lemma B.1",
             "false as printed",
