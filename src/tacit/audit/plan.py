@@ -166,6 +166,7 @@ def bundled_plan() -> AuditPlan:
     """Return the releases that are audited when nothing is said: of the bundled tables, on every surface."""
     titanic, satellite, digits = (bundled_source(name) for name in ("titanic", "satellite", "digits"))
     by, small = [["class", "sex", "age"]], {"*": [-3.0, 3.0]}
+    network = "dp_sgd:width=64,epochs=20,batch_size=200,learning_rate=0.05"
     planned: tuple[tuple[Source, str, dict[str, Any]], ...] = (
         (titanic, "labels", {"epsilon": 1.0}),
         (titanic, "bags", {"epsilon": None, "by": by, "min_size": 1}),
@@ -177,7 +178,7 @@ def bundled_plan() -> AuditPlan:
         (titanic, "scores", {"epsilon": None, "policy": "rounded:decimals=5", "submissions": 400}),
         (titanic, "scores", {"epsilon": 10.0, "submissions": 100}),
         (digits, "models", {"epsilon": None, "mechanism": "plain:estimator=mlp"}),
-        (digits, "models", {"epsilon": 3.0, "delta": 1e-5, "ranges": {"*": [0.0, 16.0]}}),
+        (digits, "models", {"epsilon": 3.0, "delta": 1e-5, "mechanism": network, "ranges": {"*": [0.0, 16.0]}}),
     )
     steps = tuple(Step(source=table, plan=planned_release(surface, table, keys)) for table, surface, keys in planned)
     return AuditPlan(steps=steps, command="tacit audit")

@@ -118,7 +118,7 @@ class Plan(BasePlan):
 
     def describe(self) -> str:
         """Return what is released, in a few words."""
-        bags = "; ".join(" and ".join(one) for one in self.by)
+        bags = "; ".join(", ".join(one) for one in self.by)
         what = f"totals by {bags}" if bags else f"totals of bags, {self.mechanism}"
         return f"{what}, {'exact' if self.epsilon is None else f'epsilon {self.epsilon:g}'}"
 
