@@ -2,8 +2,8 @@
 """# Ad clicks: four releases, one ledger.
 
 An ads company has shown ads. Who was shown which is known to many: those are the features. Who clicked is private: that
-is the label. Partners want the clicks, their totals, a model of them, and a leaderboard. Each release has a promise of
-its own, but three of them are made from the same clicks, and what they tell adds up. A ledger keeps the sum: each
+is the label. Partners want the clicks, their totals, a model of them, and a leaderboard. Each release has its own
+guarantee, but three of them are made from the same clicks, and what they tell adds up. A ledger keeps the sum: each
 release is charged before it exists, and refused if it would exceed the budget. Then each is attacked.
 """
 
@@ -107,15 +107,15 @@ found.append(("totals", totals.guarantee, leak))
 
 # %% [markdown]
 # ## Third release: a model
-# DP-SGD makes a promise for a whole record replaced by another, which covers the click in it: so it is restated before
-# it is charged. It assumes that its noise, drawn as floating-point numbers, is Gaussian. The attack names the rows that
-# the model was trained on, by their loss.
+# DP-SGD guarantees privacy for a whole record replaced by another, which covers the click in it: so it is restated
+# before it is charged. It assumes that its noise, drawn as floating-point numbers, is Gaussian. The attack names the
+# rows that the model was trained on, by their loss.
 
 # %%
 try:
     torch, _ = load_extra("torch"), load_extra("opacus")  # what is missing is found before the charge
-    promise = Guarantee(unit=Unit.RECORD, epsilon=1.0, delta=1e-6)
-    ledger.charge("clicks", promise.for_unit(Unit.LABEL), purpose="model by dp_sgd")
+    guarantee = Guarantee(unit=Unit.RECORD, epsilon=1.0, delta=1e-6)
+    ledger.charge("clicks", guarantee.for_unit(Unit.LABEL), purpose="model by dp_sgd")
     how = {"clip": 1.0, "epochs": 10, "batch_size": 350, "learning_rate": 0.2, "rng": rng}
     made = train_dp_sgd(torch.nn.Linear(X.shape[1], 2), X_old, clicks, epsilon=1.0, delta=1e-6, **how)
     chances = made.module(torch.tensor(X, dtype=torch.float32)).softmax(dim=1).detach().numpy()
@@ -132,8 +132,8 @@ except MissingExtra as missing:
 
 # %%
 setting = Setting(metric=Brier(), policy=Laplace(epsilon=0.1))
-promise = setting.policy.guarantee(submissions=20)
-ledger.charge("held-out clicks", promise, purpose="20 scores of a leaderboard")
+guarantee = setting.policy.guarantee(submissions=20)
+ledger.charge("held-out clicks", guarantee, purpose="20 scores of a leaderboard")
 
 
 def host(predictions):
@@ -144,7 +144,7 @@ def host(predictions):
 winner = min(predicted, key=lambda name: float(host(predicted[name])))
 guess = plain.predict_proba(X_new)
 told = attack_competition(host, setting, prior=guess, submissions=20 - len(predicted), rng=rng)
-found.append(("scores", promise, leak_from_guesses(told.labels, held_out, baseline=guess.argmax(axis=1))))
+found.append(("scores", guarantee, leak_from_guesses(told.labels, held_out, baseline=guess.argmax(axis=1))))
 predicted["scores"] = predicted[winner]
 
 # %% [markdown]
@@ -158,22 +158,22 @@ except BudgetExceeded as refusal:
     print(f"refused: {refusal}")
 
 # %% [markdown]
-# ## What is promised, what leaks, what is learned
+# ## What is guaranteed, what leaks, what is learned
 # Leak: how many of the attack's guesses are right, and how many were without the release; for the model, how many of
 # its rows are named, and how many of others. AUC: of the model that the release gives, on the held-out clicks. The sum
 # is the ledger's: at its delta, 20 scores of epsilon 0.1 cost less than 2.
 
 # %%
-print(f"{'release':<19}{'promise':<38}{'leak':>6}{'without':>9}{'AUC':>7}")
-for name, promise, leak in found:
+print(f"{'release':<19}{'guarantee':<38}{'leak':>6}{'without':>9}{'AUC':>7}")
+for name, guarantee, leak in found:
     auc = roc_auc_score(held_out, predicted[name])
-    print(f"{name:<19}{promise!s:<38}{leak.rate:>6.1%}{leak.baseline:>9.1%}{auc:>7.3f}")
+    print(f"{name:<19}{guarantee!s:<38}{leak.rate:>6.1%}{leak.baseline:>9.1%}{auc:>7.3f}")
 print(f"{'nothing hidden':<72}{roc_auc_score(held_out, guess[:, 1]):>7.3f}; the scores chose: {winner}")
 spent = {name: ledger.statement(name).spent for name in ledger.data_sets}
 for name, epsilon in spent.items():
     for entry in ledger.statement(name).entries:
         print(f"charged: {entry.guarantee}, {entry.purpose}")
     print(f"{name}, together: epsilon {format_up(epsilon)} of {budget.epsilon:g}, delta {format_up(budget.delta)}")
-most = format_up(max(spent.values()))  # a promise is rounded up
+most = format_up(max(spent.values()))  # a guarantee is rounded up
 print(f"one click, by all releases together: epsilon {most}, delta {format_up(budget.delta)}")
 folder.cleanup()

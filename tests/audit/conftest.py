@@ -41,9 +41,9 @@ def result(plan):
 def finding():
     """Make a finding from a guarantee, guesses and the truth."""
 
-    def make(promise, guesses, truth, **parts):
+    def make(guarantee, guesses, truth, **parts):
         made = Finding(
-            surface="labels", data="made up", setting="a release", promise=promise, told="It tells", remedy="stop",
+            surface="labels", data="made up", setting="a release", guarantee=guarantee, told="It tells", remedy="stop",
             utility=share_utility("accuracy", [True], [True], truth=[0]),
             leak=leak_from_guesses(guesses, truth, baseline=0.5), seconds=0.0,
         )  # fmt: skip

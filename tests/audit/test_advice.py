@@ -104,7 +104,7 @@ def test_a_seed_repeats_noisy_scores_whichever_thread_asks_first(run):
     ("epsilon", "said"),
     [(0.01, "at most 1.02-fold"), (3.0, "at most 21-fold"), (50.0, "protects nobody"), (5000.0, "protects nobody")],
 )
-def test_promises_in_plain_words_never_stronger_than_they_are(epsilon, said):
+def test_guarantees_in_plain_words_never_stronger_than_they_are(epsilon, said):
     assert said in in_plain_words(Guarantee(unit=Unit.LABEL, epsilon=epsilon))
 
 

@@ -87,7 +87,7 @@ def test_a_damaged_file_counts_as_none(tmp_path, planned, left):
 
 
 @pytest.mark.parametrize(
-    ("key", "value"), [("leak", []), ("promise", {"unit": "label", "epsilon": 1.0, "delta": 0.0, "loss": []})]
+    ("key", "value"), [("leak", []), ("guarantee", {"unit": "label", "epsilon": 1.0, "delta": 0.0, "loss": []})]
 )
 def test_a_finding_with_a_part_of_the_wrong_kind_counts_as_none(tmp_path, planned, result, key, value):
     cache = Cache(tmp_path / "audit")

@@ -23,7 +23,7 @@ def audit(step_of):
 class TestLabels:
     def test_the_bound_is_close_to_what_is_guaranteed_and_below(self, audit):
         found = audit("titanic", "labels", epsilon=3.0)
-        assert found.promise.epsilon == 3.0
+        assert found.guarantee.epsilon == 3.0
         assert 1.5 < found.leak.epsilon_lower_bound < 3.0
         assert not found.broken
 
@@ -43,7 +43,7 @@ class TestLabels:
 
         monkeypatch.setattr(RandomizedResponse, "randomize", careless)
         found = audit("titanic", "labels", epsilon=1.0)
-        assert found.promise.epsilon == 1.0, "control: the guarantee that is stated"
+        assert found.guarantee.epsilon == 1.0, "control: the guarantee that is stated"
         assert found.broken
         assert found.state is State.REFUTED
 
@@ -54,13 +54,13 @@ class TestBags:
         assert exact.certain > 0
         assert exact.state is State.OPEN, "a label that is certain is a leak, whatever the rate"
         assert exact.told.startswith(f"{exact.certain} labels are determined for certain, and ")
-        assert isinstance(exact.promise, NoGuarantee)
+        assert isinstance(exact.guarantee, NoGuarantee)
         assert exact.leak.baseline > 0.75, "the attacker without the release has the features"
 
     def test_noise_takes_that_away_and_leaves_the_utility(self, audit):
         noisy = audit("titanic", "bags", epsilon=1.0, by=BY, min_size=1)
-        assert isinstance(noisy.promise, Guarantee)
-        assert noisy.promise.epsilon == 1.0
+        assert isinstance(noisy.guarantee, Guarantee)
+        assert noisy.guarantee.epsilon == 1.0
         assert "not statistically significant" in noisy.advice
         assert (noisy.certain, noisy.state) == (0, State.QUIET)
         assert noisy.leak.advantage < 0.05
@@ -75,12 +75,12 @@ class TestFeatures:
     def test_rows_in_clear_are_linked(self, audit):
         found = audit("satellite", "features", epsilon=None, ranges={"*": [-10, 10]})
         assert found.leak.rate > 0.99
-        assert isinstance(found.promise, NoGuarantee)
+        assert isinstance(found.guarantee, NoGuarantee)
 
     def test_noisy_rows_are_not_and_keep_their_guarantee(self, audit):
         found = audit("satellite", "features", epsilon=16.0, delta=1e-5, select=6, ranges={"*": [-3, 3]})
-        assert isinstance(found.promise, Guarantee)
-        assert found.promise.epsilon == pytest.approx(16.0)
+        assert isinstance(found.guarantee, Guarantee)
+        assert found.guarantee.epsilon == pytest.approx(16.0)
         assert found.leak.rate < 0.01
         assert 0.5 < found.leak.epsilon_lower_bound < 16.0
         assert "a part of the guarantee" in found.leak.method
@@ -102,7 +102,7 @@ class TestScores:
 
     def test_fewer_submissions_than_honest_models_have_the_noise_of_the_plan(self, audit):
         few, many = (audit("iris", "scores", epsilon=e, submissions=n) for e, n in ((2.0, 2), (12.0, 12)))
-        assert few.promise.epsilon == 2.0
+        assert few.guarantee.epsilon == 2.0
         assert few.utility.interval.low < many.utility.protected < few.utility.interval.high
 
     def test_draws_that_agree_are_not_called_exact(self, audit):
@@ -121,7 +121,7 @@ class TestModels:
 
     def test_an_unprotected_network_is_caught(self, audit):
         found = audit("digits", "models", epsilon=None, mechanism="plain:estimator=mlp")
-        assert isinstance(found.promise, NoGuarantee)
+        assert isinstance(found.guarantee, NoGuarantee)
         assert found.leak.advantage_interval.low > 0
         assert found.leak.epsilon_lower_bound > 0.1
         assert found.utility.protected > 0.9
@@ -129,7 +129,7 @@ class TestModels:
     def test_dp_sgd_keeps_its_guarantee_and_some_utility(self, audit):
         how = "dp_sgd:width=64,epochs=20,batch_size=200,learning_rate=0.05"
         found = audit("digits", "models", epsilon=3.0, delta=1e-5, ranges={"*": [0, 16]}, mechanism=how)
-        assert found.promise.epsilon == pytest.approx(3.0)
+        assert found.guarantee.epsilon == pytest.approx(3.0)
         assert found.leak.epsilon_lower_bound < 0.5
         assert 0.7 < found.utility.protected < found.utility.unprotected
 

@@ -160,12 +160,12 @@ def test_releases_with_the_same_words_are_compared_in_their_order(finding, run_o
 class TestVerdict:
     truth = (0, 1) * 500
 
-    def test_a_leak_above_its_promise_is_said(self, finding, run_of):
-        promise = Guarantee(unit=Unit.LABEL, epsilon=1.0)
-        assert finding(promise, self.truth, self.truth).broken
-        assert not finding(promise, [0] * 1000, self.truth).broken
+    def test_a_leak_above_its_guarantee_is_said(self, finding, run_of):
+        guarantee = Guarantee(unit=Unit.LABEL, epsilon=1.0)
+        assert finding(guarantee, self.truth, self.truth).broken
+        assert not finding(guarantee, [0] * 1000, self.truth).broken
         assert not finding(NoGuarantee(reason="exact"), self.truth, self.truth).broken
-        assert "epsilon is at least" in faults(run_of(finding(promise, self.truth, self.truth)), Limits())[0]
+        assert "epsilon is at least" in faults(run_of(finding(guarantee, self.truth, self.truth)), Limits())[0]
 
     def test_the_worst_has_the_largest_advantage(self, finding, run_of):
         small, large = (finding(NoGuarantee(reason="exact"), g, self.truth) for g in ([0] * 1000, self.truth))
@@ -187,13 +187,13 @@ class TestVerdict:
         run = run_of(finding(NoGuarantee(reason="exact"), self.truth, self.truth))
         assert faults(run, Limits(leak=0.4996)) == ("labels, a release: leak 50.00%, the limit is 49.96%",)
 
-    def test_an_epsilon_that_was_proved_is_rounded_down_and_a_promise_up(self, finding, run_of):
+    def test_an_epsilon_that_was_proved_is_rounded_down_and_a_guarantee_up(self, finding, run_of):
         measured = finding(Guarantee(unit=Unit.LABEL, epsilon=1.0, delta=1.4e-6), self.truth, self.truth)
         bound = replace(measured.leak.bound, value=1.0019, delta=1.4e-6)
         refuted = replace(measured, leak=replace(measured.leak, bound=bound))
         assert "epsilon is at least 1.001, and epsilon 1, delta 1.4e-6" in faults(run_of(refuted), Limits())[0]
         assert judge(run_of(refuted)).told.endswith("but the attack shows that epsilon is at least 1.001.")
-        assert "except with probability 2e-6." in in_plain_words(refuted.promise)
+        assert "except with probability 2e-6." in in_plain_words(refuted.guarantee)
 
     def test_a_file_that_is_no_audit_says_what_is_missing(self):
         with pytest.raises(InvalidInput, match="an audit must say its version"):

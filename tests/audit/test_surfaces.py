@@ -68,14 +68,14 @@ def test_every_surface_is_audited(run):
     expected = [name for name in SURFACES if name != "models" or find_spec("opacus")]
     assert [finding.surface for finding in run.findings] == expected
     assert not run.broken
-    assert all(isinstance(finding.promise, Guarantee) for finding in run.findings)
+    assert all(isinstance(finding.guarantee, Guarantee) for finding in run.findings)
 
 
 def test_the_total_is_at_most_the_sum_and_says_what_it_assumes(run):
     (total,) = run.totals
-    assert max(finding.epsilon for finding in run.findings) < total.promise.epsilon
-    assert total.promise.epsilon <= sum(finding.epsilon for finding in run.findings)
-    assert any("at most 10 submissions of all teams together" in text for text in total.promise.assumptions)
+    assert max(finding.epsilon for finding in run.findings) < total.guarantee.epsilon
+    assert total.guarantee.epsilon <= sum(finding.epsilon for finding in run.findings)
+    assert any("at most 10 submissions of all teams together" in text for text in total.guarantee.assumptions)
 
 
 def test_commands_can_be_pasted(run, folder, monkeypatch, capsys):

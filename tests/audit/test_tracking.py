@@ -22,11 +22,14 @@ def store(tmp_path):
 
 
 def test_every_release_and_the_totals_are_read_back(store, run_of, finding):
-    promise = Guarantee(unit=Unit.LABEL, epsilon=1.0)
+    guarantee = Guarantee(unit=Unit.LABEL, epsilon=1.0)
     exact = finding(NoGuarantee(reason="exact"), [1] * 8, [1] * 8, surface="scores")
-    first = finding(promise, [1, 0] * 50, [1] * 100, setting="the first")
-    second = finding(promise, [1] * 100, [1] * 100, setting="the second")
-    totals = (Total(data="made up", promise=promise, releases=2), Total(data="x", promise=exact.promise, releases=1))
+    first = finding(guarantee, [1, 0] * 50, [1] * 100, setting="the first")
+    second = finding(guarantee, [1] * 100, [1] * 100, setting="the second")
+    totals = (
+        Total(data="made up", guarantee=guarantee, releases=2),
+        Total(data="x", guarantee=exact.guarantee, releases=1),
+    )
     result = run_of(first, exact, second, totals=totals)
     with mlflow.start_run(experiment_id=store) as run:
         log_audit(result)
@@ -41,10 +44,10 @@ def test_every_release_and_the_totals_are_read_back(store, run_of, finding):
     assert metrics["scores_1/utility_low"] == exact.utility.interval.low
     assert [parameters[f"labels_{n}/setting"] for n in (1, 2)] == ["the first", "the second"]
     assert parameters["labels_1/epsilon"] == "1.0"
-    assert parameters["scores_1/promise"] == "no guarantee: exact"
+    assert parameters["scores_1/guarantee"] == "no guarantee: exact"
     assert metrics["total_1/epsilon"] == 1.0
     assert "total_2/epsilon" not in metrics
-    assert parameters["total_2/promise"] == "no guarantee: exact"
+    assert parameters["total_2/guarantee"] == "no guarantee: exact"
 
     document = mlflow.artifacts.load_dict(f"{stored.info.artifact_uri}/audit.json")
     assert AuditResult.from_json(document) == result

@@ -1,4 +1,4 @@
-"""Guessing labels from totals: as good as theory says, never better than the promise, and canaries that catch a lie."""
+"""Guessing labels from totals: as good as theory says, never better than the guarantee, and canaries catch a lie."""
 
 import numpy as np
 import pyarrow as pa
@@ -29,7 +29,7 @@ from tacit.privacy.noise import DiscreteLaplace
 COIN = np.array([[0.0], [1.0]])
 
 
-def shuffled_bags(labels, *, size, partitions, scale, promise, rng, statistic=lambda labels: labels[:, None]):
+def shuffled_bags(labels, *, size, partitions, scale, guarantee, rng, statistic=lambda labels: labels[:, None]):
     """Partitions of the rows into bags of ``size``, with discrete Laplace noise of this scale; 0 for none."""
     n = len(labels)
     columns = {f"p{p}": rng.permutation(n) // size for p in range(partitions)}
@@ -50,7 +50,7 @@ def shuffled_bags(labels, *, size, partitions, scale, promise, rng, statistic=la
     release = BagTotals(
         partitions=tuple(parts),
         loss=LogLoss() if totals.shape[1] == 1 else CrossEntropy(classes=totals.shape[1]),
-        guarantee=promise,
+        guarantee=guarantee,
         seeded=True,
         label="y",
         mechanism={"name": "discrete_laplace" if scale else "exact"},
@@ -66,7 +66,7 @@ ONE = Guarantee(unit=Unit.LABEL, epsilon=1.0)
 def test_one_partition_of_coins_gives_away_what_theory_says(size, advantage):
     rng = np.random.default_rng(size)
     labels = rng.integers(0, 2, 40_000)
-    release, table = shuffled_bags(labels, size=size, partitions=1, scale=0, promise=EXACT, rng=rng)
+    release, table = shuffled_bags(labels, size=size, partitions=1, scale=0, guarantee=EXACT, rng=rng)
     leak = guess_labels(release, table, prior=[0.5, 0.5]).leak(labels, baseline=0.5)
     assert additive_advantage(bag_count_channel(size=size, rate=0.5), [0.5, 0.5]) == pytest.approx(advantage, abs=1e-6)
     # right guesses come in bags: the variance of their number is at most size times a binomial's
@@ -111,15 +111,15 @@ def test_a_bag_of_one_under_laplace_noise_is_bayes():
 
 
 @pytest.mark.parametrize("partitions", [1, 3])
-def test_under_laplace_noise_no_odds_move_by_more_than_the_promise(partitions):
+def test_under_laplace_noise_no_odds_move_by_more_than_the_guarantee(partitions):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 2, 600)
-    release, table = shuffled_bags(labels, size=3, partitions=partitions, scale=partitions, promise=ONE, rng=rng)
+    release, table = shuffled_bags(labels, size=3, partitions=partitions, scale=partitions, guarantee=ONE, rng=rng)
     found = guess_labels(release, table, prior=[0.5, 0.5])
     moved = np.log(found.confidence / (1 - found.confidence))
     assert moved.max() <= 1 + 1e-9
     assert moved.max() > 0.9
-    unsplit, table = shuffled_bags(labels, size=3, partitions=3, scale=1, promise=ONE, rng=rng)
+    unsplit, table = shuffled_bags(labels, size=3, partitions=3, scale=1, guarantee=ONE, rng=rng)
     broken = guess_labels(unsplit, table, prior=[0.5, 0.5]).confidence
     assert np.log(broken / (1 - broken)).max() > 1.5
 
@@ -127,13 +127,13 @@ def test_under_laplace_noise_no_odds_move_by_more_than_the_promise(partitions):
 def test_the_advantage_stays_below_the_ceiling():
     rng = np.random.default_rng(1)
     labels = rng.integers(0, 2, 5000)
-    release, table = shuffled_bags(labels, size=1, partitions=2, scale=2, promise=ONE, rng=rng)
+    release, table = shuffled_bags(labels, size=1, partitions=2, scale=2, guarantee=ONE, rng=rng)
     found = guess_labels(release, table, prior=[0.5, 0.5])
     leak = found.leak(labels, baseline=0.5)
     assert found.largest_advantage == pytest.approx(0.231059, abs=1e-6)
     assert 0.05 < leak.advantage_interval.low < found.largest_advantage
     assert not leak.exceeds(ONE)
-    exact, table = shuffled_bags(labels, size=1, partitions=2, scale=0, promise=ONE, rng=rng)
+    exact, table = shuffled_bags(labels, size=1, partitions=2, scale=0, guarantee=ONE, rng=rng)
     assert guess_labels(exact, table, prior=[0.5, 0.5]).leak(labels, baseline=0.5).exceeds(ONE)
 
 
@@ -143,14 +143,14 @@ def canary_bounds(runs, *, scale, partitions=3, size=1, seed=0, guesses=None):
     for _ in range(runs):
         canaries = plant_canaries(rng.integers(0, 2, 400), classes=2, count=400, rng=rng)
         release, table = shuffled_bags(
-            canaries.labels, size=size, partitions=partitions, scale=scale, promise=ONE, rng=rng
+            canaries.labels, size=size, partitions=partitions, scale=scale, guarantee=ONE, rng=rng
         )
         bounds.append(audit_canaries(canaries, release, table, guesses=guesses, rng=rng).epsilon_lower_bound)
     return np.array(bounds)
 
 
 @pytest.mark.parametrize("size", [1, 4])
-def test_canaries_prove_more_than_the_promise_in_few_runs(size):
+def test_canaries_prove_more_than_the_guarantee_in_few_runs(size):
     above = int((canary_bounds(60, scale=3, size=size) > 1).sum())
     assert binom.sf(above - 1, 60, 0.05) > 1e-6
 
@@ -171,7 +171,7 @@ def test_canaries_among_many_classes():
     one_hot = lambda labels: np.eye(3)[labels]  # noqa: E731
     for scale, low, high in ((2, 0.0, 1.0), (0, 3.0, 10.0)):
         release, table = shuffled_bags(
-            canaries.labels, size=1, partitions=1, scale=scale, promise=ONE, rng=rng, statistic=one_hot
+            canaries.labels, size=1, partitions=1, scale=scale, guarantee=ONE, rng=rng, statistic=one_hot
         )
         assert low <= audit_canaries(canaries, release, table, rng=rng).epsilon_lower_bound <= high
 

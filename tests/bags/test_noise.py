@@ -290,7 +290,7 @@ def test_records_take_more_gaussian_noise():
     assert float(found.samplers[0].scale) / 1024 > gaussian_scale(1.0, delta=1e-5)
 
 
-def test_the_promise_of_a_release_composes_no_worse_than_it_says():
+def test_the_guarantee_of_a_release_composes_no_worse_than_it_says():
     halves = plan(LogLoss(), SETS["two"], noise=LaplaceNoise(epsilon=1.0)).calibrate()
     assert halves.guarantee.loss.pure_epsilon == 1.0
     thirds = plan(LogLoss(), SETS["nested"], noise=LaplaceNoise(epsilon=1.0)).calibrate()

@@ -47,7 +47,7 @@ def test_the_audit_reads_what_init_writes(run, tmp_path, capsys):
     assert end.value.code == 0
     told = json.loads(capsys.readouterr().out)
     assert [finding["surface"] for finding in told["findings"]] == ["labels", "bags", "features", "scores"]
-    assert told["totals"][0]["promise"]["epsilon"] <= 8.0
+    assert told["totals"][0]["guarantee"]["epsilon"] <= 8.0
 
 
 def test_every_surface_can_be_planned(run):

@@ -58,7 +58,7 @@ def test_membership_leak_falls_with_the_noise():
 def test_outsiders_of_another_kind_violate_no_guarantee():
     rng = np.random.default_rng(3)
     inside, outside = rng.normal(size=(600, 3)), 10 + rng.normal(size=(600, 3))
-    promise = Guarantee(unit=Unit.RECORD, epsilon=1.0, delta=1e-5)
+    guarantee = Guarantee(unit=Unit.RECORD, epsilon=1.0, delta=1e-5)
     release = _release(inside, 30.0, rng=rng)
     leak = _membership(release, inside, outside, rng)
     assert leak.advantage > 0.5  # of the two groups, not of the release
@@ -69,7 +69,7 @@ def test_outsiders_of_another_kind_violate_no_guarantee():
         threshold=HeldOut(fraction=0.5, rng=rng),
         delta=1e-5,
     )
-    assert taken_as_runs.exceeds(promise)  # the control: as if each row were a run, a true guarantee falls
+    assert taken_as_runs.exceeds(guarantee)  # the control: as if each row were a run, a true guarantee falls
 
 
 class _TooLittleNoise:

@@ -37,8 +37,8 @@ def test_rows_hold_the_selected_features_and_released_labels():
     assert release.features == ("x0", "x1")
     assert release.rows.column_names == ["x0", "x1", "ill"]
     assert release.rows.num_rows == 600
-    promise = release.guarantee
-    assert (promise.unit, promise.epsilon, promise.delta) == (Unit.RECORD, 8.0, 1e-5)
+    guarantee = release.guarantee
+    assert (guarantee.unit, guarantee.epsilon, guarantee.delta) == (Unit.RECORD, 8.0, 1e-5)
     assert not release.seeded
 
 
@@ -142,11 +142,11 @@ def test_without_epsilon_there_is_no_noise_and_no_guarantee(mechanism):
 def test_the_guarantee_is_the_sum_of_its_parts():
     release = protect(_table(), _plan(epsilon=7.5))
     assert sum(release.settled["epsilon"].values()) == pytest.approx(7.5)
-    promise = release.guarantee
-    assert (promise.epsilon, promise.delta) == (7.5, 1e-5)
-    assert promise.loss.epsilon_at(1e-5) <= 7.5
-    assert any("class list" in said for said in promise.assumptions)
-    assert any("two rows or more" in said for said in promise.assumptions), "a refusal would reveal it"
+    guarantee = release.guarantee
+    assert (guarantee.epsilon, guarantee.delta) == (7.5, 1e-5)
+    assert guarantee.loss.epsilon_at(1e-5) <= 7.5
+    assert any("class list" in said for said in guarantee.assumptions)
+    assert any("two rows or more" in said for said in guarantee.assumptions), "a refusal would reveal it"
 
 
 def test_units_and_persons():

@@ -116,7 +116,7 @@ def test_the_datas_own_class_sizes_would_not_do():
     assert change > 1.9 * 2 / 99
 
 
-def test_the_printed_selection_leaks_and_the_private_one_keeps_its_promise():
+def test_the_printed_selection_leaks_and_the_private_one_keeps_its_guarantee():
     pair = tied_neighbours(rows=40, features=6)
     sizes = np.array([40, 40])
 

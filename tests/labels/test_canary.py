@@ -22,7 +22,7 @@ def release_labels(labels, *, epsilon=1.0, rng, **asked):
 
 
 SURE = 1e-6
-PROMISE = Guarantee(unit=Unit.LABEL, epsilon=1.0)
+GUARANTEE = Guarantee(unit=Unit.LABEL, epsilon=1.0)
 
 
 def test_canaries_are_fair_and_change_nothing_else():
@@ -81,7 +81,7 @@ def test_control_labels_kept_too_often_are_caught(classes):
     rng, caught = np.random.default_rng(4), 0
     for _ in range(50):
         canaries = plant_canaries(np.arange(2000) % classes, count=2000, rng=rng)
-        caught += audit_canaries(canaries, remembered(canaries, epsilon=2.0, rng=rng), rng=rng).exceeds(PROMISE)
+        caught += audit_canaries(canaries, remembered(canaries, epsilon=2.0, rng=rng), rng=rng).exceeds(GUARANTEE)
     assert caught >= 48
 
 
@@ -94,8 +94,8 @@ def test_a_tree_that_remembers():
             release = release_labels(canaries.labels, epsilon=epsilon, rng=rng)
             tree = DecisionTreeClassifier(random_state=0).fit(X, np.asarray(release.labels))
             leak = audit_canaries(canaries, tree.predict_proba(X[canaries.rows]), rng=rng)
-            above += leak.exceeds(PROMISE) and epsilon == 1.0
-            caught += leak.exceeds(PROMISE) and epsilon == 3.0
+            above += leak.exceeds(GUARANTEE) and epsilon == 1.0
+            caught += leak.exceeds(GUARANTEE) and epsilon == 3.0
     assert above <= 4  # of 10 at 5% each: more with probability 6e-5
     assert caught == 10
 

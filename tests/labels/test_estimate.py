@@ -1,4 +1,4 @@
-"""A prior paid from the same epsilon: the promise of both together, from both sides."""
+"""A prior paid from the same epsilon: the guarantee of both together, from both sides."""
 
 import itertools
 import math

@@ -1,4 +1,4 @@
-"""The best guess of each label: closed forms, the ceiling of the promise, features, and what is refused."""
+"""The best guess of each label: closed forms, the ceiling of the guarantee, features, and what is refused."""
 
 import math
 
@@ -138,7 +138,7 @@ def test_laplace_rates():
 
 
 @pytest.mark.parametrize("classes", [2, 5])
-def test_the_proved_epsilon_is_above_the_promise_in_few_runs(classes):
+def test_the_proved_epsilon_is_above_the_guarantee_in_few_runs(classes):
     runs, above, caught = 500, 0, 0
     rng, settled = np.random.default_rng(6), {"classes": list(range(classes))}
     for _ in range(runs):

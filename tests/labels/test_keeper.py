@@ -79,7 +79,7 @@ def test_two_labels_cost_more_control():
     assert np.abs(np.log(one) - np.log(two)).max() > 0.99
 
 
-def test_answers_have_the_promised_noise(tmp_path):
+def test_answers_have_the_guaranteed_noise(tmp_path):
     keeper = ValidationKeeper(
         LABELS, epsilon=0.5, payment=Payment(ledger=Watched([]), dataset="v"), rng=np.random.default_rng(1)
     )

@@ -68,7 +68,7 @@ def test_coverage_of_k_ary_randomized_response(classes, epsilon):
         for k in np.unique(right).tolist()
     }
     assert np.mean([bounds[k] > epsilon for k in right.tolist()]) <= LIMIT
-    assert np.mean([bounds[k] > epsilon / 2 for k in right.tolist()]) > 0.95  # half the promise would be caught
+    assert np.mean([bounds[k] > epsilon / 2 for k in right.tolist()]) > 0.95  # half the guarantee would be caught
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""The Leak itself: its JSON, and how it is held against a promise."""
+"""The Leak itself: its JSON, and how it is held against a guarantee."""
 
 import json
 
@@ -41,7 +41,7 @@ def test_json_of_before_rows_left_out_were_counted_is_read():
     assert Leak.from_json(document).examples is None
 
 
-def test_exceeds_a_promise():
+def test_exceeds_a_guarantee():
     leak = scored()
     bound = leak.epsilon_lower_bound
     assert bound > 1
@@ -51,12 +51,12 @@ def test_exceeds_a_promise():
 
 
 def test_exceeds_minds_delta():
-    promise = Guarantee(unit=Unit.RECORD, epsilon=1.0, delta=1e-5)
+    guarantee = Guarantee(unit=Unit.RECORD, epsilon=1.0, delta=1e-5)
     with pytest.raises(InvalidInput, match="measure it again with delta=1e-05"):
-        scored(delta=0.0).exceeds(promise)
-    assert scored(delta=1e-5).exceeds(promise)
+        scored(delta=0.0).exceeds(guarantee)
+    assert scored(delta=1e-5).exceeds(guarantee)
     # (1, 1e-5) implies (1, 1e-3): a bound at the larger delta refutes both
-    assert scored(delta=1e-3).exceeds(promise)
+    assert scored(delta=1e-3).exceeds(guarantee)
 
 
 def test_exceeds_needs_a_bound():

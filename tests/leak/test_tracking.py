@@ -8,12 +8,12 @@ import pytest
 from tacit.leak import Leak, leak_from_guesses, log_leak
 from tacit.leak.tracking import leak_metrics
 from tacit.privacy import Guarantee, InvalidInput, MissingExtra, NoGuarantee, PureLoss, Unit
-from tacit.privacy.guarantee import promise_from_json
+from tacit.privacy.guarantee import guarantee_from_json
 
 mlflow = pytest.importorskip("mlflow")
 
 LEAK = leak_from_guesses([1] * 90 + [0] * 10, [1] * 100, baseline=0.5)
-PROMISE = Guarantee(unit=Unit.LABEL, epsilon=1.0, delta=1e-6, loss=PureLoss(epsilon=1.0))
+GUARANTEE = Guarantee(unit=Unit.LABEL, epsilon=1.0, delta=1e-6, loss=PureLoss(epsilon=1.0))
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def tracked(tmp_path_factory):
 
 
 def test_a_leak_and_its_guarantee_are_read_back(tracked):
-    data, files = tracked(lambda: log_leak(LEAK, promise=PROMISE, name="labels"))
+    data, files = tracked(lambda: log_leak(LEAK, guarantee=GUARANTEE, name="labels"))
     assert data.metrics == {
         "labels/rate": 0.9,
         "labels/rate_low": LEAK.interval.low,
@@ -50,7 +50,7 @@ def test_a_leak_and_its_guarantee_are_read_back(tracked):
         "labels/epsilon_lower_bound": LEAK.epsilon_lower_bound,
     }
     assert data.params == {
-        "labels/promise": "epsilon 1, delta 1e-6 for one label",
+        "labels/guarantee": "epsilon 1, delta 1e-6 for one label",
         "labels/unit": "label",
         "labels/epsilon": "1.0",
         "labels/delta": "1e-06",
@@ -58,32 +58,32 @@ def test_a_leak_and_its_guarantee_are_read_back(tracked):
         "labels/mechanism": "pure",
     }
     assert Leak.from_json(files["labels.json"]["leak"]) == LEAK
-    assert promise_from_json(files["labels.json"]["promise"]) == PROMISE
+    assert guarantee_from_json(files["labels.json"]["guarantee"]) == GUARANTEE
 
 
-def test_no_promise_is_said_with_its_reason_and_no_bound_is_not_zero(tracked):
+def test_no_guarantee_is_said_with_its_reason_and_no_bound_is_not_zero(tracked):
     unproved = leak_from_guesses([1, 0], [1, 1], baseline=[0, 0])
-    data, files = tracked(lambda: log_leak(unproved, promise=NoGuarantee(reason="exact totals")))
-    assert data.params == {"leak/promise": "no guarantee: exact totals"}
+    data, files = tracked(lambda: log_leak(unproved, guarantee=NoGuarantee(reason="exact totals")))
+    assert data.params == {"leak/guarantee": "no guarantee: exact totals"}
     assert "leak/epsilon_lower_bound" not in data.metrics
-    assert files["leak.json"]["promise"] == {"none": "exact totals"}
+    assert files["leak.json"]["guarantee"] == {"none": "exact totals"}
 
 
 def test_two_leaks_of_one_run_have_names_of_their_own(tracked):
     def both():
         log_leak(LEAK, name="before")
-        log_leak(LEAK, promise=PROMISE, name="after")
+        log_leak(LEAK, guarantee=GUARANTEE, name="after")
 
     data, files = tracked(both)
     assert set(data.metrics) == set(leak_metrics(LEAK, name="before")) | set(leak_metrics(LEAK, name="after"))
     assert set(files) == {"before.json", "after.json"}
 
 
-def test_a_second_promise_under_one_name_is_refused_by_mlflow(tracked):
+def test_a_second_guarantee_under_one_name_is_refused_by_mlflow(tracked):
     def twice():
-        log_leak(LEAK, promise=PROMISE)
+        log_leak(LEAK, guarantee=GUARANTEE)
         with pytest.raises(mlflow.MlflowException, match="Changing param values is not allowed"):
-            log_leak(LEAK, promise=Guarantee(unit=Unit.LABEL, epsilon=2.0))
+            log_leak(LEAK, guarantee=Guarantee(unit=Unit.LABEL, epsilon=2.0))
 
     data, _ = tracked(twice)
     assert data.params["leak/epsilon"] == "1.0"

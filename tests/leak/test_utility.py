@@ -149,7 +149,7 @@ def test_refuses(transition, prior, words):
         bayes_accuracy(transition, prior)
 
 
-def test_refuses_promises():
+def test_refuses_guarantees():
     with pytest.raises(InvalidInput, match="epsilon must be"):
         largest_accuracy([0.5, 0.5], epsilon=-1.0)
     with pytest.raises(InvalidInput, match="classes must be a whole number >= 2"):

@@ -66,13 +66,13 @@ def right_rate(epsilon):
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
-def test_a_promise_that_holds_fails_with_at_most_the_error(epsilon):
+def test_a_guarantee_that_holds_fails_with_at_most_the_error(epsilon):
     kept = Guarantee(unit=Unit.LABEL, epsilon=epsilon)
     assert chance_to_pass(TRIALS, right_rate(epsilon), lambda leak: passes(leak, guarantee=kept)) >= 0.95
     assert chance_to_pass(TRIALS, right_rate(epsilon), lambda leak: passes(leak, epsilon=epsilon)) >= 0.95
 
 
-def test_a_broken_promise_is_found_out_by_enough_trials():
+def test_a_broken_guarantee_is_found_out_by_enough_trials():
     """And may pass with few: the attack must show it."""
     broken = Guarantee(unit=Unit.LABEL, epsilon=1.0)
     assert chance_to_pass(TRIALS, right_rate(2.0), lambda leak: passes(leak, guarantee=broken)) < 0.01
@@ -102,12 +102,12 @@ def test_a_measurement_too_small_to_decide_with_a_value_above_names_no_number():
     assert "and the measured value is above; measure more, or protect" in said(leak_of(60, 100), advantage=0.05)
 
 
-def test_what_a_refuted_promise_says():
+def test_what_a_refuted_guarantee_says():
     message = said(leak_of(90, 100), guarantee=Guarantee(unit=Unit.LABEL, epsilon=1.0))
     assert message == (
         "the leak must not exceed epsilon 1 for one label, and epsilon is at least 1.630 (95% confidence, right "
-        "guesses of one run), measured by advantage 0.4000 (0.324 to 0.451) in 100 trials: the mechanism, its promise "
-        "or the attack's two worlds are wrong; look there before you release."
+        "guesses of one run), measured by advantage 0.4000 (0.324 to 0.451) in 100 trials: the mechanism, its "
+        "guarantee or the attack's two worlds are wrong; look there before you release."
     )
     assert said(leak_of(90, 100), epsilon=1.0).startswith("epsilon must be at most 1, and epsilon is at least 1.630")
 
@@ -147,9 +147,9 @@ def test_the_same_for_one_run_at_a_delta():
         leak_from_one_run(scores[:500], scores[500:], guess_members=n, guess_nonmembers=n, rng=rng, delta=1e-5)
         for n in (5, 200)
     )
-    promise = Guarantee(unit=Unit.RECORD, epsilon=3.0, delta=1e-5)
-    assert "cannot be tested with 10 trials" in said(few, guarantee=promise)
-    assert passes(many, guarantee=promise)
+    guarantee = Guarantee(unit=Unit.RECORD, epsilon=3.0, delta=1e-5)
+    assert "cannot be tested with 10 trials" in said(few, guarantee=guarantee)
+    assert passes(many, guarantee=guarantee)
 
 
 def test_rows_that_were_left_out_count_at_a_delta():
@@ -158,10 +158,10 @@ def test_rows_that_were_left_out_count_at_a_delta():
     members, others = rng.normal(10, 1, 10_000), rng.normal(0, 1, 10_000)
     ten = leak_from_one_run(members, others, guess_members=5, guess_nonmembers=5, rng=rng, delta=1e-3)
     assert (ten.right, ten.trials, ten.epsilon_lower_bound) == (10, 10, 0.0)
-    promise = Guarantee(unit=Unit.RECORD, epsilon=0.3, delta=1e-3)
-    assert "cannot be tested with 10 trials" in said(ten, guarantee=promise)
+    guarantee = Guarantee(unit=Unit.RECORD, epsilon=0.3, delta=1e-3)
+    assert "cannot be tested with 10 trials" in said(ten, guarantee=guarantee)
     few = leak_from_one_run(members[:5], others[:5], guess_members=5, guess_nonmembers=5, rng=rng, delta=1e-3)
-    assert "must not exceed" in said(few, guarantee=promise), "control: of ten rows they refute it"
+    assert "must not exceed" in said(few, guarantee=guarantee), "control: of ten rows they refute it"
 
 
 def test_a_bound_from_other_trials_than_the_leaks_is_not_called_too_small():

@@ -51,7 +51,7 @@ def test_one_step_costs_what_quadrature_says_and_opposite_records_cost_most(nois
 def test_adding_or_removing_is_cheaper_than_replacing():
     run = SampledGaussian(noise=1.0, rate=0.05, steps=50)
     one, two = run.epsilon_add_or_remove(1e-6), run.epsilon_at(1e-6)
-    assert one < two, "control: accounting for the wrong neighbours would promise too much"
+    assert one < two, "control: accounting for the wrong neighbours would guarantee too much"
     assert SampledGaussian(noise=2.0, rate=1.0, steps=1).epsilon_at(1e-5) == pytest.approx(
         SampledGaussian(noise=1.0, rate=1.0, steps=1).epsilon_add_or_remove(1e-5), rel=1e-3
     )
@@ -157,7 +157,7 @@ def test_a_step_that_draws_no_row_is_noise_alone():
     assert stats.kstest(weights, stats.norm(scale=mechanism["noise"]).cdf).pvalue > 1e-6
 
 
-def test_an_auditor_of_many_runs_proves_less_than_the_promise_and_catches_too_little_noise():
+def test_an_auditor_of_many_runs_proves_less_than_the_guarantee_and_catches_too_little_noise():
     """Neighbours whose records pull in opposite directions: the worst case of one step."""
     from tacit.models.training.noisy_steps import NoisyTraining
 
@@ -187,7 +187,7 @@ def _problem(rows=200, seed=0):
     return rng.normal(size=(rows, 4)) + 2.0 * y[:, None], y
 
 
-def test_it_learns_and_says_what_it_promises():
+def test_it_learns_and_says_what_it_guarantees():
     X, y = _problem(2000)
     made = train_dp_sgd(
         torch.nn.Linear(4, 2), X, y, epsilon=3.0, delta=1e-5, clip=1.0, epochs=5, batch_size=200, rng=system_rng()
@@ -267,7 +267,7 @@ def test_the_ledger_is_charged_before_the_first_step(ledger):
     assert len(steps) == 10, "the refused one took no step"
 
 
-def test_a_ledger_for_labels_is_charged_for_a_label_and_the_promise_stays_a_records(tmp_path):
+def test_a_ledger_for_labels_is_charged_for_a_label_and_the_guarantee_stays_a_records(tmp_path):
     X, y = _problem()
     ledger = Ledger.create(tmp_path / "labels.db")
     ledger.register(y, name="visits", budget=Guarantee(unit=Unit.LABEL, epsilon=4.0, delta=1e-4))

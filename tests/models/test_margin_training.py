@@ -364,7 +364,7 @@ class TestPolish:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("d", [100, 1000])
-def test_the_promised_certificates(d):
+def test_the_guaranteed_certificates(d):
     rng = np.random.default_rng(0)
     X, y = on_sphere(rng, 20, d), rng.choice([-1, 1], size=20)
     found = fit_margin(X, y, width=1000, rng=rng, steps=1500)

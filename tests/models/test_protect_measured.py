@@ -1,4 +1,4 @@
-"""Attacks prove less than the promise against DP-SGD, and more than it against a network without protection."""
+"""Attacks prove less than the guarantee against DP-SGD, and more than it against a network without protection."""
 
 import importlib
 import json
@@ -25,7 +25,7 @@ def test_the_epsilon_that_is_proved(script, arm, caught):
     assert (proved > script.EPSILON) == caught
 
 
-def test_the_results_keep_the_promise_and_the_page_shows_them():
+def test_the_results_keep_the_guarantee_and_the_page_shows_them():
     document = json.loads((ROOT / "benchmarks" / "results" / "models_protect.json").read_text(encoding="utf-8"))
     page = (ROOT / "docs" / "models_protect.md").read_text(encoding="utf-8")
     rows = {(row["table"], row["arm"]): row for row in document["rows"]}

@@ -90,8 +90,8 @@ def test_parts_by_what_is_protected_cost_the_sum():
         )
         return np.add.outer(one, other)
 
-    promise = label(1.0)
-    worst = compose_parallel({"zeros": [promise], "ones": [promise]})
+    guarantee = label(1.0)
+    worst = compose_parallel({"zeros": [guarantee], "ones": [guarantee]})
     assert losses((1, 0), (0, 0)).max() == pytest.approx(worst.epsilon)  # its own part's count changes, and no other
     assert losses((1, 0), (0, 1)).max() == pytest.approx(2 * worst.epsilon)  # its label decides the part
     assert "no row's part depends on what is protected" in worst.assumptions[-1]

@@ -14,7 +14,7 @@ from tacit.privacy import (
     Unit,
     UnitMismatch,
 )
-from tacit.privacy.guarantee import promise_from_json
+from tacit.privacy.guarantee import guarantee_from_json
 
 
 def label(epsilon, **more):
@@ -41,7 +41,7 @@ def test_bad_fields(fields, message):
         Guarantee(**{"unit": Unit.LABEL, **fields})
 
 
-def test_a_promise_smaller_than_its_loss_is_refused():
+def test_a_guarantee_smaller_than_its_loss_is_refused():
     with pytest.raises(InvalidInput, match=r"epsilon must be at least 2\.0"):
         label(1.0, loss=PureLoss(epsilon=2.0))
 
@@ -93,17 +93,17 @@ def test_unit_can_shrink_but_not_grow():
 
 def test_json_round_trip():
     loss = DiscreteGaussianLoss(scale=Fraction(9, 2), sensitivity=1)
-    for promise in (
+    for guarantee in (
         Guarantee.from_loss(loss, unit=Unit.RECORD, delta=1e-5, assumptions=("counts are public",)),
         label(1.0).for_group(rows=2),
         NoGuarantee(reason="exact totals"),
     ):
-        assert promise_from_json(promise.to_json()) == promise
+        assert guarantee_from_json(guarantee.to_json()) == guarantee
 
 
 def test_incomplete_json_is_refused():
     with pytest.raises(InvalidInput, match="a guarantee must say its delta, unit"):
-        promise_from_json({"epsilon": 1.0})
+        guarantee_from_json({"epsilon": 1.0})
     with pytest.raises(InvalidInput, match="reason must say why"):
         NoGuarantee(reason=" ")
 

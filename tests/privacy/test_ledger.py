@@ -171,7 +171,7 @@ class TestCharge:
             ledger.charge("adult", label(0.1), purpose="both")
         assert ledger.charge("adult", label(1.0), parts=["test"], purpose="b").left == 0.0  # control
 
-    def test_the_entry_says_what_was_promised_when_and_why(self, ledger):
+    def test_the_entry_says_what_was_guaranteed_when_and_why(self, ledger):
         register(ledger, delta=1e-6)
         guarantee = Guarantee.from_loss(DiscreteLaplaceLoss(scale=Fraction(4), sensitivity=1), unit=Unit.LABEL)
         ledger.charge("adult", guarantee, purpose="discrete Laplace on counts")

@@ -169,7 +169,7 @@ def test_large_epsilons_are_priced():
 
 
 def test_stated_epsilons_and_deltas_add_exactly():
-    """At delta 1e-6 a promise of (1, 1e-6) costs 1, and not infinity for the last digit of its delta."""
+    """At delta 1e-6 a guarantee of (1, 1e-6) costs 1, and not infinity for the last digit of its delta."""
     one = ApproximateLoss(epsilon=0.1, delta=1e-7)
     assert ApproximateLoss(epsilon=1.0, delta=1e-6).epsilon_at(1e-6) == 1.0
     assert ComposedLoss(parts=(one,) * 10).stated == (1, Fraction(1, 10**6))

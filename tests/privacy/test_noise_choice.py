@@ -50,7 +50,7 @@ def test_every_pair_of_rows_of_the_mechanism(epsilon, K):
     assert epsilon - 1e-12 <= log_ratio <= epsilon
 
 
-def test_control_rounding_to_the_nearest_breaks_the_promise():
+def test_control_rounding_to_the_nearest_violates_the_guarantee():
     broken = 0
     for epsilon in EPSILONS[1:13]:
         for K in OUTCOMES:

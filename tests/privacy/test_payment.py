@@ -51,7 +51,7 @@ def test_another_name_for_known_labels_is_refused(ledger):
     assert recognise(ledger, [0, 1, 1], dataset="clicks") == ("clicks", 1)
 
 
-def test_a_promise_for_records_pays_for_labels(ledger):
+def test_a_guarantee_for_records_pays_for_labels(ledger):
     record = Guarantee(unit=Unit.RECORD, epsilon=0.5)
     for labels, dataset in (([0, 1, 1], None), (None, "clicks")):
         Payment(ledger=ledger, dataset=dataset).charge(record, labels, purpose="a model")
@@ -66,7 +66,7 @@ def test_a_promise_for_records_pays_for_labels(ledger):
     ("kept", "charged"),
     [(Unit.RECORD, Unit.LABEL), (Unit.RECORD, Unit.BAG), (Unit.LABEL, Unit.BAG), (Unit.BAG, Unit.RECORD)],
 )
-def test_no_other_promise_is_restated(tmp_path, kept, charged):
+def test_no_other_guarantee_is_restated(tmp_path, kept, charged):
     ledger = Ledger.create(tmp_path / "units.db")
     ledger.register([0, 1], name="visits", budget=Guarantee(unit=kept, epsilon=1.0))
     with pytest.raises(UnitMismatch):
@@ -110,7 +110,7 @@ def test_records_imply_labels_and_labels_do_not_imply_records():
         label = _worst(mechanism, tables, differ=lambda a, b: a[0] == b[0])
         assert label <= record
     assert label == pytest.approx(1.0, abs=1e-12)
-    assert record > 6.0, "control: epsilon 1 for a label is no promise for a record"
+    assert record > 6.0, "control: epsilon 1 for a label is no guarantee for a record"
 
 
 def test_named_parts_alone_are_charged(tmp_path):

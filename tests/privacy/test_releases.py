@@ -15,7 +15,7 @@ from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, NoGuarantee, 
 from tacit.privacy.plan import Plan
 from tacit.privacy.releases import DocumentMember, Header, Release, TableMember
 
-PROMISE = Guarantee(unit=Unit.LABEL, epsilon=1.0, assumptions=("features are public",))
+GUARANTEE = Guarantee(unit=Unit.LABEL, epsilon=1.0, assumptions=("features are public",))
 TABLE = pa.table(
     {
         "row": pa.array([0, 1, 2], pa.uint8()),
@@ -44,7 +44,7 @@ PLAN = ToyPlan(label="ill", epsilon=1)
 
 
 def header(**more):
-    fields = {"surface": "toy", "plan": PLAN.to_json(), "guarantee": PROMISE, "seeded": False}
+    fields = {"surface": "toy", "plan": PLAN.to_json(), "guarantee": GUARANTEE, "seeded": False}
     return Header(**{**fields, **more})
 
 
@@ -92,7 +92,7 @@ def edit_parquet(path, change):
 def test_a_table_comes_back(table_file):
     back = ToyFile.read(table_file)
     assert back.members["value"].table.to_pylist()[0] == {"row": 0, "label": "a", "score": 0.5}
-    assert (back.guarantee, back.plan, back.seeded) == (PROMISE, PLAN, False)
+    assert (back.guarantee, back.plan, back.seeded) == (GUARANTEE, PLAN, False)
 
 
 def test_a_document_comes_back(json_file):

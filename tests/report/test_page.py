@@ -73,8 +73,8 @@ def test_json_has_an_interval_for_every_measured_number(result):
 
 
 def test_one_epsilon_is_one_column_of_the_heat_map(labels):
-    third = replace(labels.curve[0].promise, epsilon=0.9999999999999999)
-    other = replace(labels.curve[0], surface="scores", promise=third)
+    third = replace(labels.curve[0].guarantee, epsilon=0.9999999999999999)
+    other = replace(labels.curve[0], surface="scores", guarantee=third)
     page = render_page(replace(labels, curve=(*labels.curve, other)))
     table = page[page.index('class="heat"') :]
     head = table[: table.index("</thead>")]
@@ -129,7 +129,7 @@ def test_no_curve_runs_through_the_words_of_a_level(labels, ends):
     """The private data are at 80%; the curve is far from it, ends or begins at it, or runs along it."""
     uses = [replace(labels.findings[0].utility, protected=share, unprotected=0.8, blind=0.6) for share in ends]
     curve = [
-        replace(point, promise=Guarantee(unit=Unit.LABEL, epsilon=epsilon), utility=use)
+        replace(point, guarantee=Guarantee(unit=Unit.LABEL, epsilon=epsilon), utility=use)
         for point, epsilon, use in zip(labels.findings * 2, (0.1, 10.0), uses, strict=True)
     ]
     drawing = draw_use(curve)
@@ -144,8 +144,8 @@ def test_no_curve_runs_through_the_words_of_a_level(labels, ends):
 
 
 def test_the_total_says_what_it_assumes(labels):
-    promise = Guarantee(unit=Unit.LABEL, epsilon=1.0, assumptions=("one team",))
-    page = render_page(replace(labels, totals=(Total(data="a table", promise=promise, releases=1),)))
+    guarantee = Guarantee(unit=Unit.LABEL, epsilon=1.0, assumptions=("one team",))
+    page = render_page(replace(labels, totals=(Total(data="a table", guarantee=guarantee, releases=1),)))
     assert "<li>one team.</li>" in page
 
 
@@ -158,11 +158,11 @@ class TestTheTop:
         page = render_page(result)
         return text_of(page[page.index("<header>") - len("<body>") :].replace("<header>", "<body>", 1))[:900]
 
-    def made(self, labels, guesses, promise=None, right=800, **parts):
+    def made(self, labels, guesses, guarantee=None, right=800, **parts):
         use = share_utility("accuracy", [True] * right + [False] * (1000 - right), [True] * 1000, truth=self.truth)
         return replace(
             labels.findings[0],
-            promise=promise or NoGuarantee(reason="exact"),
+            guarantee=guarantee or NoGuarantee(reason="exact"),
             leak=leak_from_guesses(guesses, self.truth, baseline=[0] * 1000),
             utility=use,
             **parts,
@@ -179,15 +179,15 @@ class TestTheTop:
 
     def test_the_alternative_is_one_that_was_measured(self, labels):
         bad = self.made(labels, self.truth, setting="as they are")
-        promise = Guarantee(unit=Unit.LABEL, epsilon=1.0)
-        useful = self.made(labels, [0] * 1000, promise, setting="with noise", right=700)
+        guarantee = Guarantee(unit=Unit.LABEL, epsilon=1.0)
+        useful = self.made(labels, [0] * 1000, guarantee, setting="with noise", right=700)
         useless = self.made(labels, [0] * 1000, Guarantee(unit=Unit.LABEL, epsilon=0.1), setting="drowned", right=400)
         said = self.top(self.run_of(bad, curve=(useless, useful)))
         assert "Release with noise instead: its guarantee is epsilon 1 for one label. In the same run" in said
         assert "advantage is 0.0 points (-0.4 to +0.4), which is not statistically significant; accuracy: 70.0%" in said
         assert "instead: its guarantee" not in self.top(self.run_of(bad, curve=(useless,)))
 
-    def test_no_alternative_promises_next_to_nothing_or_spends_more_than_it_must(self, labels):
+    def test_no_alternative_guarantees_next_to_nothing_or_spends_more_than_it_must(self, labels):
         bad = self.made(labels, self.truth, setting="as they are")
         tenth, one, fifty = (
             self.made(labels, [0] * 1000, Guarantee(unit=Unit.LABEL, epsilon=e), setting=f"epsilon {e}", right=right)
@@ -195,7 +195,7 @@ class TestTheTop:
         )
         assert "instead: its guarantee" not in self.top(self.run_of(bad, curve=(fifty,)))
         assert "Release epsilon 0.1 instead:" in self.top(self.run_of(bad, curve=(one, tenth, fifty)))
-        less = self.made(labels, [0] * 1000, tenth.promise, setting="less", right=600)
+        less = self.made(labels, [0] * 1000, tenth.guarantee, setting="less", right=600)
         assert "Release epsilon 1.0 instead:" in self.top(self.run_of(bad, curve=(one, less))), "clearly less useful"
 
     def test_an_alternative_from_few_trials_says_so(self, labels):
@@ -207,7 +207,7 @@ class TestTheTop:
             self.run_of(bad, curve=(unsure,))
         )
 
-    def test_a_leak_within_its_promise_hides_none_without_a_promise(self, labels):
+    def test_a_leak_within_its_guarantee_hides_none_without_a_guarantee(self, labels):
         within = self.made(labels, self.truth, Guarantee(unit=Unit.LABEL, epsilon=9.0), setting="randomized")
         half = [0, 1, 0, 0] * 250
         bare = self.made(labels, half, setting="in clear")
@@ -230,12 +230,12 @@ class TestTheTop:
 
     def test_nothing_leaks(self, labels):
         quiet = self.made(labels, [0] * 1000, Guarantee(unit=Unit.LABEL, epsilon=1.0))
-        total = Total(data="x", promise=quiet.promise, releases=1)
+        total = Total(data="x", guarantee=quiet.guarantee, releases=1)
         said = self.top(self.run_of(quiet, totals=(total,)))
         assert "The planned release does not leak as far as was measured." in said
         assert "What to do: Make it at most once: the total privacy cost is epsilon 1 for one label." in said
 
-    def test_nothing_leaks_and_nothing_is_promised(self, labels):
+    def test_nothing_leaks_and_nothing_is_guaranteed(self, labels):
         said = self.top(self.run_of(*[self.made(labels, [0] * 1000)] * 2))
         assert "No planned release leaks as far as was measured." in said
         assert f"Nothing is guaranteed for {labels.findings[0].setting}" in said
@@ -252,9 +252,9 @@ class TestTheTop:
         assert "Nothing was audited." in said
         assert "0 of 3 planned releases" in said
 
-    def test_a_refuted_promise_comes_first(self, labels):
-        promise = Guarantee(unit=Unit.LABEL, epsilon=0.1)
-        broken = replace(labels.findings[0], promise=promise)
+    def test_a_refuted_guarantee_comes_first(self, labels):
+        guarantee = Guarantee(unit=Unit.LABEL, epsilon=0.1)
+        broken = replace(labels.findings[0], guarantee=guarantee)
         worse = self.made(labels, self.truth, setting="in clear")
         result = self.run_of(worse, broken)
         assert broken.broken

@@ -45,7 +45,7 @@ def test_scores_without_random_noise_reveal_every_label(labels, fields):
 
 
 @pytest.mark.parametrize("method", ["digits", "joint", "crowded"])
-def test_a_method_keeps_the_promise_of_its_plan(labels, method):
+def test_a_method_keeps_the_guarantee_of_its_plan(labels, method):
     open_for_many = offer(labels, policy="rounded:decimals=5", submissions=100)
     leak = attack(open_for_many, truth=labels, method=method, rng=np.random.default_rng(0))
     assert leak.rate == 1

@@ -1,4 +1,4 @@
-"""A plan is a promise: against the real scorer it takes exactly its queries and recovers every label."""
+"""A plan is a guarantee: against the real scorer it takes exactly its queries and recovers every label."""
 
 import contextlib
 import math
@@ -51,7 +51,7 @@ REAL = {
 }
 
 
-def keep_promise(name, truth, classes, *, decimals=None, tau=None, seed=0, design=None):
+def keep_guarantee(name, truth, classes, *, decimals=None, tau=None, seed=0, design=None):
     """Plan, attack the real scorer with shuffled rows, and compare."""
     rng = np.random.default_rng(seed)
     truth = rng.permutation(truth)
@@ -75,27 +75,27 @@ def keep_promise(name, truth, classes, *, decimals=None, tau=None, seed=0, desig
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_titanic_float64_in_48_queries(seed):
-    assert keep_promise("log_loss", TITANIC, 2, seed=seed) <= 48
+    assert keep_guarantee("log_loss", TITANIC, 2, seed=seed) <= 48
 
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_titanic_at_five_decimals_jointly(seed):
-    assert keep_promise("log_loss", TITANIC, 2, decimals=5, seed=seed) == 143
+    assert keep_guarantee("log_loss", TITANIC, 2, decimals=5, seed=seed) == 143
 
 
 def test_titanic_at_five_decimals_by_digits():
-    assert keep_promise("log_loss", TITANIC, 2, decimals=5, design=DigitDesign) == 201
+    assert keep_guarantee("log_loss", TITANIC, 2, decimals=5, design=DigitDesign) == 201
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_iris_float64_in_5_queries(seed):
-    assert keep_promise("log_loss", IRIS, 3, seed=seed) == 5
+    assert keep_guarantee("log_loss", IRIS, 3, seed=seed) == 5
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", [0, 1])
 def test_satellite_float64(seed):
-    assert keep_promise("log_loss", satellite().codes, 6, seed=seed) <= 397
+    assert keep_guarantee("log_loss", satellite().codes, 6, seed=seed) <= 397
 
 
 @pytest.mark.parametrize("classes", [2, 3, 4, 5, 6, 7, 10])
@@ -105,7 +105,7 @@ def test_float64_for_many_shapes(name, classes):
     rng = np.random.default_rng(classes)
     for rows in rng.integers(20, 400, 4):
         truth = np.concatenate([np.arange(classes), rng.integers(0, classes, rows)])
-        keep_promise(name, truth, classes, seed=int(rows))
+        keep_guarantee(name, truth, classes, seed=int(rows))
 
 
 def test_satellite_plan():
@@ -118,7 +118,7 @@ def test_satellite_plan():
 @pytest.mark.parametrize("data", DATA)
 def test_bounded_noise_at_the_digits_rate(data, tau):
     truth, classes = DATA[data]
-    queries = keep_promise("log_loss", truth, classes, tau=tau, design=DigitDesign)
+    queries = keep_guarantee("log_loss", truth, classes, tau=tau, design=DigitDesign)
     m = labels_per_query(LogLoss(classes=classes, floor=SKLEARN_FLOOR).loss, len(truth), tau=tau).digits
     if classes == 2:
         assert m == 1 + math.floor(math.log2(LOG_LOSS.loss.difference_range() / (2 * len(truth) * tau)))
@@ -155,20 +155,20 @@ def test_more_noise_than_planned_is_noticed_or_wrong():
 @pytest.mark.parametrize("decimals", [None, 5])
 def test_every_metric_of_two_classes(name, decimals):
     truth = np.random.default_rng(3).permutation(TITANIC)[:400]
-    keep_promise(name, truth, 2, decimals=decimals)
+    keep_guarantee(name, truth, 2, decimals=decimals)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["brier", "rmse", "mae", "accuracy", "f1", "auc", "bce", "sigmoid", "softmax"])
 @pytest.mark.parametrize("decimals", [None, 5])
 def test_every_metric_on_titanic(name, decimals):
-    keep_promise(name, TITANIC, 2, decimals=decimals, seed=7)
+    keep_guarantee(name, TITANIC, 2, decimals=decimals, seed=7)
 
 
 @pytest.mark.parametrize("name", ["log_loss", "brier", "softmax", "accuracy"])
 @pytest.mark.parametrize("decimals", [None, 5])
 def test_every_metric_of_three_classes(name, decimals):
-    keep_promise(name, IRIS, 3, decimals=decimals)
+    keep_guarantee(name, IRIS, 3, decimals=decimals)
 
 
 def test_float32_scores():

@@ -153,7 +153,7 @@ class TestRounding:
     def test_bound_is_nearly_reached(self):
         choice = choose(["worse", "best"], rounded([[0.1499], [0.0501]], decimals=1), within=0.09)
         assert choice.model == "worse"
-        assert choice.probability_within == 0.0  # nothing is promised below one unit of the last decimal
+        assert choice.probability_within == 0.0  # nothing is guaranteed below one unit of the last decimal
         assert choice.tied == (0, 1)
 
     def test_no_guarantee_and_why(self):

@@ -248,8 +248,8 @@ def test_policies_there_and_back(policy):
     assert policy.describe().endswith(".")
     with pytest.raises(InvalidInput, match="takes"):
         policy_from_json({**policy.to_document(), "secret": 1})
-    promise = policy.guarantee()
-    assert isinstance(promise, Guarantee if policy.name in ("laplace", "thresholdout") else NoGuarantee)
+    guarantee = policy.guarantee()
+    assert isinstance(guarantee, Guarantee if policy.name in ("laplace", "thresholdout") else NoGuarantee)
 
 
 @pytest.mark.parametrize(

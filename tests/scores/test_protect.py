@@ -226,8 +226,8 @@ def test_persons_of_several_rows_pay_for_all_of_them(folder, arrays):
     ledger = Ledger.create("pairs.db")
     ledger.register(WORDS[arrays["y"]], name="visits", budget=budget)
     plan = Plan(label="ill", epsilon=0.25, rows_per_person=2)
-    promise = protect("truth.csv", plan, data="good.csv", payment=Payment(ledger=ledger)).guarantee
-    assert (promise.epsilon, promise.rows) == (0.5, 2)
+    guarantee = protect("truth.csv", plan, data="good.csv", payment=Payment(ledger=ledger)).guarantee
+    assert (guarantee.epsilon, guarantee.rows) == (0.5, 2)
     assert ledger.statement("visits").spent == 0.5
 
 

@@ -116,7 +116,7 @@ class TestCompetitions:
         found = client.get(f"{API}/competitions/new").json()
         assert found == answer.json()
         assert found["columns"] == ["id", "prediction"]
-        assert "rounding is no noise" in found["promise"]
+        assert "rounding is no noise" in found["guarantee"]
         features = client.get(f"{API}/competitions/new/features")
         assert features.text.splitlines() == ["id,size", "0,1", "1,2"]
         assert features.headers["content-disposition"] == 'attachment; filename="new-features.csv"'

@@ -598,12 +598,12 @@ class TestLedger:
         assert told[-1] < 5.0 * 0.8, "pure sums would cost 5"
         assert told[-1] <= engine.spend("coins").budget
 
-    def test_policies_without_a_promise_charge_nothing(self, engine, make, join):
+    def test_policies_without_a_guarantee_charge_nothing(self, engine, make, join):
         make(engine, setting=setting(Exact()))
         join(engine)
         spend = engine.spend("coins")
         assert spend.data_set is None
-        assert "no guarantee" in str(spend.promise)
+        assert "no guarantee" in str(spend.guarantee)
 
 
 class TestCopies:

@@ -90,7 +90,7 @@ def test_no_number_is_made_up_for_a_metric_without_an_attack():
     for metric in (Mae(upper=3.0), F1(classes=3)):
         told = forecast(Setting(metric=metric, policy=Rounded(decimals=2)), rows=100)
         assert told.submissions is None
-        assert "no promise that none exists" in told.sentence
+        assert "no guarantee that none exists" in told.sentence
 
 
 def test_a_split_leaves_the_private_rows_alone():

@@ -213,7 +213,7 @@ def published_advantage_limits(*, epsilon: float) -> tuple[float, float]:
     Parameters
     ----------
     epsilon
-        The promise for one label, delta = 0.
+        The guarantee for one label, delta = 0.
 
     Returns
     -------

@@ -10,7 +10,7 @@ from typing import Any
 from tacit.audit.utility import Utility
 from tacit.leak import Interval, Leak, clopper_pearson
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee, Promise, promise_from_json
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee, guarantee_from_json
 
 __all__ = ["Finding", "State"]
 
@@ -40,7 +40,7 @@ class Finding:
         Which of the five surfaces.
     data, setting
         The data set, and what leaves it, in words.
-    promise
+    guarantee
         The guarantee, or an explicit none.
     leak
         What the attack measured.
@@ -63,7 +63,7 @@ class Finding:
     >>> from tacit.leak import leak_from_guesses
     >>> from tacit.privacy import NoGuarantee
     >>> finding = Finding(surface="scores", data="two rows", setting="exact loss",
-    ...                   promise=NoGuarantee(reason="exact"), leak=leak_from_guesses([1, 0], [1, 0], baseline=0.5),
+    ...                   guarantee=NoGuarantee(reason="exact"), leak=leak_from_guesses([1, 0], [1, 0], baseline=0.5),
     ...                   utility=share_utility("accuracy", [True], [True], truth=[0]),
     ...                   told="Two scores tell both labels", remedy="add noise", seconds=0.1)
     >>> finding.advice, finding.broken, finding.epsilon, finding.state.value
@@ -73,7 +73,7 @@ class Finding:
     surface: str
     data: str
     setting: str
-    promise: Promise
+    guarantee: AnyGuarantee
     leak: Leak
     utility: Utility
     told: str
@@ -91,12 +91,14 @@ class Finding:
     @property
     def epsilon(self) -> float | None:
         """The guaranteed epsilon; None where nothing is guaranteed."""
-        return self.promise.epsilon if isinstance(self.promise, Guarantee) else None
+        return self.guarantee.epsilon if isinstance(self.guarantee, Guarantee) else None
 
     @property
     def broken(self) -> bool:
         """Whether the leak proves more than the guarantee allows: a bug in one of the two."""
-        return isinstance(self.promise, Guarantee) and self.leak.bound is not None and self.leak.exceeds(self.promise)
+        return (
+            isinstance(self.guarantee, Guarantee) and self.leak.bound is not None and self.leak.exceeds(self.guarantee)
+        )
 
     @property
     def leaks(self) -> bool:
@@ -123,7 +125,7 @@ class Finding:
     def to_json(self) -> dict[str, Any]:
         """Return the finding as plain JSON, with what follows from it."""
         plain = {name: getattr(self, name) for name in _PLAIN}
-        parts = {name: getattr(self, name).to_json() for name in ("promise", "leak", "utility")}
+        parts = {name: getattr(self, name).to_json() for name in ("guarantee", "leak", "utility")}
         follows = {"advice": self.advice, "broken": self.broken, "state": self.state.value}
         return {**plain, **parts, **follows} | {"baseline_interval": self.baseline_interval.to_json()}
 
@@ -141,7 +143,7 @@ class Finding:
         try:
             return cls(
                 **{name: document[name] for name in _PLAIN},
-                promise=promise_from_json(document["promise"]),
+                guarantee=guarantee_from_json(document["guarantee"]),
                 leak=Leak.from_json(document["leak"]),
                 utility=Utility.from_json(document["utility"]),
             )

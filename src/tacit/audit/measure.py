@@ -40,7 +40,7 @@ def measure(step: Step, *, rng: np.random.Generator, tell: Tell) -> Finding:
         surface=step.surface,
         data=step.source.name,
         setting=setting,
-        promise=release.guarantee,
+        guarantee=release.guarantee,
         leak=replace(leak, roc=None, guesses=None, after=None),  # without what has a number per row
         utility=utility,
         told=tell_leak(leak),

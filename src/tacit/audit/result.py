@@ -9,7 +9,7 @@ from typing import Any
 from tacit.audit.finding import Finding
 from tacit.audit.words import WEAK
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Promise, promise_from_json
+from tacit.privacy.guarantee import AnyGuarantee, guarantee_from_json
 
 __all__ = ["AuditResult", "Skipped", "Total"]
 
@@ -22,7 +22,7 @@ class Total:
     ----------
     data
         The data set.
-    promise
+    guarantee
         The composed guarantee; none where one of the releases has none.
     releases
         How many.
@@ -34,19 +34,19 @@ class Total:
     Examples
     --------
     >>> from tacit.privacy import Guarantee, Unit
-    >>> print(Total(data="Titanic", promise=Guarantee(unit=Unit.LABEL, epsilon=3.0), releases=2))
+    >>> print(Total(data="Titanic", guarantee=Guarantee(unit=Unit.LABEL, epsilon=3.0), releases=2))
     All 2 releases of Titanic: epsilon 3 for one label
     """
 
     data: str
-    promise: Promise
+    guarantee: AnyGuarantee
     releases: int
     bare: tuple[str, ...] = ()
-    rest: Promise | None = None
+    rest: AnyGuarantee | None = None
 
     def __str__(self) -> str:
         made = f"All {self.releases} releases" if self.releases != 1 else "The one release"
-        return f"{made} of {self.data}: {self.promise}"
+        return f"{made} of {self.data}: {self.guarantee}"
 
     def to_json(self) -> dict[str, Any]:
         """Return it as plain JSON.
@@ -54,11 +54,11 @@ class Total:
         Examples
         --------
         >>> from tacit.privacy import NoGuarantee
-        >>> Total(data="x", promise=NoGuarantee(reason="exact"), releases=1).to_json()
-        {'data': 'x', 'promise': {'none': 'exact'}, 'releases': 1, 'bare': [], 'rest': None}
+        >>> Total(data="x", guarantee=NoGuarantee(reason="exact"), releases=1).to_json()
+        {'data': 'x', 'guarantee': {'none': 'exact'}, 'releases': 1, 'bare': [], 'rest': None}
         """
         rest = None if self.rest is None else self.rest.to_json()
-        plain = {"data": self.data, "promise": self.promise.to_json(), "releases": self.releases}
+        plain = {"data": self.data, "guarantee": self.guarantee.to_json(), "releases": self.releases}
         return {**plain, "bare": [*self.bare], "rest": rest}
 
     @classmethod
@@ -67,17 +67,17 @@ class Total:
 
         Examples
         --------
-        >>> total = Total(data="x", promise=promise_from_json({"none": "exact"}), releases=1, bare=("x",))
+        >>> total = Total(data="x", guarantee=guarantee_from_json({"none": "exact"}), releases=1, bare=("x",))
         >>> Total.from_json(total.to_json()) == total
         True
         """
         rest = document["rest"]
         return cls(
             data=document["data"],
-            promise=promise_from_json(document["promise"]),
+            guarantee=guarantee_from_json(document["guarantee"]),
             releases=document["releases"],
             bare=tuple(document["bare"]),
-            rest=None if rest is None else promise_from_json(rest),
+            rest=None if rest is None else guarantee_from_json(rest),
         )
 
 

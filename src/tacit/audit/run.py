@@ -91,7 +91,7 @@ def faults(result: AuditResult, limits: Limits) -> tuple[str, ...]:
     """
     found = [
         f"{finding.surface}, {finding.setting}: epsilon is {proved(finding.leak.epsilon_lower_bound)}, "
-        f"and {finding.promise} was guaranteed"
+        f"and {finding.guarantee} was guaranteed"
         for finding in result.broken
     ]
     if limits.leak is not None:
@@ -103,11 +103,11 @@ def faults(result: AuditResult, limits: Limits) -> tuple[str, ...]:
     for total in result.totals:
         if limits.epsilon is None:
             break
-        if not isinstance(total.promise, Guarantee):
-            found.append(f"{total.data}: {total.promise}, the limit is epsilon {limits.epsilon:g}")
-        elif total.promise.epsilon > limits.epsilon:
+        if not isinstance(total.guarantee, Guarantee):
+            found.append(f"{total.data}: {total.guarantee}, the limit is epsilon {limits.epsilon:g}")
+        elif total.guarantee.epsilon > limits.epsilon:
             found.append(
-                f"{total.data}: the total privacy cost is {total.promise}, the limit is epsilon {limits.epsilon:g}"
+                f"{total.data}: the total privacy cost is {total.guarantee}, the limit is epsilon {limits.epsilon:g}"
             )
     return tuple(found)
 

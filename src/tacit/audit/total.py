@@ -9,7 +9,7 @@ from tacit.audit.finding import Finding
 from tacit.audit.result import Total
 from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee, NoGuarantee, Promise, Unit
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee, Unit
 
 __all__ = ["add_up"]
 
@@ -41,15 +41,15 @@ def add_up(findings: Iterable[Finding], *, delta: float) -> tuple[Total, ...]:
 
 
 def _sum(data: str, findings: list[Finding], delta: float) -> Total:
-    promises = [_to_one_label(finding.promise) for finding in findings]
-    parts = [promise for promise in promises if promise is not None]
-    promise: Promise | None = _compose(parts, delta) if parts else None
-    bare = tuple(finding.setting for finding, held in zip(findings, promises, strict=True) if held is None)
-    if promise is not None and not bare:
-        return Total(data=data, promise=promise, releases=len(findings))
-    costs = "" if promise is None else f"; the rest costs {promise}"
+    guarantees = [_to_one_label(finding.guarantee) for finding in findings]
+    parts = [guarantee for guarantee in guarantees if guarantee is not None]
+    guarantee: AnyGuarantee | None = _compose(parts, delta) if parts else None
+    bare = tuple(finding.setting for finding, held in zip(findings, guarantees, strict=True) if held is None)
+    if guarantee is not None and not bare:
+        return Total(data=data, guarantee=guarantee, releases=len(findings))
+    costs = "" if guarantee is None else f"; the rest costs {guarantee}"
     none = NoGuarantee(reason=f"no guarantee for a label holds for {'; '.join(bare)}{costs}")
-    return Total(data=data, promise=none, releases=len(findings), bare=bare, rest=promise)
+    return Total(data=data, guarantee=none, releases=len(findings), bare=bare, rest=guarantee)
 
 
 def _compose(parts: list[Guarantee], delta: float) -> Guarantee:
@@ -61,7 +61,7 @@ def _compose(parts: list[Guarantee], delta: float) -> Guarantee:
         return compose(parts, delta=delta + sum(part.delta for part in parts))
 
 
-def _to_one_label(promise: Promise) -> Guarantee | None:
-    if not isinstance(promise, Guarantee) or promise.unit is Unit.BAG:
+def _to_one_label(guarantee: AnyGuarantee) -> Guarantee | None:
+    if not isinstance(guarantee, Guarantee) or guarantee.unit is Unit.BAG:
         return None
-    return replace(promise.for_unit(Unit.LABEL), rows=1)
+    return replace(guarantee.for_unit(Unit.LABEL), rows=1)

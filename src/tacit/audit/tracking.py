@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from tacit.leak.tracking import leak_metrics, load_active_run, promise_parameters
+from tacit.leak.tracking import guarantee_parameters, leak_metrics, load_active_run
 from tacit.privacy.guarantee import Guarantee
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ def log_audit(result: AuditResult) -> None:
     metrics: dict[str, float] = {"broken": float(len(result.broken))}
     parameters: dict[str, object] = {"tacit_version": result.version, "seed": result.seed}
     for name, finding in _named(result):
-        parameters |= promise_parameters(finding.promise, name=name)
+        parameters |= guarantee_parameters(finding.guarantee, name=name)
         parameters |= {f"{name}/data": finding.data, f"{name}/setting": finding.setting}
         metrics |= leak_metrics(finding.leak, name=name) | _utility_metrics(finding, name=name)
     for number, total in enumerate(result.totals, start=1):
-        parameters |= {f"total_{number}/data": total.data, f"total_{number}/promise": str(total.promise)}
-        if isinstance(total.promise, Guarantee):
-            metrics[f"total_{number}/epsilon"] = total.promise.epsilon
+        parameters |= {f"total_{number}/data": total.data, f"total_{number}/guarantee": str(total.guarantee)}
+        if isinstance(total.guarantee, Guarantee):
+            metrics[f"total_{number}/epsilon"] = total.guarantee.epsilon
     mlflow.log_params(parameters)
     mlflow.log_metrics(metrics)
     mlflow.log_dict(result.to_json(), "audit.json")

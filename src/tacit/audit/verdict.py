@@ -75,7 +75,7 @@ def judge(result: AuditResult) -> Verdict:
     if result.broken:
         return _violated(result.broken[0], caution)
     if worst.leaks:
-        within = f" That is within its guarantee, {worst.promise}." if worst.state is State.WITHIN else ""
+        within = f" That is within its guarantee, {worst.guarantee}." if worst.state is State.WITHIN else ""
         return Verdict(
             headline=_headline(result, worst),
             told=f"{worst.told}.{within}",
@@ -89,7 +89,7 @@ def _violated(finding: Finding, caution: str) -> Verdict:
     shown = proved(finding.leak.epsilon_lower_bound)
     return Verdict(
         headline=f"A guarantee is violated: {finding.surface}, {finding.setting}.",
-        told=f"It states {finding.promise}, but the attack shows that epsilon is {shown}.",
+        told=f"It states {finding.guarantee}, but the attack shows that epsilon is {shown}.",
         action="Release nothing by this mechanism until the fault is found: it is in the mechanism or in the attack.",
         caution=caution,
     )
@@ -113,7 +113,7 @@ def _action(result: AuditResult, finding: Finding) -> str:
     use = instead.utility
     chance = "" if instead.leaks else f", which is not statistically significant{_doubt(instead)}"
     return (
-        f"Release {instead.setting} instead: its guarantee is {instead.promise}. In the same run the attacker's "
+        f"Release {instead.setting} instead: its guarantee is {instead.guarantee}. In the same run the attacker's "
         f"advantage is {points(instead.leak.advantage)} ({_reach(instead)}){chance}; {use.measure}: "
         f"{percent(use.protected)}, {percent(use.unprotected)} without protection."
     )
@@ -155,7 +155,7 @@ def _doubt(finding: Finding) -> str:
 
 
 def _unguaranteed(result: AuditResult) -> str:
-    bare = [finding.setting for finding in result.findings if not isinstance(finding.promise, Guarantee)]
+    bare = [finding.setting for finding in result.findings if not isinstance(finding.guarantee, Guarantee)]
     return f"Nothing is guaranteed for {names(bare)}: a better attack may succeed, so add noise." if bare else ""
 
 
@@ -170,12 +170,12 @@ def _idle(result: AuditResult) -> str:
 
 
 def _spent(result: AuditResult) -> str:
-    whole = [total for total in result.totals if isinstance(total.promise, Guarantee)]
+    whole = [total for total in result.totals if isinstance(total.guarantee, Guarantee)]
     if len(whole) != 1 or len(result.totals) != 1:
         return ""
     if whole[0].releases == 1:
-        return f"Make it at most once: the total privacy cost is {whole[0].promise}."
-    return f"Make each at most once: the total privacy cost of all {whole[0].releases} is {whole[0].promise}."
+        return f"Make it at most once: the total privacy cost is {whole[0].guarantee}."
+    return f"Make each at most once: the total privacy cost of all {whole[0].releases} is {whole[0].guarantee}."
 
 
 def _caution(result: AuditResult) -> str:

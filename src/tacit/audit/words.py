@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from tacit.leak import Interval
-from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.rounding import format_up
 
 __all__ = [
@@ -76,7 +76,7 @@ def span(interval: Interval) -> str:
     return "exact" if interval.low == interval.high else f"{percent(interval.low)} to {percent(interval.high)}"
 
 
-def in_plain_words(promise: Promise) -> str:
+def in_plain_words(guarantee: AnyGuarantee) -> str:
     """Return what a guarantee means for one person, in one sentence without mathematics.
 
     Differential privacy bounds the factor by which seeing the release changes the odds between any two values of
@@ -90,14 +90,14 @@ def in_plain_words(promise: Promise) -> str:
     >>> in_plain_words(NoGuarantee(reason="exact totals"))
     'Nothing is guaranteed: exact totals.'
     """
-    if not isinstance(promise, Guarantee):
-        return f"Nothing is guaranteed: {promise.reason}."
-    factor = math.exp(min(promise.epsilon, 700.0))
+    if not isinstance(guarantee, Guarantee):
+        return f"Nothing is guaranteed: {guarantee.reason}."
+    factor = math.exp(min(guarantee.epsilon, 700.0))
     if factor >= _VAST:
-        return f"The odds on {promise.protects} may change more than a million-fold: that protects nobody."
-    but = f", except with probability {format_up(promise.delta, digits=1)}" if promise.delta else ""
+        return f"The odds on {guarantee.protects} may change more than a million-fold: that protects nobody."
+    but = f", except with probability {format_up(guarantee.delta, digits=1)}" if guarantee.delta else ""
     return (
-        f"Whatever anyone already knows, this changes the odds on {promise.protects} at most {_up(factor)}-fold{but}."
+        f"Whatever anyone already knows, this changes the odds on {guarantee.protects} at most {_up(factor)}-fold{but}."
     )
 
 

@@ -26,7 +26,7 @@ class EpsilonBound:
     Parameters
     ----------
     value
-        Every (epsilon, delta) promise with an epsilon below this is refuted.
+        Every (epsilon, delta) guarantee with an epsilon below this is refuted.
     delta
         The delta it holds for, and so for every smaller one.
     level
@@ -124,7 +124,7 @@ def epsilon_from_rates(
     false_positives, negatives
         Trials without it (or with the second label), and how many of them were guessed to have it.
     delta
-        The delta of the promise under test.
+        The delta of the guarantee under test.
     level
         The bound is wrong with probability at most 1 - level.
 

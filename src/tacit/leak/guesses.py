@@ -45,7 +45,7 @@ def leak_from_guesses(
     level
         Confidence of the intervals and of the bound.
     delta
-        The delta of the promise under test; if it is > 0 the number of guesses is fixed beforehand.
+        The delta of the guarantee under test; if it is > 0 the number of guesses is fixed beforehand.
 
     Returns
     -------

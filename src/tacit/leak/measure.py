@@ -104,10 +104,10 @@ class Leak:
         return 0.0 if self.bound is None else self.bound.value
 
     def exceeds(self, guarantee: Guarantee) -> bool:
-        """Say whether the proved epsilon is above a promise: then the promise or the attack is wrong.
+        """Say whether the proved epsilon is above a guarantee: then the guarantee or the attack is wrong.
 
         The unit is the caller's duty: what the attack's two worlds differ in must be what the guarantee protects.
-        A bound proved at some delta refutes promises at that delta or a smaller one.
+        A bound proved at some delta refutes guarantees at that delta or a smaller one.
 
         Examples
         --------

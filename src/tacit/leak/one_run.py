@@ -182,7 +182,7 @@ def epsilon_one_run(
     right, guesses, examples
         v right of r guesses about m units; the other m - r were left out.
     delta
-        The delta of the promise under test.
+        The delta of the guarantee under test.
     level
         The bound is wrong with probability at most 1 - level.
     prior
@@ -269,7 +269,7 @@ def _below(v: Array, r: Array, q: Array) -> Array:
 
 def _tail_over_mass(v: Array, r: Array, q: Array, above: Array) -> Array:
     """P(W >= v)/P(W = v); where the mass underflows, the geometric series that bounds it."""
-    from scipy.stats import binom  # half a second of import that pure promises do not need
+    from scipy.stats import binom  # half a second of import that pure guarantees do not need
 
     mass = binom.pmf(v, r, q)
     with np.errstate(divide="ignore", invalid="ignore"):

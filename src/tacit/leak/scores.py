@@ -40,7 +40,7 @@ def leak_from_scores(
     level
         Confidence of the intervals and of the bound.
     delta
-        The delta of the promise under test.
+        The delta of the guarantee under test.
 
     Returns
     -------
@@ -110,7 +110,7 @@ def leak_from_one_run(
         Confidence of the intervals and of the bound. The intervals treat the guesses as independent; the bound does
         not.
     delta
-        The delta of the promise under test.
+        The delta of the guarantee under test.
 
     Returns
     -------

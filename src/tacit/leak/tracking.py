@@ -1,4 +1,4 @@
-"""A leak and its promise in an MLflow run: metrics to plot, parameters to search by, the whole as an artifact."""
+"""A leak and its guarantee in an MLflow run: metrics to plot, parameters to search by, the whole as an artifact."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from typing import Any
 
 from tacit.leak.measure import Leak
 from tacit.privacy.errors import InvalidInput, MissingExtra
-from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 
-__all__ = ["leak_metrics", "load_active_run", "log_leak", "promise_parameters"]
+__all__ = ["guarantee_parameters", "leak_metrics", "load_active_run", "log_leak"]
 
 
-def log_leak(leak: Leak, *, promise: Promise | None = None, name: str = "leak") -> None:
-    """Log what an attack measured, and what had been promised, to the active MLflow run.
+def log_leak(leak: Leak, *, guarantee: AnyGuarantee | None = None, name: str = "leak") -> None:
+    """Log what an attack measured, and what had been guaranteed, to the active MLflow run.
 
     Metrics and parameters are called ``name/...``; ``name.json`` holds both whole, for
-    :meth:`tacit.leak.Leak.from_json`. MLflow does not change a parameter once it is logged: give a second promise of
+    :meth:`tacit.leak.Leak.from_json`. MLflow does not change a parameter once it is logged: give a second guarantee of
     the same run another name.
 
     The rates are measured on private data without noise. They are no private release: who may read the tracking
@@ -26,7 +26,7 @@ def log_leak(leak: Leak, *, promise: Promise | None = None, name: str = "leak") 
     ----------
     leak
         What was measured.
-    promise
+    guarantee
         What it is held against.
     name
         What stands before each key.
@@ -43,15 +43,15 @@ def log_leak(leak: Leak, *, promise: Promise | None = None, name: str = "leak") 
     >>> experiment = mlflow.create_experiment("releases", artifact_location=folder)
     >>> with mlflow.start_run(experiment_id=experiment) as run:
     ...     log_leak(leak_from_guesses([1] * 90 + [0] * 10, [1] * 100, baseline=0.5),
-    ...              promise=Guarantee(unit=Unit.LABEL, epsilon=1.0))
+    ...              guarantee=Guarantee(unit=Unit.LABEL, epsilon=1.0))
     >>> logged = mlflow.get_run(run.info.run_id).data
     >>> round(logged.metrics["leak/advantage_low"], 3), logged.params["leak/epsilon"]
     (0.324, '1.0')
     """
     mlflow = load_active_run()
-    mlflow.log_params(promise_parameters(promise, name=name))
+    mlflow.log_params(guarantee_parameters(guarantee, name=name))
     mlflow.log_metrics(leak_metrics(leak, name=name))
-    document = {"leak": leak.to_json(), "promise": None if promise is None else promise.to_json()}
+    document = {"leak": leak.to_json(), "guarantee": None if guarantee is None else guarantee.to_json()}
     mlflow.log_dict(document, f"{name}.json")
 
 
@@ -79,25 +79,25 @@ def leak_metrics(leak: Leak, *, name: str) -> dict[str, float]:
     return {f"{name}/{key}": value for key, value in metrics.items()}
 
 
-def promise_parameters(promise: Promise | None, *, name: str) -> dict[str, Any]:
-    """Return what was promised: unit, epsilon, delta, rows, mechanism; or why nothing was.
+def guarantee_parameters(guarantee: AnyGuarantee | None, *, name: str) -> dict[str, Any]:
+    """Return what was guaranteed: unit, epsilon, delta, rows, mechanism; or why nothing was.
 
     Examples
     --------
     >>> from tacit.privacy import Unit
-    >>> promise_parameters(Guarantee(unit=Unit.LABEL, epsilon=1.0), name="labels")["labels/unit"]
+    >>> guarantee_parameters(Guarantee(unit=Unit.LABEL, epsilon=1.0), name="labels")["labels/unit"]
     'label'
     """
-    if promise is None:
+    if guarantee is None:
         return {}
-    parameters: dict[str, Any] = {"promise": str(promise)}
-    if isinstance(promise, Guarantee):
+    parameters: dict[str, Any] = {"guarantee": str(guarantee)}
+    if isinstance(guarantee, Guarantee):
         parameters |= {
-            "unit": str(promise.unit),
-            "epsilon": promise.epsilon,
-            "delta": promise.delta,
-            "rows": promise.rows,
-            "mechanism": "unstated" if promise.loss is None else promise.loss.kind,
+            "unit": str(guarantee.unit),
+            "epsilon": guarantee.epsilon,
+            "delta": guarantee.delta,
+            "rows": guarantee.rows,
+            "mechanism": "unstated" if guarantee.loss is None else guarantee.loss.kind,
         }
     return {f"{name}/{key}": value for key, value in parameters.items()}
 

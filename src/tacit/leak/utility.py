@@ -66,7 +66,7 @@ def largest_accuracy(prior: ArrayLike, *, epsilon: float, delta: float = 0.0) ->
         The attacker's probability of each label: one row for all, or a row for each unit (then the mean is
         returned).
     epsilon, delta
-        The promise for one label.
+        The guarantee for one label.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def largest_advantage(prior: ArrayLike, *, epsilon: float, delta: float = 0.0) -
     prior
         The attacker's probability of each label: one row for all, or a row for each unit.
     epsilon, delta
-        The promise for one label.
+        The guarantee for one label.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def advantage_limit(*, epsilon: float, delta: float = 0.0, classes: int | None =
     Parameters
     ----------
     epsilon, delta
-        The promise for one label.
+        The guarantee for one label.
     classes
         The number of labels; without it the bound for any number.
 

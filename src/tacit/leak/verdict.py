@@ -30,10 +30,10 @@ def assert_leak_below(
     show that it is safe. If the attack's true advantage is the threshold or more, this passes with probability at
     most 1 - level; a release that is safe may fail. A measurement too small to decide fails.
 
-    ``epsilon``, ``guarantee``: fails when the *lower* bound on epsilon is above the promise. The attack must show
-    that the promise is broken, for no attack can show that it holds. A promise that holds is called broken with
-    probability at most 1 - level; a broken promise may pass. A measurement so small that it could not have refuted
-    the promise with every guess right fails, where the leak's own trials are those of its bound.
+    ``epsilon``, ``guarantee``: fails when the *lower* bound on epsilon is above the guarantee. The attack must show
+    that the guarantee is violated, for no attack can show that it holds. A guarantee that holds is called violated with
+    probability at most 1 - level; a violated guarantee may pass. A measurement so small that it could not have refuted
+    the guarantee with every guess right fails, where the leak's own trials are those of its bound.
 
     Both are about the attack that was run: another may find more, and one that does worse than the baseline passes.
     A test that is repeated until it passes has no confidence left.
@@ -47,7 +47,7 @@ def assert_leak_below(
     epsilon
         The largest epsilon, at the delta of the leak's bound.
     guarantee
-        A promise. The unit is the caller's duty, see :meth:`tacit.leak.Leak.exceeds`.
+        A guarantee. The unit is the caller's duty, see :meth:`tacit.leak.Leak.exceeds`.
 
     Examples
     --------
@@ -118,7 +118,7 @@ def _above_guarantee(leak: Leak, guarantee: Guarantee) -> Iterator[str]:
 def _refuted(leak: Leak, bound: EpsilonBound, rule: str) -> str:
     return (
         f"{rule}, and {bound}, measured by advantage {leak.advantage:.4f} ({leak.advantage_interval}) in {leak.trials} "
-        "trials: the mechanism, its promise or the attack's two worlds are wrong; look there before you release."
+        "trials: the mechanism, its guarantee or the attack's two worlds are wrong; look there before you release."
     )
 
 

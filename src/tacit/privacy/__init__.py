@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         UnitMismatch,
         UnknownData,
     )
-    from tacit.privacy.guarantee import Guarantee, NoGuarantee, Promise, Unit
+    from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee, Unit
     from tacit.privacy.ledger import Entry, Ledger, Part, PartSpend, Receipt, Statement, Version
     from tacit.privacy.loss import (
         ApproximateLoss,
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "AnyGuarantee",
     "ApproximateLoss",
     "BudgetExceeded",
     "ComposedLoss",
@@ -50,7 +51,6 @@ __all__ = [
     "Part",
     "PartSpend",
     "PrivacyLoss",
-    "Promise",
     "PureLoss",
     "Receipt",
     "SampledGaussianLoss",
@@ -77,7 +77,7 @@ _MODULES = {
         "UnitMismatch",
         "UnknownData",
     ),
-    "guarantee": ("Guarantee", "NoGuarantee", "Promise", "Unit"),
+    "guarantee": ("Guarantee", "NoGuarantee", "AnyGuarantee", "Unit"),
     "ledger": ("Entry", "Ledger", "Part", "PartSpend", "Receipt", "Statement", "Version"),
     "loss": (
         "ApproximateLoss",

@@ -60,7 +60,7 @@ def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None) -> G
 def compose_parallel(parts: Mapping[str, Sequence[Guarantee]], *, delta: float | None = None) -> Guarantee:
     """Return the guarantee of releases made from disjoint parts: the worst part counts.
 
-    In which part a row lies must not depend on what the promise protects: by its place in the table, or for labels by
+    In which part a row lies must not depend on what the guarantee protects: by its place in the table, or for labels by
     its features, never by its label. A record that moved from one part to another would change both, and cost the sum.
     Where a person holds several rows, all of them must lie in one part. The result's assumptions say so.
 

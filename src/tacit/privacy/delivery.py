@@ -14,7 +14,7 @@ from tacit.privacy.endings import check_ending, format_of
 from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.files import check_writable
 from tacit.privacy.folders import check_folder
-from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.ledger.requests import Charge, Delivery
 from tacit.privacy.payment import Payment
 from tacit.privacy.plan import Plan
@@ -58,7 +58,7 @@ class Request:
     """
 
     plan: Plan
-    guarantee: Promise
+    guarantee: AnyGuarantee
     seeded: bool
     rows: Batches | None
     private: Sequence[str]

@@ -1,4 +1,4 @@
-"""What is promised about a release: for which unit, how much, and under which assumptions."""
+"""What is guaranteed about a release: for which unit, how much, and under which assumptions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tacit.privacy.loss import (
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon, exact, format_up, round_up
 from tacit.privacy.unit import Unit
 
-__all__ = ["Guarantee", "NoGuarantee", "Promise", "Unit", "promise_from_json"]
+__all__ = ["AnyGuarantee", "Guarantee", "NoGuarantee", "Unit", "guarantee_from_json"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +32,14 @@ class Guarantee:
     unit
         What one change changes.
     epsilon, delta
-        The promise. A float is read as the decimal it prints.
+        The guarantee. A float is read as the decimal it prints.
     rows
         How many units one person holds; 1 unless the user stated more (:meth:`for_group`).
     loss
         The mechanism's privacy loss, from which composition is worked out. Default: the worst that
         (epsilon, delta) allows.
     assumptions
-        What the promise rests on, one sentence each; shown wherever the release is used.
+        What the guarantee rests on, one sentence each; shown wherever the release is used.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class Guarantee:
         return ApproximateLoss(epsilon=self.epsilon, delta=self.delta)
 
     def for_group(self, *, rows: int) -> Guarantee:
-        """Return the promise to a person who holds ``rows`` units: k epsilon, and delta grown with it.
+        """Return the guarantee to a person who holds ``rows`` units: k epsilon, and delta grown with it.
 
         delta becomes delta (e^(k epsilon) - 1)/(e^epsilon - 1), rounded up.
 
@@ -120,7 +120,7 @@ class Guarantee:
         return replace(self, epsilon=epsilon, delta=delta, rows=k, loss=None)
 
     def for_unit(self, unit: Unit) -> Guarantee:
-        """Restate the promise for a smaller unit: a record's change includes its label's.
+        """Restate the guarantee for a smaller unit: a record's change includes its label's.
 
         Examples
         --------
@@ -197,15 +197,15 @@ class NoGuarantee:
         return f"no guarantee: {self.reason}"
 
 
-Promise = Guarantee | NoGuarantee
+AnyGuarantee = Guarantee | NoGuarantee
 
 
-def promise_from_json(document: Mapping[str, Any]) -> Promise:
+def guarantee_from_json(document: Mapping[str, Any]) -> AnyGuarantee:
     """Read back a guarantee, or an explicit none.
 
     Examples
     --------
-    >>> print(promise_from_json({"unit": "label", "epsilon": 2.0, "delta": 0.0}))
+    >>> print(guarantee_from_json({"unit": "label", "epsilon": 2.0, "delta": 0.0}))
     epsilon 2 for one label
     """
     if "none" in document:

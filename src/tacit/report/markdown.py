@@ -58,7 +58,7 @@ def _rows(result: AuditResult) -> Iterator[str]:
             [
                 finding.surface,
                 _text(finding.setting),
-                "none" if finding.epsilon is None else _text(str(finding.promise)),
+                "none" if finding.epsilon is None else _text(str(finding.guarantee)),
                 f"{leak.rate:.1%} ({leak.interval.low:.1%} to {leak.interval.high:.1%})",
                 f"{leak.baseline:.1%}",
                 f"{utility.protected:.1%} of {utility.unprotected:.1%}",

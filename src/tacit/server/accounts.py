@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput, LedgerError
-from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.ledger import Ledger, Part, Statement
 from tacit.server.errors import Conflict
 
@@ -64,7 +64,7 @@ class Accounts:
         self._ledger.set_budget(known.name, _together(known.budget, budget) if known.entries else budget)
         return known.name
 
-    def charge(self, data_set: str, promise: Promise, *, purpose: str, part: str | None = None) -> str:
+    def charge(self, data_set: str, guarantee: AnyGuarantee, *, purpose: str, part: str | None = None) -> str:
         """Charge once for a purpose, and return the entry's id.
 
         Parameters
@@ -75,7 +75,7 @@ class Accounts:
         for entry in self.statement(data_set).entries:
             if entry.purpose == purpose and entry.voids is None and entry.voided_by is None:
                 return entry.id
-        return self._ledger.charge(data_set, promise, purpose=purpose, parts=None if part is None else [part]).id
+        return self._ledger.charge(data_set, guarantee, purpose=purpose, parts=None if part is None else [part]).id
 
     def purposes(self, data_set: str) -> list[str]:
         """Return what the standing charges are for."""

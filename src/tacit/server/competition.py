@@ -16,7 +16,7 @@ from tacit.server.host_files import Features, Labels
 from tacit.server.key import Key
 from tacit.server.limits import Limits
 from tacit.server.records import Competition
-from tacit.server.reservation import team_promise
+from tacit.server.reservation import team_guarantee
 from tacit.server.schema import COMPETITION, FILE, TEAM
 from tacit.server.terms import SLUG, Terms
 
@@ -66,7 +66,7 @@ def describe(row: RowMapping, setting: Setting) -> Competition:
         opens=_moment(row["opens"]),
         closes=_moment(row["closes"]),
         public=row["public"],
-        promise=team_promise(setting),
+        guarantee=team_guarantee(setting),
         finished=row["finished"] is not None,
     )
 

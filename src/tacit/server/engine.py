@@ -263,7 +263,7 @@ class Engine(Access):
             )
 
     def _open_account(self, terms: Terms, names: list[str], *, split: bool) -> tuple[str | None, bool]:
-        """Return the labels' name in the ledger, None without a promise, and whether it knows this split as parts."""
+        """Return the labels' name in the ledger, None without a guarantee, and whether it knows this split as parts."""
         known = self._accounts.knows(names)
         parted = split and known is None
         budget = labels_budget(terms.setting, teams=terms.most_teams, delta=terms.delta, parted=parted)

@@ -12,7 +12,7 @@ from tacit.privacy.noise import system_rng
 from tacit.scores.policies import Answer
 from tacit.server.accounts import PRIVATE, Accounts
 from tacit.server.board import Board, from_stored
-from tacit.server.reservation import final_promise
+from tacit.server.reservation import final_guarantee
 from tacit.server.schema import COMPETITION, FINAL, PREDICTION
 from tacit.server.standings import best_submissions, last_numbers, ranks
 
@@ -62,12 +62,12 @@ def _charge(board: Board, competition: Mapping[Any, Any], *, teams: int, account
     # a short name may come again in another server of the same ledger: the moment tells the two apart
     made = f"{competition['slug']}, made {competition['time']}: the final ranking, scores"
     charged = _scores_charged(accounts, data_set, made)
-    promise = (
-        final_promise(board.setting, teams=teams - charged, delta=competition["delta"]) if charged < teams else None
+    guarantee = (
+        final_guarantee(board.setting, teams=teams - charged, delta=competition["delta"]) if charged < teams else None
     )
-    if isinstance(promise, Guarantee):
+    if isinstance(guarantee, Guarantee):
         part = PRIVATE if competition["parted"] else None
-        accounts.charge(data_set, promise, purpose=f"{made} {charged + 1} to {teams}", part=part)
+        accounts.charge(data_set, guarantee, purpose=f"{made} {charged + 1} to {teams}", part=part)
 
 
 def _scores_charged(accounts: Accounts, data_set: str, made: str) -> int:

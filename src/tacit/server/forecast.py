@@ -64,7 +64,7 @@ def forecast(
 ) -> Forecast:
     """Work out what a competition's rules let through.
 
-    Exact and rounded scores are read by the plan of :mod:`tacit.scores.attacks`, which is a promise: so many
+    Exact and rounded scores are read by the plan of :mod:`tacit.scores.attacks`, which is a guarantee: so many
     submissions, all labels. Noise, and rounding that hides single rows, are met by all answers together
     (:func:`tacit.scores.attacks.guess_labels`), for which the number is an expectation.
 
@@ -182,7 +182,7 @@ def _ladder(setting: Setting) -> Forecast:
     bits = setting.policy.bits(submissions=setting.budget.per_team)
     told = (
         f"Not by this attack: the Ladder shows improvements alone, and one team's {setting.budget.per_team:,} "
-        f"submissions say at most {bits:,.0f} bits together. That bound is no promise to a label, and a new team "
+        f"submissions say at most {bits:,.0f} bits together. That bound is no guarantee to a label, and a new team "
         "starts anew."
     )
     return _silent("improvements alone", told)
@@ -201,7 +201,7 @@ def _thresholdout(setting: Setting) -> Forecast:
 def _unknown(setting: Setting) -> Forecast:
     return _silent(
         "none",
-        f"No attack on {setting.metric.title} under this policy is known here; that is no promise that none exists.",
+        f"No attack on {setting.metric.title} under this policy is known here; that is no guarantee that none exists.",
     )
 
 

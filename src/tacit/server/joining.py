@@ -13,7 +13,7 @@ from tacit.server.competition import find
 from tacit.server.errors import Conflict, Forbidden, NotFound
 from tacit.server.key import Key
 from tacit.server.records import Team
-from tacit.server.reservation import scores_reserved, team_promise
+from tacit.server.reservation import scores_reserved, team_guarantee
 from tacit.server.schema import COMPETITION, INVITE, TEAM
 from tacit.server.submission import state_place
 
@@ -50,12 +50,12 @@ def find_invited(connection: Connection, code: bytes, *, name: str) -> tuple[Row
 
 def reserve(accounts: Accounts, competition: RowMapping, setting: Setting, *, invite: bytes) -> str | None:
     """Charge the ledger for all scores that a team can get, before it can get one; return the entry's id."""
-    promise = team_promise(setting, delta=competition["delta"])
-    if competition["data_set"] is None or not isinstance(promise, Guarantee):
+    guarantee = team_guarantee(setting, delta=competition["delta"])
+    if competition["data_set"] is None or not isinstance(guarantee, Guarantee):
         return None
     purpose = f"{competition['slug']}: {scores_reserved(setting)} scores of the team with invite {invite.hex()[:16]}"
     part = PUBLIC if competition["parted"] else None
-    return accounts.charge(competition["data_set"], promise, purpose=purpose, part=part)
+    return accounts.charge(competition["data_set"], guarantee, purpose=purpose, part=part)
 
 
 def insert_team(

@@ -103,9 +103,9 @@ class Reader:
             competition = find(connection, slug)
             mine = TEAM.c.competition == competition["id"]
             scores = int(connection.execute(select(func.coalesce(func.sum(TEAM.c.used), 0)).where(mine)).scalar_one())
-        promise = self._setting(competition).policy.guarantee()
+        guarantee = self._setting(competition).policy.guarantee()
         if competition["data_set"] is None:
-            return Spend(data_set=None, budget=0.0, spent=0.0, left=0.0, delta=0.0, promise=promise, scores=scores)
+            return Spend(data_set=None, budget=0.0, spent=0.0, left=0.0, delta=0.0, guarantee=guarantee, scores=scores)
         told = self._accounts.statement(competition["data_set"])
         return Spend(
             data_set=told.name,
@@ -113,7 +113,7 @@ class Reader:
             spent=told.spent,
             left=told.left,
             delta=told.budget.delta,
-            promise=promise,
+            guarantee=guarantee,
             scores=scores,
         )
 

@@ -59,7 +59,7 @@ class Competition:
         When submissions are taken, in UTC; None: at once, and without an end.
     public
         Whether anyone may see the leaderboard.
-    promise
+    guarantee
         What a team's whole budget of scores guarantees to one label, or why nothing.
     finished
         Whether the final ranking on the private rows was released.
@@ -81,7 +81,7 @@ class Competition:
     opens: datetime | None
     closes: datetime | None
     public: bool
-    promise: Sentence
+    guarantee: Sentence
     finished: bool
 
     def is_open(self, now: datetime) -> bool:
@@ -223,10 +223,10 @@ class Spend:
     Parameters
     ----------
     data_set
-        Their name in the ledger; None where the policy promises nothing, so that nothing can be charged.
+        Their name in the ledger; None where the policy guarantees nothing, so that nothing can be charged.
     budget, spent, left
         Epsilon at ``delta``, of all teams together; the whole budget of a team is charged when it joins.
-    promise
+    guarantee
         What one score guarantees, or why nothing.
     scores
         How many were shown.
@@ -237,5 +237,5 @@ class Spend:
     spent: float
     left: float
     delta: float
-    promise: Sentence
+    guarantee: Sentence
     scores: int

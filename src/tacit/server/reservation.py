@@ -6,12 +6,12 @@ from dataclasses import replace
 from fractions import Fraction
 
 from tacit.privacy.composition import compose
-from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.rounding import exact, round_up
 from tacit.scores.policies import Thresholdout
 from tacit.scores.releases import Setting
 
-__all__ = ["final_promise", "labels_budget", "scores_reserved", "team_promise"]
+__all__ = ["final_guarantee", "labels_budget", "scores_reserved", "team_guarantee"]
 
 _PARTIAL = 1.001
 """Room for the rounding of one charge after the other, where a delta makes the ledger compose distributions."""
@@ -31,27 +31,27 @@ def scores_reserved(setting: Setting) -> int:
     return min(most, setting.policy.refreshes) if isinstance(setting.policy, Thresholdout) else most
 
 
-def team_promise(setting: Setting, *, delta: float = 0.0) -> Promise:
-    """Return what all scores of one team promise together, or why nothing.
+def team_guarantee(setting: Setting, *, delta: float = 0.0) -> AnyGuarantee:
+    """Return what all scores of one team guarantee together, or why nothing.
 
     Examples
     --------
     >>> from tacit.scores.metrics import Accuracy
     >>> from tacit.scores.policies import Laplace
-    >>> print(team_promise(Setting(metric=Accuracy(), policy=Laplace(epsilon=0.01))))
+    >>> print(team_guarantee(Setting(metric=Accuracy(), policy=Laplace(epsilon=0.01))))
     epsilon 1 for one label
     """
     return _times(setting.policy.guarantee(), scores_reserved(setting), delta=delta)
 
 
-def final_promise(setting: Setting, *, teams: int, delta: float = 0.0) -> Promise:
-    """Return what the final ranking promises to a label of the private rows, or why nothing.
+def final_guarantee(setting: Setting, *, teams: int, delta: float = 0.0) -> AnyGuarantee:
+    """Return what the final ranking guarantees to a label of the private rows, or why nothing.
 
     Examples
     --------
     >>> from tacit.scores.metrics import Accuracy
     >>> from tacit.scores.policies import Laplace
-    >>> print(final_promise(Setting(metric=Accuracy(), policy=Laplace(epsilon=0.01)), teams=20))
+    >>> print(final_guarantee(Setting(metric=Accuracy(), policy=Laplace(epsilon=0.01)), teams=20))
     epsilon 0.2 for one label
     """
     policy = setting.final_policy or setting.policy
@@ -59,7 +59,7 @@ def final_promise(setting: Setting, *, teams: int, delta: float = 0.0) -> Promis
 
 
 def labels_budget(setting: Setting, *, teams: int, delta: float = 0.0, parted: bool = True) -> Guarantee | None:
-    """Return what the labels may spend in all: as many teams as may join, and the final ranking; None: no promise.
+    """Return what the labels may spend in all: as many teams as may join, and the final ranking; None: no guarantee.
 
     A label is either behind the leaderboard or behind the final ranking, so the larger of the two counts; both count
     where the ledger does not know the parts.
@@ -75,28 +75,28 @@ def labels_budget(setting: Setting, *, teams: int, delta: float = 0.0, parted: b
     counts = [(setting.policy.guarantee(), teams * scores_reserved(setting))]
     if setting.split.public_fraction < 1:
         counts.append((policy.guarantee(), teams))
-    needs = [_sum(promise, count, delta=delta) for promise, count in counts if isinstance(promise, Guarantee)]
+    needs = [_sum(guarantee, count, delta=delta) for guarantee, count in counts if isinstance(guarantee, Guarantee)]
     if not parted and needs:
         return replace(needs[0], epsilon=round_up(sum((exact(need.epsilon) for need in needs), Fraction(0))), loss=None)
     return max(needs, key=lambda need: need.epsilon, default=None)
 
 
-def _times(promise: Promise, count: int, *, delta: float) -> Promise:
+def _times(guarantee: AnyGuarantee, count: int, *, delta: float) -> AnyGuarantee:
     """Return one charge for ``count`` equal ones, with the loss of each where a delta makes use of it."""
-    if not isinstance(promise, Guarantee):
-        return promise
+    if not isinstance(guarantee, Guarantee):
+        return guarantee
     if delta == 0:
-        return _pure(promise, count)
-    return compose([promise] * count)
+        return _pure(guarantee, count)
+    return compose([guarantee] * count)
 
 
-def _sum(promise: Guarantee, count: int, *, delta: float) -> Guarantee:
+def _sum(guarantee: Guarantee, count: int, *, delta: float) -> Guarantee:
     if delta == 0:
-        return _pure(promise, count)
-    whole = compose([promise] * count, delta=delta)
-    return Guarantee(unit=promise.unit, epsilon=whole.epsilon * _PARTIAL, delta=delta)
+        return _pure(guarantee, count)
+    whole = compose([guarantee] * count, delta=delta)
+    return Guarantee(unit=guarantee.unit, epsilon=whole.epsilon * _PARTIAL, delta=delta)
 
 
-def _pure(promise: Guarantee, count: int) -> Guarantee:
-    epsilon = round_up(count * exact(promise.epsilon))
-    return Guarantee(unit=promise.unit, epsilon=epsilon, rows=promise.rows, assumptions=promise.assumptions)
+def _pure(guarantee: Guarantee, count: int) -> Guarantee:
+    epsilon = round_up(count * exact(guarantee.epsilon))
+    return Guarantee(unit=guarantee.unit, epsilon=epsilon, rows=guarantee.rows, assumptions=guarantee.assumptions)

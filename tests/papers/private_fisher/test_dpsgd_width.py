@@ -49,7 +49,7 @@ def test_sums_are_those_of_gradients_taken_row_by_row(width, clip):
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 3.0])
-def test_the_noise_is_what_the_promise_needs_and_hardly_more(width, epsilon):
+def test_the_noise_is_what_the_guarantee_needs_and_hardly_more(width, epsilon):
     run = SampledGaussian(noise=width.NOISE[epsilon], rate=width.BATCH / width.ROWS, steps=width.STEPS)
     assert 0.999 * epsilon < run.epsilon_at(width.DELTA) <= epsilon
 

@@ -89,8 +89,8 @@ def audit_canaries(
     """Bound epsilon from below by how well the totals tell which label each canary carried.
 
     The attacker knows every other label, as differential privacy allows, takes it off the totals, and guesses the coins
-    from what is left: the highest log odds "flipped", the lowest "not". For a release that keeps its promise the bound
-    is above epsilon in at most 1 - ``level`` of runs.
+    from what is left: the highest log odds "flipped", the lowest "not". For a release that meets its guarantee the
+    bound is above epsilon in at most 1 - ``level`` of runs.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def audit_canaries(
     Returns
     -------
     Leak
-        ``leak.exceeds(release.guarantee)`` says whether the promise is refuted.
+        ``leak.exceeds(release.guarantee)`` says whether the guarantee is violated.
 
     References
     ----------

@@ -15,7 +15,7 @@ from tacit.bags.losses import CrossEntropy, SemilinearLoss
 from tacit.bags.partition import BagTotals
 from tacit.leak import Leak, largest_advantage, leak_from_guesses
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 
 __all__ = ["BagGuesses", "class_values", "guess_labels", "noise_model"]
 
@@ -40,7 +40,7 @@ class BagGuesses:
 
     beliefs: Floats
     prior: Floats
-    guarantee: Promise
+    guarantee: AnyGuarantee
 
     @property
     def guesses(self) -> NDArray[np.int64]:

@@ -71,7 +71,7 @@ def posterior(
     which is convex. Its solution is q_i(y) ~ prior_i(y) exp(T(y)'(sum of multipliers of the bags of i)), and the dual
     problem has one multiplier for each total: with a ridge under Gaussian noise, in a box of half-width 1/scale under
     Laplace noise. With epsilon split over the partitions these widths add up to epsilon: the log odds of a label
-    never move by more than the promise.
+    never move by more than the guarantee.
 
     Rows of a bag are treated as independent given the multipliers: exact for one label a bag and close for large bags;
     for small bags without noise a true posterior would be a little sharper.

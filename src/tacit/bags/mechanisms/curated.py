@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tacit.bags.losses import SemilinearLoss
     from tacit.bags.mechanisms.preparation import PreparedBags, PrivateRows
     from tacit.bags.plan import Plan
-    from tacit.privacy.guarantee import Promise
+    from tacit.privacy.guarantee import AnyGuarantee
 
 __all__ = ["Curated"]
 
@@ -46,7 +46,7 @@ class Curated(Choice):
                 raise InvalidInput(f"must be for columns in by, got {', '.join(sorted(unknown))}", field=name)
         _check_selection(plan)
 
-    def guarantee(self, plan: Plan, loss: SemilinearLoss) -> Promise:
+    def guarantee(self, plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
         """Return what a release of this plan guarantees, whatever the rows are."""
         from tacit.bags.mechanisms.curation import state_guarantee
 

@@ -22,7 +22,7 @@ from tacit.bags.mechanisms.totals import Curation
 from tacit.bags.partition import BagTotals, Feature, as_features
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import NoGuarantee, Promise, Unit
+from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee, Unit
 from tacit.privacy.noise import Grid, is_seeded
 from tacit.privacy.rounding import check_count, check_delta, exact
 
@@ -199,7 +199,7 @@ class PreparedPartitions:
         return sorted(self.sets.index(one) for one in chosen.sets)
 
 
-def state_guarantee(plan: Plan, loss: SemilinearLoss) -> Promise:
+def state_guarantee(plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
     """Return what curated bags of a plan guarantee: noise and choice together, for all rows of one person."""
     curation = _curation(plan, loss)
     calibrated = curation.calibrate()

@@ -18,7 +18,7 @@ from tacit.bags.mechanisms.preparation import PrivateRows
 from tacit.bags.partition import BagTotals, RandomBags
 from tacit.data import read_rows
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import NoGuarantee, Promise, Unit
+from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee, Unit
 from tacit.privacy.noise import Grid, is_seeded
 from tacit.privacy.rounding import check_count, check_delta
 
@@ -132,7 +132,7 @@ class _RandomBagPlan:
             joined_queries(self.measure, check_count(self.joins, name="joins")), unit=Unit.LABEL
         )
 
-    def guarantee(self, calibrated: CalibratedNoise | None) -> Promise:
+    def guarantee(self, calibrated: CalibratedNoise | None) -> AnyGuarantee:
         if calibrated is None:
             return _EXACT
         return replace(calibrated.guarantee, assumptions=(_PUBLIC,)).for_group(rows=self.rows_per_person)
@@ -196,7 +196,7 @@ class PreparedDraw:
         )
 
 
-def state_guarantee(plan: Plan, mechanism: Random, loss: SemilinearLoss) -> Promise:
+def state_guarantee(plan: Plan, mechanism: Random, loss: SemilinearLoss) -> AnyGuarantee:
     """Return what random bags of a plan guarantee, for all rows of one person."""
     asked = _asked(plan, mechanism, loss)
     return asked.guarantee(asked.calibrate())

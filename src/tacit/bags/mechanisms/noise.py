@@ -1,4 +1,4 @@
-"""Noise for totals: epsilon split over everything that one unit moves, and what the whole release then promises."""
+"""Noise for totals: epsilon split over everything that one unit moves, and what the whole release then guarantees."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibratedNoise:
-    """One sampler a query, and what they promise together."""
+    """One sampler a query, and what they guarantee together."""
 
     samplers: tuple[Sampler, ...]
     guarantee: Guarantee
@@ -183,8 +183,8 @@ class GaussianNoise:
             lower, upper = (middle, upper) if price(middle) > self.epsilon else (lower, middle)
         made = _gaussians(queries, upper)
         loss = _single_case(made, queries)
-        promise = Guarantee(unit=unit, epsilon=self.epsilon, delta=self.delta, loss=loss)
-        return CalibratedNoise(samplers=made, guarantee=promise)
+        guarantee = Guarantee(unit=unit, epsilon=self.epsilon, delta=self.delta, loss=loss)
+        return CalibratedNoise(samplers=made, guarantee=guarantee)
 
     def _by_concentration(self, queries: Sequence[Query], unit: Unit) -> CalibratedNoise:
         rho = exact(zcdp_rho(self.epsilon, delta=self.delta))

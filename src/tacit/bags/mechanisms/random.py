@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from tacit.bags.losses import SemilinearLoss
     from tacit.bags.mechanisms.preparation import PreparedBags, PrivateRows
     from tacit.bags.plan import Plan
-    from tacit.privacy.guarantee import Promise
+    from tacit.privacy.guarantee import AnyGuarantee
 
 __all__ = ["Random"]
 
@@ -57,7 +57,7 @@ class Random(Choice):
                 "random must be given joins with an epsilon: the most bags that one label may move", field="mechanism"
             )
 
-    def guarantee(self, plan: Plan, loss: SemilinearLoss) -> Promise:
+    def guarantee(self, plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
         """Return what a release of this plan guarantees, whatever the rows are."""
         from tacit.bags.mechanisms.drawing import state_guarantee
 

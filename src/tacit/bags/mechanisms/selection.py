@@ -102,7 +102,7 @@ def choose_sets(
         raise InvalidInput(f"must be at most {len(options)}, the number of candidates, got {k}", field="sets")
     measure = GridStatistic(loss=loss, grid=public_grid(loss))
     slice_, meter = choice_noise(measure, epsilon=epsilon, sets=k)
-    promise = Guarantee(unit=Unit.LABEL, epsilon=epsilon, assumptions=(_PUBLIC,))
+    guarantee = Guarantee(unit=Unit.LABEL, epsilon=epsilon, assumptions=(_PUBLIC,))
     with DuckDBEngine().open(table) as rows:
         check_labels(rows, label=label, measure=measure)
         read = _read(rows, options, label)  # one query: the rows of a database come in any order
@@ -110,7 +110,7 @@ def choose_sets(
         values = measure.of_column(read[label])
         penalties = _penalties(codes, measure, noise, sets=k)
     chosen = _pursue(values, codes, penalties, measure, meter=meter, slice_=slice_, sets=k, rng=rng)
-    return ChosenSets(sets=tuple(options[i] for i in chosen), guarantee=promise, seeded=is_seeded(rng))
+    return ChosenSets(sets=tuple(options[i] for i in chosen), guarantee=guarantee, seeded=is_seeded(rng))
 
 
 def choice_noise(measure: GridStatistic, *, epsilon: float, sets: int) -> tuple[Fraction, DiscreteLaplace]:

@@ -10,14 +10,14 @@ from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition.bags import Partition
 from tacit.bags.partition.random_bags import RandomBags
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Promise
+from tacit.privacy.guarantee import AnyGuarantee
 
 __all__ = ["BagTotals"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BagTotals:
-    """Label totals of bags, and what is promised about them: partitions by features, or random bags.
+    """Label totals of bags, and what is guaranteed about them: partitions by features, or random bags.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class BagTotals:
     loss
         The loss whose T(y) was added up.
     guarantee
-        The promise for the whole release, or an explicit none with its reason.
+        The guarantee for the whole release, or an explicit none with its reason.
     seeded
         Whether noise or bags came from a seeded generator.
     label
@@ -40,7 +40,7 @@ class BagTotals:
     """
 
     loss: SemilinearLoss
-    guarantee: Promise
+    guarantee: AnyGuarantee
     seeded: bool
     label: str
     mechanism: Mapping[str, Any]

@@ -15,7 +15,7 @@ from tacit.bags.plan import Plan
 from tacit.bags.releases.release import Release
 from tacit.privacy.delivery import Overwrite, Request, check_target, deliver
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.noise import is_seeded, system_rng
 from tacit.privacy.payment import Payment
 
@@ -88,7 +88,7 @@ def protect(
         return deliver(Release, request, draw=draw, suffix=Release.suffix, out=out, payment=payment, sources=[table])
 
 
-def _with_classes(guarantee: Promise, plan: Plan, rows: PrivateRows) -> Promise:
+def _with_classes(guarantee: AnyGuarantee, plan: Plan, rows: PrivateRows) -> AnyGuarantee:
     """Where the classes were read off the labels, the guarantee rests on that being public."""
     if plan.classes is not None or rows.encoding.classes is None or not isinstance(guarantee, Guarantee):
         return guarantee

@@ -18,7 +18,7 @@ from tacit.bags.partition.tables import partition_of, partition_table, random_of
 from tacit.bags.plan import Plan
 from tacit.data import load_table, read_rows
 from tacit.privacy.errors import InvalidInput, InvalidRelease
-from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.releases import Header, Member, TableMember
 from tacit.privacy.releases import Release as BaseRelease
 
@@ -36,7 +36,7 @@ class Release(BaseRelease):
     suffix: ClassVar[str] = ""
 
     @classmethod
-    def of_totals(cls, made: BagTotals, plan: Plan, *, guarantee: Promise, rows: PrivateRows) -> Release:
+    def of_totals(cls, made: BagTotals, plan: Plan, *, guarantee: AnyGuarantee, rows: PrivateRows) -> Release:
         """Return the release of totals that were drawn for a plan."""
         tables = [partition_table(part) for part in made.partitions]
         members = {f"partition-{i}": TableMember(table) for i, table in enumerate(tables)}
@@ -144,7 +144,7 @@ class Release(BaseRelease):
         return member.table
 
 
-def _covers(stated: Guarantee, kept: Promise) -> bool:
+def _covers(stated: Guarantee, kept: AnyGuarantee) -> bool:
     return (
         isinstance(kept, Guarantee)
         and stated.unit is kept.unit

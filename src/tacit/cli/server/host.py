@@ -179,11 +179,11 @@ def spend(
         print_json(found)
         return
     if found["data_set"] is None:
-        typer.echo(f"{found['scores']:,} scores shown; {found['promise']}.")
+        typer.echo(f"{found['scores']:,} scores shown; {found['guarantee']}.")
         return
     typer.echo(
         f"Epsilon {format_up(found['spent'])} of {format_down(found['budget'])} spent, "
-        f"{format_down(found['left'])} left; {found['scores']:,} scores shown, each with {found['promise']}."
+        f"{format_down(found['left'])} left; {found['scores']:,} scores shown, each with {found['guarantee']}."
     )
 
 

@@ -16,7 +16,7 @@ from tacit.features.learners.rules import Independence, Metric, Rule
 from tacit.features.mechanisms.box import Box
 from tacit.features.mechanisms.noisy_totals import ReleasedTotals
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Promise
+from tacit.privacy.guarantee import AnyGuarantee
 
 __all__ = ["FisherClassifier"]
 
@@ -63,7 +63,7 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     priors_: Matrix
     coef_: Matrix
     intercept_: Matrix
-    guarantee_: Promise
+    guarantee_: AnyGuarantee
     report_: FisherReport
 
     def __init__(

@@ -21,7 +21,7 @@ from tacit.features.mechanisms.selection import PrivateSelection
 from tacit.features.plan import EVERY_COLUMN, Plan
 from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee, NoGuarantee, Promise, Unit
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee, Unit
 from tacit.privacy.loss import PrivacyLoss
 from tacit.privacy.rounding import exact, round_up
 
@@ -95,7 +95,7 @@ class BoundPlan:
             sizes = NoisyClassRows(epsilon=self.split.class_rows).draw(moments.counts, rng=rng)
         return self.selection.select(moments, class_rows=sizes, rng=rng)
 
-    def guarantee(self, *, features: int) -> Promise:
+    def guarantee(self, *, features: int) -> AnyGuarantee:
         """Return the guarantee of all that is released together, where this many features are."""
         if self.plan.epsilon is None:
             return NoGuarantee(reason="epsilon is none, so features and labels are released without noise")

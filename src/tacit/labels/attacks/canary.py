@@ -109,7 +109,7 @@ def audit_canaries(
     """Bound epsilon from below by how well one trained model tells which label each canary carried.
 
     A canary's score is the log of its other label's probability over its own label's. The highest scores are guessed
-    flipped, the lowest not; the bound is that of one run. For a model that keeps its promise it is above epsilon in
+    flipped, the lowest not; the bound is that of one run. For a model that meets its guarantee it is above epsilon in
     at most 1 - ``level`` of runs.
 
     Parameters
@@ -125,7 +125,7 @@ def audit_canaries(
     guesses
         How many guesses, half of either kind; the rest is left out. Fixed before the scores are seen. Default: all.
     delta
-        The delta of the promise under test.
+        The delta of the guarantee under test.
     level
         Confidence of the bound.
     rng
@@ -134,7 +134,7 @@ def audit_canaries(
     Returns
     -------
     Leak
-        ``leak.exceeds(guarantee)`` says whether the promise is refuted.
+        ``leak.exceeds(guarantee)`` says whether the guarantee is violated.
 
     References
     ----------
@@ -142,7 +142,7 @@ def audit_canaries(
 
     Examples
     --------
-    A nearest neighbour remembers every label it was given. At epsilon 1 as promised; then with labels kept as they are:
+    A nearest neighbour remembers every label it was given. At epsilon 1 as guaranteed; then with the true labels:
 
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from tacit.labels import Plan, protect

@@ -17,7 +17,7 @@ from tacit.labels.mechanisms.finite import check_prior
 from tacit.labels.releases.release import Release
 from tacit.leak import ABSTAIN, Leak, largest_advantage, leak_from_guesses
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 
 __all__ = ["LabelGuesses", "bayes_posterior", "guess_labels", "guess_labels_with_features"]
 
@@ -40,7 +40,7 @@ class LabelGuesses:
         How likely the attacker holds each guess to be right.
     prior, posterior
         P(label | what the rival knows), one row for all or one per row; and P(label | the release too).
-    promise
+    guarantee
         The release's guarantee.
 
     Examples
@@ -63,7 +63,7 @@ class LabelGuesses:
     confidence: Array
     prior: Array
     posterior: Array
-    promise: Promise
+    guarantee: AnyGuarantee
 
     @property
     def labels(self) -> pa.Array:
@@ -72,14 +72,14 @@ class LabelGuesses:
 
     @property
     def ceiling(self) -> float:
-        """The largest expected advantage over the rival that the promise allows, if ``prior`` is right.
+        """The largest expected advantage over the rival that the guarantee allows, if ``prior`` is right.
 
         max over k of e^epsilon P_k/(e^epsilon + k - 1), P_k the mass of the k likeliest labels, less P_1, averaged
         over rows. Never above tanh(epsilon/4); for two classes tanh(epsilon/2)/2.
         """
-        if not isinstance(self.promise, Guarantee):
+        if not isinstance(self.guarantee, Guarantee):
             return float(1 - self.prior.max(axis=1).mean())
-        return largest_advantage(self.prior, epsilon=self.promise.epsilon, delta=self.promise.delta)
+        return largest_advantage(self.prior, epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
 
     def leak(self, truth: object, *, baseline: float | None = None, level: float = 0.95) -> Leak:
         """Measure the guesses by the true labels, which are outside the release and used for nothing else.
@@ -104,7 +104,7 @@ class LabelGuesses:
         if (codes[guessed] < 0).any():
             raise InvalidInput("must not be missing where a label was released", field="truth")
         against = self.rival if baseline is None else baseline
-        delta = self.promise.delta if isinstance(self.promise, Guarantee) and baseline is not None else 0.0
+        delta = self.guarantee.delta if isinstance(self.guarantee, Guarantee) and baseline is not None else 0.0
         return leak_from_guesses(self.guesses, np.where(guessed, codes, 0), baseline=against, level=level, delta=delta)
 
 
@@ -230,7 +230,7 @@ def _guesses(evidence: Evidence, prior: ArrayLike, release: Release) -> LabelGue
         confidence=confidence,
         prior=rows,
         posterior=posterior,
-        promise=release.guarantee,
+        guarantee=release.guarantee,
     )
 
 

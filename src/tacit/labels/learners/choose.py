@@ -16,7 +16,7 @@ from tacit.labels.learners.terms import assuming
 from tacit.labels.learners.validate import AccuracyEstimate, released_accuracy
 from tacit.labels.releases.release import Release
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Promise
+from tacit.privacy.guarantee import AnyGuarantee
 
 __all__ = ["ChosenLearner", "CleanLabels", "HeldOut", "Judge", "choose_learner"]
 
@@ -138,7 +138,7 @@ class ChosenLearner:
     model: Any
     place: int
     scores: tuple[AccuracyEstimate, ...]
-    guarantee: Promise
+    guarantee: AnyGuarantee
 
     def __str__(self) -> str:
         return f"number {self.place + 1} of {len(self.scores)}, accuracy {self.scores[self.place]}, {self.guarantee}"

@@ -27,7 +27,7 @@ from tacit.labels.plan import ALL, Plan
 from tacit.labels.releases.arrays import release_codes, try_out
 from tacit.labels.releases.release import Release
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Promise
+from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.ledger import Receipt
 from tacit.privacy.noise import system_rng
 from tacit.privacy.payment import Payment
@@ -87,7 +87,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     classes_, n_features_in_
         As in scikit-learn.
     release_, guarantee_
-        What left, and what is promised about it.
+        What left, and what is guaranteed about it.
     receipt_
         The ledger's; None where nothing was charged.
     consensus_fraction_
@@ -111,7 +111,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     """
 
     release_: Release
-    guarantee_: Promise
+    guarantee_: AnyGuarantee
     receipt_: Receipt | None
 
     def __init__(

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.data import load_table, read_rows
 from tacit.labels.fitting.encode import FeatureEncoder
-from tacit.privacy.guarantee import Promise
+from tacit.privacy.guarantee import AnyGuarantee
 
 __all__ = ["AccuracyReport", "ErrorReport", "LearnedModel", "Report"]
 
@@ -40,7 +40,7 @@ class LearnedModel:
 
     learner: Any
     encoder: FeatureEncoder
-    guarantee_: Promise
+    guarantee_: AnyGuarantee
     report_: Report
 
     def predict(self, table: object) -> NDArray[Any]:

@@ -19,7 +19,7 @@ from tacit.labels.plan import Plan
 from tacit.labels.releases.arrays import release_codes, try_out
 from tacit.labels.releases.release import Release
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Promise
+from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.ledger import Receipt
 from tacit.privacy.payment import Payment
 from tacit.privacy.rounding import check_count
@@ -61,7 +61,7 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
     Attributes
     ----------
     release_, guarantee_
-        What left, and what is promised about it.
+        What left, and what is guaranteed about it.
     receipt_
         The ledger's; None where nothing was charged.
 
@@ -79,7 +79,7 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
     """
 
     release_: Release
-    guarantee_: Promise
+    guarantee_: AnyGuarantee
     receipt_: Receipt | None
 
     def __init__(

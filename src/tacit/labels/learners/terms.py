@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
 from tacit.privacy.errors import InvalidInput, LedgerError
-from tacit.privacy.guarantee import NoGuarantee, Promise
+from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee
 
 __all__ = ["REPRESENTATION", "WEIGHTS", "PaymentLeftBehind", "assuming", "check_choices", "without_payment"]
 
@@ -17,7 +17,7 @@ REPRESENTATION = "the representation was not made from these labels"
 """What a guarantee assumes of a transformer that is given, which may have been fitted before."""
 
 
-def assuming(guarantee: Promise, *assumptions: str) -> Any:  # noqa: ANN401
+def assuming(guarantee: AnyGuarantee, *assumptions: str) -> Any:  # noqa: ANN401
     """Return the guarantee with more assumptions, each once; an explicit none stays one."""
     if isinstance(guarantee, NoGuarantee):
         return guarantee

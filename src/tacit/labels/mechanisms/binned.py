@@ -108,7 +108,7 @@ class RandomizedResponseOnBins:
         return float(np.mean(np.asarray(observed, dtype=np.float64)))
 
     def guarantee(self) -> Guarantee:
-        """Return the promise for one label."""
+        """Return the guarantee for one label."""
         return Guarantee(
             unit=Unit.LABEL,
             epsilon=self.epsilon,

@@ -87,5 +87,5 @@ class LaplaceOneHot(OverClasses):
         return np.asarray(np.asarray(observed, dtype=np.float64).sum(axis=0))
 
     def guarantee(self) -> Guarantee:
-        """Return the promise for one label."""
+        """Return the guarantee for one label."""
         return Guarantee(unit=Unit.LABEL, epsilon=self.epsilon, assumptions=("features and the class list are public",))

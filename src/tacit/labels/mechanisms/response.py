@@ -75,5 +75,5 @@ class RandomizedResponse(OverClasses):
         return estimate_counts(self.transition(), check_codes(observed, classes=self.K))
 
     def guarantee(self) -> Guarantee:
-        """Return the promise for one label."""
+        """Return the guarantee for one label."""
         return Guarantee(unit=Unit.LABEL, epsilon=self.epsilon, assumptions=("features and the class list are public",))

@@ -148,7 +148,7 @@ class PriorRandomizedResponse:
         return np.concatenate(parts) if parts else np.empty((0, self.classes))
 
     def guarantee(self) -> Guarantee:
-        """Return the promise for one label."""
+        """Return the guarantee for one label."""
         return Guarantee(
             unit=Unit.LABEL,
             epsilon=self.epsilon,

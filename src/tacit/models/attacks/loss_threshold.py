@@ -49,7 +49,7 @@ def attack_losses(
         Whether each row was put into the training data by a fair coin of its own: then an epsilon is proved, see
         :func:`tacit.models.attacks.targets_leak.measure_membership`.
     level, delta
-        Confidence, and the delta of the promise under test.
+        Confidence, and the delta of the guarantee under test.
 
     References
     ----------

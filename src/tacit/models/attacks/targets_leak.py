@@ -100,7 +100,7 @@ def measure_membership(
     level
         Confidence of the intervals and of the bound.
     delta
-        The delta of the promise under test.
+        The delta of the guarantee under test.
 
     References
     ----------

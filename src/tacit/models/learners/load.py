@@ -19,7 +19,7 @@ from tacit.models.releases.encoding import RowEncoder, read_labelled
 from tacit.models.releases.members import ModelMember
 from tacit.models.releases.release import Release
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Promise
+from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.settings import read_choice
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ class LoadedModel:
     member: ModelMember
     encoder: RowEncoder
     classes_: NDArray[Any]
-    guarantee_: Promise
+    guarantee_: AnyGuarantee
     report_: ModelReport = ModelReport()
 
     def predict_proba(self, X: object) -> Matrix:

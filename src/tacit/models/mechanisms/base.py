@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tacit.models.points import Points
-    from tacit.privacy.guarantee import Promise
+    from tacit.privacy.guarantee import AnyGuarantee
     from tacit.privacy.plan import Plan
 
 __all__ = ["Mechanism"]
@@ -45,7 +45,7 @@ class Mechanism(Choice):
         """Return what the number of rows and of classes decides, before anything is drawn; raise if it cannot be."""
         return {}
 
-    def guarantee(self, plan: Plan, settled: Settled) -> Promise:  # noqa: ARG002
+    def guarantee(self, plan: Plan, settled: Settled) -> AnyGuarantee:  # noqa: ARG002
         """Return what holds for a model trained like that."""
         from tacit.privacy.guarantee import NoGuarantee
 

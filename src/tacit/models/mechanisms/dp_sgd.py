@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tacit.models.points import Points
-    from tacit.privacy.guarantee import Promise
+    from tacit.privacy.guarantee import AnyGuarantee
     from tacit.privacy.plan import Plan
 
 __all__ = ["DpSgd"]
@@ -77,7 +77,7 @@ class DpSgd(Mechanism):
         run = plan_run(rows, epsilon=plan.epsilon, delta=plan.delta, epochs=self.epochs, batch_size=batch_size)
         return {"noise": run.noise, "rate": run.rate, "steps": run.steps, "batch_size": batch_size}
 
-    def guarantee(self, plan: Plan, settled: Settled) -> Promise:
+    def guarantee(self, plan: Plan, settled: Settled) -> AnyGuarantee:
         """Return the plan's guarantee with the loss of all steps; less noise than it needs is refused."""
         from tacit.models.training.accounting import SampledGaussian
         from tacit.models.training.dp_sgd import ASSUMPTIONS

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
 
     from tacit.models.points import Points
-    from tacit.privacy.guarantee import Promise
+    from tacit.privacy.guarantee import AnyGuarantee
     from tacit.privacy.plan import Plan
 
 __all__ = ["FEATURES", "LabelPrivate"]
@@ -42,7 +42,7 @@ class LabelPrivate(Fitted):
         if plan.unit not in (None, Unit.LABEL):
             raise InvalidInput(f"must be label for label_private, got {plan.unit}", field="unit")
 
-    def guarantee(self, plan: Plan, settled: Settled) -> Promise:  # noqa: ARG002
+    def guarantee(self, plan: Plan, settled: Settled) -> AnyGuarantee:  # noqa: ARG002
         """Return the guarantee of randomized response."""
         from tacit.privacy.guarantee import Guarantee
 

@@ -15,7 +15,7 @@ from tacit.models.releases.encoding import RowEncoder, read_points
 from tacit.models.releases.release import Release
 from tacit.privacy.delivery import Overwrite, Request, check_target, deliver
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee, Promise, Unit
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee, Unit
 from tacit.privacy.noise import is_seeded, system_rng
 from tacit.privacy.payment import Payment
 from tacit.privacy.releases import Header
@@ -106,7 +106,7 @@ def _check_out(plan: Plan, out: str | os.PathLike[str] | Overwrite | None, table
         raise InvalidInput(f"must end in {wanted} for {plan.mechanism}, got {os.fspath(path)}", field="out")
 
 
-def _guarantee(plan: Plan, kept: Promise) -> Promise:
+def _guarantee(plan: Plan, kept: AnyGuarantee) -> AnyGuarantee:
     if isinstance(kept, Guarantee) and plan.classes is None:
         return replace(kept, assumptions=(*kept.assumptions, "which classes occur is public"))
     return kept

@@ -71,7 +71,7 @@ class SampledGaussian:
         return self.distribution().epsilon_at(check_delta(delta))
 
     def epsilon_add_or_remove(self, delta: float) -> float:
-        """Return the epsilon for one record added or removed: to compare with other tools, never the promise."""
+        """Return the epsilon for one record added or removed: to compare with other tools, never the guarantee."""
         steps = sampled_step(self.noise, rate=self.rate, relation="ADD_OR_REMOVE_ONE")
         return max(step.power(self.steps).epsilon_at(check_delta(delta)) for step in steps)
 
@@ -82,7 +82,7 @@ def find_noise(*, epsilon: float, delta: float, rate: float, steps: int) -> Samp
     Parameters
     ----------
     epsilon, delta
-        The promise for one record replaced; delta > 0.
+        The guarantee for one record replaced; delta > 0.
     rate, steps
         As in :class:`SampledGaussian`.
 

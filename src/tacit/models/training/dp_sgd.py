@@ -39,14 +39,14 @@ _MOST = 1e30  # float32 holds its products with the noise
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PrivateModel:
-    """A trained module that may leave, and what is promised about the records it was trained on.
+    """A trained module that may leave, and what is guaranteed about the records it was trained on.
 
     Parameters
     ----------
     module
         The trained module: all of it may be published, and so may every output.
     guarantee
-        The promise for one record.
+        The guarantee for one record.
     mechanism
         What was done, in public terms.
     seeded
@@ -102,7 +102,7 @@ def train_dp_sgd(
     X, y
         A row a record; class codes for several outputs, two values (positive or not) for one.
     epsilon, delta
-        The promise; delta below 1/rows, and well below it for a promise that means something.
+        The guarantee; delta below 1/rows, and well below it for a guarantee that means something.
     clip
         The largest norm of a row's gradient.
     epochs

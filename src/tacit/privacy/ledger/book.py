@@ -11,7 +11,7 @@ from functools import lru_cache
 
 from tacit.privacy.distribution import LossDistribution
 from tacit.privacy.errors import InvalidInput, LedgerError
-from tacit.privacy.guarantee import Guarantee, Unit, promise_from_json
+from tacit.privacy.guarantee import Guarantee, Unit, guarantee_from_json
 from tacit.privacy.ledger.account import Account
 from tacit.privacy.ledger.rows import Row, Rows
 from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, ENTRY, PART, VERSION
@@ -197,10 +197,10 @@ def guarantee_of(text: str) -> Guarantee:
     >>> guarantee_of('{"unit": "label", "epsilon": 1.0, "delta": 0.0}').epsilon
     1.0
     """
-    promise = promise_from_json(json.loads(text))
-    if not isinstance(promise, Guarantee):
+    guarantee = guarantee_from_json(json.loads(text))
+    if not isinstance(guarantee, Guarantee):
         raise LedgerError("the ledger is damaged: an entry has no guarantee; restore it from an export")
-    return promise
+    return guarantee
 
 
 def now() -> str:

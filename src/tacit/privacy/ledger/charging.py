@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 
 from tacit.privacy.errors import BudgetExceeded, InvalidInput, LedgerError, UnitMismatch
-from tacit.privacy.guarantee import Guarantee, Promise, Unit
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee, Unit
 from tacit.privacy.ledger.account import Account
 from tacit.privacy.ledger.book import Book, guarantee_of
 from tacit.privacy.ledger.records import Receipt, format_down
@@ -18,9 +18,11 @@ from tacit.privacy.rounding import format_up
 __all__ = ["charge", "in_unit_of", "pay", "rebuild", "set_budget", "void"]
 
 
-def charge(book: Book, promise: Promise, *, parts: Sequence[str] | None, purpose: str, version: int | None) -> Receipt:
+def charge(
+    book: Book, guarantee: AnyGuarantee, *, parts: Sequence[str] | None, purpose: str, version: int | None
+) -> Receipt:
     """Write a charge and its accounts, or raise and write nothing."""
-    guarantee = _check(book, promise)
+    guarantee = _check(book, guarantee)
     before = {part: book.account(part) for part in book.choose(parts)}
     after = {part: account.add(guarantee) for part, account in before.items()}
     spent = {part: book.spent(account) for part, account in after.items()}
@@ -86,29 +88,29 @@ def set_budget(book: Book, budget: Guarantee) -> None:
     add_budget(book.rows, book.id, budget)
 
 
-def _check(book: Book, promise: Promise) -> Guarantee:
-    if not isinstance(promise, Guarantee):
-        raise InvalidInput(f"must be a Guarantee to be charged, got {promise}", field="guarantee")
-    _check_unit(book, promise)
-    if promise.delta > 0 and book.budget.delta == 0:
+def _check(book: Book, guarantee: AnyGuarantee) -> Guarantee:
+    if not isinstance(guarantee, Guarantee):
+        raise InvalidInput(f"must be a Guarantee to be charged, got {guarantee}", field="guarantee")
+    _check_unit(book, guarantee)
+    if guarantee.delta > 0 and book.budget.delta == 0:
         raise InvalidInput(
-            f"must have delta 0, as the budget of {book.name} has, got delta {promise.delta!r}; "
+            f"must have delta 0, as the budget of {book.name} has, got delta {guarantee.delta!r}; "
             "give the budget a delta first",
             field="guarantee",
         )
-    return promise
+    return guarantee
 
 
-def _check_unit(book: Book, promise: Guarantee) -> None:
+def _check_unit(book: Book, guarantee: Guarantee) -> None:
     kept = book.budget
-    if promise.unit != kept.unit:
+    if guarantee.unit != kept.unit:
         raise UnitMismatch(
-            f"{book.name} is kept for one {kept.unit}, but the guarantee is for one {promise.unit}; "
-            f"set unit to {kept.unit}, or register the data for one {promise.unit}"
+            f"{book.name} is kept for one {kept.unit}, but the guarantee is for one {guarantee.unit}; "
+            f"set unit to {kept.unit}, or register the data for one {guarantee.unit}"
         )
-    if promise.rows != kept.rows:
+    if guarantee.rows != kept.rows:
         raise UnitMismatch(
-            f"{book.name} is kept for persons of {kept.rows} rows, but the guarantee is for {promise.rows}; "
+            f"{book.name} is kept for persons of {kept.rows} rows, but the guarantee is for {guarantee.rows}; "
             f"set rows_per_person to {kept.rows}"
         )
 

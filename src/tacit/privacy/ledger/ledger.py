@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.privacy.errors import LedgerError
 from tacit.privacy.files import write_atomically
-from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.ledger import charging, registry, requests
 from tacit.privacy.ledger.book import Book
 from tacit.privacy.ledger.database import LedgerDatabase
@@ -222,7 +222,7 @@ class Ledger:
     def charge(
         self,
         name: str,
-        guarantee: Promise,
+        guarantee: AnyGuarantee,
         *,
         purpose: str,
         parts: Sequence[str] | None = None,

@@ -13,7 +13,7 @@ from tacit.privacy.rounding import exact, round_up
 __all__ = ["Priced", "PrivacyLoss", "Stated", "add_stated", "distribution_of", "sure_epsilon"]
 
 Stated = tuple[Fraction, Fraction] | None
-"""An epsilon and a delta that were promised, exactly; None where there is only a curve."""
+"""An epsilon and a delta that were guaranteed, exactly; None where there is only a curve."""
 
 
 @runtime_checkable

@@ -1,4 +1,4 @@
-"""The worst that a promise allows, where no more is known of a mechanism."""
+"""The worst that a guarantee allows, where no more is known of a mechanism."""
 
 from __future__ import annotations
 

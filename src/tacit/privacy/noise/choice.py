@@ -183,7 +183,7 @@ def _search_weights(epsilon: Fraction, K: int) -> tuple[int, int, int]:
         lower, upper = exp_bounds(epsilon, bits=2 * bits)
         other = math.ceil((1 << bits) / (lower + K - 1))
         keep = (1 << bits) - (K - 1) * other
-        # the promise, its sharpness (e^-gap < 1 - gap + gap^2/2) and the order; wider weights where one fails
+        # the guarantee, its sharpness (e^-gap < 1 - gap + gap^2/2) and the order; wider weights where one fails
         if other <= keep <= lower * other and keep >= upper * (1 - gap + gap**2 / 2) * other:
             return keep, other, bits
         bits += 64

@@ -115,7 +115,7 @@ class CoordinateNoise:
         return DiscreteGaussianLoss(scale=_root(squared - (_LEAST * g) ** 2) / g, sensitivity=D // g)
 
     def guarantee(self, *, unit: Unit, delta: float) -> Guarantee:
-        """Return the promise to one ``unit``.
+        """Return the guarantee to one ``unit``.
 
         Examples
         --------

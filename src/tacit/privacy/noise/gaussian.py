@@ -163,7 +163,7 @@ class DiscreteGaussian:
         return DiscreteGaussianLoss(scale=self.scale, sensitivity=check_count(sensitivity, name="sensitivity"))
 
     def guarantee(self, *, sensitivity: int, unit: Unit, delta: float) -> Guarantee:
-        """Return the promise to one ``unit``, which moves one integer by at most ``sensitivity``.
+        """Return the guarantee to one ``unit``, which moves one integer by at most ``sensitivity``.
 
         Examples
         --------
@@ -175,7 +175,7 @@ class DiscreteGaussian:
         return Guarantee.from_loss(self.loss(sensitivity=sensitivity), unit=unit, delta=target)
 
     def guarantee_vector(self, *, squared_sensitivity: Fraction | float, unit: Unit, delta: float) -> Guarantee:
-        """Return the promise to one ``unit``, which moves a vector by at most this squared Euclidean distance.
+        """Return the guarantee to one ``unit``, which moves a vector by at most this squared Euclidean distance.
 
         Examples
         --------

@@ -106,7 +106,7 @@ class DiscreteLaplace:
         return DiscreteLaplaceLoss(scale=self.scale, sensitivity=check_count(sensitivity, name="sensitivity"))
 
     def guarantee(self, *, sensitivity: int, unit: Unit, delta: float = 0.0) -> Guarantee:
-        """Return the promise to one ``unit``, which moves the query by at most ``sensitivity``.
+        """Return the guarantee to one ``unit``, which moves the query by at most ``sensitivity``.
 
         Examples
         --------

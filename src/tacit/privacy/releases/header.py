@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tacit.privacy.errors import InvalidInput, InvalidRelease
-from tacit.privacy.guarantee import Promise, promise_from_json
+from tacit.privacy.guarantee import AnyGuarantee, guarantee_from_json
 
 __all__ = ["FORMAT", "Header", "canonical_json"]
 
@@ -41,7 +41,7 @@ class Header:
 
     surface: str
     plan: Mapping[str, Any] | None
-    guarantee: Promise
+    guarantee: AnyGuarantee
     seeded: bool
     settled: Mapping[str, Any] = field(default_factory=dict)
     ordered: bool = True
@@ -82,7 +82,7 @@ class Header:
             header = cls(
                 surface=str(document["surface"]),
                 plan=document["plan"],
-                guarantee=promise_from_json(document["guarantee"]),
+                guarantee=guarantee_from_json(document["guarantee"]),
                 seeded=bool(document["seeded"]),
                 settled=document["settled"],
                 ordered=bool(document["ordered"]),

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Self
 from tacit.privacy.errors import InvalidRelease
 from tacit.privacy.files import write_atomically
 from tacit.privacy.folders import MANIFEST, write_folder
-from tacit.privacy.guarantee import NoGuarantee, Promise
+from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee
 from tacit.privacy.ledger import Receipt
 from tacit.privacy.plan import Plan
 from tacit.privacy.releases.header import Header
@@ -56,7 +56,7 @@ class Release:
         return None if self.header.plan is None else self.plan_type.from_json(self.header.plan)
 
     @property
-    def guarantee(self) -> Promise:
+    def guarantee(self) -> AnyGuarantee:
         """The guarantee, or an explicit none with its reason."""
         return self.header.guarantee
 
@@ -78,7 +78,7 @@ class Release:
     def check(self) -> None:
         """Raise if the plan's mechanism cannot keep the guarantee; a surface's release knows its mechanisms."""
 
-    def check_guarantee(self, kept: Promise) -> None:
+    def check_guarantee(self, kept: AnyGuarantee) -> None:
         """Raise if the header states a stronger guarantee than ``kept``, what the plan's mechanism can keep."""
         stated = self.guarantee
         if isinstance(stated, NoGuarantee):

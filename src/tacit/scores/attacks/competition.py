@@ -166,7 +166,7 @@ def _aim(host: CompetitionView, prior: Floats, private: Floats, rng: np.random.G
 
 
 def _one_by_one(setting: Setting, prior: Floats, submissions: int) -> AttackPlan | None:
-    """Return the plan that reads scores one by one, where it promises more than all answers together."""
+    """Return the plan that reads scores one by one, where it is sure of more than all answers together."""
     metric, policy, revealed = setting.metric, setting.policy, setting.metric.reveals
     if revealed is None or setting.split.public_fraction < 1 or policy.error is None:
         return None

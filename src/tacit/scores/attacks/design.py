@@ -19,7 +19,7 @@ class Design(ABC):
     @property
     @abstractmethod
     def queries(self) -> int:
-        """Queries to every label: a promise, unless :attr:`expected` says otherwise."""
+        """Queries to every label: a guarantee, unless :attr:`expected` says otherwise."""
 
     @property
     def expected(self) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Promise
+from tacit.privacy.guarantee import AnyGuarantee
 from tacit.scores.policies.several import ProtectedScores
 
 __all__ = ["ModelChoice", "choose"]
@@ -58,7 +58,7 @@ class ModelChoice(Generic[Model]):
     expected_regret: float
     within: float
     probability_within: float
-    guarantee: Promise
+    guarantee: AnyGuarantee
 
 
 def choose(models: Sequence[Model], scores: ProtectedScores, *, within: float = 0.01) -> ModelChoice[Model]:

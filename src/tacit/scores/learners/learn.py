@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Promise
+from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.settings import read_choice
 from tacit.scores.learners.choice import ModelChoice, choose
 from tacit.scores.methods import BestScore, LearnMethod
@@ -82,7 +82,7 @@ class ChosenSubmission:
         The choice and its bounds.
     """
 
-    guarantee_: Promise
+    guarantee_: AnyGuarantee
     report_: ChoiceReport
 
     def predict(self, data: Sequence[Any]) -> Any:  # noqa: ANN401

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import ArrayLike
 
-    from tacit.privacy.guarantee import Promise
+    from tacit.privacy.guarantee import AnyGuarantee
     from tacit.scores.metrics.base import Measurement, Metric
     from tacit.scores.policies.several import ProtectedScores, Regret
 
@@ -52,7 +52,7 @@ class Answer:
 
     released: float
     text: str
-    charge: Promise | None
+    charge: AnyGuarantee | None
     state: dict[str, Any] = field(default_factory=dict, repr=False)
     mean: float | None = field(default=None, repr=False)
 
@@ -94,7 +94,7 @@ class Policy(Choice, ABC):
         """
 
     @abstractmethod
-    def guarantee(self, *, submissions: int = 1) -> Promise:
+    def guarantee(self, *, submissions: int = 1) -> AnyGuarantee:
         """Return what the answers to so many submissions of one team guarantee for one label.
 
         Examples

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Promise
+from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.noise import DiscreteLaplace, Grid
 from tacit.privacy.rounding import check_count
 
@@ -52,7 +52,7 @@ class ProtectedScores:
 
     values: tuple[float, ...]
     regret: Regret
-    guarantee: Promise
+    guarantee: AnyGuarantee
     seeded: bool
 
     def __str__(self) -> str:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from tacit.privacy import releases
 from tacit.privacy.errors import InvalidRelease
-from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.plan import Plan as AnyPlan
 from tacit.privacy.releases import DocumentMember, Member
 from tacit.scores.metrics import Metric
@@ -97,7 +97,7 @@ class Release(releases.Release):
         return [*lines, f"Not protected: {kept}features, predictions and the number of rows."]
 
 
-def guarantee_for(plan: Plan, *, answered: int, declared: bool) -> Promise:
+def guarantee_for(plan: Plan, *, answered: int, declared: bool) -> AnyGuarantee:
     """Return what the answers to so many submissions guarantee; 0 is an offer, for all that the plan allows.
 
     Parameters

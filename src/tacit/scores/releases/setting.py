@@ -137,7 +137,7 @@ class Setting:
     final_policy: Policy | None = None
 
     def check(self, *, rows: int) -> None:
-        """Raise where a policy cannot keep its promise with the metric."""
+        """Raise where a policy cannot meet its guarantee with the metric."""
         self.policy.check(self.metric, rows=rows)
         (self.final_policy or self.policy).check(self.metric, rows=rows)
 

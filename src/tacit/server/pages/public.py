@@ -6,7 +6,7 @@ import math
 
 from fastapi import APIRouter, Request, Response
 
-from tacit.privacy.guarantee import Guarantee, Promise
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.rounding import format_up
 from tacit.server.engine import Engine
 from tacit.server.errors import Unauthorized
@@ -16,7 +16,7 @@ from tacit.server.pages.plot import draw_history
 from tacit.server.pages.view import go_to, render
 from tacit.server.pages.visitor import engine_of, visible
 from tacit.server.records import Host, Team
-from tacit.server.reservation import final_promise
+from tacit.server.reservation import final_guarantee
 
 __all__ = ["add_public_pages", "sign_in"]
 
@@ -47,12 +47,12 @@ def _add_boards(routes: APIRouter) -> None:
             "competition.html",
             competition=found,
             public_fraction=setting.split.public_fraction,
-            final_promise=final_promise(setting, teams=1),
+            final_guarantee=final_guarantee(setting, teams=1),
             places=engine.leaderboard(slug),
             final=engine.final(slug),
             plot=draw_history(engine.history(slug, most=2000), lower_is_better=found.lower_is_better),
             open=found.is_open(engine.settings.clock()),
-            odds=_odds(found.promise),
+            odds=_odds(found.guarantee),
         )
 
     @routes.get("/c/{slug}/features.csv")
@@ -106,14 +106,14 @@ def sign_in(response: Response, token: str, engine: Engine) -> None:
     response.set_cookie(COOKIE, token, httponly=True, samesite="strict", secure=engine.settings.secure_cookies)
 
 
-def _odds(promise: Promise) -> str:
+def _odds(guarantee: AnyGuarantee) -> str:
     """Return e^epsilon in words; empty without a guarantee."""
-    if not isinstance(promise, Guarantee):
+    if not isinstance(guarantee, Guarantee):
         return ""
-    if promise.epsilon > _WEAK:
-        power = f"e^{format_up(promise.epsilon)}"
-        return f"a factor of {power}: a weak promise where one team turns all its scores on one label"
-    factor = math.exp(promise.epsilon)
+    if guarantee.epsilon > _WEAK:
+        power = f"e^{format_up(guarantee.epsilon)}"
+        return f"a factor of {power}: a weak guarantee where one team turns all its scores on one label"
+    factor = math.exp(guarantee.epsilon)
     return f"a factor of {math.ceil(factor * 100) / 100:.2f}" if factor < 10 else f"a factor of {math.ceil(factor):,}"
 
 
