@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from sqlalchemy import func, select, update
 
+from tacit.privacy import Guarantee, Unit
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.ledger import Ledger
 from tacit.scores.inspections.finding import Finding
@@ -29,6 +30,7 @@ from tacit.server.inspection import _store
 from tacit.server.key import VARIABLE, Key
 from tacit.server.records import Anyone, Host
 from tacit.server.schema import SUBMISSION, TEAM
+from tacit.server.tokens import hash_token
 
 ROWS = 40
 TRUTH = np.array([1.0 if row % 4 == 1 else 0.0 for row in range(ROWS)])
@@ -176,6 +178,17 @@ class TestJoining:
         assert engine.spend("coins").spent == 0
         join(engine)
         assert engine.spend("coins").spent == 2.5
+
+    def test_a_team_charged_by_an_earlier_server_is_not_charged_again(self, engine, make, settings):
+        """Charges had no keys once: a server was killed before the team was stored, and a newer one goes on."""
+        make(engine)
+        codes = [engine.invite("coins") for _ in range(2)]
+        ledger = Ledger.open(settings.ledger_location)
+        purpose = f"coins: 5 scores of the team with invite {hash_token(codes[0]).hex()[:16]}"
+        ledger.charge("coins", Guarantee(unit=Unit.LABEL, epsilon=2.5), purpose=purpose)
+        for code in codes:
+            engine.register(code, name=f"Team {codes.index(code)}")
+        assert len(ledger.statement("coins").entries) == 2, "one for each team"
 
     def test_a_kill_after_the_charge_does_not_charge_again(self, engine, make, monkeypatch, settings):
         make(engine)
@@ -510,7 +523,23 @@ class TestFinal:
         assert len(engine.finish("coins")) == 3
         told = Ledger.open(settings.ledger_location).statement("coins")
         assert {part.name: part.spent for part in told.parts}["private"] == 15.0
-        assert [entry.purpose.partition("scores ")[2] for entry in told.entries][1::2] == ["1 to 1", "2 to 2", "3 to 3"]
+        assert [entry.purpose.partition("score of ")[2] for entry in told.entries][1::2] == [
+            "team 1",
+            "team 2",
+            "team 3",
+        ]
+
+    def test_scores_charged_by_an_earlier_server_are_not_charged_again(self, engine, make, join, settings, clock):
+        """Charges had no keys once: one for all final scores that a killed try was about to draw."""
+        make(engine, setting=self.rules)
+        ledger, made = Ledger.open(settings.ledger_location), f"coins, made {clock.now.isoformat()}"
+        for purpose in (f"{made}: the final ranking, scores 1 to 2", f"{made}0: the final ranking, scores 1 to 3"):
+            ledger.charge("coins", Guarantee(unit=Unit.LABEL, epsilon=0.5), purpose=purpose, parts=["private"])
+        for seed in range(3):
+            engine.submit(join(engine).team, guess(seed)).result()
+        engine.finish("coins")
+        entries = ledger.statement("coins").entries
+        assert [entry.purpose for entry in entries[5:]] == [f"{made}: the final score of team 3"]
 
     def test_another_server_of_the_ledger_pays_for_its_own(self, sqlite_settings, make, join, clock, tmp_path):
         """The same labels under the same short name: the first ranking's charge is not the second's."""

@@ -68,6 +68,38 @@ class Payment:
         """
         return self.ledger.pay(labels, guarantee, dataset=self.dataset, purpose=purpose, parts=self.parts)
 
+    def settle(self, guarantee: Guarantee, *key: str, purpose: str) -> str:
+        """Find the standing charge for a key, or make it, in one transaction; return the entry's id.
+
+        For a service that keeps its answers itself: after a crash the same key finds the charge that was made for it.
+
+        Parameters
+        ----------
+        key
+            Words that name what is paid for, and nothing else of the ledger; they are stored as an HMAC.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> from tacit.privacy import Unit
+        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
+        >>> one = Guarantee(unit=Unit.LABEL, epsilon=1.0)
+        >>> _ = ledger.register([0, 1], name="clicks", budget=one)
+        >>> payment = Payment(ledger=ledger, dataset="clicks")
+        >>> [payment.settle(one, "team", "7", purpose="scores of a team") for _ in range(2)]
+        ['clicks/1', 'clicks/1']
+        """
+        words = (word.encode() for word in key)
+        return self.ledger.settle(
+            self.ledger.key_of(*words),
+            guarantee,
+            prints=None,
+            dataset=self.dataset,
+            purpose=purpose,
+            parts=self.parts,
+            again=self.again,
+        ).entry
+
 
 def recognise(ledger: Ledger, labels: object, *, dataset: str | None) -> tuple[str, int | None]:
     """Return the data set to charge for these labels, and its version where the ledger knows the labels.

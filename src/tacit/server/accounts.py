@@ -7,8 +7,9 @@ from pathlib import Path
 
 from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput, LedgerError
-from tacit.privacy.guarantee import AnyGuarantee, Guarantee
+from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger, Part, Statement
+from tacit.privacy.payment import Payment
 from tacit.server.errors import Conflict
 
 __all__ = ["Accounts"]
@@ -16,12 +17,14 @@ __all__ = ["Accounts"]
 PUBLIC, PRIVATE = "public", "private"
 """The parts of a split competition's labels: behind the leaderboard, and behind the final ranking."""
 
+_SERVER = "scoring server"
+
 
 class Accounts:
     """The ledger as the server uses it.
 
-    A charge names what it is for; asked again for the same, the standing charge is found instead of made twice. So
-    a server that was killed between a charge and what hangs on it goes on without paying again.
+    A charge has a key; asked again for the same key, the ledger finds the standing charge instead of making a second
+    one. So a server that was killed after a charge does not pay again.
 
     Examples
     --------
@@ -32,8 +35,8 @@ class Accounts:
     >>> accounts.open("titanic", ["no", "yes"], budget=budget, split=False)
     'titanic'
     >>> one = Guarantee(unit=Unit.LABEL, epsilon=1.0)
-    >>> accounts.charge("titanic", one, purpose="team 1"), accounts.charge("titanic", one, purpose="team 1")
-    ('titanic/1', 'titanic/1')
+    >>> [accounts.charge("titanic", one, "team", team, purpose="100 scores") for team in ("7", "7", "8")]
+    ['titanic/1', 'titanic/1', 'titanic/2']
     """
 
     def __init__(self, location: str | Path) -> None:
@@ -64,23 +67,21 @@ class Accounts:
         self._ledger.set_budget(known.name, _together(known.budget, budget) if known.entries else budget)
         return known.name
 
-    def charge(self, data_set: str, guarantee: AnyGuarantee, *, purpose: str, part: str | None = None) -> str:
-        """Charge once for a purpose, and return the entry's id.
+    def charge(self, data_set: str, guarantee: Guarantee, *key: str, purpose: str, part: str | None = None) -> str:
+        """Charge once for a key, and return the entry's id.
 
         Parameters
         ----------
         part
             The part that holds all labels behind the release; None: all labels are charged.
         """
-        for entry in self.statement(data_set).entries:
-            if entry.purpose == purpose and entry.voids is None and entry.voided_by is None:
-                return entry.id
-        return self._ledger.charge(data_set, guarantee, purpose=purpose, parts=None if part is None else [part]).id
+        payment = Payment(ledger=self._ledger, dataset=data_set, parts=None if part is None else [part])
+        return payment.settle(guarantee, _SERVER, *key, purpose=purpose)
 
-    def purposes(self, data_set: str) -> list[str]:
-        """Return what the standing charges are for."""
+    def standing(self, data_set: str) -> dict[str, str]:
+        """Return the charges that nobody voided: what each is for, and its id."""
         entries = self.statement(data_set).entries
-        return [entry.purpose for entry in entries if entry.voids is None and entry.voided_by is None]
+        return {entry.purpose: entry.id for entry in entries if entry.voids is None and entry.voided_by is None}
 
     def statement(self, data_set: str) -> Statement:
         """Return all that the ledger says about labels."""

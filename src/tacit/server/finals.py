@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sqlalchemy import Connection, insert, select, update
@@ -33,7 +33,7 @@ def release_final(
     if bool(board.labels.public_rows.all()):
         answers = [(score.released, score.text) for _, _, score, _ in best]
     else:
-        _charge(board, competition, teams=len(best), accounts=accounts)
+        _charge(board, competition, [team for team, _, _, _ in best], accounts=accounts)
         last = last_numbers(connection, competition["id"])
         found = [_final_answer(connection, board, team, last[team]) for team, _, _, _ in best]
         answers = [(answer.released, answer.text) for answer in found]
@@ -54,26 +54,24 @@ def release_final(
     connection.execute(update(COMPETITION).where(COMPETITION.c.id == competition["id"]).values(finished=now))
 
 
-def _charge(board: Board, competition: Mapping[Any, Any], *, teams: int, accounts: Accounts) -> None:
-    """Charge one score a team; what tries that were killed have charged stands for as many of them."""
+def _charge(board: Board, competition: Mapping[Any, Any], teams: Iterable[int], *, accounts: Accounts) -> None:
+    """Charge one score for each team, once; earlier servers charged the first scores together, without keys."""
     data_set = competition["data_set"]
-    if data_set is None:
+    guarantee = final_guarantee(board.setting, teams=1, delta=competition["delta"])
+    if data_set is None or not isinstance(guarantee, Guarantee):
         return
     # a short name may come again in another server of the same ledger: the moment tells the two apart
-    made = f"{competition['slug']}, made {competition['time']}: the final ranking, scores"
-    charged = _scores_charged(accounts, data_set, made)
-    guarantee = (
-        final_guarantee(board.setting, teams=teams - charged, delta=competition["delta"]) if charged < teams else None
-    )
-    if isinstance(guarantee, Guarantee):
-        part = PRIVATE if competition["parted"] else None
-        accounts.charge(data_set, guarantee, purpose=f"{made} {charged + 1} to {teams}", part=part)
+    made = f"{competition['slug']}, made {competition['time']}"
+    part = PRIVATE if competition["parted"] else None
+    for team in sorted(teams)[_charged_without_keys(accounts.standing(data_set), made) :]:
+        purpose = f"{made}: the final score of team {team}"
+        accounts.charge(data_set, guarantee, "final", made, str(team), purpose=purpose, part=part)
 
 
-def _scores_charged(accounts: Accounts, data_set: str, made: str) -> int:
-    """Return for how many scores charges stand without a gap."""
-    standing = accounts.purposes(data_set)
-    spans = [purpose.removeprefix(made).split(" to ") for purpose in standing if purpose.startswith(made)]
+def _charged_without_keys(purposes: Iterable[str], made: str) -> int:
+    """Return for how many scores charges of earlier servers stand without a gap."""
+    prefix = f"{made}: the final ranking, scores "
+    spans = [purpose.removeprefix(prefix).split(" to ") for purpose in purposes if purpose.startswith(prefix)]
     charged = 0
     for first, last in sorted((int(first), int(last)) for first, last in spans):
         charged = last if first == charged + 1 else charged

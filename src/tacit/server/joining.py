@@ -53,9 +53,11 @@ def reserve(accounts: Accounts, competition: RowMapping, setting: Setting, *, in
     guarantee = team_guarantee(setting, delta=competition["delta"])
     if competition["data_set"] is None or not isinstance(guarantee, Guarantee):
         return None
-    purpose = f"{competition['slug']}: {scores_reserved(setting)} scores of the team with invite {invite.hex()[:16]}"
+    data_set, slug, code = competition["data_set"], competition["slug"], invite.hex()
+    purpose = f"{slug}: {scores_reserved(setting)} scores of the team with invite {code[:16]}"
     part = PUBLIC if competition["parted"] else None
-    return accounts.charge(competition["data_set"], guarantee, purpose=purpose, part=part)
+    without_key = accounts.standing(data_set).get(purpose)  # as earlier servers charged
+    return without_key or accounts.charge(data_set, guarantee, "team", slug, code, purpose=purpose, part=part)
 
 
 def insert_team(
