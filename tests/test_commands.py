@@ -84,24 +84,32 @@ def test_no_area_has_completion_options_of_its_own(reference):
 def commands_shown(text):
     """Each command line of a page, as words: in a code span, or a line of a block, without its comment."""
     spans = re.findall(r"`(tacit [^`\n]+)`", text)
-    blocks = "".join(re.findall(r"^```\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL))
-    lines = re.findall(r"^(tacit [^#\n]+)", blocks, flags=re.MULTILINE)
-    return [shlex.split(line) for line in (*spans, *lines)]
+    fenced = re.findall(r"^```(\w*)\n(.*?)^```$", text, flags=re.MULTILINE | re.DOTALL)
+    blocks = "".join(block for language, block in fenced if language in ("", "console"))
+    lines = re.findall(r"^(?:\$ )?(tacit (?:[^#\n]*\\\n)*[^#\n]+)", blocks, flags=re.MULTILINE)
+    return [shlex.split(line.replace("\\\n", " ")) for line in (*spans, *lines)]
 
 
-def test_the_readme_shows_a_command_for_each_cell_and_none_that_is_refused(reference):
+@pytest.mark.parametrize("page", ["README", *(f"docs/{surface}" for surface in SURFACES)])
+def test_a_page_shows_each_cell_of_its_surface_and_no_command_that_is_refused(reference, page):
     known = dict(reference.walk_commands())
-    shown = commands_shown((SCRIPT.parents[1] / "README.md").read_text(encoding="utf-8"))
+    shown = commands_shown((SCRIPT.parents[1] / f"{page}.md").read_text(encoding="utf-8"))
     for line in shown:
-        words = max((name for name in known if line[: len(name.split())] == name.split()), key=len)
-        command, rest = known[words], line[len(words.split()) :]
-        assert is_leaf(command), f"`{words}` does nothing by itself"
-        wrong = {word for word in rest if word.startswith("--")} - {f for o in command.params for f in flags(o)}
-        assert wrong == set(), f"`{words}` has no such option"
-        needed = [option.opts[0] for option in command.params if option.required and option.opts[0].startswith("-")]
-        assert [flag for flag in needed if flag not in rest] == [], f"`{words}` is refused as it is shown"
-    cells = {f"tacit {surface} {side}" for surface in SURFACES for side in ("protect", "learn", "attack")}
+        check_command(line, known)
+    surface = page.rpartition("/")[2]
+    cells = {f"tacit {surface} {side}" for side in ("protect", "learn", "attack") if surface in SURFACES}
     assert cells <= {" ".join(line[:3]) for line in shown}
+
+
+def check_command(line, known):
+    """Fail if a command line names no command, has an option that it does not have, or lacks one that it needs."""
+    words = max((name for name in known if line[: len(name.split())] == name.split()), key=len)
+    command, rest = known[words], line[len(words.split()) :]
+    assert is_leaf(command) or not rest, f"`{words}` does nothing by itself"
+    wrong = {word for word in rest if word.startswith("--")} - {f for o in command.params for f in flags(o)}
+    assert wrong == set(), f"`{words}` has no such option"
+    needed = [option.opts[0] for option in command.params if option.required and option.opts[0].startswith("-")]
+    assert not rest or [flag for flag in needed if flag not in rest] == [], f"`{words}` is refused as it is shown"
 
 
 @pytest.mark.parametrize("group", ["", "labels", "bags", "features", "scores", "scores host", "models", "ledger"])
