@@ -17,10 +17,9 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from tacit.data import load_table, one_hot_matrix, read_rows
+from tacit.data import Encoder, load_table, read_rows
 from tacit.data.bundled_sets import BUNDLED, bundled_table
 from tacit.data.classes import Classes
-from tacit.data.matrix import FeatureMatrix
 from tacit.leak.prior import feature_prior, temper_prior
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, check_delta
@@ -88,24 +87,9 @@ class Source:
         return self._encoded[1]
 
     @cached_property
-    def _features(self) -> FeatureMatrix:
-        return one_hot_matrix(self.table, columns=self.features)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """What the columns of ``X`` are called; that of a text's value is ``column=value``."""
-        return self._features.names
-
-    @cached_property
     def X(self) -> NDArray[np.float64]:  # noqa: N802 (scikit-learn's name)
-        """The features as numbers, text one-hot, missing numbers as their column's mean."""
-        encoded = self._features
-        beyond = np.isinf(encoded.values).any(axis=0)
-        if beyond.any():
-            raise InvalidInput(f"column {encoded.names[int(beyond.argmax())]!r} must hold finite numbers, got infinity")
-        there = ~np.isnan(encoded.values)
-        means = np.where(there, encoded.values, 0.0).sum(axis=0) / np.maximum(there.sum(axis=0), 1)
-        return np.where(there, encoded.values, means)
+        """The features as numbers."""
+        return Encoder.fitted(self.table, self.features).scaled(self.table)
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -278,9 +262,9 @@ def source_from_file(
         if pa.types.is_nested(rows.schema.field(column).type):
             kind = rows.schema.field(column).type
             raise InvalidInput(f"column {column!r} is {kind}, neither numbers nor text; leave it out of the features")
-    source = Source(name=name, table=chosen, label=label, features=known, file=str(path))
-    if not source.X.shape[1]:
+    if not known:
         raise InvalidInput(f"{Path(path).name} must have a column beside the label {label!r}, got none")
+    source = Source(name=name, table=chosen, label=label, features=known, file=str(path))
     if len(source.classes) < 2:
         raise InvalidInput(f"column {label!r} must have two labels or more, got {len(source.classes)}")
     return source

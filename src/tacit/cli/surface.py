@@ -329,11 +329,13 @@ def _print_release(release: Release, out: Path, *, as_json: bool) -> None:
 
 
 def _print_model(model: Any, out: Path | None, *, as_json: bool) -> None:  # noqa: ANN401
+    notes = list(getattr(model, "notes", ()))
     if as_json:
         document = {**model.report_.to_json(), "guarantee": model.guarantee_.to_json(), "model": out and str(out)}
-        typer.echo(json.dumps(document, indent=1))
+        typer.echo(json.dumps({**document, "notes": notes}, indent=1))
     else:
-        typer.echo("\n".join([f"{model.report_}", f"{model.guarantee_}.", *([f"The model: {out}"] if out else [])]))
+        lines = [f"{model.report_}", *notes, f"{model.guarantee_}.", *([f"The model: {out}"] if out else [])]
+        typer.echo("\n".join(lines))
 
 
 def _print_leak(leak: Leak, out: Path | None, *, as_json: bool) -> None:

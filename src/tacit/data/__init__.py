@@ -2,6 +2,7 @@
 
 from tacit.data.bundled_sets import digits, iris, satellite, titanic
 from tacit.data.dataset import Dataset
+from tacit.data.encoder import Encoder
 from tacit.data.image_sets import HumanLabels, Images, cifar10, cifar100, cifar100n_labels, mnist
 from tacit.data.matrix import FeatureMatrix, numeric_matrix, one_hot_matrix
 from tacit.data.rows import label_column, read_rows
@@ -10,6 +11,7 @@ from tacit.data.table_sets import adult, ag_news, criteo, talkingdata
 
 __all__ = [
     "Dataset",
+    "Encoder",
     "FeatureMatrix",
     "HumanLabels",
     "Images",

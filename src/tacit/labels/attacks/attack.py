@@ -11,10 +11,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
+from tacit.data import Encoder
 from tacit.data.names import check_present
 from tacit.labels.attacks.guess import LabelGuesses, guess_labels, guess_labels_with_features
 from tacit.labels.attacks.randomization import ResponseTest, test_randomization
-from tacit.labels.fitting.encode import FeatureEncoder
 from tacit.labels.fitting.model import named_estimator
 from tacit.labels.mechanisms import Rr
 from tacit.labels.methods import AttackMethod, Bayes
@@ -87,7 +87,7 @@ def attack(
     known = None if truth is None else _truth(released, truth)
     alone = guess_labels(released, prior=before)
     tell(1, 2)
-    X = _features(released, data) if before is None else None
+    X, columns = _features(released, data) if before is None else (None, [])
     best = alone
     if X is not None:
         model, generator = named_estimator(chosen.estimator), system_rng() if rng is None else rng
@@ -97,6 +97,7 @@ def attack(
     notes = [f"{released}.", _note("alone", alone, known)]
     notes += [_note("and the features", best, known)] if X is not None else []
     notes += [f"{test}."] if test is not None else []
+    notes += columns
     return replace(
         Leak.uncounted(notes=(), facts={}, level=level) if known is None else best.leak(known, level=level),
         after=best.posterior,
@@ -112,12 +113,14 @@ def _truth(release: Release, truth: object) -> pa.ChunkedArray:
     return rows[label]
 
 
-def _features(release: Release, data: object) -> NDArray[np.float64] | None:
+def _features(release: Release, data: object) -> tuple[NDArray[np.float64] | None, list[str]]:
+    """The features of the rows, and what became of the columns, where a reader should know."""
     if data is None and not set(release.feature_names) - {release.asked.person}:
-        return None
+        return None, []
     rows = release.table if data is None else rows_of(release, data, field="data")
     names = feature_names(release, rows, (), own=data is None)
-    return FeatureEncoder.of(rows, columns=names).encode(rows)
+    encoder = Encoder.fitted(rows, names)
+    return (encoder.scaled(rows) if encoder.rules else None), encoder.notes()
 
 
 def _test(release: Release, truth: pa.ChunkedArray) -> ResponseTest | None:

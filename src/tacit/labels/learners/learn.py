@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from tacit.data import label_column, load_table, read_rows
+from tacit.data import Encoder, label_column, load_table, read_rows
 from tacit.data.names import check_present
 from tacit.labels.fitting.denoise import Denoise, Forward, NoCorrection
-from tacit.labels.fitting.encode import FeatureEncoder
 from tacit.labels.fitting.model import named_estimator
 from tacit.labels.learners.backward import Backward
 from tacit.labels.learners.classifier import LabelPrivateClassifier
@@ -103,10 +102,11 @@ def learn(
     generator = system_rng() if rng is None else rng
     chosen = _method(released, method)
     rows = released.table if data is None else rows_of(released, data, field="data")
-    encoder = FeatureEncoder.of(rows, columns=feature_names(released, rows, features, own=data is None))
+    names = feature_names(released, rows, features, own=data is None)
+    encoder = Encoder.fitted(rows, names, chosen=bool(features))
     judges = None if test is None else _Judges.read(test, encoder, released)
     held, kept = _split(released, 0.0 if judges else hold_out, generator)
-    X = encoder.encode(rows)
+    X = encoder.scaled(rows)
     learner = _LEARNERS[type(chosen)](chosen, generator, progress)
     learner.fit(X[kept], take_rows(released, kept))
     part = take_rows(released, held)
@@ -150,18 +150,18 @@ class _Judges:
     y: NDArray[Any]
 
     @classmethod
-    def read(cls, test: object, encoder: FeatureEncoder, release: Release) -> _Judges:
+    def read(cls, test: object, encoder: Encoder, release: Release) -> _Judges:
         table, label = load_table(test), release.asked.label
-        encoder.check(table.columns, argument="test")
+        encoder.check(table.columns, field="test")
         check_present(label, table.columns, argument="test's label")
-        rows = read_rows(table, columns=[*(column.name for column in encoder.columns), label])
+        rows = read_rows(table, columns=[*encoder.columns(), label])
         y = label_column(rows, label, least_classes=1)
         classes = release.settled.get("classes")
         if classes is not None and not set(classes) & set(y.tolist()):
             raise InvalidInput(
                 f"must have labels among the classes {list(classes)!r}, got none, but {y[0].item()!r}", field="test"
             )
-        return cls(encoder.encode(rows), y)
+        return cls(encoder.scaled(rows), y)
 
 
 def _accuracy(

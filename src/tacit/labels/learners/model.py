@@ -10,8 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.data import load_table, read_rows
-from tacit.labels.fitting.encode import FeatureEncoder
+from tacit.data import Encoder, load_table, read_rows
 from tacit.privacy.guarantee import AnyGuarantee
 
 __all__ = ["AccuracyReport", "ErrorReport", "LearnedModel", "Report"]
@@ -31,7 +30,7 @@ class LearnedModel:
     Parameters
     ----------
     learner, encoder
-        ``learner.predict(encoder.encode(rows))`` predicts.
+        ``learner.predict(encoder.scaled(rows))`` predicts.
     guarantee_
         Of the labels that it was trained on.
     report_
@@ -39,7 +38,7 @@ class LearnedModel:
     """
 
     learner: Any
-    encoder: FeatureEncoder
+    encoder: Encoder
     guarantee_: AnyGuarantee
     report_: Report
 
@@ -56,9 +55,14 @@ class LearnedModel:
         """The classes."""
         return np.asarray(self.learner.classes_)
 
+    @property
+    def notes(self) -> list[str]:
+        """What became of the columns, where a reader should know."""
+        return self.encoder.notes()
+
     def _encode(self, table: object) -> NDArray[np.float64]:
         rows = table if isinstance(table, pa.Table) else read_rows(load_table(table))
-        return self.encoder.encode(rows)
+        return self.encoder.scaled(rows)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.data import load_table
+from tacit.data import Encoder, load_table
 from tacit.data.classes import MISSING
 from tacit.data.names import check_present
-from tacit.labels.fitting.encode import FeatureEncoder
 from tacit.labels.mechanisms.column import LabelColumn
 from tacit.labels.mechanisms.stages import StageLearner
 from tacit.labels.plan import ALL, Plan
@@ -175,7 +174,8 @@ def _randomized(
 
 def _learner(plan: Plan, rows: pa.Table) -> StageLearner:
     columns = [name for name in rows.column_names if name != plan.person]
-    return StageLearner(X=FeatureEncoder.of(rows, columns=columns).encode(rows))
+    encoder = Encoder.fitted(rows, columns, chosen=plan.features != ALL)
+    return StageLearner(X=encoder.scaled(rows))
 
 
 def _coded(

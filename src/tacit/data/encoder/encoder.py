@@ -1,0 +1,193 @@
+"""The encoder: a rule for each column."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.data.encoder.numbers import NumberColumn
+from tacit.data.encoder.rule import ColumnRule, EncodedColumn
+from tacit.data.encoder.words import HashedColumn
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["Encoder"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Encoder:
+    """How the columns of a table become a matrix of numbers, for these rows and for all that follow.
+
+    Parameters
+    ----------
+    rules
+        One per column, in order.
+    left_out
+        Columns that were not used, each with the reason.
+
+    Examples
+    --------
+    >>> rows = pa.table({"age": [30, None], "city": ["Oslo", "Rome"], "note": ["", ""]})
+    >>> encoder = Encoder.fitted(rows)
+    >>> encoder.names, encoder.left_out
+    (('age', 'age is missing', 'city=Oslo', 'city=Rome'), (('note', 'the same in every row'),))
+    >>> encoder.scaled(rows).tolist()
+    [[0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
+    >>> encoder == Encoder.from_json(encoder.to_json())
+    True
+    """
+
+    rules: tuple[ColumnRule, ...]
+    left_out: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) < len(self.names):
+            twice = next(name for place, name in enumerate(self.names) if name in self.names[:place])
+            raise InvalidInput(f"must not make two columns named {twice!r}; rename one of them", field="features")
+
+    @classmethod
+    def declared(
+        cls,
+        schema: pa.Schema,
+        features: Sequence[str],
+        *,
+        ranges: Mapping[str, tuple[float | date, float | date]],
+        categories: Mapping[str, Sequence[str]],
+        gaps: Sequence[str] = (),
+    ) -> Encoder:
+        """Make rules from names, types and what is declared of them alone; no row is read.
+
+        Parameters
+        ----------
+        ranges
+            The range of each column of numbers and dates; ``"*"`` for columns without their own.
+        categories
+            The words of a column, one 0/1 column each; text without them is hashed.
+        gaps
+            The columns whose missing values are told by a column of their own; ``"*"`` for all.
+        """
+        from tacit.data.encoder.declare import declare_rules
+
+        return cls(rules=declare_rules(schema, features, ranges=ranges, categories=categories, gaps=gaps))
+
+    @classmethod
+    def fitted(
+        cls,
+        rows: pa.Table,
+        features: Sequence[str] | None = None,
+        *,
+        chosen: bool = False,
+        ranges: Mapping[str, tuple[float | date, float | date]] | None = None,
+        categories: Mapping[str, Sequence[str]] | None = None,
+    ) -> Encoder:
+        """Make rules from rows whose features are public: means, standard deviations and words are read off them.
+
+        Ids, names, constants and columns of no known type are left out, with the reason.
+
+        Parameters
+        ----------
+        features
+            The columns to encode; default: all.
+        chosen
+            Whether a user named them: then none is left out.
+        ranges, categories
+            What is declared of some columns; it goes before what their rows show.
+        """
+        from tacit.data.encoder.fit import fit_rules
+
+        names = tuple(rows.column_names) if features is None else tuple(features)
+        rules, left_out = fit_rules(rows, names, chosen=chosen, ranges=ranges or {}, categories=categories or {})
+        return cls(rules=rules, left_out=left_out)
+
+    @classmethod
+    def of_numbers(cls, features: Sequence[str]) -> Encoder:
+        """Return the encoder that leaves numbers as they are."""
+        return cls(rules=tuple(NumberColumn(name=name, low=-1.0, high=1.0, clipped=False) for name in features))
+
+    @cached_property
+    def encoded(self) -> tuple[EncodedColumn, ...]:
+        """The columns of the matrix."""
+        return tuple(column for rule in self.rules for column in rule.encoded)
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns of the matrix."""
+        return tuple(column.name for column in self.encoded)
+
+    def columns(self, only: Sequence[str] | None = None) -> tuple[str, ...]:
+        """Return the columns of a table that are read, for all columns of the matrix or for some."""
+        return tuple(rule.name for rule in self._rules(only))
+
+    def check(self, columns: Sequence[str], *, only: Sequence[str] | None = None, field: str | None = None) -> None:
+        """Raise unless there are columns to read, and all of them are among some."""
+        if not self.rules:
+            raise InvalidInput(" ".join(["must name a column to use.", *self.notes()]), field="features")
+        for name in self.columns(only):
+            if name not in columns:
+                listed = ", ".join(columns[:20])
+                raise InvalidInput(f"must have the feature column {name!r}, its columns are {listed}", field=field)
+
+    def encode(
+        self, rows: pa.Table, *, only: Sequence[str] | None = None, field: str | None = None
+    ) -> NDArray[np.float64]:
+        """Return the matrix in the columns' own units.
+
+        Parameters
+        ----------
+        only
+            Some columns of the matrix.
+        field
+            What the rows are called in an error.
+        """
+        rules = self._rules(only)
+        self.check(rows.column_names, only=only, field=field)
+        names = [column.name for rule in rules for column in rule.encoded]
+        result = np.empty((rows.num_rows, len(names)))
+        start = 0
+        for rule in rules:  # into place one by one: never two copies of a large matrix
+            end = start + len(rule.encoded)
+            result[:, start:end] = rule.encode(rows[rule.name])
+            start = end
+        return result if only is None or names == list(only) else result[:, [names.index(name) for name in only]]
+
+    def scaled(self, rows: pa.Table, *, field: str | None = None) -> NDArray[np.float64]:
+        """Return the matrix with the range of each measured column mapped to [-1, 1]."""
+        matrix = self.encode(rows, field=field)
+        for place, column in enumerate(self.encoded):
+            if column.measured:
+                values = (matrix[:, place] - column.middle) / column.half
+                matrix[:, place] = np.clip(values, -1.0, 1.0) if column.clipped else values
+        return matrix
+
+    def notes(self) -> list[str]:
+        """Return what a reader should know about the columns, a sentence each."""
+        notes = [f"Left out: {'; '.join(f'{name} ({why})' for name, why in self.left_out)}."] if self.left_out else []
+        hashed = [f"{rule.name} ({rule.buckets} buckets)" for rule in self.rules if isinstance(rule, HashedColumn)]
+        if hashed:
+            notes.append(f"Text hashed, so that some values share a column: {', '.join(hashed)}.")
+        return notes
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the rules as plain JSON."""
+        from tacit.data.encoder.stored import encoder_to_json
+
+        return encoder_to_json(self)
+
+    @classmethod
+    def from_json(cls, document: object) -> Encoder:
+        """Read rules that someone else may have written; raise if they are not whole, or too many."""
+        from tacit.data.encoder.stored import encoder_from_json
+
+        return encoder_from_json(document)
+
+    def _rules(self, only: Sequence[str] | None) -> tuple[ColumnRule, ...]:
+        if only is None:
+            return self.rules
+        wanted = set(only)
+        return tuple(rule for rule in self.rules if wanted & {column.name for column in rule.encoded})

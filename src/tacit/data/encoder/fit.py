@@ -1,0 +1,99 @@
+"""Rules read off rows whose features are public."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tacit.data.encoder.declare import Range, check_declared, declared_rule
+from tacit.data.encoder.kinds import days_of, is_date, is_number, is_word, numbers_of, words_of
+from tacit.data.encoder.numbers import DateColumn, NumberColumn
+from tacit.data.encoder.rule import ColumnRule, Matrix
+from tacit.data.encoder.words import CategoryColumn, HashedColumn
+from tacit.data.names import check_present
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["fit_rules"]
+
+_MOST_WORDS = 100
+_BUCKETS = 64
+_FEW_ROWS = 50  # up to here even measured values may all differ
+_PER_NAME = 3  # rows per value of a name, on average, at most
+_COLLISIONS = 20  # expected of random integers; ids have none
+
+
+def fit_rules(
+    rows: pa.Table,
+    features: Sequence[str],
+    *,
+    chosen: bool,
+    ranges: Mapping[str, Range],
+    categories: Mapping[str, Sequence[str]],
+) -> tuple[tuple[ColumnRule, ...], tuple[tuple[str, str], ...]]:
+    """Return the rules, and the columns that are left out with the reason."""
+    check_declared(features, ranges=ranges, categories=categories)
+    rules: list[ColumnRule] = []
+    left_out: list[tuple[str, str]] = []
+    for name in features:
+        column = rows[check_present(name, rows.column_names, argument="features")]
+        declared = name in ranges or name in categories
+        reason = _reason(column)
+        if reason and not declared and not chosen:
+            left_out.append((name, reason))
+            continue
+        gaps = bool(pc.any(pc.is_null(column, nan_is_null=True)).as_py())
+        rule = declared_rule(name, column.type, ranges=ranges, categories=categories, gaps=gaps)
+        rules.append(rule or _rule(name, column, gaps=gaps))
+    return tuple(rules), tuple(left_out)
+
+
+def _rule(name: str, column: pa.ChunkedArray, *, gaps: bool) -> ColumnRule:
+    if is_date(column.type):
+        low, high = _spread(days_of(column, name=name))
+        return DateColumn(name=name, low=low, high=high, clipped=False, gaps=gaps)
+    if is_number(column.type):
+        low, high = _spread(numbers_of(column, name=name))
+        return NumberColumn(name=name, low=low, high=high, clipped=False, gaps=gaps)
+    if not is_word(column.type):
+        raise InvalidInput(f"must leave out column {name!r}, which is {column.type}", field="features")
+    words = words_of(column).unique().drop_null()
+    if not 0 < len(words) <= _MOST_WORDS:
+        return HashedColumn(name=name, buckets=_BUCKETS, gaps=gaps)
+    return CategoryColumn(name=name, words=tuple(sorted(words.to_pylist())), gaps=gaps)
+
+
+def _spread(values: Matrix) -> tuple[float, float]:
+    """Return one standard deviation about the mean, so that scaling standardizes."""
+    known = values[np.isfinite(values)].astype(np.float64)
+    mean = float(known.mean()) if len(known) else 0.0
+    deviation = float(known.std()) if len(known) else 0.0
+    if not mean - deviation < mean < mean + deviation:  # a constant, at the precision of floats
+        deviation = max(1.0, abs(mean))
+    return mean - deviation, mean + deviation
+
+
+def _reason(column: pa.ChunkedArray) -> str | None:
+    """Why a column says nothing about other rows, in words; None where it may."""
+    kind = column.type
+    if not (is_number(kind) or is_date(kind) or is_word(kind) or pa.types.is_boolean(kind)):
+        return f"{kind}, neither numbers, truth values, dates nor text"
+    values = column.unique()
+    if len(values) < 2:
+        return "the same in every row"
+    count, rows = len(values.drop_null()), len(column) - column.null_count
+    if is_word(kind) and count > _FEW_ROWS and count * _PER_NAME > rows:
+        return f"{count:,} values in {rows:,} rows: an id or a name"
+    if pa.types.is_integer(kind) and count == rows > _FEW_ROWS and _counts(column.drop_null()):
+        return "an id: integers that differ in every row"
+    return None
+
+
+def _counts(column: pa.ChunkedArray) -> bool:
+    """Whether distinct integers are in order, or fill their range too well to be drawn at random."""
+    numbers = np.asarray(column).astype(np.float64)
+    steps = np.diff(numbers)
+    pairs = len(numbers) * (len(numbers) - 1) / 2
+    return bool((steps > 0).all() or (steps < 0).all() or pairs > _COLLISIONS * np.ptp(numbers))

@@ -1,0 +1,87 @@
+"""What every rule has: which numbers it makes of a column, and their public ranges."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+__all__ = ["Column", "ColumnRule", "EncodedColumn", "Matrix"]
+
+Column = pa.Array | pa.ChunkedArray
+Matrix = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EncodedColumn:
+    """A column of numbers that a rule makes.
+
+    Parameters
+    ----------
+    low, high
+        Its range.
+    measured
+        Whether it is a quantity, whose range is scaled to [-1, 1]; indicators, sines and cosines stay as they are.
+    clipped
+        Whether scaling moves values outside of the range to the nearer end.
+    """
+
+    name: str
+    low: float = 0.0
+    high: float = 1.0
+    measured: bool = False
+    clipped: bool = True
+
+    @property
+    def middle(self) -> float:
+        """What becomes 0 when the column is scaled."""
+        return (self.low + self.high) / 2 if self.measured else 0.0
+
+    @property
+    def half(self) -> float:
+        """What becomes 1 above the middle."""
+        return (self.high - self.low) / 2 if self.measured else 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnRule(ABC):
+    """How one column becomes numbers.
+
+    Parameters
+    ----------
+    name
+        The column.
+    gaps
+        Whether a 0/1 column "NAME is missing" is added. Without it a gap only becomes the middle of a range, or none
+        of the words.
+    """
+
+    kind: ClassVar[str]
+
+    name: str
+    gaps: bool = False
+
+    @property
+    def encoded(self) -> tuple[EncodedColumn, ...]:
+        """The columns of numbers that this one becomes."""
+        missing = [EncodedColumn(name=f"{self.name} is missing")] if self.gaps else []
+        return (*self._encoded(), *missing)
+
+    def encode(self, column: Column) -> Matrix:
+        """Return those numbers, a line per row, in their own units; none is missing or infinite."""
+        known = self._encode(column)
+        if not self.gaps:
+            return known
+        missing = np.asarray(pc.is_null(column, nan_is_null=True)).astype(np.float64)
+        return np.column_stack([known, missing])
+
+    @abstractmethod
+    def _encoded(self) -> tuple[EncodedColumn, ...]: ...
+
+    @abstractmethod
+    def _encode(self, column: Column) -> Matrix: ...
