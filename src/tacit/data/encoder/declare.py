@@ -107,14 +107,14 @@ def _undeclared(name: str, kind: pa.DataType, *, gaps: bool) -> ColumnRule:
         return HashedColumn(name=name, buckets=_BUCKETS, gaps=gaps)
     if is_date(kind):
         raise InvalidInput(
-            f"must have a range of dates for column {name!r}, such as {name}=2020-01-01,2024-12-31: the guarantee allows "
-            "none that is read off the rows",
+            f"must have a range of dates for column {name!r}, such as {name}=2020-01-01,2024-12-31: the guarantee "
+            "allows none that is read off the rows",
             field="ranges",
         )
     if is_number(kind):
         raise InvalidInput(
-            f"must have a range for column {name!r}, such as {name}=0,100, or for all as *=0,100: the guarantee allows "
-            "none that is read off the rows",
+            f"must have a range for column {name!r}, such as {name}=0,100, or for all as *=0,100: the guarantee "
+            "allows none that is read off the rows",
             field="ranges",
         )
     raise InvalidInput(

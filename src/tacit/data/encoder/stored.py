@@ -1,4 +1,4 @@
-"""Encoders in headers and files: plain JSON, checked and bounded when it is read, because a stranger may have written it."""
+"""Encoders in headers and files: plain JSON that a stranger may have written, so it is checked and bounded."""
 
 from __future__ import annotations
 
