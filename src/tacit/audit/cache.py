@@ -27,25 +27,13 @@ _MAKERS = ("numpy", "scipy", "scikit-learn", "opendp", "randomgen", "dp-accounti
 
 
 def default_folder() -> Path:
-    """Return where findings are kept: ``$XDG_CACHE_HOME/tacit/audit``, or under ``~/.cache``.
-
-    Examples
-    --------
-    >>> default_folder().name
-    'audit'
-    """
+    """Return where findings are kept: ``$XDG_CACHE_HOME/tacit/audit``, or under ``~/.cache``."""
     home = os.environ.get("XDG_CACHE_HOME")
     return (Path(home) if home else Path.home() / ".cache") / "tacit" / "audit"
 
 
 class NoCache:
-    """Keeps nothing.
-
-    Examples
-    --------
-    >>> NoCache().find("any") is None
-    True
-    """
+    """Keeps nothing."""
 
     def name(self, step: Step, *, seed: int | None) -> str:  # noqa: ARG002
         """Return no name."""

@@ -15,13 +15,7 @@ __all__ = ["Pair", "compare"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pair:
-    """The same release in two runs; None where one of them does not have it.
-
-    Examples
-    --------
-    >>> Pair(before=None, after=None).release
-    ''
-    """
+    """The same release in two runs; None where one of them does not have it."""
 
     before: Finding | None
     after: Finding | None
@@ -46,27 +40,14 @@ class Pair:
         return self.change is None or self.change.low > 0 or self.change.high < 0
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON, without the findings that the two runs have.
-
-        Examples
-        --------
-        >>> Pair(before=None, after=None).to_json()["clear"]
-        True
-        """
+        """Return it as plain JSON, without the findings that the two runs have."""
         then, now = (None if side is None else side.leak.advantage for side in (self.before, self.after))
         change = None if self.change is None else self.change.to_json()
         return {"release": self.release, "then": then, "now": now, "change_interval": change, "clear": self.clear}
 
 
 def compare(before: AuditResult, after: AuditResult) -> tuple[Pair, ...]:
-    """Pair the planned releases of two runs by surface, data, setting and order, those of the later run first.
-
-    Examples
-    --------
-    >>> empty = AuditResult(findings=(), version="0", date="2026-01-01", seed=0)
-    >>> compare(empty, empty)
-    ()
-    """
+    """Pair the planned releases of two runs by surface, data, setting and order, those of the later run first."""
     old, new = (_named(run) for run in (before, after))
     return tuple(Pair(before=old.get(name), after=new.get(name)) for name in dict.fromkeys([*new, *old]))
 

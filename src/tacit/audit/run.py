@@ -47,11 +47,6 @@ def run_audit(
         Where findings are kept; default: nowhere.
     progress
         Told what is being done, how many parts are done, and how many there are.
-
-    Examples
-    --------
-    >>> run_audit(replace(bundled_plan().only(["labels"]), epsilons=()), seed=0).findings[0].surface
-    'labels'
     """
     planned = plan or bundled_plan()
     if seed is not None:
@@ -82,13 +77,7 @@ def run_audit(
 
 
 def faults(result: AuditResult, limits: Limits) -> tuple[str, ...]:
-    """Return why a run fails: exceeded limits and violated guarantees, one sentence each.
-
-    Examples
-    --------
-    >>> faults(AuditResult(findings=(), version="0", date="2026-01-01", seed=None), Limits(leak=0.1))
-    ()
-    """
+    """Return why a run fails: exceeded limits and violated guarantees, one sentence each."""
     found = [
         f"{finding.surface}, {finding.setting}: epsilon is {proved(finding.leak.epsilon_lower_bound)}, "
         f"and {finding.guarantee} was guaranteed"

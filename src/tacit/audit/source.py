@@ -199,13 +199,7 @@ def bundled_source(name: str) -> Source:
 
 
 def check_size(source: Source) -> Source:
-    """Return the table, or raise where it has too few rows or too many labels to be audited.
-
-    Examples
-    --------
-    >>> check_size(bundled_source("iris")).rows
-    150
-    """
+    """Return the table, or raise where it has too few rows or too many labels to be audited."""
     if source.rows < _LEAST_ROWS:
         raise InvalidInput(f"a table must have {_LEAST_ROWS} rows or more to be audited, got {source.rows}")
     if len(source.classes) > _MOST_CLASSES:

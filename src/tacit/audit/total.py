@@ -28,11 +28,6 @@ def add_up(findings: Iterable[Finding], *, delta: float) -> tuple[Total, ...]:
     delta
         Of the total, where one of the guarantees has a delta. Where their own deltas are no smaller, their sum is
         added to it.
-
-    Examples
-    --------
-    >>> add_up([], delta=1e-6)
-    ()
     """
     by_data: dict[str, list[Finding]] = {}
     for finding in findings:

@@ -30,14 +30,6 @@ def log_audit(result: AuditResult) -> None:
     ----------
     result
         Of :func:`tacit.audit.run_audit`.
-
-    Examples
-    --------
-    >>> from tacit.audit import bundled_plan, run_audit
-    >>> log_audit(run_audit(bundled_plan().only(["labels"]), seed=0))
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: an MLflow run must be active; call this inside: with mlflow.start_run():
     """
     mlflow = load_active_run()
     metrics: dict[str, float] = {"broken": float(len(result.broken))}

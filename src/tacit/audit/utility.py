@@ -73,25 +73,12 @@ class Utility:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON.
-
-        Examples
-        --------
-        >>> share_utility("accuracy", [True], [True], truth=[0]).to_json()["cost"]
-        0.0
-        """
+        """Return it as plain JSON."""
         return {**asdict(self), "cost": self.cost, "worthless": self.worthless}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Utility:
-        """Read back what :meth:`to_json` wrote.
-
-        Examples
-        --------
-        >>> use = share_utility("accuracy", [True], [True], truth=[0])
-        >>> Utility.from_json(use.to_json()) == use
-        True
-        """
+        """Read back what :meth:`to_json` wrote."""
         try:
             return cls(
                 **{name: document[name] for name in ("measure", "protected", "unprotected", "blind", "method")},
@@ -115,11 +102,6 @@ def share_utility(measure: str, protected: ArrayLike, unprotected: ArrayLike, *,
         Whether each prediction was right, of the same rows.
     truth
         Their labels.
-
-    Examples
-    --------
-    >>> share_utility("accuracy", [True, False], [True, True], truth=[0, 1]).protected
-    0.5
     """
     right, clean = np.asarray(protected, dtype=bool), np.asarray(unprotected, dtype=bool)
     rows = len(right)

@@ -30,11 +30,6 @@ class Verdict:
         What to do.
     caution
         What was left out; empty where nothing was.
-
-    Examples
-    --------
-    >>> judge(AuditResult(findings=(), version="0", date="2026-01-01", seed=0)).headline
-    'Nothing was audited.'
     """
 
     headline: str
@@ -43,13 +38,7 @@ class Verdict:
     caution: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as plain JSON.
-
-        Examples
-        --------
-        >>> Verdict(headline="None leaks.", told="", action="Go on.").to_json()["action"]
-        'Go on.'
-        """
+        """Return it as plain JSON."""
         return asdict(self)
 
 
@@ -60,14 +49,6 @@ def judge(result: AuditResult) -> Verdict:
     ----------
     result
         What was found.
-
-    Examples
-    --------
-    >>> from tacit.audit import bundled_plan, run_audit
-    >>> from dataclasses import replace
-    >>> scores = replace(bundled_plan().only(["scores"]), epsilons=())
-    >>> print(judge(run_audit(scores, seed=0)).headline)
-    Scores leak most: log_loss by rounded:decimals=5, 400 submissions, no guarantee.
     """
     caution, worst = _caution(result), result.worst
     if worst is None:

@@ -46,24 +46,12 @@ class EpsilonBound:
     method: str
 
     def to_json(self) -> dict[str, Any]:
-        """Return the bound as plain JSON.
-
-        Examples
-        --------
-        >>> EpsilonBound(value=1.0, delta=0.0, level=0.95, method="one run").to_json()["value"]
-        1.0
-        """
+        """Return the bound as plain JSON."""
         return {"value": self.value, "delta": self.delta, "level": self.level, "method": self.method}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> EpsilonBound:
-        """Read back what :meth:`to_json` wrote.
-
-        Examples
-        --------
-        >>> EpsilonBound.from_json({"value": 1.0, "delta": 0.0, "level": 0.95, "method": "one run"}).value
-        1.0
-        """
+        """Read back what :meth:`to_json` wrote."""
         return cls(
             value=float(document["value"]),
             delta=float(document["delta"]),
@@ -157,13 +145,7 @@ def epsilon_from_rates(
 
 
 def round_down(epsilon: NDArray[np.float64], *, trials: NDArray[np.int64]) -> NDArray[np.float64] | float:
-    """Return a bound that float rounding cannot have lifted, and never below 0.
-
-    Examples
-    --------
-    >>> bool(round_down(np.array(1.0), trials=np.array(10)) < 1.0), round_down(np.array(-3.0), trials=np.array(10))
-    (True, 0.0)
-    """
+    """Return a bound that float rounding cannot have lifted, and never below 0."""
     margin = _ROUNDING + _ROUNDING_A_TRIAL * trials
     down = np.maximum(epsilon - margin * (1 + np.abs(epsilon)), 0.0)
     return down if down.ndim else float(down)

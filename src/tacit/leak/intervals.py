@@ -26,13 +26,7 @@ __all__ = [
 
 
 class Sides(StrEnum):
-    """Which limits an interval has: both, or one with the whole error on its side.
-
-    Examples
-    --------
-    >>> Sides("lower") is Sides.LOWER
-    True
-    """
+    """Which limits an interval has: both, or one with the whole error on its side."""
 
     BOTH = "both"
     LOWER = "lower"
@@ -54,24 +48,12 @@ class Interval:
     level: float
 
     def to_json(self) -> dict[str, float]:
-        """Return the interval as plain JSON.
-
-        Examples
-        --------
-        >>> Interval(low=0.0, high=1.0, level=0.95).to_json()
-        {'low': 0.0, 'high': 1.0, 'level': 0.95}
-        """
+        """Return the interval as plain JSON."""
         return {"low": self.low, "high": self.high, "level": self.level}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Interval:
-        """Read back what :meth:`to_json` wrote.
-
-        Examples
-        --------
-        >>> Interval.from_json({"low": 0.0, "high": 1.0, "level": 0.95}).high
-        1.0
-        """
+        """Read back what :meth:`to_json` wrote."""
         return cls(low=float(document["low"]), high=float(document["high"]), level=float(document["level"]))
 
     def __str__(self) -> str:
@@ -146,26 +128,14 @@ def difference_interval(first: tuple[int, int], second: tuple[int, int], *, leve
 
 
 def lower_limit(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> NDArray[np.float64]:
-    """Return the one-sided Clopper-Pearson lower limits of many counts, each wrong with probability ``alpha``.
-
-    Examples
-    --------
-    >>> lower_limit([0, 500], 1000, alpha=0.025).round(6)
-    array([0.      , 0.468549])
-    """
+    """Return the one-sided Clopper-Pearson lower limits of many counts, each wrong with probability ``alpha``."""
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     # Beta(0, .) has no quantiles: zero successes prove nothing
     return np.where(k == 0, 0.0, betaincinv(np.maximum(k, 1), n - np.maximum(k, 1) + 1, alpha))
 
 
 def upper_limit(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> NDArray[np.float64]:
-    """Return the one-sided Clopper-Pearson upper limits of many counts, each wrong with probability ``alpha``.
-
-    Examples
-    --------
-    >>> upper_limit([0, 1000], 1000, alpha=0.025).round(6)
-    array([0.003682, 1.      ])
-    """
+    """Return the one-sided Clopper-Pearson upper limits of many counts, each wrong with probability ``alpha``."""
     k, n = np.asarray(successes, dtype=np.float64), np.asarray(trials, dtype=np.float64)
     inside = np.minimum(k, n - 1)
     return np.where(k == n, 1.0, betainccinv(inside + 1, n - inside, alpha))
@@ -193,15 +163,7 @@ def check_level(level: float) -> float:
 def check_counts(
     part: ArrayLike, whole: ArrayLike, *, names: tuple[str, str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return two counts as whole numbers, or raise unless 0 <= part <= whole and whole >= 1.
-
-    Examples
-    --------
-    >>> check_counts(3, 2, names=("successes", "trials"))
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: successes must be from 0 to trials, got 3 of 2
-    """
+    """Return two counts as whole numbers, or raise unless 0 <= part <= whole and whole >= 1."""
     k, n = (_whole(value, name) for value, name in zip((part, whole), names, strict=True))
     if np.any(n < 1):
         raise InvalidInput(f"{names[1]} must be >= 1, got {int(n.min())}: nothing was counted")

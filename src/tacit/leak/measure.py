@@ -128,14 +128,7 @@ class Leak:
         return self.bound.value > guarantee.epsilon
 
     def to_json(self) -> dict[str, Any]:
-        """Return the leak as plain JSON.
-
-        Examples
-        --------
-        >>> from tacit.leak import leak_from_guesses
-        >>> leak_from_guesses([1, 0], [1, 1], baseline=0.5).to_json()["rate"]
-        0.5
-        """
+        """Return the leak as plain JSON."""
         return {
             "rate": self.rate if self.trials else None,
             "baseline": self.baseline,
@@ -159,15 +152,7 @@ class Leak:
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Leak:
-        """Read back what :meth:`to_json` wrote.
-
-        Examples
-        --------
-        >>> from tacit.leak import leak_from_guesses
-        >>> leak = leak_from_guesses([1, 0], [1, 1], baseline=0.5)
-        >>> Leak.from_json(leak.to_json()) == leak
-        True
-        """
+        """Read back what :meth:`to_json` wrote."""
         try:
             bound, roc = document["epsilon_lower_bound"], document["roc"]
             return cls(

@@ -30,14 +30,7 @@ Array = NDArray[np.float64]
 
 
 class OneRunTail(Protocol):
-    """How the chance of v right guesses or more is bounded for an (epsilon, delta) mechanism.
-
-    Examples
-    --------
-    >>> tail: OneRunTail = Sharp()
-    >>> float(tail.p_value(90, 100, 1000, epsilon=1.0).round(10))
-    2.73581e-05
-    """
+    """How the chance of v right guesses or more is bounded for an (epsilon, delta) mechanism."""
 
     def p_value(
         self,
@@ -79,13 +72,7 @@ class Sharp:
         delta: float = 0.0,
         prior: float = 0.5,
     ) -> Array:
-        """Bound the probability of at least ``right`` right guesses.
-
-        Examples
-        --------
-        >>> float(Sharp().p_value(3, 3, 3, epsilon=0.0))
-        0.125
-        """
+        """Bound the probability of at least ``right`` right guesses."""
         v, r, m, q = _broadcast(right, guesses, examples, epsilon, prior)
         above, below = _at_least(v, r, q), _below(v, r, q)
         with np.errstate(invalid="ignore"):  # infinity times 0 where P(W < v) vanishes: p is 1 there anyway
@@ -122,13 +109,7 @@ class Published:
         delta: float = 0.0,
         prior: float = 0.5,
     ) -> Array:
-        """Bound the probability of at least ``right`` right guesses.
-
-        Examples
-        --------
-        >>> float(Published().p_value(3, 3, 3, epsilon=0.0))
-        0.125
-        """
+        """Bound the probability of at least ``right`` right guesses."""
         if prior != 0.5:
             raise InvalidInput(f"must be 0.5 for Published(), got {prior!r}: use Sharp()", field="prior")
         sharp = Sharp().p_value(right, guesses, examples, epsilon=epsilon, delta=delta)

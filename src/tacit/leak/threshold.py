@@ -19,13 +19,7 @@ Scores = NDArray[np.float64]
 
 
 class Cut(NamedTuple):
-    """Thresholds to evaluate, and the scores (sorted upwards) they may be evaluated on.
-
-    Examples
-    --------
-    >>> Cut(np.array([0.5]), np.array([1.0]), np.array([0.0])).thresholds
-    array([0.5])
-    """
+    """Thresholds to evaluate, and the scores (sorted upwards) they may be evaluated on."""
 
     thresholds: Scores
     members: Scores
@@ -33,12 +27,7 @@ class Cut(NamedTuple):
 
 
 class Threshold(Protocol):
-    """A way to fix the threshold; a score at or above it is a guess of "member".
-
-    Examples
-    --------
-    >>> threshold: Threshold = FixedThreshold(0.5)
-    """
+    """A way to fix the threshold; a score at or above it is a guess of "member"."""
 
     def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> Cut:
         """Return the thresholds, and the scores left to evaluate them on; both sides come sorted upwards."""
@@ -47,13 +36,7 @@ class Threshold(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FixedThreshold:
-    """A threshold that was fixed before these scores were seen.
-
-    Examples
-    --------
-    >>> FixedThreshold(0.5)
-    FixedThreshold(value=0.5)
-    """
+    """A threshold that was fixed before these scores were seen."""
 
     value: float
 
@@ -62,13 +45,7 @@ class FixedThreshold:
             raise InvalidInput("must be a number, got NaN: fix the threshold before looking", field="value")
 
     def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> Cut:  # noqa: ARG002
-        """Return the one threshold and all scores.
-
-        Examples
-        --------
-        >>> FixedThreshold(0.5).cut(np.array([1.0]), np.array([0.0]), level=0.95, delta=0.0).thresholds
-        array([0.5])
-        """
+        """Return the one threshold and all scores."""
         return Cut(np.array([self.value], dtype=np.float64), members, nonmembers)
 
 
@@ -99,14 +76,7 @@ class HeldOut:
             raise InvalidInput(f"must be in (0, 1), got {self.fraction!r}", field="fraction")
 
     def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> Cut:
-        """Return the threshold with the largest epsilon bound on the held-out part, and the rest of the scores.
-
-        Examples
-        --------
-        >>> half = HeldOut(fraction=0.5, rng=np.random.default_rng(0))
-        >>> half.cut(np.array([1.0, 1.0]), np.array([0.0, 0.0]), level=0.95, delta=0.0).thresholds
-        array([1.])
-        """
+        """Return the threshold with the largest epsilon bound on the held-out part, and the rest of the scores."""
         choose_in, rest_in = self._split(members, "members")
         choose_out, rest_out = self._split(nonmembers, "nonmembers")
         candidates = np.unique(np.concatenate([_spread(choose_in), _spread(choose_out)]))
@@ -130,11 +100,6 @@ class Corrected:
     """Try every threshold of a list that was fixed beforehand, and pay for the choice by a union bound.
 
     Each of G thresholds is measured at confidence 1 - (1 - level)/G, so that all hold at once.
-
-    Examples
-    --------
-    >>> Corrected(thresholds=(0.1, 0.5, 0.9)).thresholds
-    (0.1, 0.5, 0.9)
     """
 
     thresholds: tuple[float, ...]
@@ -146,25 +111,12 @@ class Corrected:
         object.__setattr__(self, "thresholds", thresholds)
 
     def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> Cut:  # noqa: ARG002
-        """Return all thresholds and all scores.
-
-        Examples
-        --------
-        >>> grid = Corrected(thresholds=(0.9, 0.1))
-        >>> grid.cut(np.array([1.0]), np.array([0.0]), level=0.95, delta=0.0).thresholds
-        array([0.1, 0.9])
-        """
+        """Return all thresholds and all scores."""
         return Cut(np.array(self.thresholds), members, nonmembers)
 
 
 def best_threshold(cut: Cut, *, level: float, delta: float) -> int:
-    """Return the index of the threshold that proves the largest epsilon; on a tie, has the largest advantage.
-
-    Examples
-    --------
-    >>> best_threshold(Cut(np.array([0.0, 1.0]), np.ones(20), np.zeros(20)), level=0.95, delta=0.0)
-    1
-    """
+    """Return the index of the threshold that proves the largest epsilon; on a tie, has the largest advantage."""
     inside, outside = (count_at_or_above(s, cut.thresholds) for s in (cut.members, cut.nonmembers))
     positives, negatives = len(cut.members), len(cut.nonmembers)
     epsilon = epsilon_from_rates(inside, positives, outside, negatives, delta=delta, level=level)
@@ -173,13 +125,7 @@ def best_threshold(cut: Cut, *, level: float, delta: float) -> int:
 
 
 def count_at_or_above(scores: Scores, thresholds: Scores) -> NDArray[np.int64]:
-    """Count the scores (sorted upwards) at or above each threshold.
-
-    Examples
-    --------
-    >>> count_at_or_above(np.array([0.0, 1.0, 2.0]), np.array([1.0, 3.0]))
-    array([2, 0])
-    """
+    """Count the scores (sorted upwards) at or above each threshold."""
     return len(scores) - np.searchsorted(scores, thresholds, "left")
 
 

@@ -56,14 +56,7 @@ def log_leak(leak: Leak, *, guarantee: AnyGuarantee | None = None, name: str = "
 
 
 def leak_metrics(leak: Leak, *, name: str) -> dict[str, float]:
-    """Return a leak's numbers, each with the ends of its interval.
-
-    Examples
-    --------
-    >>> from tacit.leak import leak_from_guesses
-    >>> leak_metrics(leak_from_guesses([1, 0], [1, 1], baseline=0.5), name="labels")["labels/rate"]
-    0.5
-    """
+    """Return a leak's numbers, each with the ends of its interval."""
     metrics = {
         "rate": leak.rate,
         "rate_low": leak.interval.low,
@@ -80,14 +73,7 @@ def leak_metrics(leak: Leak, *, name: str) -> dict[str, float]:
 
 
 def guarantee_parameters(guarantee: AnyGuarantee | None, *, name: str) -> dict[str, Any]:
-    """Return what was guaranteed: unit, epsilon, delta, rows, mechanism; or why nothing was.
-
-    Examples
-    --------
-    >>> from tacit.privacy import Unit
-    >>> guarantee_parameters(Guarantee(unit=Unit.LABEL, epsilon=1.0), name="labels")["labels/unit"]
-    'label'
-    """
+    """Return what was guaranteed: unit, epsilon, delta, rows, mechanism; or why nothing was."""
     if guarantee is None:
         return {}
     parameters: dict[str, Any] = {"guarantee": str(guarantee)}
@@ -106,13 +92,6 @@ def load_active_run() -> Any:  # noqa: ANN401
     """Return the package mlflow, or say that it is missing or that no run is active.
 
     MLflow itself would begin a run wherever its defaults point: measured leaks go where they were sent.
-
-    Examples
-    --------
-    >>> load_active_run()
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: an MLflow run must be active; call this inside: with mlflow.start_run():
     """
     try:
         mlflow = importlib.import_module("mlflow")

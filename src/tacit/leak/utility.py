@@ -171,13 +171,7 @@ def check_prior(prior: ArrayLike) -> NDArray[np.float64]:
 
 
 def check_transition(transition: ArrayLike) -> NDArray[np.float64]:
-    """Return a transition matrix, or raise unless each row is a distribution over outputs.
-
-    Examples
-    --------
-    >>> check_transition([[0.5, 0.5], [0.1, 0.9]]).shape
-    (2, 2)
-    """
+    """Return a transition matrix, or raise unless each row is a distribution over outputs."""
     T = _distributions(transition, "transition", two=None)
     if len(T) < 2:
         raise InvalidInput(f"must have a row for each of two labels or more, got {len(T)}", field="transition")

@@ -21,15 +21,7 @@ _NULL, _VALUE, _BIG = 0, 1, 2  # marks of a row; _BIG: an unsigned integer of 2^
 
 
 class Hash(Protocol):
-    """What ``hashlib.sha256`` and ``hmac.new`` return.
-
-    Examples
-    --------
-    >>> import hashlib
-    >>> digest: Hash = hashlib.sha256()
-    >>> len(digest.digest())
-    32
-    """
+    """What ``hashlib.sha256`` and ``hmac.new`` return."""
 
     def update(self, data: bytes, /) -> None:
         """Hash more bytes."""
@@ -94,32 +86,14 @@ class ColumnDigest:
             self.rows += part.num_rows
 
     def copy(self) -> ColumnDigest:
-        """Return an independent digest of the rows so far.
-
-        Examples
-        --------
-        >>> import hashlib
-        >>> digest = ColumnDigest(hashlib.sha256)
-        >>> digest.update(pa.table({"x": [1]}))
-        >>> snapshot = digest.copy()
-        >>> digest.update(pa.table({"x": [2]}))
-        >>> snapshot.rows, digest.rows
-        (1, 2)
-        """
+        """Return an independent digest of the rows so far."""
         other = copy.copy(self)
         if self._columns is not None:
             other._columns = {name: column.copy() for name, column in self._columns.items()}
         return other
 
     def digest(self) -> bytes:
-        """Return the digest of all rows so far.
-
-        Examples
-        --------
-        >>> import hashlib
-        >>> len(ColumnDigest(hashlib.sha256).digest())
-        32
-        """
+        """Return the digest of all rows so far."""
         total = self._new()
         total.update(_number(self.rows))
         for name, column in (self._columns or {}).items():

@@ -51,13 +51,7 @@ class LossDistribution:
 
     @classmethod
     def from_atoms(cls, losses: ArrayLike, masses: ArrayLike, *, infinity: float = 0.0) -> LossDistribution:
-        """Put atoms on the grid, each split between its two neighbours.
-
-        Examples
-        --------
-        >>> LossDistribution.from_atoms([0.0], [1.0]).masses
-        array([1.])
-        """
+        """Put atoms on the grid, each split between its two neighbours."""
         loss = np.atleast_1d(np.asarray(losses, dtype=np.float64))
         mass = np.atleast_1d(np.asarray(masses, dtype=np.float64))
         beyond = loss > LARGEST
@@ -73,14 +67,7 @@ class LossDistribution:
         return cls(lower, grid, infinity).trimmed()
 
     def compose(self, other: LossDistribution) -> LossDistribution:
-        """Return the distribution of both mechanisms run on the same data, the second chosen after the first.
-
-        Examples
-        --------
-        >>> fair = LossDistribution.from_atoms([0.0], [1.0])
-        >>> fair.compose(fair).epsilon_at(0.0)
-        0.0
-        """
+        """Return the distribution of both mechanisms run on the same data, the second chosen after the first."""
         masses, error = _convolve(self.masses, other.masses)
         # not 1 - (1 - a)(1 - b), in which a mass below 1e-16 would be lost
         infinity = self.infinity + other.infinity * (1 - self.infinity)
@@ -106,13 +93,7 @@ class LossDistribution:
         return result if result is not None else LossDistribution(0, np.ones(1), 0.0)
 
     def delta_at(self, epsilon: float) -> float:
-        """Return the least delta for which the pair is (epsilon, delta)-indistinguishable.
-
-        Examples
-        --------
-        >>> LossDistribution.from_atoms([1.0], [1.0]).delta_at(1.0)
-        0.0
-        """
+        """Return the least delta for which the pair is (epsilon, delta)-indistinguishable."""
         losses = self._losses()
         above = losses > epsilon
         gaps = -np.expm1(epsilon - losses[above])
@@ -142,24 +123,12 @@ class LossDistribution:
         return epsilon + 1e-12 * (1 + epsilon)
 
     def to_bytes(self) -> bytes:
-        """Return the masses as little-endian float64, for the ledger's store.
-
-        Examples
-        --------
-        >>> len(LossDistribution.from_atoms([0.0], [1.0]).to_bytes())
-        8
-        """
+        """Return the masses as little-endian float64, for the ledger's store."""
         return self.masses.astype("<f8").tobytes()
 
     @classmethod
     def from_bytes(cls, lower: int, masses: bytes, infinity: float) -> LossDistribution:
-        """Read back what :meth:`to_bytes` wrote.
-
-        Examples
-        --------
-        >>> LossDistribution.from_bytes(0, LossDistribution.from_atoms([0.0], [1.0]).to_bytes(), 0.0).lower
-        0
-        """
+        """Read back what :meth:`to_bytes` wrote."""
         return cls(lower, np.frombuffer(masses, dtype="<f8").astype(np.float64), infinity)
 
     def _losses(self) -> NDArray[np.float64]:

@@ -135,13 +135,7 @@ class Guarantee:
         return replace(self, unit=target)
 
     def to_json(self) -> dict[str, Any]:
-        """Return the guarantee as plain JSON.
-
-        Examples
-        --------
-        >>> Guarantee(unit=Unit.LABEL, epsilon=1.0).to_json()["epsilon"]
-        1.0
-        """
+        """Return the guarantee as plain JSON."""
         return {
             "unit": str(self.unit),
             "epsilon": self.epsilon,
@@ -184,13 +178,7 @@ class NoGuarantee:
             raise InvalidInput("must say why there is no guarantee, got an empty text", field="reason")
 
     def to_json(self) -> dict[str, Any]:
-        """Return the reason as plain JSON.
-
-        Examples
-        --------
-        >>> NoGuarantee(reason="exact").to_json()
-        {'none': 'exact'}
-        """
+        """Return the reason as plain JSON."""
         return {"none": self.reason}
 
     def __str__(self) -> str:

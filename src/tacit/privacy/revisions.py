@@ -25,18 +25,6 @@ class Schema:
         All revisions, oldest first: opening a database that has the last one needs no Alembic.
     application_id
         Marks a SQLite file as one with these tables, and numbers the lock of their founding in PostgreSQL.
-
-    Examples
-    --------
-    >>> from sqlalchemy import create_engine
-    >>> ledger = Schema(
-    ...     package="tacit.privacy.ledger", table="ledger_migration", revisions=("0001", "0002"), application_id=1
-    ... )
-    >>> with create_engine("sqlite://").begin() as connection:
-    ...     before = ledger.revision(connection)
-    ...     ledger.migrate(connection)
-    ...     before, ledger.revision(connection)
-    (None, '0002')
     """
 
     package: str

@@ -42,12 +42,6 @@ def render_page(result: AuditResult, *, earlier: AuditResult | None = None, faul
         Another run, shown beside it.
     faults
         Why the run fails, as :func:`tacit.audit.faults` says it.
-
-    Examples
-    --------
-    >>> page = render_page(AuditResult(findings=(), version="0.1.0", date="2026-01-01", seed=0))
-    >>> page.startswith("<!doctype html>"), "http" in page
-    (True, False)
     """
     surfaces = tuple(dict.fromkeys(finding.surface for finding in (*result.findings, *result.curve)))
     curves = {name: [point for point in result.curve if point.surface == name] for name in surfaces}

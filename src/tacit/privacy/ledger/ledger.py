@@ -79,17 +79,6 @@ class Ledger:
             A file's path, or a ``postgresql://`` URL of an existing database.
         restore
             An export (its path, or the document itself) whose secret, data sets and entries the ledger takes over.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> file = Path(tempfile.mkdtemp()) / "ledger.db"
-        >>> Ledger.create(file).data_sets
-        ()
-        >>> Ledger.create(file)
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.LedgerError: ...ledger.db exists already; it was left as it is
         """
         database = LedgerDatabase.at(location)
         document = None if restore is None else read_export(restore)
@@ -106,27 +95,13 @@ class Ledger:
 
     @classmethod
     def open(cls, location: str | Path) -> Ledger:
-        """Open an existing ledger, and bring an older schema up to date.
-
-        Examples
-        --------
-        >>> Ledger.open("no such file")
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.LedgerError: there is no ledger at no such file; make one with `tacit ledger create`
-        """
+        """Open an existing ledger, and bring an older schema up to date."""
         database = LedgerDatabase.at(location)
         return cls(database, open_database(database))
 
     @classmethod
     def exists(cls, location: str | Path) -> bool:
-        """Tell whether something is there that :meth:`create` would refuse and :meth:`open` may open.
-
-        Examples
-        --------
-        >>> Ledger.exists("no such file")
-        False
-        """
+        """Tell whether something is there that :meth:`create` would refuse and :meth:`open` may open."""
         database = LedgerDatabase.at(location)
         if database.file is not None:
             return os.path.lexists(database.file)
@@ -208,15 +183,7 @@ class Ledger:
             return registry.identify(rows, prints)
 
     def fingerprint(self, data: object) -> bytes:
-        """Return the keyed fingerprint of data, registered or not; equal values have equal ones.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-        >>> ledger.fingerprint([0, 1]) == ledger.fingerprint((0, 1))
-        True
-        """
+        """Return the keyed fingerprint of data, registered or not; equal values have equal ones."""
         return max(fingerprints(data, secret=self._secret).items())[1]
 
     def charge(
@@ -252,15 +219,6 @@ class Ledger:
         ------
         BudgetExceeded
             The charge would overspend; nothing was changed.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from tacit.privacy import Unit
-        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-        >>> ledger.charge("clicks", Guarantee(unit=Unit.LABEL, epsilon=0.25), purpose="noised totals").left
-        0.75
         """
         check_text(purpose, name="purpose")
         with self._writing() as rows:
@@ -370,33 +328,13 @@ class Ledger:
             requests.record_delivery(Book.find(rows, name, lock=True), number, delivery)
 
     def set_budget(self, name: str, budget: Guarantee) -> Statement:
-        """Give a data set another budget in the same unit; one below what is spent is refused.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from tacit.privacy import Unit
-        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-        >>> ledger.set_budget("clicks", Guarantee(unit=Unit.LABEL, epsilon=2.0, delta=1e-6)).left
-        2.0
-        """
+        """Give a data set another budget in the same unit; one below what is spent is refused."""
         with self._writing() as rows:
             charging.set_budget(Book.find(rows, name, lock=True), budget)
             return statement(Book.find(rows, name))
 
     def statement(self, name: str) -> Statement:
-        """Return a data set's budget, spend, parts, versions and entries.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from tacit.privacy import Unit
-        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-        >>> ledger.statement("clicks").spent
-        0.0
-        """
+        """Return a data set's budget, spend, parts, versions and entries."""
         with self._reading() as rows:
             return statement(Book.find(rows, name))
 
@@ -426,16 +364,6 @@ class Ledger:
         secret
             With it the export is a backup (:meth:`create` restores it); without it, it may be shared:
             fingerprints cannot be guessed from it.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from tacit.privacy import Unit
-        >>> folder = Path(tempfile.mkdtemp())
-        >>> ledger = Ledger.create(folder / "ledger.db")
-        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-        >>> Ledger.create(folder / "copy.db", restore=ledger.export(folder / "backup.json")).data_sets
-        ('clicks',)
         """
         with self._reading() as rows:
             document = export(rows, secret=secret)

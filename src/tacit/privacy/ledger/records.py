@@ -25,11 +25,6 @@ class Part:
         What charges call it.
     rows
         Its rows, half-open, where the part is a run of rows; else who is in it is the user's to know.
-
-    Examples
-    --------
-    >>> Part(name="train", rows=range(0, 800)).rows.stop
-    800
     """
 
     name: str
@@ -47,13 +42,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartSpend:
-    """What one part has spent, and what is left of the data set's budget for it.
-
-    Examples
-    --------
-    >>> PartSpend(name="train", rows=None, spent=1.0, left=2.0).left
-    2.0
-    """
+    """What one part has spent, and what is left of the data set's budget for it."""
 
     name: str
     rows: range | None
@@ -63,13 +52,7 @@ class PartSpend:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Version:
-    """One state of a data set: rows may be appended, and each time the spend is inherited.
-
-    Examples
-    --------
-    >>> Version(data_set="adult", number=1, rows=100, time="2026-01-01T00:00:00+00:00").rows
-    100
-    """
+    """One state of a data set: rows may be appended, and each time the spend is inherited."""
 
     data_set: str
     number: int
@@ -79,14 +62,7 @@ class Version:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One line of the ledger: a charge, or the correction that voids one.
-
-    Examples
-    --------
-    >>> Entry(id="adult/2", time="2026-01-01T00:00:00+00:00", version=1, parts=("all",), guarantee=None,
-    ...       purpose="never released", voids="adult/1").voids
-    'adult/1'
-    """
+    """One line of the ledger: a charge, or the correction that voids one."""
 
     id: str
     time: str
@@ -126,13 +102,6 @@ class Statement:
         What all releases together may cost, and for which unit.
     spent, left
         The worst part's spend, at the budget's delta, and what is left of the budget's epsilon.
-
-    Examples
-    --------
-    >>> from tacit.privacy import Unit
-    >>> Statement(name="adult", budget=Guarantee(unit=Unit.LABEL, epsilon=3.0), spent=1.0, left=2.0,
-    ...           parts=(), versions=(), entries=()).to_json()["left"]
-    2.0
     """
 
     name: str
@@ -144,15 +113,7 @@ class Statement:
     entries: tuple[Entry, ...]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the statement as plain JSON.
-
-        Examples
-        --------
-        >>> from tacit.privacy import Unit
-        >>> Statement(name="adult", budget=Guarantee(unit=Unit.LABEL, epsilon=3.0), spent=1.0, left=2.0,
-        ...           parts=(), versions=(), entries=()).to_json()["budget"]
-        {'unit': 'label', 'epsilon': 3.0, 'delta': 0.0, 'rows': 1}
-        """
+        """Return the statement as plain JSON."""
         return {
             "name": self.name,
             "budget": {

@@ -20,19 +20,7 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """The rows of one transaction: sealed as they are written, checked as they are read.
-
-    Examples
-    --------
-    >>> from sqlalchemy import create_engine
-    >>> from tacit.privacy.ledger.schema import DATA_SET, TABLES
-    >>> with create_engine("sqlite://").begin() as connection:
-    ...     TABLES.create_all(connection)
-    ...     rows = Rows(connection, secret=b"key")
-    ...     rows.add(DATA_SET, id=1, name="adult", unit="label", rows=1, time="2026-01-01")
-    ...     rows.find(DATA_SET)[0]["name"]
-    'adult'
-    """
+    """The rows of one transaction: sealed as they are written, checked as they are read."""
 
     connection: Connection
     secret: bytes = field(repr=False)
@@ -83,13 +71,7 @@ def _as_read(value: object) -> object:
 
 
 def seal(secret: bytes, table: str, values: Mapping[str, object]) -> bytes:
-    """Return the keyed digest of a row: HMAC-SHA256 over its table, columns and values.
-
-    Examples
-    --------
-    >>> seal(b"key", "t", {"a": 1}) == seal(b"key", "t", {"a": 2})
-    False
-    """
+    """Return the keyed digest of a row: HMAC-SHA256 over its table, columns and values."""
     # bytes by their hash, as they may be long; then a literal in ASCII, which no two rows share
     short = {name: sha256(value).digest() if isinstance(value, bytes) else value for name, value in values.items()}
     return hmac.digest(secret, ascii((table, sorted(short.items()))).encode("ascii"), "sha256")

@@ -24,13 +24,6 @@ def check_file(path: Path, *, where: str | None = None) -> None:
     ----------
     SQLite's file format, section 1.3: the magic stands at byte 0, the journal's kind at 18, the
     application's id at 68.
-
-    Examples
-    --------
-    >>> check_file(Path("no such file"))
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.LedgerError: there is no ledger at no such file; make one with `tacit ledger create`
     """
     where = where or str(path)
     try:
@@ -46,15 +39,7 @@ def check_file(path: Path, *, where: str | None = None) -> None:
 
 
 def stamp(path: Path) -> None:
-    """Make an empty file a SQLite database that is known as a ledger.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> target = Path(tempfile.mkdtemp()) / "ledger.db"
-    >>> stamp(target)
-    >>> check_file(target)
-    """
+    """Make an empty file a SQLite database that is known as a ledger."""
     try:
         with closing(sqlite3.connect(path)) as connection:
             connection.execute(f"PRAGMA application_id={APPLICATION_ID}")

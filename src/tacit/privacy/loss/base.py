@@ -18,14 +18,7 @@ Stated = tuple[Fraction, Fraction] | None
 
 @runtime_checkable
 class PrivacyLoss(Protocol):
-    """Anything with a name for files, its pure epsilon (infinite if none) and its loss distribution.
-
-    Examples
-    --------
-    >>> from tacit.privacy import PureLoss
-    >>> isinstance(PureLoss(epsilon=1.0), PrivacyLoss)
-    True
-    """
+    """Anything with a name for files, its pure epsilon (infinite if none) and its loss distribution."""
 
     kind: ClassVar[str]
 
@@ -63,14 +56,7 @@ class Priced:
         return None if math.isinf(pure) else (exact(pure), Fraction(0))
 
     def epsilon_at(self: PrivacyLoss, delta: float) -> float:
-        """Return the least epsilon at ``delta``, rounded up; infinite where there is none.
-
-        Examples
-        --------
-        >>> from tacit.privacy import PureLoss
-        >>> PureLoss(epsilon=1.0).epsilon_at(0.0)
-        1.0
-        """
+        """Return the least epsilon at ``delta``, rounded up; infinite where there is none."""
         sure = sure_epsilon(self.stated, delta=delta)
         return sure if delta == 0 else min(sure, distribution_of(self).epsilon_at(delta))
 
@@ -99,12 +85,5 @@ def add_stated(one: Stated, other: Stated, *, times: int = 1) -> Stated:
 
 @lru_cache(maxsize=256)
 def distribution_of(loss: PrivacyLoss) -> LossDistribution:
-    """Return ``loss.distribution()``, kept for the next call.
-
-    Examples
-    --------
-    >>> from tacit.privacy import PureLoss
-    >>> distribution_of(PureLoss(epsilon=1.0)) is distribution_of(PureLoss(epsilon=1.0))
-    True
-    """
+    """Return ``loss.distribution()``, kept for the next call."""
     return loss.distribution()

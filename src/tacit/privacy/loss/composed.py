@@ -43,14 +43,7 @@ class ComposedLoss(Priced):
         return total
 
     def distribution(self) -> LossDistribution:
-        """Convolution of the parts; equal parts by repeated squaring.
-
-        Examples
-        --------
-        >>> from tacit.privacy import PureLoss
-        >>> round(ComposedLoss(parts=(PureLoss(epsilon=1.0),) * 2).distribution().epsilon_at(1e-9), 6)
-        2.0
-        """
+        """Convolution of the parts; equal parts by repeated squaring."""
         result = LossDistribution(0, np.ones(1), 0.0)
         for part, count in Counter(self.parts).items():
             result = result.compose(distribution_of(part).power(count))

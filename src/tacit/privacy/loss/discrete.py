@@ -45,13 +45,7 @@ class DiscreteLaplaceLoss(Priced):
         return round_up(Fraction(self.sensitivity) / self.scale)
 
     def distribution(self) -> LossDistribution:
-        """The outcomes 0..D between two outputs D apart; beyond them the loss is +-D/scale.
-
-        Examples
-        --------
-        >>> round(DiscreteLaplaceLoss(scale=Fraction(2), sensitivity=1).distribution().delta_at(0.0), 6)
-        0.244919
-        """
+        """The outcomes 0..D between two outputs D apart; beyond them the loss is +-D/scale."""
         if self.pure_epsilon > LARGEST:  # counts as infinite
             return PureLoss(epsilon=self.pure_epsilon).distribution()
         D, scale = self.sensitivity, float(self.scale)
@@ -100,13 +94,7 @@ class DiscreteGaussianLoss(Priced):
         return discrete_gaussian_epsilon(self.scale, delta=delta, sensitivity=self.sensitivity)
 
     def distribution(self) -> LossDistribution:
-        """Losses (D^2 - 2kD) / 2 scale^2; the tail that is left out counts as infinite loss.
-
-        Examples
-        --------
-        >>> round(DiscreteGaussianLoss(scale=Fraction(4), sensitivity=1).distribution().delta_at(1.0), 9)
-        3.055e-06
-        """
+        """Losses (D^2 - 2kD) / 2 scale^2; the tail that is left out counts as infinite loss."""
         shift = self.sensitivity / self.scale
         if shift > LARGEST / 10:  # every loss is beyond the largest
             return LossDistribution(0, np.zeros(1), 1.0)

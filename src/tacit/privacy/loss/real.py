@@ -38,13 +38,7 @@ class GaussianLoss(Priced):
         object.__setattr__(self, "sensitivity", check_epsilon(self.sensitivity, name="sensitivity"))
 
     def distribution(self) -> LossDistribution:
-        """dp-accounting's, by connecting the dots; where the noise hides nothing, all is told.
-
-        Examples
-        --------
-        >>> round(GaussianLoss(scale=4.0, sensitivity=1.0).distribution().delta_at(1.0), 9)
-        2.924e-06
-        """
+        """dp-accounting's, by connecting the dots; where the noise hides nothing, all is told."""
         if self.scale / self.sensitivity < _HIDES_NOTHING:
             return _told(1.0)
         from dp_accounting.pld import privacy_loss_distribution  # a second of import that few commands need
@@ -84,13 +78,7 @@ class SampledGaussianLoss(Priced):
         object.__setattr__(self, "steps", check_count(self.steps, name="steps"))
 
     def distribution(self) -> LossDistribution:
-        """The steps', by repeated squaring.
-
-        Examples
-        --------
-        >>> SampledGaussianLoss(noise=2.0, rate=1.0, steps=1).distribution().delta_at(1.0) < 0.13
-        True
-        """
+        """The steps', by repeated squaring."""
         (step,) = sampled_step(self.noise, rate=self.rate, relation="REPLACE_ONE")  # its own mirror image
         return step.power(self.steps)
 

@@ -52,13 +52,7 @@ class Coin:
         return Fraction(self.weight, 1 << self.bits)
 
     def flip(self, size: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Flip ``size`` times.
-
-        Examples
-        --------
-        >>> Coin(weight=2**64).flip(3, rng=np.random.default_rng(0))
-        array([ True,  True,  True])
-        """
+        """Flip ``size`` times."""
         if self.weight == 1 << self.bits:
             return np.ones(size, dtype=np.bool_)
         digits = _digits(self)
@@ -118,23 +112,11 @@ class ExpCoin:
             raise InvalidInput(f"must be > 0, got {self.rate!r}", field="rate")
 
     def flip(self, size: int, *, rng: np.random.Generator) -> NDArray[np.bool_]:
-        """Flip ``size`` times.
-
-        Examples
-        --------
-        >>> ExpCoin(rate=Fraction(50)).flip(3, rng=np.random.default_rng(0))
-        array([False, False, False])
-        """
+        """Flip ``size`` times."""
         return below(size, digit=lambda level, _: exp_digit(self.rate, level), levels=None, rng=rng)
 
     def count_heads(self, size: int, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Count the heads before the first tails, ``size`` times: P(n) = (1 - e^-rate) e^(-n rate).
-
-        Examples
-        --------
-        >>> ExpCoin(rate=Fraction(1)).count_heads(10_000, rng=np.random.default_rng(0)).max() < 20
-        np.True_
-        """
+        """Count the heads before the first tails, ``size`` times: P(n) = (1 - e^-rate) e^(-n rate)."""
         heads = np.zeros(size, dtype=np.int64)
         rows = np.arange(size)
         while rows.size:
@@ -175,11 +157,6 @@ def flip_exp(numerators: NDArray[np.int64], *, denominator: int, rng: np.random.
     References
     ----------
     Canonne, Kamath and Steinke (2020), Algorithm 1; von Neumann (1951).
-
-    Examples
-    --------
-    >>> flip_exp(np.zeros(3, dtype=np.int64), denominator=7, rng=np.random.default_rng(0))
-    array([ True,  True,  True])
     """
     result = np.ones(len(numerators), dtype=np.bool_)
     rows = np.arange(len(numerators))

@@ -70,14 +70,7 @@ class CoordinateNoise:
 
     @classmethod
     def for_privacy(cls, epsilon: float, *, delta: float, sensitivity: int, coordinates: int) -> CoordinateNoise:
-        """Return the least noise that gives (epsilon, delta).
-
-        Examples
-        --------
-        >>> noise = CoordinateNoise.for_privacy(1.0, delta=1e-5, sensitivity=100, coordinates=4)
-        >>> noise.guarantee(unit=Unit.RECORD, delta=1e-5).epsilon
-        1.0
-        """
+        """Return the least noise that gives (epsilon, delta)."""
         m = check_count(coordinates, name="coordinates")
         one = DiscreteGaussian.for_privacy(epsilon, delta=delta, sensitivity=m * sensitivity).scale
         for slack in (0.0, 1e-6, 1e-4, 1e-2, 0.1, 1.0):  # what the price's own rounding up may need
@@ -90,14 +83,7 @@ class CoordinateNoise:
         return noise
 
     def draw(self, size: Shape, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw noise of the given size or shape.
-
-        Examples
-        --------
-        >>> noise = CoordinateNoise(scale=Fraction(20), sensitivity=1, coordinates=3)
-        >>> noise.draw(3, rng=np.random.default_rng(0)).dtype
-        dtype('int64')
-        """
+        """Draw noise of the given size or shape."""
         return DiscreteGaussian(scale=self.scale).draw(size, rng=rng)
 
     def loss(self) -> DiscreteGaussianLoss:
@@ -115,14 +101,7 @@ class CoordinateNoise:
         return DiscreteGaussianLoss(scale=_root(squared - (_LEAST * g) ** 2) / g, sensitivity=D // g)
 
     def guarantee(self, *, unit: Unit, delta: float) -> Guarantee:
-        """Return the guarantee to one ``unit``.
-
-        Examples
-        --------
-        >>> noise = CoordinateNoise(scale=Fraction(200), sensitivity=10, coordinates=16)
-        >>> print(noise.guarantee(unit=Unit.RECORD, delta=1e-6))
-        epsilon 0.8342, delta 1e-6 for one record
-        """
+        """Return the guarantee to one ``unit``."""
         return Guarantee.from_loss(self.loss(), unit=unit, delta=check_delta(delta, zero=False))
 
 

@@ -17,24 +17,12 @@ Digit = Callable[[int, Rows], "int | NDArray[np.uint16]"]
 
 
 def uniform_words(count: int, *, rng: np.random.Generator) -> NDArray[np.uint64]:
-    """Draw ``count`` uniform 64-bit words.
-
-    Examples
-    --------
-    >>> uniform_words(3, rng=np.random.default_rng(0)).dtype
-    dtype('uint64')
-    """
+    """Draw ``count`` uniform 64-bit words."""
     return rng.integers(0, 2**64 - 1, size=count, dtype=np.uint64, endpoint=True)
 
 
 def uniform_digits(count: int, *, rng: np.random.Generator) -> NDArray[np.uint16]:
-    """Draw ``count`` uniform 16-bit digits, four from each word.
-
-    Examples
-    --------
-    >>> uniform_digits(5, rng=np.random.default_rng(0)).shape
-    (5,)
-    """
+    """Draw ``count`` uniform 16-bit digits, four from each word."""
     words = uniform_words(-(-count // 4), rng=rng)
     # the byte order is fixed so that a seed means the same draws on every machine
     return words.astype("<u8", copy=False).view("<u2")[:count].astype(np.uint16, copy=False)

@@ -43,12 +43,6 @@ class SystemGenerator(np.random.Generator):
     in a forked child are keyed anew, so no two of them ever draw the same noise (equal noise on two
     releases would cancel). Not covered: a virtual machine that is snapshot and resumed twice, and a fork made by C
     code behind Python's back.
-
-    Examples
-    --------
-    >>> rng = SystemGenerator()
-    >>> rng.integers(0, 10, size=5).shape
-    (5,)
     """
 
     def __init__(self) -> None:

@@ -119,13 +119,7 @@ class DiscreteGaussian:
         return np.asarray(_bell(np.asarray(k, dtype=np.float64), s) / total)
 
     def draw(self, size: Shape, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw noise of the given size or shape.
-
-        Examples
-        --------
-        >>> DiscreteGaussian(scale=Fraction(5, 2)).draw((2, 3), rng=np.random.default_rng(0)).shape
-        (2, 3)
-        """
+        """Draw noise of the given size or shape."""
 
         def propose(count: int, rng: np.random.Generator) -> NDArray[np.int64]:
             return propose_gaussian(count, scale=self.scale, rng=rng)
@@ -153,13 +147,7 @@ class DiscreteGaussian:
         return exact_positive(squared_sensitivity, name="squared_sensitivity") / (2 * self.scale**2)
 
     def loss(self, *, sensitivity: int) -> DiscreteGaussianLoss:
-        """Return what the noise gives away on one integer of this sensitivity.
-
-        Examples
-        --------
-        >>> DiscreteGaussian(scale=Fraction(4)).loss(sensitivity=1)
-        DiscreteGaussianLoss(scale=Fraction(4, 1), sensitivity=1)
-        """
+        """Return what the noise gives away on one integer of this sensitivity."""
         return DiscreteGaussianLoss(scale=self.scale, sensitivity=check_count(sensitivity, name="sensitivity"))
 
     def guarantee(self, *, sensitivity: int, unit: Unit, delta: float) -> Guarantee:
@@ -175,14 +163,7 @@ class DiscreteGaussian:
         return Guarantee.from_loss(self.loss(sensitivity=sensitivity), unit=unit, delta=target)
 
     def guarantee_vector(self, *, squared_sensitivity: Fraction | float, unit: Unit, delta: float) -> Guarantee:
-        """Return the guarantee to one ``unit``, which moves a vector by at most this squared Euclidean distance.
-
-        Examples
-        --------
-        >>> noise = DiscreteGaussian.for_vector(1.0, delta=1e-5, squared_sensitivity=2)
-        >>> print(noise.guarantee_vector(squared_sensitivity=2, unit=Unit.LABEL, delta=1e-5))
-        epsilon 1, delta 1e-5 for one label
-        """
+        """Return the guarantee to one ``unit``, which moves a vector by at most this squared Euclidean distance."""
         rho = self.rho(squared_sensitivity=squared_sensitivity)
         return Guarantee(unit=unit, epsilon=zcdp_epsilon(rho, delta=delta), delta=delta)
 

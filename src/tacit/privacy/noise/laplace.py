@@ -84,25 +84,13 @@ class DiscreteLaplace:
         return np.asarray(math.tanh(rate / 2) * np.exp(-np.abs(np.asarray(k, dtype=np.float64)) * rate))
 
     def draw(self, size: Shape, *, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Draw noise of the given size or shape.
-
-        Examples
-        --------
-        >>> DiscreteLaplace(scale=Fraction(1)).draw((2, 3), rng=np.random.default_rng(0)).shape
-        (2, 3)
-        """
+        """Draw noise of the given size or shape."""
         zero = math.tanh(float(1 / self.scale) / 2)
         chance = (1 - math.exp(-1)) / (1 + zero)
         return draw_accepted(size, propose=self._propose, chance=chance, rng=rng)
 
     def loss(self, *, sensitivity: int) -> DiscreteLaplaceLoss:
-        """Return what the noise gives away on a query of this sensitivity.
-
-        Examples
-        --------
-        >>> DiscreteLaplace(scale=Fraction(2)).loss(sensitivity=1).pure_epsilon
-        0.5
-        """
+        """Return what the noise gives away on a query of this sensitivity."""
         return DiscreteLaplaceLoss(scale=self.scale, sensitivity=check_count(sensitivity, name="sensitivity"))
 
     def guarantee(self, *, sensitivity: int, unit: Unit, delta: float = 0.0) -> Guarantee:

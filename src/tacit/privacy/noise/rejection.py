@@ -85,13 +85,7 @@ def draw_accepted(
 
 
 def exact_positive(value: Fraction | float, *, name: str) -> Fraction:
-    """Return a number as the decimal it prints, or raise if it is not finite and > 0.
-
-    Examples
-    --------
-    >>> exact_positive(0.1, name="scale")
-    Fraction(1, 10)
-    """
+    """Return a number as the decimal it prints, or raise if it is not finite and > 0."""
     if value <= 0 or not (isinstance(value, Fraction) or math.isfinite(value)):  # a float may not hold a fraction
         raise InvalidInput(f"{name} must be a finite number > 0, got {value!r}")
     return exact(value)

@@ -18,11 +18,6 @@ def randomize_codes(
     References
     ----------
     Warner (1965); Kairouz, Oh and Viswanath (2016). Formula sheet a1 to a3.
-
-    Examples
-    --------
-    >>> randomize_codes(np.array([0, 1]), epsilon=4000.0, classes=2, rng=np.random.default_rng(0))
-    array([0, 1])
     """
     kept = keep_coin(epsilon, outcomes=classes).flip(len(codes), rng=rng)
     switched = np.flatnonzero(~kept)

@@ -51,11 +51,5 @@ def neat_up(value: float) -> float:
 
 
 def as_delta(value: mpmath.mpf) -> float:
-    """Return a float in [0, 1] that is not below ``value``, nor is the decimal it prints, unless value > 1.
-
-    Examples
-    --------
-    >>> as_delta(mpmath.mpf("0.1")) >= 0.1, as_delta(mpmath.mpf(3))
-    (True, 1.0)
-    """
+    """Return a float in [0, 1] that is not below ``value``, nor is the decimal it prints, unless value > 1."""
     return min(1.0, math.nextafter(max(0.0, float(value)), math.inf))
