@@ -1,9 +1,8 @@
 """Label totals of groups of rows: protect them, learn from them, attack them."""
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from tacit.privacy.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tacit.bags.attacks.attack import attack
@@ -14,16 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "Release", "attack", "learn", "protect"]
 
-_HOME = {
-    "Plan": "tacit.bags.plan",
-    "Release": "tacit.bags.releases.release",
-    "protect": "tacit.bags.releases.protect",
-    "learn": "tacit.bags.learners.learn",
-    "attack": "tacit.bags.attacks.attack",
-}
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401
-    if name in _HOME:
-        return getattr(import_module(_HOME[name]), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+__getattr__ = lazy_names(
+    __name__,
+    Plan="plan",
+    Release="releases.release",
+    protect="releases.protect",
+    learn="learners.learn",
+    attack="attacks.attack",
+)

@@ -1,9 +1,8 @@
 """Noisy feature rows or class totals: release few and well-chosen columns, learn from them, link them back."""
 
-from __future__ import annotations
-
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from tacit.privacy.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tacit.features.attacks.attack import attack
@@ -14,16 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "Release", "attack", "learn", "protect"]
 
-_MODULES = {
-    "Plan": "plan",
-    "Release": "releases.release",
-    "attack": "attacks.attack",
-    "learn": "learners.learn",
-    "protect": "releases.protect",
-}
-
-
-def __getattr__(name: str) -> object:
-    if name not in _MODULES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
+__getattr__ = lazy_names(
+    __name__,
+    Plan="plan",
+    Release="releases.release",
+    protect="releases.protect",
+    learn="learners.learn",
+    attack="attacks.attack",
+)

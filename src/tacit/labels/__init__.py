@@ -1,7 +1,8 @@
 """One randomized label per row: protect it, learn from it, attack it."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from tacit.privacy.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tacit.labels.attacks.attack import attack
@@ -12,16 +13,11 @@ if TYPE_CHECKING:
 
 __all__ = ["Plan", "Release", "attack", "learn", "protect"]
 
-_HOMES = {
-    "Plan": "plan",
-    "Release": "releases.release",
-    "attack": "attacks.attack",
-    "learn": "learners.learn",
-    "protect": "releases.protect",
-}
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(
+    __name__,
+    Plan="plan",
+    Release="releases.release",
+    protect="releases.protect",
+    learn="learners.learn",
+    attack="attacks.attack",
+)

@@ -1,7 +1,8 @@
 """The scoring server: competitions whose labels are never released."""
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from tacit.privacy.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tacit.server.app import create_app, serve
@@ -13,11 +14,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Client", "Engine", "Limits", "Rate", "Settings", "Terms", "create_app", "serve"]
 
-# loaded when asked for: a client needs no web framework
-_MODULES = {"Rate": "limits", "create_app": "app", "serve": "app"}
-
-
-def __getattr__(name: str) -> object:
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULES.get(name, name.lower())}"), name)
+__getattr__ = lazy_names(  # a client needs no web framework
+    __name__,
+    Client="client",
+    Engine="engine",
+    Limits="limits",
+    Rate="limits",
+    Settings="settings",
+    Terms="terms",
+    create_app="app",
+    serve="app",
+)
