@@ -1,7 +1,9 @@
 """One grammar: the same names, parameters, options and headings on every surface, and one plan behind all doors."""
 
+import copy
 import inspect
 import json
+import pickle
 import subprocess
 import sys
 import tomllib
@@ -236,6 +238,21 @@ def test_the_plans_of_this_test_use_every_field(surface):
         with pytest.raises(InvalidInput) as refused:
             plan_of(surface, {**PLANS[surface][0], name: value})
         assert refused.value.field == name
+
+
+@EVERY_PLAN
+def test_every_plan_can_be_copied_pickled_and_hashed(surface, given):
+    plan = plan_of(surface, given)
+    assert plan == copy.deepcopy(plan) == pickle.loads(pickle.dumps(plan))
+    assert hash(plan) == hash(copy.deepcopy(plan))
+
+
+@EVERY_PLAN
+def test_every_plan_describes_itself_without_option_words(surface, given):
+    plan = plan_of(surface, given)
+    said = plan.describe()
+    assert not set("_:=") & set(said), said
+    assert plan.epsilon is None or f"epsilon {plan.epsilon:g}" in said
 
 
 @EVERY_PLAN

@@ -102,6 +102,12 @@ class TestRun:
             run_audit(AuditPlan(steps=(step_of(source, "labels", epsilon=1.0),)), seed=0)
         assert drawn[0] != drawn[1]
 
+    def test_days_of_an_attack_follow_from_the_plan_and_are_not_kept(self, plan, tmp_path):
+        cache = Cache(tmp_path / "cache")
+        for per_day, days in ((5, "days at 5 per day"), (10_000, "(1 day at 10,000 per day)")):
+            found = run_audit(replace(plan.only(["scores"]), per_day=per_day, epsilons=()), seed=0, cache=cache)
+            assert days in found.findings[0].told
+
     def test_an_error_says_which_release(self, plan, stop):
         stop("labels", InvalidInput("too small"))
         with pytest.raises(InvalidInput, match=rf"^labels, {plan.steps[0].plan.describe()}: too small$"):
@@ -123,7 +129,7 @@ class TestPlan:
         with pytest.raises(InvalidInput, match="that the plan has a release for, got bags"):
             plan.only(["bags"])
 
-    @pytest.mark.parametrize("parts", [{"epsilons": (0.0,)}, {"delta": 1.0}, {"delta": 1 / 150}])
+    @pytest.mark.parametrize("parts", [{"epsilons": (0.0,)}, {"delta": 1.0}, {"delta": 1 / 150}, {"per_day": 0}])
     def test_impossible_numbers_are_refused(self, plan, parts):
         with pytest.raises(InvalidInput):
             AuditPlan(steps=plan.steps, **parts)

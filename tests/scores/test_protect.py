@@ -309,6 +309,6 @@ def test_what_follows_from_the_plan_is_not_given_twice():
 
 def test_a_plan_moves_along_epsilon_and_back_from_json():
     plain = Plan(label="ill", epsilon=None, policy="rounded:decimals=5", submissions=400)
-    assert plain.describe() == "log_loss by rounded:decimals=5, 400 submissions, no guarantee"
+    assert plain.describe() == "log loss rounded to 5 decimals, 400 submissions, no guarantee"
     assert plain.at(4.0).bound_policy == Laplace(epsilon=0.01)
     assert Plan.from_json(json.loads(json.dumps(plain.to_json()))) == plain

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from tacit.audit.plan import Step
 from tacit.audit.utility import Utility
 from tacit.audit.words import WEAK, percent
@@ -26,8 +28,14 @@ _MORE_USE = {
 }
 
 
-def tell_leak(leak: Leak) -> str:
-    """Return what the attack measured, as the first half of a sentence."""
+def tell_leak(leak: Leak, *, per_day: int | None = None) -> str:
+    """Return what the attack measured, as the first half of a sentence.
+
+    Parameters
+    ----------
+    per_day
+        How many submissions a team may make per day: then the number of days is stated too.
+    """
     rates = (
         f"{percent(leak.rate)} of {leak.trials:,} {leak.rate_of}, compared with {percent(leak.baseline)} "
         f"{leak.baseline_of}"
@@ -35,7 +43,8 @@ def tell_leak(leak: Leak) -> str:
     if certain := leak.facts.get("determined", 0):
         return f"{_count(certain, 'label')} {'is' if certain == 1 else 'are'} determined for certain, and {rates}"
     if made := leak.facts.get("submissions"):
-        return f"After {_count(made, 'submission')} {rates}"
+        days = f" ({_count(math.ceil(made / per_day), 'day')} at {per_day:,} per day)" if per_day else ""
+        return f"After {_count(made, 'submission')}{days} {rates}"
     return rates
 
 

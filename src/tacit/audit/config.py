@@ -16,14 +16,14 @@ from tacit.audit.lines import key_at, line_of
 from tacit.audit.plan import SURFACES, AuditPlan, Limits, Step, plan_type, planned_release
 from tacit.audit.source import Source, bundled_source, check_size, source_from_file
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.privacy.rounding import check_delta, check_epsilon
+from tacit.privacy.rounding import check_count, check_delta, check_epsilon
 from tacit.privacy.settings import read_value, settings_of
 
 __all__ = ["read_plan"]
 
 _TABLES: dict[str, dict[str, Any]] = {
     "data": {"file": str, "bundled": str, "label": str, "features": tuple[str, ...], "rows": int},
-    "audit": {"epsilons": tuple[float, ...], "delta": float},
+    "audit": {"epsilons": tuple[float, ...], "delta": float, "per_day": int},
     "fail": {"leak": float, "epsilon": float},
 }
 """The keys of each table, and their types."""
@@ -101,6 +101,8 @@ class _Reader:
             self._try("fail", key, partial(Limits, **{key: limits[key]}))
         if "delta" in run:
             self._try("audit", "delta", partial(check_delta, run["delta"]))
+        if "per_day" in run:
+            self._try("audit", "per_day", partial(check_count, run["per_day"], name="per_day"))
         for epsilon in run.get("epsilons", ()):
             self._try("audit", "epsilons", partial(check_epsilon, epsilon))
 

@@ -102,6 +102,7 @@ features = {features}  # what an attacker may know of a row
 [audit]
 epsilons = [0.1, 0.3, 1, 3, 10]  # where the curves are measured; [] for none, which is faster
 delta = 1e-6  # at which the total is taken
+per_day = 5  # submissions of a team, to tell how many days an attack on scores takes
 
 # [fail]  # exit status 1 above these, for CI
 # leak = 0.05  # advantage of an attacker, by any release

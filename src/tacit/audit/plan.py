@@ -11,7 +11,7 @@ from typing import Any
 from tacit.audit.source import Source, bundled_source
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.plan import Plan
-from tacit.privacy.rounding import check_delta, check_epsilon
+from tacit.privacy.rounding import check_count, check_delta, check_epsilon
 from tacit.privacy.settings import settings_of
 
 __all__ = ["SURFACES", "AuditPlan", "Limits", "Step", "bundled_plan", "plan_type", "planned_release"]
@@ -115,6 +115,8 @@ class AuditPlan:
         Where each planned surface's curve is measured; none: no curve.
     delta
         At which the total is taken.
+    per_day
+        How many submissions a team may make per day: the report says how many days an attack on scores takes.
     limits
         What the run must stay under.
     command
@@ -124,6 +126,7 @@ class AuditPlan:
     steps: tuple[Step, ...]
     epsilons: tuple[float, ...] = _EPSILONS
     delta: float = 1e-6
+    per_day: int = 5
     limits: Limits = Limits()
     command: str = ""
 
@@ -131,6 +134,7 @@ class AuditPlan:
         for epsilon in self.epsilons:
             check_epsilon(epsilon)
         check_delta(self.delta)
+        check_count(self.per_day, name="per_day")
         for step in self.steps:
             step.source.check_delta(self.delta)
 

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from tacit import __version__
+from tacit.audit.advice import tell_leak
 from tacit.audit.cache import NoCache
 from tacit.audit.finding import Finding
 from tacit.audit.measure import measure
@@ -159,7 +160,7 @@ class _Run:
         name = self.cache.name(step, seed=self.seed)
         kept = self.cache.find(name)
         if kept is not None:
-            return self._with_commands(kept, step)
+            return self._of_this_plan(kept, step)
         try:
             with warnings.catch_warnings():
                 # what learners say of small classes and slow convergence; how good they are is measured
@@ -174,12 +175,13 @@ class _Run:
             reason = str(error).partition("\n")[0]
             raise InvalidInput(f"{where}: {reason}") from error
         self.cache.keep(name, finding)
-        return self._with_commands(finding, step)
+        return self._of_this_plan(finding, step)
 
-    def _with_commands(self, finding: Finding, step: Step) -> Finding:
-        """Say how to measure it again: that depends on the plan's place, and is no part of what is kept."""
+    def _of_this_plan(self, finding: Finding, step: Step) -> Finding:
+        """Add what depends on the plan, and so is no part of what is kept: commands, and the days of an attack."""
+        told = tell_leak(finding.leak, per_day=self.plan.per_day)
         again = self.plan.again([step.surface], seed=self.seed)
-        return replace(finding, command=again, by_hand=step.commands)
+        return replace(finding, told=told, command=again, by_hand=step.commands)
 
     def _tell(self, what: str) -> None:
         self.progress(what, self.done, self.parts)

@@ -117,10 +117,10 @@ class Plan(BasePlan):
         return tuple(dict.fromkeys(named))
 
     def describe(self) -> str:
-        """Return what is released, in a few words."""
+        """Return what is released, in words."""
         bags = "; ".join(", ".join(one) for one in self.by)
-        what = f"totals by {bags}" if bags else f"totals of bags, {self.mechanism}"
-        return f"{what}, {'exact' if self.epsilon is None else f'epsilon {self.epsilon:g}'}"
+        what = f"totals by {bags}" if bags else f"totals of {self.mechanism.in_words()}"
+        return f"{what}, {self.cost or 'exact'}"
 
     def check(self) -> None:
         """Raise if two fields do not fit each other."""

@@ -134,6 +134,13 @@ class Plan(plan.Plan):
             if getattr(self, name) is not None and self.epsilon is None:
                 raise InvalidInput("requires epsilon, of which it is a part", field=name)
 
+    def describe(self) -> str:
+        """Return what is released, in words."""
+        count = self.select or len(self.features)
+        chosen = " privately chosen" if self.select and self.epsilon else ""
+        columns = f"{count}{chosen} column{'s' * (count != 1)}" if count else "all columns"
+        return f"{self.mechanism.in_words()}, {columns}, {self.cost or 'without noise'}"
+
     def at(self, epsilon: float) -> Self:
         """Return the same release at another epsilon, divided by theory."""
         return replace(self, epsilon=epsilon, delta=self.delta or _DELTA, label_epsilon=None, selection_epsilon=None)

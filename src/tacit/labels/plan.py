@@ -121,8 +121,8 @@ class Plan(kernel.Plan):
             raise InvalidInput(f"must have {len(listed)} numbers, got {len(self.prior)}", field="prior")
 
     def describe(self) -> str:
-        """Return what is released, in a few words."""
-        return f"{self.mechanism.title or self.mechanism}, epsilon {self.epsilon:g}"
+        """Return what is released, in words."""
+        return f"{self.mechanism.in_words()}, {self.cost}"
 
     def guarantee(self) -> Guarantee:
         """Return what is guaranteed: for one label, or for all rows of one person."""

@@ -66,6 +66,10 @@ class Plan(plan.Plan):
             raise InvalidInput(f"must be two for {self.mechanism.name}, got {len(self.classes)}", field="classes")
         self.mechanism.check(self)
 
+    def describe(self) -> str:
+        """Return what is released, in words."""
+        return f"{self.mechanism.in_words()}, {self.cost or 'trained without protection'}"
+
     def at(self, epsilon: float) -> Self:
         """Return the same model trained at an epsilon; a mechanism without a guarantee becomes DP-SGD."""
         if self.epsilon is not None:

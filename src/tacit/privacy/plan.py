@@ -127,9 +127,13 @@ class Plan:
         return json.dumps({"surface": self.surface, **same}, sort_keys=True)
 
     def describe(self) -> str:
-        """Return what leaves, in a few words."""
-        how = getattr(self, "mechanism", None) or getattr(self, "policy", None) or self.surface
-        return f"{how}, {'no noise' if self.epsilon is None else f'epsilon {self.epsilon:g}'}"
+        """Return what is released, in words for readers who know no option; a surface's plan has its own."""
+        return f"{self.surface}, {self.cost or 'no guarantee'}"
+
+    @property
+    def cost(self) -> str:
+        """The epsilon, in words; empty where there is none."""
+        return "" if self.epsilon is None else f"epsilon {self.epsilon:g}"
 
     def at(self, epsilon: float) -> Self:
         """Return the same release at another epsilon, a point of its curve; a surface's plan may need more changes."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, Union
@@ -108,9 +108,15 @@ class Choice:
     """
 
     name: ClassVar[str]
+    phrase: ClassVar[str] = "{name}"
+    """What readers of a report call it, with parameters in braces."""
 
     def __post_init__(self) -> None:
         settle(self)
+
+    def in_words(self) -> str:
+        """Return what readers of a report call it."""
+        return self.phrase.format(name=self.name, **{one.name: getattr(self, one.name) for one in fields(self)})
 
     def to_json(self) -> dict[str, Any]:
         """Return the name and all parameters as plain JSON."""
@@ -212,6 +218,28 @@ def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+class FrozenMapping(Mapping[str, Any]):
+    """A mapping that never changes, and so can be hashed, copied and pickled with the plan that holds it."""
+
+    def __init__(self, items: Mapping[str, Any]) -> None:
+        self._items = dict(items)
+
+    def __getitem__(self, name: str) -> Any:  # noqa: ANN401
+        return self._items[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._items.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
 class _Unreadable(Exception):
     """Holds what the value must be."""
 
@@ -275,7 +303,7 @@ def _read_mapping(inner: Any, value: object) -> Mapping[str, Any]:  # noqa: ANN4
         if len(set(names)) < len(names):
             raise _Unreadable("given once for each column")
         value = {name.strip(): numbers for name, _, numbers in pairs}
-    return types.MappingProxyType({str(name): _read(inner, numbers) for name, numbers in value.items()})
+    return FrozenMapping({str(name): _read(inner, numbers) for name, numbers in value.items()})
 
 
 def _read_text(value: object) -> str:

@@ -37,7 +37,7 @@ class Plan(plan.Plan):
     >>> plan.bound_policy
     Laplace(epsilon=0.25)
     >>> plan.describe()
-    'auc:class_floor=50 by laplace, 4 submissions, epsilon 1'
+    'AUC with Laplace noise, 4 submissions, epsilon 1'
     >>> Plan(label="ill", epsilon=1, policy="rounded:decimals=5")
     Traceback (most recent call last):
     ...
@@ -90,10 +90,9 @@ class Plan(plan.Plan):
         return self.policy.sharing(self.epsilon, submissions=self.submissions)
 
     def describe(self) -> str:
-        """Return what is released, in a few words."""
+        """Return what is released, in words."""
         count = f"{self.submissions:,} submission{'s' * (self.submissions != 1)}"
-        how = "no guarantee" if self.epsilon is None else f"epsilon {self.epsilon:g}"
-        return f"{self.metric} by {self.policy}, {count}, {how}"
+        return f"{self.metric.title} {self.policy.in_words()}, {count}, {self.cost or 'no guarantee'}"
 
     def at(self, epsilon: float) -> Self:
         """Return the same scores at another epsilon, by Laplace noise where the policy keeps no guarantee."""

@@ -31,6 +31,7 @@ class Random(Choice):
     """
 
     name: ClassVar[str] = "random"
+    phrase: ClassVar[str] = "{bags:,} random bags of {size:,} rows"
 
     size: int = field(metadata=about("Rows per bag.", rule="an integer >= 1", holds=_at_least_one))
     bags: int = field(metadata=about("How many bags.", rule="an integer >= 1", holds=_at_least_one))

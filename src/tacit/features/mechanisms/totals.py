@@ -18,6 +18,7 @@ class Totals(Choice):
     """Release the counts, sums and pooled squares of the classes with Gaussian noise, and no row."""
 
     name: ClassVar[str] = "totals"
+    phrase: ClassVar[str] = "class totals"
     suffix: ClassVar[str] = ".json"
     releases_labels: ClassVar[bool] = False
 

@@ -24,8 +24,6 @@ Prior = Sequence[float] | None
 class LabelMechanism(Choice):
     """A mechanism by name and parameters, bound to epsilon, classes and a prior by ``settle``, or by ``rebuild``."""
 
-    title: ClassVar[str] = ""
-    """What readers of an audit call it; empty: its name and parameters."""
     numbers: ClassVar[bool] = False
     """Whether labels are numbers, taken to the plan's ``values``, and not classes."""
     takes_prior: ClassVar[bool] = False

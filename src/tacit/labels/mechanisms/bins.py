@@ -31,6 +31,7 @@ class Bins(LabelMechanism):
     """
 
     name: ClassVar[str] = "bins"
+    phrase: ClassVar[str] = "randomized response on bins of the numbers"
     numbers: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
 

@@ -19,6 +19,7 @@ class Laplace(LabelMechanism):
     """Release the one-hot label with noise of scale 2/epsilon on every class."""
 
     name: ClassVar[str] = "laplace"
+    phrase: ClassVar[str] = "one-hot labels with Laplace noise"
 
     def settle(self, coding: Any, *, epsilon: float, **_: Any) -> OneHotColumn:  # noqa: ANN401
         """Return the noisy one-hot rows of these classes."""

@@ -39,6 +39,7 @@ class Prior(LabelMechanism):
     """
 
     name: ClassVar[str] = "prior"
+    phrase: ClassVar[str] = "randomized response among the likely classes"
     takes_prior: ClassVar[bool] = True
 
     share: float = field(default=0.1, metadata=SHARE)

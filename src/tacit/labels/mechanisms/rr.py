@@ -19,7 +19,7 @@ class Rr(LabelMechanism):
     """Keep a label with probability e^epsilon / (e^epsilon + K - 1), else draw another one uniformly."""
 
     name: ClassVar[str] = "rr"
-    title: ClassVar[str] = "randomized response"
+    phrase: ClassVar[str] = "randomized response"
 
     def settle(self, coding: Any, *, epsilon: float, **_: Any) -> ClassColumn:  # noqa: ANN401
         """Return randomized response over these classes."""

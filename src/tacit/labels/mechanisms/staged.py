@@ -33,6 +33,7 @@ class Staged(LabelMechanism):
     """
 
     name: ClassVar[str] = "staged"
+    phrase: ClassVar[str] = "randomized response in {stages} stages"
     takes_prior: ClassVar[bool] = True
     needs_features: ClassVar[bool] = True
 

@@ -30,6 +30,7 @@ class Unbiased(LabelMechanism):
     """
 
     name: ClassVar[str] = "unbiased"
+    phrase: ClassVar[str] = "noisy numbers without bias"
     numbers: ClassVar[bool] = True
     takes_prior: ClassVar[bool] = True
 

@@ -37,6 +37,7 @@ class DpSgd(Mechanism):
     """
 
     name: ClassVar[str] = "dp_sgd"
+    phrase: ClassVar[str] = "a network trained by DP-SGD"
 
     width: int = field(
         default=32,

@@ -23,6 +23,7 @@ class EarlyStop(MarginTraining):
     """The last network whose margins do not tie. Unit: none. It weakens attacks at the margin, and no other."""
 
     name: ClassVar[str] = "early_stop"
+    phrase: ClassVar[str] = "a network stopped before its margins tie"
     reason: ClassVar[str] = (
         "training stopped before the margins tie: what the model reveals of a record is measured, not bounded"
     )

@@ -32,6 +32,7 @@ class LabelPrivate(Fitted):
     """
 
     name: ClassVar[str] = "label_private"
+    phrase: ClassVar[str] = "{estimator} trained on randomized labels"
 
     def check(self, plan: Plan) -> None:
         """Raise unless the plan asks for a pure guarantee for labels."""

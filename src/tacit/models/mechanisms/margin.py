@@ -46,6 +46,7 @@ class Margin(MarginTraining):
     """A network near a KKT point of the margin problem. Unit: none. Its weights reveal the rows."""
 
     name: ClassVar[str] = "margin"
+    phrase: ClassVar[str] = "a network near its margin"
     reason: ClassVar[str] = "trained to the margin, so its weights reveal the rows"
 
     network: Literal["trained", "polished", "exact"] = field(

@@ -17,15 +17,28 @@ if TYPE_CHECKING:
 
 __all__ = ["Fitted", "Plain"]
 
+_ESTIMATORS: dict[EstimatorName, str] = {
+    "logistic": "a logistic regression",
+    "mlp": "a neural network",
+    "trees": "boosted trees",
+    "forest": "a random forest",
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Fitted(Mechanism):
     """A scikit-learn classifier of a given name."""
 
+    phrase: ClassVar[str] = "{estimator}"
+
     estimator: EstimatorName = field(
         default="logistic",
         metadata=about("Which classifier: logistic and mlp are numbers in any format, trees and forest a pickle."),
     )
+
+    def in_words(self) -> str:
+        """Return what readers of a report call it."""
+        return self.phrase.format(estimator=_ESTIMATORS[self.estimator])
 
     @property
     def ending(self) -> str:

@@ -53,6 +53,7 @@ class Ladder(Policy):
     """
 
     name: ClassVar[str] = "ladder"
+    phrase: ClassVar[str] = "as a team's best so far, in steps"
 
     step: float = field(
         default=0.01,

@@ -61,6 +61,7 @@ class Laplace(Policy):
     """
 
     name: ClassVar[str] = "laplace"
+    phrase: ClassVar[str] = "with Laplace noise"
 
     epsilon: float = field(default=0.2, metadata=BOUND)
 

@@ -82,6 +82,7 @@ class Exact(_Plain):
     """
 
     name: ClassVar[str] = "exact"
+    phrase: ClassVar[str] = "as computed"
     reason: ClassVar[str] = "exact scores: submissions can be built whose scores are the labels"
 
     @property
@@ -116,6 +117,7 @@ class Rounded(_Plain):
     """
 
     name: ClassVar[str] = "rounded"
+    phrase: ClassVar[str] = "rounded to {decimals} decimals"
     reason: ClassVar[str] = "rounding is no noise: submissions can be built whose rounded scores are the labels"
 
     decimals: int = field(
@@ -155,6 +157,7 @@ class Bounded(_Plain):
     """
 
     name: ClassVar[str] = "bounded"
+    phrase: ClassVar[str] = "with noise of at most {tau:g}"
     reason: ClassVar[str] = "bounded noise: submissions can be built whose scores are the labels"
 
     tau: float = field(

@@ -63,6 +63,7 @@ class Thresholdout(Policy):
     """
 
     name: ClassVar[str] = "thresholdout"
+    phrase: ClassVar[str] = "with noise, renewed only when the score changes"
 
     epsilon: float = field(default=0.1, metadata=BOUND)
     threshold: float = field(
