@@ -14,6 +14,7 @@ the same noise and the same draws, one team with 100 submissions:
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
@@ -29,8 +30,8 @@ from tacit.data import Dataset, adult, criteo, one_hot_matrix, satellite, titani
 from tacit.leak.prior import feature_prior, temper_prior
 from tacit.scores.attacks import attack_competition, attack_final_score
 from tacit.scores.metrics import Accuracy, LogLoss, Metric
-from tacit.scores.policies import Laplace
-from tacit.scores.releases import Setting, default_setting, identify
+from tacit.scores.policies import Laplace, Policy
+from tacit.server.rules import Rules
 
 OUT = Path(__file__).parent / "results" / "scores_prior.json"
 PAGE = Path(__file__).parents[1] / "docs" / "server.md"
@@ -123,28 +124,46 @@ def attack(target: Target, prior: NDArray[np.float64], *, policy: str, submissio
     """Return the share of labels recovered by one team, the last submission's final score included."""
     attacker = np.random.default_rng(seed)
     split = policy == DEFAULT
-    setting = default_setting(target.metric) if split else _laplace(target.metric, float(policy))
+    rules = Rules(metric=target.metric)
+    live = rules.policy if split else Laplace(epsilon=float(policy))
     rows = len(target.labels)
-    public = attacker.random(rows) < setting.split.public_fraction if split else np.ones(rows, dtype=bool)
+    public = attacker.random(rows) < rules.public_fraction if split else np.ones(rows, dtype=bool)
 
     def noise(predictions: ArrayLike) -> np.random.Generator:
         """The server answers the same again, and several threads ask: the noise hangs on the predictions alone."""
-        return np.random.default_rng([seed, int(identify(predictions, setting.metric, rows=rows), 16)])
+        return np.random.default_rng([seed, *hashlib.sha256(np.ascontiguousarray(predictions).tobytes()).digest()])
+
+    def answer(policy: Policy, predictions: ArrayLike, scored: NDArray[np.bool_]) -> str:
+        measured = target.metric.measure(target.labels[scored], np.asarray(predictions)[scored])
+        return policy.release(measured, state={}, rng=noise(predictions)).text
 
     def submit(predictions: ArrayLike) -> str:
-        return setting.answer(target.labels, predictions, state={}, rng=noise(predictions), public=public).text
+        return answer(live, predictions, public)
 
     def submit_last(predictions: ArrayLike) -> str:
-        return setting.final(target.labels, predictions, public=public, rng=noise(predictions)).text
+        return answer(rules.final_policy, predictions, ~public)
 
-    found = attack_competition(submit, setting, prior=prior, submissions=submissions - split, rng=attacker)
+    share = rules.public_fraction if split else 1.0
+    found = attack_competition(
+        submit,
+        target.metric,
+        live,
+        public_fraction=share,
+        prior=prior,
+        submissions=submissions - split,
+        rng=attacker,
+    )
     if split:
-        found = attack_final_score(submit_last, setting, before=found, prior=prior, rng=attacker)
+        found = attack_final_score(
+            submit_last,
+            target.metric,
+            rules.final_policy,
+            private_fraction=1 - share,
+            before=found,
+            prior=prior,
+            rng=attacker,
+        )
     return float((found.labels == target.labels).mean())
-
-
-def _laplace(metric: Metric, epsilon: float) -> Setting:
-    return Setting(metric=metric, policy=Laplace(epsilon=epsilon))
 
 
 def main(arguments: list[str] | None = None) -> None:

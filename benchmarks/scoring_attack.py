@@ -27,9 +27,9 @@ from tacit.data import satellite, titanic
 from tacit.privacy.files import write_atomically
 from tacit.scores.metrics import Accuracy, LogLoss
 from tacit.scores.policies import Exact, Ladder, Laplace, Policy, Rounded, Thresholdout
-from tacit.scores.releases import Setting, default_setting
 from tacit.server import Engine, Settings, Terms
 from tacit.server.replay import prior_of, replay_attack
+from tacit.server.rules import Rules
 
 ROOT = Path(__file__).parent.parent
 RESULTS = ROOT / "benchmarks" / "results" / "scoring_attack.json"
@@ -63,9 +63,9 @@ def measure(name: str, policy: Policy | None, submissions: int, *, seed: int) ->
     with tempfile.TemporaryDirectory(prefix="tacit-bench-") as folder:
         engine = Engine.open(Settings(folder=Path(folder)))
         try:
-            setting = default_setting(metric) if policy is None else Setting(metric=metric, policy=policy)
+            rules = Rules(metric=metric) if policy is None else Rules(metric=metric, policy=policy, public_fraction=1.0)
             engine.create_competition(
-                Terms(slug=name, name=name, setting=setting),
+                Terms(slug=name, name=name, rules=rules),
                 features=_csv(data.features, zip(*columns, strict=True)),
                 labels=_csv(["label"], ([label] for label in data.y.tolist())),
             )

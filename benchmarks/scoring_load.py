@@ -34,10 +34,10 @@ from tacit.data import titanic
 from tacit.privacy.noise import system_rng
 from tacit.scores.metrics import LogLoss
 from tacit.scores.policies import Laplace
-from tacit.scores.releases import Budget, Setting
 from tacit.server import Engine, Limits, Rate, Settings
 from tacit.server.app import serve
 from tacit.server.demo import create_titanic, titanic_terms
+from tacit.server.rules import Rules
 from tacit.server.schema import SUBMISSION, TEAM
 
 CONNECTIONS = 64
@@ -53,13 +53,15 @@ def settings_of(folder: Path, database: str | None) -> Settings:
 
 def prepare(folder: Path, *, submissions: int, database: str | None) -> None:
     """Make the competition and its teams, and what wrk sends."""
-    setting = Setting(
+    rules = Rules(
         metric=LogLoss(floor=0.01),
         policy=Laplace(epsilon=0.01),
-        budget=Budget(per_team=submissions // TEAMS + TEAMS, per_day=None),
+        per_team=submissions // TEAMS + TEAMS,
+        per_day=None,
+        public_fraction=1.0,
     )
     engine = Engine.open(settings_of(folder, database))
-    terms = titanic_terms(setting=setting)
+    terms = titanic_terms(rules=rules)
     create_titanic(engine, terms=type(terms)(**{**_fields(terms), "most_teams": TEAMS}))
     tokens = [engine.register(engine.invite("titanic"), name=f"Team {i}").token for i in range(TEAMS)]
     engine.close()

@@ -10,9 +10,11 @@ the server's own, in one process; the table that is made over HTTP is ``scoring_
 from __future__ import annotations
 
 import argparse
+import hashlib
 import json
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -31,7 +33,7 @@ from tacit.privacy.files import write_atomically
 from tacit.scores.attacks import Channel, DigitDesign, attack_competition
 from tacit.scores.metrics import F1, Accuracy, Auc, Brier, LogLoss, Mae, Measurement, Metric, Rmse
 from tacit.scores.policies import Exact, Ladder, Laplace, Policy, Rounded, Thresholdout
-from tacit.scores.releases import Setting, Split, identify
+from tacit.server.rules import Rules
 
 EPSILONS = (0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
 FLOORS = {"titanic": 500, "satellite": 500, "adult": 3000}  # public: fewer rows than every class has
@@ -58,7 +60,7 @@ def policies() -> list[Policy]:
 
 def label_of(policy: Policy) -> str:
     """Return a short name."""
-    arguments = [f"{value:g}" for key, value in policy.to_document().items() if key not in ("policy", "refreshes")]
+    arguments = [f"{value:g}" for key, value in asdict(policy).items() if key != "refreshes"]
     return f"{policy.name} {' '.join(arguments)}".strip()
 
 
@@ -75,12 +77,12 @@ def rank(
     """Yield tau-b of every metric and policy: on all rows, on the public ones, and on the private ones."""
     rows = len(predictions[0])
     labels = data.labels[:rows]
-    public = Split(public_fraction=PUBLIC).public_rows(range(rows), key=KEY)
+    public = Rules(metric=LogLoss(), public_fraction=PUBLIC).public_rows(range(rows), key=KEY)
     for part, chosen in (("all", np.ones(rows, dtype=np.bool_)), ("public", public), ("private", ~public)):
         for metric in metrics_of(data, share=1.0 if part == "all" else float(chosen.mean())):
             submitted = [submission(metric, table) for table in predictions]
             measured = [metric.measure(labels[chosen], given[chosen]) for given in submitted]
-            names = [identify(given, metric, rows=rows) for given in submitted]
+            names = [hashlib.sha256(metric.check(given, rows=rows).tobytes()).hexdigest() for given in submitted]
             exact = [measurement.exact for measurement in measured]
             yield {
                 "set": data.name,
@@ -138,7 +140,7 @@ def attack(data: Scored, *, submissions: int, rng: np.random.Generator) -> Itera
     tried: list[Policy] = [Exact(), Rounded(decimals=3), Rounded(decimals=2), Ladder(step=0.01), Ladder(step=0.002)]
     for policy in [*tried, *(Laplace(epsilon=epsilon) for epsilon in EPSILONS)]:
         for share in (1.0, PUBLIC):
-            public = Split(public_fraction=share).public_rows(range(len(data.labels)), key=KEY)
+            public = Rules(metric=LogLoss(), public_fraction=share).public_rows(range(len(data.labels)), key=KEY)
             runs = 3 if len(data.labels) < 3000 else 1  # the more rows, the less a run varies
             found = []
             for _ in range(runs):
@@ -161,25 +163,27 @@ def _recovered(
     policy: Policy, data: Scored, prior: Table, rows: NDArray[np.bool_], submissions: int, rng: np.random.Generator
 ) -> int:
     """Return how many labels of these rows, all of them scored, the attack has right."""
-    setting = Setting(metric=LogLoss(classes=data.classes), policy=policy)
+    metric = LogLoss(classes=data.classes)
     labels, state = data.labels[rows], {}
 
     def submit(predictions: Any) -> str:
-        answer = setting.answer(labels, predictions, state=state, rng=rng)
+        answer = policy.release(metric.measure(labels, predictions), state=state, rng=rng)
         state.update(answer.state)
         return answer.text
 
-    guessed = [attack_competition(submit, setting, prior=prior[rows], submissions=submissions, rng=rng).labels]
+    guessed = [attack_competition(submit, metric, policy, prior=prior[rows], submissions=submissions, rng=rng).labels]
     if isinstance(policy, Exact | Rounded):
-        guessed.append(_by_digits(submit, setting, prior[rows], submissions))
+        guessed.append(_by_digits(submit, metric, policy, prior[rows], submissions))
     return max(int((labels == guess).sum()) for guess in guessed)
 
 
-def _by_digits(submit: Callable[[Any], str], setting: Setting, prior: Table, submissions: int) -> NDArray[np.int64]:
+def _by_digits(
+    submit: Callable[[Any], str], metric: Metric, policy: Policy, prior: Table, submissions: int
+) -> NDArray[np.int64]:
     """Return the labels read so far by digits, the rows in doubt first: a joint design tells nothing before its end."""
     guess = prior.argmax(axis=1)
     try:
-        channel = Channel.of(setting.metric, rows=len(prior), policy=setting.policy)
+        channel = Channel.of(metric, rows=len(prior), policy=policy)
         steps = DigitDesign(channel=channel).steps(order=np.argsort(prior.max(axis=1), kind="stable"))
         query = next(steps)
         for _ in range(submissions):

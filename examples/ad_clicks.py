@@ -32,7 +32,6 @@ from tacit.privacy.rounding import format_up
 from tacit.scores.attacks import attack_competition
 from tacit.scores.metrics import Brier
 from tacit.scores.policies import Laplace
-from tacit.scores.releases import Setting
 
 rng = system_rng()  # real noise: every run prints other numbers
 
@@ -131,19 +130,19 @@ except MissingExtra as missing:
 # to someone whose submissions are made to read the clicks from their scores.
 
 # %%
-setting = Setting(metric=Brier(), policy=Laplace(epsilon=0.1))
-guarantee = setting.policy.guarantee(submissions=20)
+metric, policy = Brier(), Laplace(epsilon=0.1)
+guarantee = policy.guarantee(submissions=20)
 ledger.charge("held-out clicks", guarantee, purpose="20 scores of a leaderboard")
 
 
 def host(predictions):
     """Return what is shown for a submission."""
-    return setting.answer(held_out, predictions, state={}, rng=rng).text
+    return policy.release(metric.measure(held_out, predictions), state={}, rng=rng).text
 
 
 winner = min(predicted, key=lambda name: float(host(predicted[name])))
 guess = plain.predict_proba(X_new)
-told = attack_competition(host, setting, prior=guess, submissions=20 - len(predicted), rng=rng)
+told = attack_competition(host, metric, policy, prior=guess, submissions=20 - len(predicted), rng=rng)
 found.append(("scores", guarantee, leak_from_guesses(told.labels, held_out, baseline=guess.argmax(axis=1))))
 predicted["scores"] = predicted[winner]
 

@@ -21,10 +21,10 @@ from tacit.cli.serve import app as serve
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.scores.metrics import LogLoss
 from tacit.scores.policies import Ladder, Rounded
-from tacit.scores.releases import default_setting
 from tacit.server import Engine, Settings
 from tacit.server.client import Client
 from tacit.server.replay import running
+from tacit.server.rules import Rules
 
 ROWS = 50
 TRUTH = np.random.default_rng(0).integers(0, 2, ROWS)
@@ -100,7 +100,7 @@ def test_a_host_and_a_team_from_the_command_line(run, server, monkeypatch):
 def test_without_more_words_the_rules_are_the_default(run, server, monkeypatch):
     engine = server[1]
     said = create(run, engine, "default", "")
-    assert engine.board("default").setting == default_setting(LogLoss(floor=0.01))
+    assert engine.board("default").rules == Rules(metric=LogLoss(floor=0.01))
     assert "made once, at the end, on the other 70%" in said
     host = engine.new_admin_token()
     for name in ("First", "Second"):
@@ -125,9 +125,9 @@ def test_what_was_spent_is_never_shown_too_small(run, server):
 def test_other_rules_are_taken(run, server):
     options = "--policy ladder --final-policy rounded:decimals=2 --public-fraction 0.5 --per-day 0"
     create(run, server[1], "other", options)
-    setting = server[1].board("other").setting
-    assert (setting.policy, setting.final_policy) == (Ladder(), Rounded(decimals=2))
-    assert (setting.split.public_fraction, setting.budget.per_day) == (0.5, None)
+    rules = server[1].board("other").rules
+    assert (rules.policy, rules.final) == (Ladder(), Rounded(decimals=2))
+    assert (rules.public_fraction, rules.per_day) == (0.5, None)
 
 
 def test_files_in_another_encoding_are_refused_in_one_sentence(run):
@@ -170,7 +170,7 @@ def test_an_audit_passes_where_noise_hides_them(run, server):
         ("host invite --competition nowhere", "there is no competition"),
         ("join guessed --name A", "this invite is not known"),
         ("host create x --features f.csv --labels y.csv --metric magic", "metric must be one of"),
-        ("host create x --features f.csv --labels y.csv --policy laplace:epsilon", "policy must have the form"),
+        ("host create x --features f.csv --labels y.csv --policy laplace:epsilon", "epsilon must be a number"),
         ("host create x --features f.csv --labels y.csv --policy laplace:epsilon=0", "epsilon must be"),
         ("host create X! --features f.csv --labels y.csv", "slug"),
     ],

@@ -13,16 +13,15 @@ from sklearn.tree import DecisionTreeClassifier
 
 from tacit.data import satellite
 from tacit.privacy import BudgetExceeded, InvalidInput, NoGuarantee, Unit
-from tacit.privacy.noise import DiscreteLaplace, system_rng
+from tacit.privacy.noise import DiscreteLaplace
 from tacit.scores.learners import choose
-from tacit.scores.metrics import LogLoss
+from tacit.scores.metrics import Accuracy, Brier, LogLoss
 from tacit.scores.policies import Exact, Laplace, Rounded
 from tacit.scores.policies.holdout import ReusableHoldout
 from tacit.scores.policies.several import (
     BoundedRegret,
     NoiseRegret,
     NoisyMeans,
-    ProtectedScores,
     difference_tail,
     expected_maximum,
 )
@@ -30,8 +29,12 @@ from tacit.scores.policies.several import (
 LEVEL = 1e-6
 
 
-def rounded(losses, *, decimals):
-    return Rounded(decimals=decimals).protect(losses, rng=np.random.default_rng(0))
+def choose_by(policy, exact, *, models=None, **options):
+    """Choose by the scores that a policy releases for exact Brier scores."""
+    rng, given = np.random.default_rng(0), np.sqrt(np.asarray(exact, dtype=float))
+    shown = [policy.release(Brier().measure([0], [loss]), state={}, rng=rng).released for loss in given]
+    regret, guarantee = policy.regret(Brier(), rows=1), policy.guarantee(submissions=len(shown))
+    return choose(range(len(shown)) if models is None else models, shown, regret=regret, guarantee=guarantee, **options)
 
 
 class TestNoisyMeans:
@@ -79,21 +82,9 @@ class TestNoisyMeans:
         law = np.append(law, 1 - law.sum())
         return chisquare(seen, law * len(values)).pvalue
 
-    def test_guarantee_adds_over_scores_and_names_its_unit(self):
-        scores = Laplace(epsilon=0.1).protect(np.zeros((7, 10)), rng=np.random.default_rng(0))
-        assert scores.guarantee.unit is Unit.LABEL
-        assert scores.guarantee.epsilon == 0.7
-        assert scores.seeded
-        assert not Laplace(epsilon=0.1).protect(np.zeros((1, 10)), rng=system_rng()).seeded
-
     def test_losses_beyond_the_bounds_are_clipped(self):
-        released = Laplace(epsilon=1000.0).protect([[50.0, -3.0]], rng=np.random.default_rng(0)).values
-        assert released[0] == pytest.approx(0.5, abs=0.01)
-
-    @pytest.mark.parametrize("losses", [[1.0], [[math.nan]], [[]]])
-    def test_bad_losses(self, losses):
-        with pytest.raises(InvalidInput, match="losses must be finite numbers"):
-            Laplace(epsilon=1.0).protect(losses, rng=np.random.default_rng(0))
+        means = NoisyMeans(epsilon=1000.0, step=Fraction(1, 1024))
+        assert means.draw(np.array([[50.0, -3.0]]), rng=np.random.default_rng(0))[0] == pytest.approx(0.5, abs=0.01)
 
 
 class TestRegretOfNoise:
@@ -137,7 +128,7 @@ class TestRegretOfNoise:
         return int((regrets > 0).sum()), regrets
 
     def test_one_model_has_no_regret(self):
-        choice = choose(["only"], Laplace(epsilon=1.0).protect([[0.5]], rng=np.random.default_rng(0)))
+        choice = choose_by(Laplace(epsilon=1.0), [0.5])
         assert choice.probability_within == 1.0
         assert choice.expected_regret <= 2**-10
 
@@ -146,23 +137,23 @@ class TestRounding:
     @given(st.lists(st.floats(0, 1), min_size=2, max_size=8), st.integers(0, 4))
     @settings(max_examples=200, deadline=None)
     def test_regret_is_surely_bounded(self, exact, decimals):
-        choice = choose(range(len(exact)), rounded(np.array(exact)[:, None], decimals=decimals))
+        choice = choose_by(Rounded(decimals=decimals), exact)
         assert exact[choice.index] - min(exact) <= choice.expected_regret + 1e-12
         assert choice.index in choice.tied
 
     def test_bound_is_nearly_reached(self):
-        choice = choose(["worse", "best"], rounded([[0.1499], [0.0501]], decimals=1), within=0.09)
+        choice = choose_by(Rounded(decimals=1), [0.1499, 0.0501], models=["worse", "best"], within=0.09)
         assert choice.model == "worse"
         assert choice.probability_within == 0.0  # nothing is guaranteed below one unit of the last decimal
         assert choice.tied == (0, 1)
 
     def test_no_guarantee_and_why(self):
-        guarantee = rounded([[0.5]], decimals=2).guarantee
+        guarantee = choose_by(Rounded(decimals=2), [0.5]).guarantee
         assert isinstance(guarantee, NoGuarantee)
         assert "submissions can be built" in guarantee.reason
 
     def test_exact_scores_have_no_regret(self):
-        choice = choose("ab", Exact().protect([[0.5], [0.25]], rng=np.random.default_rng(0)))
+        choice = choose_by(Exact(), [0.5, 0.25], models="ab")
         assert (choice.model, choice.expected_regret, choice.probability_within) == ("b", 0.0, 1.0)
 
 
@@ -259,9 +250,9 @@ class TestThresholdout:
         train_errors = np.full((models, 1000), 0.5)
         exact_gain = 0.5 - self.vote(holdout_errors, holdout_errors.mean(axis=1))
         asked = ReusableHoldout(rows=rows, threshold=0.12, scale=0.004, refreshes=20, rng=rng)
-        guarded = asked.protect(train_errors, holdout_errors)
+        answers = {asked.answer(*errors) for errors in zip(train_errors, holdout_errors, strict=True)}
         assert exact_gain > 0.1
-        assert set(guarded.values) == {0.5}  # every answer came from the training rows: nothing was learned
+        assert answers == {0.5}  # every answer came from the training rows: nothing was learned
 
     @staticmethod
     def vote(errors, released):
@@ -279,7 +270,9 @@ class TestThresholdout:
         for _ in range(runs):
             asked = ReusableHoldout(rows=rows, threshold=0.02, scale=0.002, refreshes=models, rng=rng)
             train = np.repeat((exact + rng.uniform(-0.06, 0.06, size=models))[:, None], 50, axis=1)
-            choice = choose(range(models), asked.protect(train, np.repeat(exact[:, None], rows, axis=1)), within=x)
+            held = np.repeat(exact[:, None], rows, axis=1)
+            shown = [asked.answer(*losses) for losses in zip(train, held, strict=True)]
+            choice = choose(range(models), shown, regret=asked, guarantee=asked.guarantee, within=x)
             fooled += exact[choice.index] - exact.min() > x
             bound, mean_bound = 1 - choice.probability_within, choice.expected_regret
         assert bound < 0.01
@@ -301,10 +294,6 @@ class TestThresholdout:
         with pytest.raises(InvalidInput, match=message):
             holdout().answer(train, held)
 
-    def test_other_models_on_the_two_sides_are_refused(self):
-        with pytest.raises(InvalidInput, match="train_losses must be of the same 2 models"):
-            holdout().protect(np.zeros((1, 3)), np.zeros((2, 4)))
-
 
 class TestChoose:
     def test_chooses_among_real_models(self):
@@ -318,25 +307,25 @@ class TestChoose:
         ]
         wrong = np.array([m.fit(data.X[train], data.codes[train]).predict(data.X[held]) for m in models])
         losses = (wrong != data.codes[held]).astype(float)
-        scores = Laplace(epsilon=0.2).protect(losses, rng=np.random.default_rng(1))
-        choice = choose(models, scores, within=0.02)
+        policy, metric, rng = Laplace(epsilon=0.2), Accuracy(classes=6), np.random.default_rng(1)
+        shown = [-policy.release(metric.measure(data.codes[held], one), state={}, rng=rng).mean for one in wrong]
+        regret, guarantee = policy.regret(metric, rows=len(held)), policy.guarantee(submissions=len(models))
+        choice = choose(models, shown, regret=regret, guarantee=guarantee, within=0.02)
         assert losses[choice.index].mean() - losses.mean(axis=1).min() <= 0.02
         assert choice.model is models[choice.index]
         assert choice.probability_within > 0.999
         assert choice.guarantee.epsilon == 1.0
 
     def test_as_many_models_as_scores(self):
-        scores = rounded([[0.1], [0.2]], decimals=1)
         with pytest.raises(InvalidInput, match="models must be one for each of the 2 scores, got 3"):
-            choose("abc", scores)
+            choose_by(Rounded(decimals=1), [0.1, 0.2], models="abc")
 
     def test_no_models(self):
         regret, nothing = BoundedRegret(most=0.1), NoGuarantee(reason="none")
-        empty = ProtectedScores(values=(), regret=regret, guarantee=nothing, seeded=False)
         with pytest.raises(InvalidInput, match="models must be one for each of the 0"):
-            choose([], empty)
+            choose([], [], regret=regret, guarantee=nothing)
 
     @pytest.mark.parametrize("within", [-0.1, math.nan])
     def test_bad_within(self, within):
         with pytest.raises(InvalidInput, match="within must be a number >= 0"):
-            choose(["a"], rounded([[0.1]], decimals=1), within=within)
+            choose_by(Rounded(decimals=1), [0.1], within=within)

@@ -21,10 +21,11 @@ def test_the_best_is_chosen_and_the_choice_is_the_librarys(run, run_json, arrays
     assert (found["choice"], found["index"], found["tied"]) == ("good.csv", 1, [1])
     low, high = LogLoss().term_bounds
     losses = np.array([LogLoss().measure(arrays["y"], arrays[name]).terms for name in ("poor", "good", "poor")])
-    scores = Laplace(epsilon=1.0).protect((losses - low) / (high - low), rng=np.random.default_rng(5))
-    choice = choose([0, 1, 2], scores, within=0.01 / (high - low))
+    policy = Laplace(epsilon=1.0)
+    regret, guarantee = policy.regret(LogLoss(), rows=ROWS), policy.guarantee(submissions=3)
+    choice = choose([0, 1, 2], [0.3, 0.1, 0.3], regret=regret, guarantee=guarantee)
     assert found["probability_within"] == pytest.approx(choice.probability_within)
-    assert found["expected_regret"] == pytest.approx(choice.expected_regret * (high - low))
+    assert found["expected_regret"] == pytest.approx(choice.expected_regret)
     for one, mean in zip(found["scores"], losses.mean(axis=1), strict=True):
         assert one["score"] == pytest.approx(mean, abs=20 * (high - low) / ROWS)
     assert run_json("learn truth.scores.json")["choice"] == "submission 2"

@@ -15,9 +15,9 @@ from fastapi.testclient import TestClient
 
 from tacit.scores.metrics import Accuracy
 from tacit.scores.policies import Laplace
-from tacit.scores.releases import Budget, Setting
 from tacit.server import Engine, Limits, Rate, Settings, Terms
 from tacit.server.app import create_app
+from tacit.server.rules import Rules
 
 FREE = Rate(per_minute=10**7, burst=10**6)
 ROWS = 40
@@ -86,7 +86,9 @@ def make() -> Callable[..., None]:
     """Create a competition of 40 rows in an engine."""
 
     def create(engine: Engine, *, slug: str = "coins", features: bytes = FEATURES, labels: bytes = LABELS, **terms):
-        terms.setdefault("setting", Setting(metric=Accuracy(), policy=Laplace(epsilon=0.5), budget=Budget(per_team=5)))
+        terms.setdefault(
+            "rules", Rules(metric=Accuracy(), policy=Laplace(epsilon=0.5), per_team=5, public_fraction=1.0)
+        )
         return engine.create_competition(Terms(slug=slug, name="Coins", **terms), features=features, labels=labels)
 
     return create

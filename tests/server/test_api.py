@@ -2,7 +2,6 @@
 
 import json
 import re
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,9 +9,9 @@ import pytest
 from tacit.scores.attacks.http import AsCsv, AsJson
 from tacit.scores.metrics import Accuracy, LogLoss
 from tacit.scores.policies import Exact, Rounded
-from tacit.scores.releases import Setting, Split, default_setting
 from tacit.server import Settings
 from tacit.server.app import create_app
+from tacit.server.rules import Rules
 
 ROWS = 40
 API = "/api/v1"
@@ -41,11 +40,9 @@ def stranger(sqlite_engine, make, join):
 BODY = {
     "slug": "new",
     "name": "New",
-    "setting": {
-        "metric": {"metric": "accuracy"},
-        "policy": {"policy": "rounded", "decimals": 2},
-        "split": {"public_fraction": 1},
-    },
+    "metric": "accuracy",
+    "policy": {"name": "rounded", "decimals": 2},
+    "public_fraction": 1,
     "features": "size\n1\n2\n",
     "labels": "label\nno\nyes\n",
 }
@@ -127,12 +124,18 @@ class TestCompetitions:
             ({"slug": "Not A Slug"}, "slug"),
             ({"slug": "../etc"}, "slug"),
             ({"name": "two\nlines"}, "name must be one line"),
-            ({"setting": {}}, "setting must have a metric"),
-            ({"setting": {"metric": []}}, "setting must be as"),
-            ({"setting": {"metric": {"metric": "accuracy", "classes": "many"}}}, "classes must be a whole number"),
-            ({"setting": {"metric": {"metric": "auc"}, "split": {"public_fraction": 1}}}, "known sensitivity"),
-            ({"setting": {"metric": {"metric": "accuracy"}, "budget": {"per_team": 10**12}}}, "must be at most"),
-            ({"setting": {"metric": {"metric": "own", "name": "x"}}}, "own metrics"),
+            ({"metric": {}}, "metric must be one of"),
+            ({"metric": []}, "metric"),
+            ({"metric": {"name": "accuracy", "classes": "many"}}, "classes must be an integer"),
+            ({"metric": "rmse:classes=3"}, "rmse takes no classes"),
+            ({"metric": "auc", "policy": "laplace"}, "known sensitivity"),
+            ({"policy": "laplace:epsilon=0"}, "epsilon must be"),
+            ({"policy": "laplace:scale=2"}, "laplace takes no parameters"),
+            ({"per_team": 10**12}, "must be at most"),
+            ({"per_day": 0}, "per_day"),
+            ({"public_fraction": 0}, "public_fraction must be in"),
+            ({"metric": "own:metric=x"}, "own metrics"),
+            ({"metric": {"name": "own", "metric": []}}, "own metrics"),
             ({"labels": "label\nno\nyes\nmaybe\n"}, "one row for each of the 2"),
             ({"features": "size\n"}, "a header and at least one row"),
             ({"features": "a,a\n1,2\n"}, "different column names"),
@@ -166,7 +169,7 @@ class TestSubmissions:
         return client.post(f"{COINS}/submissions", headers=headers, **body)
 
     def test_all_forms_of_a_submission_are_the_same(self, client, sqlite_engine, make, join):
-        make(sqlite_engine, setting=Setting(metric=Accuracy(), policy=Exact()))
+        make(sqlite_engine, rules=Rules(metric=Accuracy(), policy=Exact(), public_fraction=1.0))
         team = bearer(join(sqlite_engine).token)
         values = np.random.default_rng(0).integers(0, 2, ROWS).astype(float)
         csv = AsCsv().encode(values)
@@ -246,7 +249,7 @@ class TestSubmissions:
         make(
             sqlite_engine,
             labels=labels,
-            setting=Setting(metric=LogLoss(classes=3, floor=0.01), policy=Rounded(decimals=3)),
+            rules=Rules(metric=LogLoss(classes=3, floor=0.01), policy=Rounded(decimals=3), public_fraction=1.0),
         )
         team = bearer(join(sqlite_engine).token)
         table = np.tile([0.25, 0.5, 0.25], (ROWS, 1))
@@ -303,15 +306,11 @@ def test_an_app_made_from_settings_closes_its_engine(sqlite_settings: Settings):
 
 def test_a_host_who_says_nothing_gets_the_default(client, sqlite_engine, host):
     rows = "".join(f"{row % 2}\n" for row in range(60))
-    body = BODY | {
-        "setting": {"metric": {"metric": "accuracy"}},
-        "features": f"size\n{rows}",
-        "labels": f"label\n{rows}",
-    }
+    body = {"slug": "new", "name": "New", "metric": "accuracy", "features": f"size\n{rows}", "labels": f"label\n{rows}"}
     made = client.post(f"{API}/competitions", headers=host, json=body)
     assert made.status_code == 201
-    assert sqlite_engine.board("new").setting == default_setting(Accuracy())
-    assert made.json()["rules"] == list(default_setting(Accuracy()).describe())
-    part = {"metric": {"metric": "accuracy"}, "split": {"public_fraction": 0.5}}
-    client.post(f"{API}/competitions", headers=host, json=body | {"slug": "part", "setting": part, "again": True})
-    assert sqlite_engine.board("part").setting == replace(default_setting(Accuracy()), split=Split(public_fraction=0.5))
+    assert sqlite_engine.board("new").rules == Rules(metric=Accuracy())
+    assert made.json()["rules"] == list(Rules(metric=Accuracy()).describe())
+    part = {"slug": "part", "public_fraction": 0.5, "final": None, "again": True}
+    client.post(f"{API}/competitions", headers=host, json=body | part)
+    assert sqlite_engine.board("part").rules == Rules(metric=Accuracy(), public_fraction=0.5, final=None)

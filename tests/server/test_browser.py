@@ -11,9 +11,9 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 
 from tacit.scores.metrics import Accuracy, LogLoss
 from tacit.scores.policies import Exact
-from tacit.scores.releases import Budget, Setting
 from tacit.server import Engine, Settings, Terms
 from tacit.server.replay import running
+from tacit.server.rules import Rules
 
 ROWS = 60
 
@@ -27,11 +27,11 @@ def engine(browser, tmp_path_factory):  # without a browser nothing is made for 
     rng = np.random.default_rng(0)
     sizes = "".join(f"{i},{rng.normal():.3f}\n" for i in range(ROWS))
     labels = "".join(f"{i},{label}\n" for i, label in enumerate(rng.integers(0, 2, ROWS)))
-    for slug, setting in {
-        "noised": Setting(metric=LogLoss(), budget=Budget(per_team=20, per_day=10)),
-        "leaky": Setting(metric=Accuracy(), policy=Exact()),
+    for slug, rules in {
+        "noised": Rules(metric=LogLoss(), per_team=20, per_day=10, public_fraction=1.0),
+        "leaky": Rules(metric=Accuracy(), policy=Exact(), public_fraction=1.0),
     }.items():
-        terms = Terms(slug=slug, name=f"The {slug} one", description="Guess the coins.", setting=setting, again=True)
+        terms = Terms(slug=slug, name=f"The {slug} one", description="Guess the coins.", rules=rules, again=True)
         engine.create_competition(terms, features=f"id,size\n{sizes}".encode(), labels=f"id,label\n{labels}".encode())
     yield engine
     engine.close()

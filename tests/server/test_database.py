@@ -1,5 +1,6 @@
 """Where the server keeps its data: migrations, modes, and files that are not its own."""
 
+import json
 import os
 import shutil
 import sqlite3
@@ -11,8 +12,13 @@ from alembic.migration import MigrationContext
 from sqlalchemy import text
 
 from tacit.privacy.errors import InvalidInput
+from tacit.scores.metrics import Accuracy, Own
+from tacit.scores.policies import Exact, Thresholdout
+from tacit.server import Engine
 from tacit.server.database import ServerDatabase
 from tacit.server.errors import Unavailable
+from tacit.server.migrations.versions import r0002_rules
+from tacit.server.rules import Rules
 from tacit.server.schema import SERVER, TABLES
 
 ISOLATION = "transaction_isolation"
@@ -45,6 +51,42 @@ def test_preparing_twice_changes_nothing(database):
     database.prepare()
     with database.reading() as connection:
         assert database.revision(connection) == database.schema.head
+
+
+def test_a_competition_of_an_earlier_server_keeps_its_rules(engine, make, join):
+    """Rules were nested, in a column of another name, before revision 0002."""
+    rules = Rules(metric=Accuracy(), policy=Thresholdout(epsilon=0.3), per_day=None, public_fraction=1.0)
+    make(engine, rules=rules)
+    team = join(engine).team
+    nested = {
+        "metric": {"metric": "accuracy", "classes": 2},
+        "policy": {"policy": "thresholdout", "epsilon": 0.3, "threshold": 0.02, "refreshes": 10},
+        "budget": {"per_team": 100, "per_day": None},
+        "split": {"public_fraction": 1.0},
+        "final_policy": {"policy": "laplace", "epsilon": 5.0},
+    }
+    with engine._database.writing() as connection:
+        connection.execute(text("ALTER TABLE server_competition RENAME COLUMN rules TO setting"))
+        connection.execute(text("UPDATE server_competition SET setting = :old"), {"old": json.dumps(nested)})
+        connection.execute(text("UPDATE server_migration SET version_num = '0001'"))
+    engine.close()
+    again = Engine.open(engine.settings)
+    assert again.board("coins").rules == rules
+    assert again.remaining(team).total == 100
+    again.close()
+
+
+def test_an_own_metric_of_an_earlier_server_keeps_its_name():
+    nested = {
+        "metric": {"metric": "own", "name": "half"},
+        "policy": {"policy": "exact"},
+        "budget": {"per_team": 3, "per_day": 1},
+        "split": {"public_fraction": 0.5},
+        "final_policy": None,
+    }
+    own = Own(function=lambda y, p: 0.5, name="half", lower=0, upper=1, lower_is_better=True)
+    read = Rules.from_json(r0002_rules._flat(nested), own={"half": own})
+    assert read == Rules(metric=own, policy=Exact(), per_team=3, per_day=1, public_fraction=0.5, final=None)
 
 
 def test_a_newer_schema_is_refused(database):

@@ -19,7 +19,6 @@ from tacit.privacy.ledger import Ledger
 from tacit.scores.inspections.finding import Finding
 from tacit.scores.metrics import Accuracy, LogLoss, Own, Rmse
 from tacit.scores.policies import Exact, Ladder, Laplace, Rounded, Thresholdout
-from tacit.scores.releases import Budget, Setting, Split
 from tacit.server import Engine, Terms
 from tacit.server import engine as engine_module
 from tacit.server.accounts import Accounts
@@ -29,6 +28,7 @@ from tacit.server.errors import BudgetSpent, Conflict, Forbidden, NotFound, Unav
 from tacit.server.inspection import _store
 from tacit.server.key import VARIABLE, Key
 from tacit.server.records import Anyone, Host
+from tacit.server.rules import Rules
 from tacit.server.schema import SUBMISSION, TEAM
 from tacit.server.tokens import hash_token
 
@@ -40,8 +40,12 @@ def guess(seed):
     return np.random.default_rng(seed).integers(0, 2, ROWS).astype(float)
 
 
-def setting(policy, **parts):
-    return Setting(metric=Accuracy(), policy=policy, **{"budget": Budget(per_team=5, per_day=None), **parts})
+def rules_of(policy, **parts):
+    return Rules(
+        metric=Accuracy(),
+        policy=policy,
+        **{"per_team": 5, "per_day": None, "public_fraction": 1.0, "final": None, **parts},
+    )
 
 
 def contents(folder):
@@ -153,7 +157,7 @@ class TestJoining:
 
     def test_two_processes_do_not_give_the_last_place_twice(self, settings, make, monkeypatch):
         first, second = Engine.open(settings), Engine.open(settings)
-        make(first, setting=setting(Exact()), most_teams=1)
+        make(first, rules=rules_of(Exact()), most_teams=1)
         entered, charge = threading.Event(), engine_module.reserve
 
         def reserve_slowly(*args, **named):
@@ -206,7 +210,7 @@ class TestJoining:
 
 class TestSubmitting:
     def test_a_score_is_released_and_recorded(self, engine, make, join):
-        make(engine, setting=setting(Rounded(decimals=2)))
+        make(engine, rules=rules_of(Rounded(decimals=2)))
         team = join(engine).team
         score = engine.submit(team, guess(0)).result()
         assert score.text == f"{(guess(0) == TRUTH).mean():.2f}"
@@ -243,14 +247,14 @@ class TestSubmitting:
         assert len(others | told) > 1, "control: other predictions get other noise"
 
     def test_teams_with_a_ladder_do_not_share_answers(self, engine, make, join):
-        make(engine, setting=setting(Ladder(step=0.01)))
+        make(engine, rules=rules_of(Ladder(step=0.01)))
         better, worse = join(engine).team, join(engine).team
         engine.submit(better, TRUTH).result()
         engine.submit(better, 1 - TRUTH).result()  # the Ladder shows the best again
         assert engine.submit(worse, 1 - TRUTH).result().released == pytest.approx(0.0)
 
     def test_the_budget_of_a_team(self, engine, make, join):
-        make(engine, setting=setting(Exact()))
+        make(engine, rules=rules_of(Exact()))
         team = join(engine).team
         for seed in range(5):
             engine.submit(team, guess(seed)).result()
@@ -259,7 +263,7 @@ class TestSubmitting:
         assert len(engine.own_scores(team)) == 5
 
     def test_the_budget_of_a_day(self, engine, make, join, clock):
-        make(engine, setting=setting(Exact(), budget=Budget(per_team=5, per_day=2)))
+        make(engine, rules=rules_of(Exact(), per_team=5, per_day=2))
         team = join(engine).team
         for seed in range(2):
             engine.submit(team, guess(seed)).result()
@@ -271,7 +275,7 @@ class TestSubmitting:
         engine.submit(team, guess(2)).result()
 
     def test_a_clock_that_goes_back_does_not_begin_a_day_anew(self, engine, make, join, clock):
-        make(engine, setting=setting(Exact(), budget=Budget(per_team=10, per_day=2)))
+        make(engine, rules=rules_of(Exact(), per_team=10, per_day=2))
         team = join(engine).team
         for day in range(2):
             clock.turn(days=day)
@@ -286,7 +290,7 @@ class TestSubmitting:
         assert engine.remaining(team).today == 2
 
     def test_many_at_once_never_exceed_the_budget(self, engine, make, join):
-        make(engine, setting=setting(Laplace(epsilon=0.1), budget=Budget(per_team=7, per_day=None)))
+        make(engine, rules=rules_of(Laplace(epsilon=0.1), per_team=7, per_day=None))
         teams = [join(engine).team for _ in range(3)]
         outcomes = []
 
@@ -369,11 +373,11 @@ class TestDates:
             join(engine)
 
     def test_dates_are_in_order_and_have_a_zone(self, clock):
-        rules = setting(Exact())
+        rules = rules_of(Exact())
         with pytest.raises(InvalidInput, match="closes must be later"):
-            Terms(slug="x", name="X", setting=rules, opens=clock.now, closes=clock.now)
+            Terms(slug="x", name="X", rules=rules, opens=clock.now, closes=clock.now)
         with pytest.raises(InvalidInput, match="time zone"):
-            Terms(slug="x", name="X", setting=rules, opens=clock.now.replace(tzinfo=None))
+            Terms(slug="x", name="X", rules=rules, opens=clock.now.replace(tzinfo=None))
 
 
 class TestState:
@@ -396,7 +400,7 @@ class TestState:
 
     def test_the_ladder_remembers_over_a_restart(self, settings, make, join):
         engine = Engine.open(settings)
-        make(engine, setting=setting(Ladder(step=0.01)))
+        make(engine, rules=rules_of(Ladder(step=0.01)))
         team = join(engine).team
         best = engine.submit(team, TRUTH).result()
         engine.close()
@@ -406,7 +410,7 @@ class TestState:
 
     def test_thresholdout_reserves_its_refreshes_and_stops(self, engine, make, join):
         policy = Thresholdout(epsilon=5.0, threshold=0.01, refreshes=2)
-        make(engine, setting=setting(policy, budget=Budget(per_team=50, per_day=None)))
+        make(engine, rules=rules_of(policy, per_team=50, per_day=None))
         team = join(engine).team
         assert engine.spend("coins").spent == 10.0
         answers = [engine.submit(team, TRUTH if seed % 2 else 1 - TRUTH) for seed in range(50)]
@@ -447,7 +451,7 @@ class TestState:
 
 class TestStandings:
     def test_the_best_comes_first_and_equals_share_a_rank(self, engine, make, join):
-        make(engine, setting=setting(Exact()))
+        make(engine, rules=rules_of(Exact()))
         teams = [join(engine).team for _ in range(3)]
         for team, wrong in zip(teams, (10, 5, 5), strict=True):
             predictions = TRUTH.copy()
@@ -460,7 +464,7 @@ class TestStandings:
         assert {place.submissions for place in places} == {2}
 
     def test_lower_is_better_for_losses(self, engine, make, join):
-        make(engine, setting=Setting(metric=LogLoss(floor=0.01), policy=Exact()))
+        make(engine, rules=Rules(metric=LogLoss(floor=0.01), policy=Exact(), public_fraction=1.0))
         good, bad = join(engine).team, join(engine).team
         engine.submit(bad, np.full(ROWS, 0.5)).result()
         engine.submit(good, np.where(TRUTH == 1, 0.9, 0.1)).result()
@@ -480,10 +484,10 @@ class TestStandings:
 
 
 class TestFinal:
-    rules = setting(Laplace(epsilon=0.5), split=Split(public_fraction=0.5), final_policy=Laplace(epsilon=0.25))
+    rules = rules_of(Laplace(epsilon=0.5), public_fraction=0.5, final=Laplace(epsilon=0.25))
 
     def test_it_is_released_once_and_charges_the_private_part(self, engine, make, join, settings):
-        make(engine, setting=self.rules)
+        make(engine, rules=self.rules)
         teams = [join(engine).team for _ in range(3)]
         for seed, team in enumerate(teams[:2]):
             engine.submit(team, guess(seed)).result()
@@ -497,7 +501,7 @@ class TestFinal:
             engine.submit(teams[0], guess(5)).result()
 
     def test_a_kill_after_its_charge_does_not_charge_again(self, engine, make, join, settings, monkeypatch):
-        make(engine, setting=self.rules)
+        make(engine, rules=self.rules)
         engine.submit(join(engine).team, guess(0)).result()
         with monkeypatch.context() as patched:
             patched.setattr("tacit.server.finals._final_answer", lambda *_: 1 / 0)
@@ -511,8 +515,8 @@ class TestFinal:
         self, engine, make, join, settings, monkeypatch
     ):
         """The killed try's scores were seen by nobody: charged again, they could use up what the last team needs."""
-        rules = setting(Laplace(epsilon=0.01), split=Split(public_fraction=0.5), final_policy=Laplace(epsilon=5.0))
-        make(engine, setting=rules, most_teams=3)
+        rules = rules_of(Laplace(epsilon=0.01), public_fraction=0.5, final=Laplace(epsilon=5.0))
+        make(engine, rules=rules, most_teams=3)
         for seed in range(3):
             engine.submit(join(engine).team, guess(seed)).result()
             if seed < 2:
@@ -531,7 +535,7 @@ class TestFinal:
 
     def test_scores_charged_by_an_earlier_server_are_not_charged_again(self, engine, make, join, settings, clock):
         """Charges had no keys once: one for all final scores that a killed try was about to draw."""
-        make(engine, setting=self.rules)
+        make(engine, rules=self.rules)
         ledger, made = Ledger.open(settings.ledger_location), f"coins, made {clock.now.isoformat()}"
         for purpose in (f"{made}: the final ranking, scores 1 to 2", f"{made}0: the final ranking, scores 1 to 3"):
             ledger.charge("coins", Guarantee(unit=Unit.LABEL, epsilon=0.5), purpose=purpose, parts=["private"])
@@ -546,7 +550,7 @@ class TestFinal:
         second = replace(sqlite_settings, folder=tmp_path / "second", ledger=sqlite_settings.ledger_location)
         for settings in (sqlite_settings, second):
             engine = Engine.open(settings)
-            make(engine, setting=self.rules, again=True)
+            make(engine, rules=self.rules, again=True)
             engine.submit(join(engine).team, guess(0)).result()
             engine.finish("coins")
             engine.close()
@@ -555,7 +559,7 @@ class TestFinal:
         assert {part.name: part.spent for part in told.parts} == {"public": 2.5 + 2.5 + 0.25, "private": 0.25 + 2.75}
 
     def test_not_before_it_closes(self, engine, make, clock):
-        make(engine, setting=self.rules, closes=clock.now + timedelta(days=1))
+        make(engine, rules=self.rules, closes=clock.now + timedelta(days=1))
         with pytest.raises(Forbidden, match="open until"):
             engine.finish("coins")
         clock.turn(days=2)
@@ -569,7 +573,7 @@ class TestFinal:
         assert engine.spend("coins").spent == spent
 
     def test_it_scores_the_private_rows(self, engine, make, join):
-        make(engine, setting=setting(Exact(), split=Split(public_fraction=0.5)))
+        make(engine, rules=rules_of(Exact(), public_fraction=0.5))
         team = join(engine).team
         public = engine.board("coins").labels.public_rows
         predictions = np.where(public, TRUTH, 1 - TRUTH)
@@ -577,7 +581,7 @@ class TestFinal:
         assert engine.finish("coins")[0].released == 0.0
 
     def test_it_scores_the_last_submission_and_not_the_luckiest(self, engine, make, join):
-        make(engine, setting=setting(Exact(), split=Split(public_fraction=0.5)))
+        make(engine, rules=rules_of(Exact(), public_fraction=0.5))
         team = join(engine).team
         public = engine.board("coins").labels.public_rows
         lucky = np.where(public, TRUTH, 1 - TRUTH)
@@ -600,10 +604,10 @@ class TestLedger:
         assert engine.spend("again").budget == 100.0
 
     def test_another_split_of_known_labels_charges_them_all(self, engine, make, join, settings):
-        rules = setting(Laplace(epsilon=0.5), split=Split(public_fraction=0.5))
-        make(engine, setting=rules, most_teams=2)
+        rules = rules_of(Laplace(epsilon=0.5), public_fraction=0.5)
+        make(engine, rules=rules, most_teams=2)
         join(engine)
-        make(engine, slug="again", again=True, setting=rules, most_teams=2)
+        make(engine, slug="again", again=True, rules=rules, most_teams=2)
         engine.submit(join(engine, "again").team, guess(0)).result()
         engine.finish("again")
         told = Ledger.open(settings.ledger_location).statement("coins")
@@ -620,15 +624,15 @@ class TestLedger:
         assert engine.spend("coins").left == 0
 
     def test_a_delta_makes_many_scores_cheaper(self, engine, make, join):
-        rules = setting(Laplace(epsilon=0.01), budget=Budget(per_team=100, per_day=None))
-        make(engine, setting=rules, delta=1e-6, most_teams=5)
+        rules = rules_of(Laplace(epsilon=0.01), per_team=100, per_day=None)
+        make(engine, rules=rules, delta=1e-6, most_teams=5)
         told = [join(engine) and engine.spend("coins").spent for _ in range(5)]
         assert told == sorted(told)
         assert told[-1] < 5.0 * 0.8, "pure sums would cost 5"
         assert told[-1] <= engine.spend("coins").budget
 
     def test_policies_without_a_guarantee_charge_nothing(self, engine, make, join):
-        make(engine, setting=setting(Exact()))
+        make(engine, rules=rules_of(Exact()))
         join(engine)
         spend = engine.spend("coins")
         assert spend.data_set is None
@@ -637,7 +641,7 @@ class TestLedger:
 
 class TestCopies:
     def test_a_copy_charges_its_original_nothing(self, engine, make, join):
-        make(engine, setting=setting(Laplace(epsilon=0.5), split=Split(public_fraction=0.5)))
+        make(engine, rules=rules_of(Laplace(epsilon=0.5), public_fraction=0.5))
         before = engine.spend("coins")
         with engine.copy_for_replay("coins") as copy:
             joined = join(copy)
@@ -681,7 +685,7 @@ class TestCopies:
 
 class TestFlags:
     def test_a_crafted_submission_is_flagged_and_counts(self, engine, make, join):
-        make(engine, setting=Setting(metric=LogLoss(floor=0.01), policy=Exact()))
+        make(engine, rules=Rules(metric=LogLoss(floor=0.01), policy=Exact(), public_fraction=1.0))
         team = join(engine).team
         engine.submit(team, np.full(ROWS, 0.5)).result()
         engine.wait_for_inspection()
@@ -692,7 +696,7 @@ class TestFlags:
     def test_what_was_not_looked_at_is_looked_at_after_a_restart(self, settings, make, join, monkeypatch):
         monkeypatch.setattr("tacit.server.inspection.Inspector.wake", lambda _: None)
         engine = Engine.open(settings)
-        make(engine, setting=Setting(metric=LogLoss(floor=0.01), policy=Exact()))
+        make(engine, rules=Rules(metric=LogLoss(floor=0.01), policy=Exact(), public_fraction=1.0))
         team = join(engine).team
         engine._inspector.close()
         engine.submit(team, np.full(ROWS, 0.5)).result()
@@ -707,7 +711,7 @@ class TestFlags:
         engine.close()
 
     def test_two_processes_that_look_at_one_submission_flag_it_once(self, engine, make, join):
-        make(engine, setting=Setting(metric=LogLoss(floor=0.01), policy=Exact()))
+        make(engine, rules=Rules(metric=LogLoss(floor=0.01), policy=Exact(), public_fraction=1.0))
         team = join(engine).team
         engine.submit(team, np.full(ROWS, 0.5)).result()
         engine.wait_for_inspection()
@@ -728,7 +732,7 @@ class TestFlags:
 class TestFiles:
     def test_labels_in_any_order(self, engine, make, join):
         labels = "id,label\n" + "".join(f"{row},{int(TRUTH[row])}\n" for row in reversed(range(ROWS)))
-        make(engine, labels=labels.encode(), setting=setting(Exact()))
+        make(engine, labels=labels.encode(), rules=rules_of(Exact()))
         assert engine.submit(join(engine).team, TRUTH).result().released == 1.0
 
     @pytest.mark.parametrize(
@@ -751,7 +755,7 @@ class TestFiles:
 
     def test_numbers_for_a_regression(self, engine, make, join):
         labels = "label\n" + "".join(f"{row / ROWS}\n" for row in range(ROWS))
-        make(engine, labels=labels.encode(), setting=Setting(metric=Rmse(), policy=Exact()))
+        make(engine, labels=labels.encode(), rules=Rules(metric=Rmse(), policy=Exact(), public_fraction=1.0))
         assert engine.submit(join(engine).team, np.arange(ROWS) / ROWS).result().released == 0.0
 
     def test_an_own_metric_comes_from_the_operator(self, sqlite_settings, make, join):
@@ -763,6 +767,6 @@ class TestFiles:
             lower_is_better=False,
         )
         engine = Engine.open(replace(sqlite_settings, own_metrics={"mine": own}))
-        make(engine, setting=Setting(metric=own, policy=Exact()))
+        make(engine, rules=Rules(metric=own, policy=Exact(), public_fraction=1.0))
         assert engine.submit(join(engine).team, TRUTH).result().released == 1.0
         engine.close()

@@ -20,8 +20,8 @@ from sqlalchemy import select
 from tacit.privacy.ledger import Ledger
 from tacit.scores.metrics import Accuracy
 from tacit.scores.policies import Laplace
-from tacit.scores.releases import Budget, Setting
 from tacit.server import Engine
+from tacit.server.rules import Rules
 from tacit.server.schema import FLAG, PREDICTION, SUBMISSION, TEAM
 
 ROWS = 40
@@ -35,6 +35,8 @@ import os, sys
 from pathlib import Path
 from tacit.server import Limits, Rate, Settings
 from tacit.server.app import serve
+from tacit.server.rules import Rules
+from tacit.server.rules import Rules
 free = Rate(per_minute=10**7, burst=10**6)
 limits = Limits(token_rate=free, address_rate=free)
 settings = Settings(folder=Path(sys.argv[1]), database=sys.argv[3] or None, limits=limits)
@@ -128,11 +130,11 @@ class Team:
 
 
 def prepare(settings, make, join):
-    setting = Setting(
-        metric=Accuracy(), policy=Laplace(epsilon=EPSILON), budget=Budget(per_team=PER_TEAM, per_day=None)
+    rules = Rules(
+        metric=Accuracy(), policy=Laplace(epsilon=EPSILON), per_team=PER_TEAM, per_day=None, public_fraction=1.0
     )
     engine = Engine.open(settings)
-    make(engine, setting=setting)
+    make(engine, rules=rules)
     tokens = [join(engine).token for _ in range(TEAMS)]
     engine.close()
     return tokens

@@ -8,8 +8,8 @@ import pytest
 from tacit.scores.attacks import attack_competition
 from tacit.scores.metrics import F1, Accuracy, Auc, LogLoss, Mae
 from tacit.scores.policies import Exact, Ladder, Laplace, Rounded, Thresholdout
-from tacit.scores.releases import Budget, Setting, Split, default_setting
 from tacit.server.forecast import forecast
+from tacit.server.rules import Rules
 
 
 @pytest.mark.parametrize(
@@ -18,15 +18,15 @@ from tacit.server.forecast import forecast
 )
 def test_the_plan_is_kept_by_the_attack(metric, policy):
     rng = np.random.default_rng(0)
-    rows, setting = 200, Setting(metric=metric, policy=policy, budget=Budget(per_team=1000, per_day=7))
+    rows, rules = 200, Rules(metric=metric, policy=policy, per_team=1000, per_day=7, public_fraction=1.0)
     truth = rng.integers(0, 2, rows)
-    told = forecast(setting, rows=rows)
+    told = forecast(rules, rows=rows)
     assert told.days == -(-told.submissions // 7)
 
     def submit(predictions):
         return policy.release(metric.measure(truth, predictions), state={}, rng=rng).text
 
-    found = attack_competition(submit, setting, prior=np.full((rows, 2), 0.5), submissions=1000, rng=rng)
+    found = attack_competition(submit, metric, policy, prior=np.full((rows, 2), 0.5), submissions=1000, rng=rng)
     np.testing.assert_array_equal(found.labels, truth)
     if not told.sentence.startswith("About"):
         assert found.submissions == told.submissions
@@ -34,15 +34,16 @@ def test_the_plan_is_kept_by_the_attack(metric, policy):
 
 @pytest.mark.parametrize("known", [0.5, 0.8])
 def test_labels_that_the_features_tell_count_where_scores_tell_them_one_by_one(known):
-    setting = Setting(metric=Accuracy(), policy=Exact(), budget=Budget(per_team=100, per_day=7))
-    told = forecast(setting, rows=2201, known=known)
+    rules = Rules(metric=Accuracy(), policy=Exact(), per_team=100, per_day=7, public_fraction=1.0)
+    told = forecast(rules, rows=2201, known=known)
     assert told.attack == "one by one"
     assert told.share_within_budget == pytest.approx(known + (1 - known) * 100 / told.submissions)
 
 
 def test_less_epsilon_takes_more_submissions():
     told = [
-        forecast(Setting(metric=Accuracy(), policy=Laplace(epsilon=epsilon)), rows=500) for epsilon in (10.0, 1.0, 0.1)
+        forecast(Rules(metric=Accuracy(), policy=Laplace(epsilon=epsilon), public_fraction=1.0), rows=500)
+        for epsilon in (10.0, 1.0, 0.1)
     ]
     counts = [one.submissions for one in told]
     assert counts == sorted(counts)
@@ -56,8 +57,8 @@ def test_less_epsilon_takes_more_submissions():
 def test_the_expectation_under_noise_is_near_what_the_attack_gets(epsilon):
     rng = np.random.default_rng(1)
     rows, metric, policy = 400, Accuracy(), Laplace(epsilon=epsilon)
-    setting = Setting(metric=metric, policy=policy, budget=Budget(per_team=200))
-    told = forecast(setting, rows=rows).share_within_budget
+    rules = Rules(metric=metric, policy=policy, per_team=200, public_fraction=1.0)
+    told = forecast(rules, rows=rows).share_within_budget
     got = []
     for _ in range(5):
         truth = rng.integers(0, 2, rows)
@@ -65,52 +66,52 @@ def test_the_expectation_under_noise_is_near_what_the_attack_gets(epsilon):
         def submit(predictions, truth=truth):
             return policy.release(metric.measure(truth, predictions), state={}, rng=rng).text
 
-        found = attack_competition(submit, setting, prior=np.full((rows, 2), 0.5), submissions=200, rng=rng)
+        found = attack_competition(submit, metric, policy, prior=np.full((rows, 2), 0.5), submissions=200, rng=rng)
         got.append((found.labels == truth).mean())
     # the forecast is for many rows; with few, one run in ten or so is caught far below
     assert told - 0.1 < np.mean(got) < told + 0.06
-    fewer = replace(setting, budget=Budget(per_team=50))
+    fewer = replace(rules, per_team=50)
     assert np.mean(got) > forecast(fewer, rows=rows).share_within_budget + 0.06, "control: of a quarter of the scores"
 
 
 def test_what_the_features_know_is_in_the_share():
-    setting = Setting(metric=Accuracy(), policy=Laplace(epsilon=0.1))
-    coins, known = (forecast(setting, rows=300, doubt=np.full(300, doubt)) for doubt in (0.5, 0.1))
+    rules = Rules(metric=Accuracy(), policy=Laplace(epsilon=0.1), public_fraction=1.0)
+    coins, known = (forecast(rules, rows=300, doubt=np.full(300, doubt)) for doubt in (0.5, 0.1))
     assert known.share_within_budget > 0.9 > coins.share_within_budget
 
 
 @pytest.mark.parametrize("policy", [Ladder(), Thresholdout()])
 def test_where_the_attack_does_not_get_there_it_says_so(policy):
-    told = forecast(Setting(metric=Accuracy(), policy=policy), rows=100)
+    told = forecast(Rules(metric=Accuracy(), policy=policy, public_fraction=1.0), rows=100)
     assert told.sentence.startswith("Not by this attack")
     assert (told.submissions, told.days, told.labels_per_query) == (None, None, None)
 
 
 def test_no_number_is_made_up_for_a_metric_without_an_attack():
     for metric in (Mae(upper=3.0), F1(classes=3)):
-        told = forecast(Setting(metric=metric, policy=Rounded(decimals=2)), rows=100)
+        told = forecast(Rules(metric=metric, policy=Rounded(decimals=2), public_fraction=1.0), rows=100)
         assert told.submissions is None
-        assert "no guarantee that none exists" in told.sentence
+        assert "does not mean that none exists" in told.sentence
 
 
 def test_a_split_leaves_the_private_rows_alone():
-    setting = Setting(metric=Accuracy(), policy=Exact(), split=Split(public_fraction=0.5))
-    told = forecast(setting, rows=1000)
+    rules = Rules(metric=Accuracy(), policy=Exact(), public_fraction=0.5, final=None)
+    told = forecast(rules, rows=1000)
     assert told.attack == "all scores together"
     assert told.share_within_budget < 0.75
 
 
 def test_a_budget_that_ends_early_is_said():
-    setting = Setting(metric=LogLoss(), policy=Rounded(decimals=5), budget=Budget(per_team=10, per_day=None))
-    told = forecast(setting, rows=2201)
+    rules = Rules(metric=LogLoss(), policy=Rounded(decimals=5), per_team=10, per_day=None, public_fraction=1.0)
+    told = forecast(rules, rows=2201)
     assert told.days is None
     assert "One team's budget ends at 10" in told.sentence
     assert 0.5 < told.share_within_budget < 0.55, "a coin tells half of them"
 
 
 def test_the_final_score_is_counted_with_the_live_ones():
-    setting = replace(default_setting(LogLoss()), final_policy=Laplace(epsilon=1e-6))
-    without, told = (forecast(rules, rows=2201) for rules in (setting, default_setting(LogLoss())))
+    finals = (Laplace(epsilon=1e-6), Laplace(epsilon=5.0))
+    without, told = (forecast(Rules(metric=LogLoss(), final=final), rows=2201) for final in finals)
     assert 0 < told.share_within_budget - without.share_within_budget < 10 / 2201
     assert "its final score included" in told.sentence
     assert "labels behind the live scores (30%)" in told.sentence

@@ -13,12 +13,12 @@ from fastapi.testclient import TestClient
 from tacit.leak.prior import feature_prior
 from tacit.scores.metrics import Accuracy, LogLoss
 from tacit.scores.policies import Exact, Laplace
-from tacit.scores.releases import Budget, Setting, Split, default_setting
 from tacit.server import Engine, Settings, Terms
 from tacit.server.app import create_app
 from tacit.server.forecast import forecast
 from tacit.server.pages.plot import draw_history
 from tacit.server.records import Score
+from tacit.server.rules import Rules
 from tacit.server.settings import utc_now
 
 ROWS = 40
@@ -31,8 +31,8 @@ HOST_PAGES = ("/host", "/host/new", "/c/coins/host", "/c/coins/leaks", "/c/coins
 @pytest.fixture
 def engine(tmp_path):
     engine = Engine.open(Settings(folder=tmp_path / "server"))
-    setting = Setting(metric=Accuracy(), policy=Exact(), budget=Budget(per_team=3, per_day=None))
-    terms = Terms(slug="coins", name="Coins <b>", setting=setting, public=False)
+    rules = Rules(metric=Accuracy(), policy=Exact(), per_team=3, per_day=None, public_fraction=1.0)
+    terms = Terms(slug="coins", name="Coins <b>", rules=rules, public=False)
     engine.create_competition(terms, features=FEATURES.encode(), labels=TRUTH.encode())
     yield engine
     engine.close()
@@ -173,8 +173,8 @@ def test_a_host_creates_a_competition_by_form(engine, visit):
     made = send(admin, "/host/new", form(), files=FILES)
     assert (made.status_code, made.headers["location"]) == (303, "/c/new/host")
     board = engine.board("new")
-    assert board.setting.policy.epsilon == 0.5
-    assert board.setting.split == Split(public_fraction=0.5)
+    assert board.rules.policy.epsilon == 0.5
+    assert board.rules.public_fraction == 0.5
     np.testing.assert_array_equal(board.labels.codes, LABELS)
     page = admin.get("/c/new/host")
     assert "Epsilon spent" in page.text
@@ -252,7 +252,9 @@ def test_the_forecast_starts_from_what_the_features_tell_and_not_from_what_a_for
     features = "size\n" + "".join(f"{size:.6f}\n" for size in rng.normal(size=rows))
     labels = "label\n" + "".join(f"{label}\n" for label in rng.integers(0, classes, rows))
     metric = Accuracy(classes=classes)
-    terms = Terms(slug="dice", name="Dice", setting=Setting(metric=metric, policy=Laplace(epsilon=0.2)))
+    terms = Terms(
+        slug="dice", name="Dice", rules=Rules(metric=metric, policy=Laplace(epsilon=0.2), public_fraction=1.0)
+    )
     engine.create_competition(terms, features=features.encode(), labels=labels.encode())
     board = engine.board("dice")
     prior = feature_prior(board.matrix, board.labels.codes, classes=classes)
@@ -261,7 +263,7 @@ def test_the_forecast_starts_from_what_the_features_tell_and_not_from_what_a_for
     admin = {"Authorization": f"Bearer {engine.new_admin_token()}"}
     told = visit().get("/api/v1/competitions/dice/forecast", headers=admin).json()
     assert f"from {right:.1%} (features alone)" in told["sentence"]
-    blind = forecast(terms.setting, rows=rows)
+    blind = forecast(terms.rules, rows=rows)
     assert told["submissions"] == blind.submissions, "coins are as hard to tell as if nothing were known"
 
 
@@ -321,7 +323,7 @@ def test_the_form_stands_at_the_default_and_the_competition_ends_with_its_rankin
     }
     given = preset | {"slug": "new", "name": "New"}
     assert send(admin, "/host/new", given, files=FILES).status_code == 303
-    assert engine.board("new").setting == default_setting(LogLoss())
+    assert engine.board("new").rules == Rules(metric=LogLoss())
     board = admin.get("/c/new").text
     assert "For a team's own bearings: they use about 30% of the rows" in board.replace("&#39;", "'")
     assert "each label behind the final ranking" in board

@@ -9,9 +9,9 @@ from fastapi.testclient import TestClient
 
 from tacit.scores.metrics import LogLoss
 from tacit.scores.policies import Exact, Laplace
-from tacit.scores.releases import Budget, Setting, Split
 from tacit.server import Engine
 from tacit.server.app import create_app
+from tacit.server.rules import Rules
 
 ROWS = 40
 API = "/api/v1"
@@ -19,7 +19,6 @@ TRUTH = np.array([row % 4 == 1 for row in range(ROWS)]).astype(int)
 NAMES = ("zq-negative", "zq-positive")
 LABELS = "id,label\n" + "".join(f"{row},{NAMES[label]}\n" for row, label in enumerate(TRUTH))
 FEATURES = "size\n" + "".join(f"{row}\n" for row in range(ROWS))
-SPLIT = Split(public_fraction=0.5)
 
 
 class Record:
@@ -38,9 +37,9 @@ class Record:
 
 def play(engine, policy):
     """Run a competition through the API, mistakes included; return what was told and the exact scores."""
-    setting = Setting(metric=LogLoss(floor=0.01), policy=policy, budget=Budget(per_team=4, per_day=None), split=SPLIT)
+    rules = Rules(metric=LogLoss(floor=0.01), policy=policy, per_team=4, per_day=None, public_fraction=0.5, final=None)
     ask, admin = Record(engine), engine.new_admin_token()
-    body = {"slug": "coins", "name": "Coins", "setting": setting.to_json(), "features": FEATURES, "labels": LABELS}
+    body = {"slug": "coins", "name": "Coins", **rules.to_json(), "features": FEATURES, "labels": LABELS}
     ask("POST", f"{API}/competitions", admin, json=body | {"labels": LABELS + "99,zq-positive\n"})
     ask("POST", f"{API}/competitions", admin, json=body | {"labels": LABELS.replace("zq-negative", "zq-other", 1)})
     ask("POST", f"{API}/competitions", admin, json=body | {"surplus": LABELS})
@@ -53,7 +52,7 @@ def play(engine, policy):
         token = ask("POST", f"{API}/teams", json={"invite": code, "name": f"Team {number}"}).json()["token"]
         for turn in range(5):
             predictions = np.random.default_rng(10 * number + turn).random(ROWS)
-            exact += exact_scores(engine, setting, predictions)
+            exact += exact_scores(engine, rules, predictions)
             ask("POST", f"{API}/competitions/coins/submissions", token, json={"predictions": predictions.tolist()})
         ask("POST", f"{API}/competitions/coins/submissions", token, json={"predictions": [2.0] * ROWS})
         for path in ("submissions", "budget", "leaderboard", "history", "features", "flags", "spend"):
@@ -67,9 +66,9 @@ def play(engine, policy):
     return b"\n".join(ask.told), exact
 
 
-def exact_scores(engine, setting, predictions):
+def exact_scores(engine, rules, predictions):
     public = engine.board("coins").labels.public_rows
-    return [setting.metric.score(TRUTH[rows], predictions[rows]) for rows in (public, ~public)]
+    return [rules.metric.score(TRUTH[rows], predictions[rows]) for rows in (public, ~public)]
 
 
 def found(haystack, exact):
@@ -123,7 +122,12 @@ def test_whether_a_submission_is_taken_does_not_depend_on_labels(sqlite_engine, 
     shapes = []
     for slug, truth in (("some", TRUTH), ("opposite", 1 - TRUTH)):
         labels = ("label\n" + "".join(f"{label}\n" for label in truth)).encode()
-        make(sqlite_engine, slug=slug, labels=labels, setting=Setting(metric=LogLoss(floor=0.01), policy=policy))
+        make(
+            sqlite_engine,
+            slug=slug,
+            labels=labels,
+            rules=Rules(metric=LogLoss(floor=0.01), policy=policy, public_fraction=1.0),
+        )
         ask, token = Record(sqlite_engine), join(sqlite_engine, slug).token
         for predictions in (np.zeros(ROWS), np.full(ROWS, 0.5), np.full(ROWS, 1.5), np.zeros(ROWS - 1)):
             ask("POST", f"{API}/competitions/{slug}/submissions", token, json={"predictions": predictions.tolist()})

@@ -13,35 +13,35 @@ from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.scores.attacks import AttackResult, attack_competition, attack_final_score
 from tacit.scores.metrics import Accuracy, LogLoss, Rmse
 from tacit.scores.policies import Exact, Ladder, Laplace, Rounded, Thresholdout
-from tacit.scores.releases import Setting, Split, default_setting
 from tacit.server import Engine, Settings, Terms
 from tacit.server.client import Client, Unreachable
 from tacit.server.demo import create_titanic
 from tacit.server.replay import prior_of, replay_attack, running
+from tacit.server.rules import Rules
 
 ROWS = 120
 TRUTH = np.random.default_rng(0).integers(0, 2, ROWS)
 
 
-def open_engine(folder, setting, *, truth=TRUTH):
+def open_engine(folder, rules, *, truth=TRUTH):
     engine = Engine.open(Settings(folder=folder))
     features = "id,size\n" + "".join(f"{i},{i % 3}\n" for i in range(len(truth)))
     labels = "label\n" + "".join(f"{label}\n" for label in truth)
-    terms = Terms(slug="coins", name="Coins", setting=setting)
+    terms = Terms(slug="coins", name="Coins", rules=rules)
     engine.create_competition(terms, features=features.encode(), labels=labels.encode())
     return engine
 
 
 @pytest.mark.parametrize(
-    ("setting", "submissions", "least"),
+    ("rules", "submissions", "least"),
     [
-        (Setting(metric=LogLoss(), policy=Exact()), 100, 1.0),
-        (Setting(metric=Accuracy(), policy=Rounded(decimals=1)), 200, 0.85),
-        (Setting(metric=Rmse(), policy=Laplace(epsilon=5.0)), 150, 0.95),
+        (Rules(metric=LogLoss(), policy=Exact(), public_fraction=1.0), 100, 1.0),
+        (Rules(metric=Accuracy(), policy=Rounded(decimals=1), public_fraction=1.0), 200, 0.85),
+        (Rules(metric=Rmse(), policy=Laplace(epsilon=5.0), public_fraction=1.0), 150, 0.95),
     ],
 )
-def test_what_leaks_is_found(tmp_path, setting, submissions, least):
-    engine = open_engine(tmp_path, setting)
+def test_what_leaks_is_found(tmp_path, rules, submissions, least):
+    engine = open_engine(tmp_path, rules)
     seen = []
     found = replay_attack(engine, "coins", submissions=submissions, rng=np.random.default_rng(0), progress=seen.append)
     assert found.recovered >= least
@@ -61,7 +61,9 @@ def test_an_attacker_is_as_sure_of_the_features_as_they_are_right(tmp_path, clas
     engine = Engine.open(Settings(folder=tmp_path))
     features = "size\n" + "".join(f"{size:.6f}\n" for size in rng.normal(size=300))
     labels = "label\n" + "".join(f"{label}\n" for label in rng.integers(0, classes, 300))
-    terms = Terms(slug="dice", name="Dice", setting=Setting(metric=Accuracy(classes=classes), policy=Exact()))
+    terms = Terms(
+        slug="dice", name="Dice", rules=Rules(metric=Accuracy(classes=classes), policy=Exact(), public_fraction=1.0)
+    )
     engine.create_competition(terms, features=features.encode(), labels=labels.encode())
     board = engine.board("dice")
     engine.close()
@@ -73,7 +75,7 @@ def test_an_attacker_is_as_sure_of_the_features_as_they_are_right(tmp_path, clas
 
 
 def test_a_safe_setting_passes(tmp_path):
-    engine = open_engine(tmp_path, Setting(metric=LogLoss(), policy=Laplace(epsilon=0.001)))
+    engine = open_engine(tmp_path, Rules(metric=LogLoss(), policy=Laplace(epsilon=0.001), public_fraction=1.0))
     found = replay_attack(engine, "coins", submissions=20, rng=np.random.default_rng(0))
     assert found.submissions == 20
     assert abs(found.gained) < 0.1
@@ -81,14 +83,16 @@ def test_a_safe_setting_passes(tmp_path):
 
 
 def test_numbers_of_a_range_cannot_be_replayed(tmp_path):
-    engine = open_engine(tmp_path, Setting(metric=Rmse(upper=3.0), policy=Exact()), truth=TRUTH * 2.5)
+    engine = open_engine(
+        tmp_path, Rules(metric=Rmse(upper=3.0), policy=Exact(), public_fraction=1.0), truth=TRUTH * 2.5
+    )
     with pytest.raises(InvalidInput, match="labels must be classes"):
         replay_attack(engine, "coins", submissions=5, rng=np.random.default_rng(0))
     engine.close()
 
 
 def test_the_copy_is_reached_over_http_and_keeps_its_budget(tmp_path):
-    engine = open_engine(tmp_path, Setting(metric=Accuracy(), policy=Exact()))
+    engine = open_engine(tmp_path, Rules(metric=Accuracy(), policy=Exact(), public_fraction=1.0))
     with running(engine) as url, Client(url=url) as client:
         assert client.call("GET", "/competitions/coins")["rows"] == ROWS
         with pytest.raises(Exception, match="only a team of this competition"):
@@ -96,15 +100,15 @@ def test_the_copy_is_reached_over_http_and_keeps_its_budget(tmp_path):
     engine.close()
 
 
-def simulated(setting, truth, rng):
+def simulated(rules, truth, rng):
     """A host in this process, with the state that a server would keep."""
     state, public = {}, np.ones(len(truth), dtype=bool)
-    if setting.split.public_fraction < 1:
-        public = setting.split.public_rows(range(len(truth)), key=b"key")
+    if rules.is_split:
+        public = rules.public_rows(range(len(truth)), key=b"key")
 
     def submit(predictions):
         nonlocal state
-        answer = setting.answer(truth, predictions, state=state, rng=rng, public=public)
+        answer = rules.policy.release(rules.metric.measure(truth[public], predictions[public]), state=state, rng=rng)
         state = answer.state
         return answer.text
 
@@ -115,9 +119,17 @@ def simulated(setting, truth, rng):
 def test_unscored_rows_do_not_mislead(metric):
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 300)
-    setting = Setting(metric=metric, policy=Exact(), split=Split(public_fraction=0.5))
-    submit, public = simulated(setting, truth, rng)
-    found = attack_competition(submit, setting, prior=np.full((300, 2), 0.5), submissions=600, rng=rng)
+    rules = Rules(metric=metric, policy=Exact(), public_fraction=0.5, final=None)
+    submit, public = simulated(rules, truth, rng)
+    found = attack_competition(
+        submit,
+        rules.metric,
+        rules.policy,
+        public_fraction=rules.public_fraction,
+        prior=np.full((300, 2), 0.5),
+        submissions=600,
+        rng=rng,
+    )
     assert (found.labels == truth)[public].mean() > 0.95
     assert (found.labels == truth)[~public].mean() < 0.7
 
@@ -125,17 +137,25 @@ def test_unscored_rows_do_not_mislead(metric):
 def test_a_ladder_with_small_steps_is_climbed():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 200)
-    setting = Setting(metric=Accuracy(), policy=Ladder(step=0.005))
-    submit, _ = simulated(setting, truth, rng)
-    found = attack_competition(submit, setting, prior=np.full((200, 2), 0.5), submissions=1500, rng=rng)
+    rules = Rules(metric=Accuracy(), policy=Ladder(step=0.005), public_fraction=1.0)
+    submit, _ = simulated(rules, truth, rng)
+    found = attack_competition(
+        submit,
+        rules.metric,
+        rules.policy,
+        public_fraction=rules.public_fraction,
+        prior=np.full((200, 2), 0.5),
+        submissions=1500,
+        rng=rng,
+    )
     assert (found.labels == truth).mean() > (truth == 0).mean() + 0.05  # the first guess is 0 for every row
 
 
 def test_thresholdout_ends_the_attack_with_what_there_is():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 2, 200)
-    setting = Setting(metric=Accuracy(), policy=Thresholdout(epsilon=1.0, threshold=0.0, refreshes=5))
-    submit, _ = simulated(setting, truth, rng)
+    rules = Rules(metric=Accuracy(), policy=Thresholdout(epsilon=1.0, threshold=0.0, refreshes=5), public_fraction=1.0)
+    submit, _ = simulated(rules, truth, rng)
 
     def refused(predictions):
         from tacit.privacy.errors import BudgetExceeded
@@ -146,7 +166,9 @@ def test_thresholdout_ends_the_attack_with_what_there_is():
         except BudgetExceeded as error:
             raise OracleError(str(error)) from None
 
-    found = attack_competition(refused, setting, prior=np.full((200, 2), 0.5), submissions=500, rng=rng)
+    found = attack_competition(
+        refused, rules.metric, rules.policy, prior=np.full((200, 2), 0.5), submissions=500, rng=rng
+    )
     assert found.submissions < 500
 
 
@@ -164,7 +186,7 @@ def test_the_baseline_knows_the_features_alone():
 def test_the_default_gives_titanic_away_by_no_more_than_two_points(tmp_path):
     engine = Engine.open(Settings(folder=tmp_path))
     create_titanic(engine)
-    assert engine.board("titanic").setting == default_setting(LogLoss(floor=0.01))
+    assert engine.board("titanic").rules == Rules(metric=LogLoss(floor=0.01))
     found = replay_attack(engine, "titanic", rng=np.random.default_rng(0))
     assert found.passes(0.02)
     assert found.submissions == 100
@@ -173,7 +195,7 @@ def test_the_default_gives_titanic_away_by_no_more_than_two_points(tmp_path):
 
 
 def test_the_final_score_is_attacked_over_http(tmp_path):
-    rules = Setting(metric=LogLoss(), policy=Laplace(epsilon=0.001), split=Split(public_fraction=0.3))
+    rules = Rules(metric=LogLoss(), policy=Laplace(epsilon=0.001), public_fraction=0.3, final=None)
     engine = open_engine(tmp_path, rules)
     found = replay_attack(engine, "coins", submissions=1, rng=np.random.default_rng(0))
     assert "final" not in found.attack  # the only submission asks the live scores
@@ -186,7 +208,6 @@ def test_the_final_score_is_attacked_over_http(tmp_path):
 @pytest.mark.parametrize("metric", [LogLoss(), Accuracy()])
 @pytest.mark.parametrize(("policy", "least", "most"), [(Exact(), 0.9, 1.0), (Laplace(epsilon=0.001), 0.2, 0.8)])
 def test_one_final_score_tells_one_label_in_doubt(metric, policy, least, most):
-    setting = Setting(metric=metric, split=Split(public_fraction=0.3), final_policy=policy)
     public, prior, right = np.arange(60) < 18, np.tile([0.9999, 0.0001], (60, 1)), []
     prior[-1] = 0.5
     before = AttackResult(
@@ -201,16 +222,16 @@ def test_one_final_score_tells_one_label_in_doubt(metric, policy, least, most):
         truth[-1] = seed % 2
 
         def submit(predictions, truth=truth, rng=rng):
-            return setting.final(truth, predictions, public=public, rng=rng).text
+            return policy.release(metric.measure(truth[~public], predictions[~public]), state={}, rng=rng).text
 
-        found = attack_final_score(submit, setting, before=before, prior=prior, rng=rng)
+        found = attack_final_score(submit, metric, policy, private_fraction=0.7, before=before, prior=prior, rng=rng)
         right.append(found.labels[-1] == truth[-1])
     assert least <= np.mean(right) <= most
 
 
 @pytest.mark.parametrize("policy", [Exact(), Laplace(epsilon=5.0)])
 def test_an_attack_that_breaks_off_is_an_error_and_no_small_number(tmp_path, monkeypatch, policy):
-    engine = open_engine(tmp_path, Setting(metric=Accuracy(), policy=policy))
+    engine = open_engine(tmp_path, Rules(metric=Accuracy(), policy=policy, public_fraction=1.0))
     send, made = Client._send, itertools.count()
 
     def break_off(self, method, *rest):
@@ -225,7 +246,7 @@ def test_an_attack_that_breaks_off_is_an_error_and_no_small_number(tmp_path, mon
 
 
 def test_a_submission_whose_connection_was_closed_is_sent_again_and_counts_once(tmp_path):
-    engine = open_engine(tmp_path, Setting(metric=Accuracy(), policy=Exact()))
+    engine = open_engine(tmp_path, Rules(metric=Accuracy(), policy=Exact(), public_fraction=1.0))
     joined = engine.register(engine.invite("coins"), name="A")
     with running(engine) as url, Client(url=url, token=joined.token) as client:
         first = client.submit("coins", TRUTH)

@@ -9,10 +9,11 @@ if TYPE_CHECKING:
     from tacit.server.client import Client
     from tacit.server.engine import Engine
     from tacit.server.limits import Limits, Rate
+    from tacit.server.rules import Rules
     from tacit.server.settings import Settings
     from tacit.server.terms import Terms
 
-__all__ = ["Client", "Engine", "Limits", "Rate", "Settings", "Terms", "create_app", "serve"]
+__all__ = ["Client", "Engine", "Limits", "Rate", "Rules", "Settings", "Terms", "create_app", "serve"]
 
 __getattr__ = lazy_names(  # a client needs no web framework
     __name__,
@@ -20,6 +21,7 @@ __getattr__ = lazy_names(  # a client needs no web framework
     Engine="engine",
     Limits="limits",
     Rate="limits",
+    Rules="rules",
     Settings="settings",
     Terms="terms",
     create_app="app",

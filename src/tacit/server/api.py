@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Depends, Request, Response
 from pydantic import TypeAdapter
 
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.scores.releases import complete_setting
 from tacit.server.engine import Engine
 from tacit.server.errors import Forbidden, Unauthorized
 from tacit.server.guard import caller
@@ -36,6 +35,7 @@ from tacit.server.records import (
     Team,
     may_see,
 )
+from tacit.server.rules import Rules
 from tacit.server.terms import Terms
 
 __all__ = ["router"]
@@ -218,14 +218,9 @@ def _for_teams(routes: APIRouter) -> None:
 
 def _terms(body: CompetitionRequest, engine: Engine) -> Terms:
     """Return a request's terms, or raise with one sentence."""
-    try:
-        setting = complete_setting(body.setting, own=engine.settings.own_metrics)
-    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
-        if isinstance(error, TacitError):
-            raise
-        raise InvalidInput("setting must be as tacit.scores.releases.Setting writes it, got something else") from None
-    names = ("slug", "name", "description", "opens", "closes", "most_teams", "public", "delta", "again")
-    return Terms(setting=setting, **{name: getattr(body, name) for name in names})
+    given = body.model_dump(exclude={"features", "labels"})
+    rules = {spec.name: given.pop(spec.name) for spec in fields(Rules)}
+    return Terms(rules=Rules.from_json(rules, own=engine.settings.own_metrics), **given)
 
 
 def _encode(text: str, *, name: str) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,8 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.metrics import Auc, Brier, LogLoss, Measurement, Metric, Own
-from tacit.scores.releases import Setting
 from tacit.server.host_files import Features, Labels
+from tacit.server.rules import Rules
 
 __all__ = ["Board", "columns_of", "from_stored", "stored"]
 
@@ -25,10 +26,9 @@ class Board:
     Examples
     --------
     >>> from tacit.scores.metrics import Accuracy
-    >>> from tacit.scores.policies import Exact
     >>> labels = Labels(codes=np.array([0, 1]), public_rows=np.array([True, True]))
     >>> features = Features(ids=("a", "b"), names=(), cells=((), ()))
-    >>> board = Board(id=1, setting=Setting(metric=Accuracy(), policy=Exact()), features=features, labels=labels)
+    >>> board = Board(id=1, rules=Rules(metric=Accuracy()), features=features, labels=labels)
     >>> board
     Board(1, 2 rows)
     >>> board.measure(board.check([0, 0]))
@@ -36,7 +36,7 @@ class Board:
     """
 
     id: int
-    setting: Setting
+    rules: Rules
     features: Features = field(repr=False)
     labels: Labels = field(repr=False)
     index: Mapping[str, int] = field(init=False, repr=False)
@@ -52,11 +52,20 @@ class Board:
     @property
     def columns(self) -> tuple[str, ...]:
         """The header of a submission."""
-        return columns_of(self.setting.metric)
+        return columns_of(self.rules.metric)
 
     def check(self, predictions: ArrayLike) -> NDArray[np.float64]:
         """Return predictions as the metric reads them, or raise; labels have no part in it."""
-        return self.setting.metric.check(predictions, rows=len(self.index))
+        return self.rules.metric.check(predictions, rows=len(self.index))
+
+    def digest(self, predictions: NDArray[np.float64]) -> str:
+        """Return what makes two submissions the same: the SHA-256 of the predictions as the metric reads them.
+
+        File names, column order, number formats and white space do not count; a prediction that differs in its last
+        bit does, and is scored and charged anew.
+        """
+        head = f"{self.rules.metric.name} {predictions.shape}\n".encode()
+        return hashlib.sha256(head + np.ascontiguousarray(predictions, dtype="<f8").tobytes()).hexdigest()
 
     def order(self, ids: Sequence[str], predictions: ArrayLike) -> NDArray[np.float64]:
         """Return predictions that came with ids in the order of the rows."""
@@ -73,7 +82,7 @@ class Board:
     def measure(self, predictions: NDArray[np.float64], *, final: bool = False) -> Measurement:
         """Return the exact score, hidden, on the public rows, or for the final ranking on the private ones."""
         rows = ~self.labels.public_rows if final else self.labels.public_rows
-        return self.setting.metric.measure(self.labels.codes[rows], predictions[rows])
+        return self.rules.metric.measure(self.labels.codes[rows], predictions[rows])
 
 
 def columns_of(metric: Metric) -> tuple[str, ...]:

@@ -9,7 +9,6 @@ from datetime import datetime
 from sqlalchemy import Connection, RowMapping, func, insert, select
 
 from tacit.scores.metrics import Own
-from tacit.scores.releases import Setting
 from tacit.server.board import Board, columns_of
 from tacit.server.errors import NotFound
 from tacit.server.host_files import Features, Labels
@@ -17,10 +16,11 @@ from tacit.server.key import Key
 from tacit.server.limits import Limits
 from tacit.server.records import Competition
 from tacit.server.reservation import team_guarantee
+from tacit.server.rules import Rules
 from tacit.server.schema import COMPETITION, FILE, TEAM
 from tacit.server.terms import SLUG, Terms
 
-__all__ = ["COMPETITIONS", "describe", "find", "insert_competition", "read_board", "setting_of"]
+__all__ = ["COMPETITIONS", "describe", "find", "insert_competition", "read_board", "rules_of"]
 
 _UNLIMITED = Limits(rows=2**31, columns=2**31, cell=2**31)  # what was let in once is read again
 
@@ -42,31 +42,31 @@ def find(connection: Connection, slug: str, *, lock: bool = False) -> RowMapping
     return row
 
 
-def setting_of(row: RowMapping, *, own: Mapping[str, Own]) -> Setting:
+def rules_of(row: RowMapping, *, own: Mapping[str, Own]) -> Rules:
     """Return a competition's rules."""
-    return Setting.from_json(json.loads(row["setting"]), own=own)
+    return Rules.from_json(json.loads(row["rules"]), own=own)
 
 
-def describe(row: RowMapping, setting: Setting) -> Competition:
+def describe(row: RowMapping, rules: Rules) -> Competition:
     """Return what everybody may know."""
     return Competition(
         slug=row["slug"],
         name=row["name"],
         description=row["description"],
-        metric=setting.metric.name,
-        rules=setting.describe(),
-        lower_is_better=setting.metric.lower_is_better,
+        metric=rules.metric.name,
+        rules=rules.describe(),
+        lower_is_better=rules.metric.lower_is_better,
         rows=row["rows"],
         classes=row["classes"],
-        columns=columns_of(setting.metric),
-        per_team=setting.budget.per_team,
-        per_day=setting.budget.per_day,
+        columns=columns_of(rules.metric),
+        per_team=rules.per_team,
+        per_day=rules.per_day,
         teams=row["teams"],
         most_teams=row["most_teams"],
         opens=_moment(row["opens"]),
         closes=_moment(row["closes"]),
         public=row["public"],
-        guarantee=team_guarantee(setting),
+        guarantee=team_guarantee(rules),
         finished=row["finished"] is not None,
     )
 
@@ -88,14 +88,14 @@ def insert_competition(
             slug=terms.slug,
             name=terms.name,
             description=terms.description,
-            setting=json.dumps(terms.setting.to_json()),
+            rules=json.dumps(terms.rules.to_json()),
             opens=_text(terms.opens),
             closes=_text(terms.closes),
             most_teams=terms.most_teams,
             public=terms.public,
             delta=terms.delta,
             rows=len(labels.codes),
-            classes=terms.setting.metric.classes,
+            classes=terms.rules.metric.classes,
             data_set=data_set,
             parted=parted,
             time=now,
@@ -109,14 +109,14 @@ def insert_competition(
     connection.execute(insert(FILE), rows)
 
 
-def read_board(connection: Connection, competition: RowMapping, *, setting: Setting, key: Key) -> Board:
+def read_board(connection: Connection, competition: RowMapping, *, rules: Rules, key: Key) -> Board:
     """Open a competition: its labels are decrypted into memory."""
     files = connection.execute(select(FILE).where(FILE.c.competition == competition["id"])).mappings()
     contents = {row["kind"]: bytes(row["content"]) for row in files}
     opened = key.open(contents["labels"], place=_labels_place(competition["slug"]))
     return Board(
         id=competition["id"],
-        setting=setting,
+        rules=rules,
         features=Features.read(contents["features"], limits=_UNLIMITED),
         labels=Labels.from_bytes(opened),
     )

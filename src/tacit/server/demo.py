@@ -12,10 +12,10 @@ from pathlib import Path
 from tacit.data import titanic
 from tacit.scores.metrics import Accuracy, LogLoss
 from tacit.scores.policies import Laplace
-from tacit.scores.releases import Setting, default_setting
 from tacit.server.engine import Engine
 from tacit.server.errors import Conflict
 from tacit.server.records import Competition
+from tacit.server.rules import Rules
 from tacit.server.settings import Settings
 from tacit.server.terms import Terms
 
@@ -27,10 +27,10 @@ _DESCRIPTION = (
 )
 
 
-def titanic_terms(*, slug: str = "titanic", setting: Setting | None = None) -> Terms:
+def titanic_terms(*, slug: str = "titanic", rules: Rules | None = None) -> Terms:
     """Return the terms of the demo: log loss of capped probabilities, and the default rules."""
-    chosen = setting or default_setting(LogLoss(floor=0.01))
-    return Terms(slug=slug, name="Titanic", description=_DESCRIPTION, setting=chosen)
+    chosen = rules or Rules(metric=LogLoss())
+    return Terms(slug=slug, name="Titanic", description=_DESCRIPTION, rules=chosen)
 
 
 def create_titanic(engine: Engine, *, terms: Terms | None = None) -> Competition:
@@ -56,8 +56,8 @@ def offer_titanic(engine: Engine) -> None:
 @contextmanager
 def toy() -> Iterator[Engine]:
     """Open an engine with the competition ``coins``: three rows, and noisy scores of epsilon 1."""
-    setting = Setting(metric=Accuracy(), policy=Laplace(epsilon=1.0))
-    terms = Terms(slug="coins", name="Coins", setting=setting)
+    rules = Rules(metric=Accuracy(), policy=Laplace(epsilon=1.0), public_fraction=1.0)
+    terms = Terms(slug="coins", name="Coins", rules=rules)
     with tempfile.TemporaryDirectory(prefix="tacit-toy-") as folder:
         engine = Engine.open(Settings(folder=Path(folder)))
         try:

@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from sqlalchemy import insert
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.releases import Budget, Setting, identify
 from tacit.server import standings
 from tacit.server.access import Access
 from tacit.server.competition import COMPETITIONS, find, insert_competition
@@ -51,18 +50,16 @@ class Engine(Access):
 
     Examples
     --------
-    >>> from tacit.scores.metrics import Accuracy
-    >>> from tacit.scores.policies import Laplace
-    >>> from tacit.scores.releases import Setting
     >>> import tempfile
+    >>> from tacit.scores.metrics import Accuracy
     >>> from pathlib import Path
     >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
-    >>> terms = Terms(slug="coins", name="Coins", setting=Setting(metric=Accuracy(), policy=Laplace(epsilon=0.5)))
+    >>> terms = Terms(slug="coins", name="Coins", rules=Rules(metric=Accuracy(), public_fraction=1.0))
     >>> _ = engine.create_competition(terms, features=b"size\n1\n2\n3\n", labels=b"label\nno\nyes\nno\n")
     >>> joined = engine.register(engine.invite("coins"), name="Newcomers")
     >>> score = engine.submit(joined.team, [0, 1, 1]).result()
     >>> score.number, engine.remaining(joined.team).total, engine.spend("coins").spent
-    (1, 99, 50.0)
+    (1, 99, 20.0)
     >>> engine.close()
     """
 
@@ -101,20 +98,19 @@ class Engine(Access):
         --------
         >>> from tacit.scores.metrics import Accuracy
         >>> from tacit.scores.policies import Exact
-        >>> from tacit.scores.releases import Setting
-        >>> import tempfile
+        >>>         >>> import tempfile
         >>> from pathlib import Path
         >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
-        >>> terms = Terms(slug="coins", name="Coins", setting=Setting(metric=Accuracy(), policy=Exact()))
+        >>> terms = Terms(slug="coins", name="Coins", rules=Rules(metric=Accuracy(), policy=Exact()))
         >>> engine.create_competition(terms, features=b"size\n1\n2\n", labels=b"label\nno\nyes\n").columns
         ('id', 'prediction')
         >>> engine.close()
         """
         rows = Features.read(features, limits=self.settings.limits)
         names = Labels.read(labels, ids=rows.ids, limits=self.settings.limits)
-        codes = Labels.encode(names, metric=terms.setting.metric)
-        public = terms.setting.split.public_rows(rows.ids, key=self._key.derive(f"split {terms.slug}"))
-        _check_setting(terms.setting, public=int(public.sum()), private=int((~public).sum()))
+        codes = Labels.encode(names, metric=terms.rules.metric)
+        public = terms.rules.public_rows(rows.ids, key=self._key.derive(f"split {terms.slug}"))
+        terms.rules.check(public=int(public.sum()), private=int((~public).sum()))
         self._insert(terms, rows, Labels(codes=codes, public_rows=public), names)
         return self.competition(terms.slug)
 
@@ -136,15 +132,15 @@ class Engine(Access):
             invite, competition = find_invited(connection, hash_token(code), name=name)
             if self._describe(competition).is_closed(self.settings.clock()):
                 raise Forbidden("the competition is closed")
-            setting = self._setting(competition)
-            entry = reserve(self._accounts, competition, setting, invite=bytes(invite["code"]))
+            rules = self._rules(competition)
+            entry = reserve(self._accounts, competition, rules, invite=bytes(invite["code"]))
             team = insert_team(
                 connection,
                 invite,
                 name=name,
                 token=hash_token(token),
                 entry=entry,
-                reserved=0 if entry is None else scores_reserved(setting),
+                reserved=0 if entry is None else scores_reserved(rules),
                 key=self._key,
                 now=self._now(),
             )
@@ -185,7 +181,7 @@ class Engine(Access):
             team=team.id,
             key=id or secrets.token_hex(16),
             fresh=id is None,
-            digest=identify(checked, board.setting.metric, rows=len(board.index)),
+            digest=board.digest(checked),
             predictions=checked,
             measurement=board.measure(checked),
             board=board,
@@ -216,7 +212,7 @@ class Engine(Access):
             return standings.final(connection, competition["id"])
 
     @contextmanager
-    def copy_for_replay(self, slug: str, *, budget: Budget | None = None) -> Iterator[Engine]:
+    def copy_for_replay(self, slug: str, *, submissions: int | None = None) -> Iterator[Engine]:
         """Open a second engine that holds this one competition without its teams; it is gone afterwards.
 
         Files and ledger of the copy are in a folder of their own inside the server's, its key in memory alone: an
@@ -230,7 +226,7 @@ class Engine(Access):
         terms = Terms(
             slug=slug,
             name=f"{competition['name']} (copy)"[:_TEAM_NAME],
-            setting=board.setting if budget is None else replace(board.setting, budget=budget),
+            rules=board.rules if submissions is None else replace(board.rules, per_team=submissions, per_day=None),
             most_teams=max(1_000, competition["most_teams"]),
             public=False,  # it is served on a port, and nobody's scores there are charged
             delta=competition["delta"],
@@ -266,7 +262,7 @@ class Engine(Access):
         """Return the labels' name in the ledger, None without a guarantee, and whether it knows this split as parts."""
         known = self._accounts.knows(names)
         parted = split and known is None
-        budget = labels_budget(terms.setting, teams=terms.most_teams, delta=terms.delta, parted=parted)
+        budget = labels_budget(terms.rules, teams=terms.most_teams, delta=terms.delta, parted=parted)
         if budget is None:
             return None, False
         if known is not None:
@@ -287,9 +283,3 @@ def _check_key_is_kept(settings: Settings) -> None:
             )
     finally:
         database.close()
-
-
-def _check_setting(setting: Setting, *, public: int, private: int) -> None:
-    setting.policy.check(setting.metric, rows=public)
-    if private:
-        (setting.final_policy or setting.policy).check(setting.metric, rows=private)

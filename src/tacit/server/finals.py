@@ -27,7 +27,7 @@ def release_final(
     The ledger is charged before the first of the scores exists. A kill after the charge leaves no ranking; the next try
     finds the standing charge, adds what teams that came meanwhile cost, and draws the noise anew, which nobody saw.
     """
-    lower = board.setting.metric.lower_is_better
+    lower = board.rules.metric.lower_is_better
     best = best_submissions(connection, competition["id"], lower=lower)
     public_ranks = ranks([score.released for _, _, score, _ in best])
     if bool(board.labels.public_rows.all()):
@@ -57,7 +57,7 @@ def release_final(
 def _charge(board: Board, competition: Mapping[Any, Any], teams: Iterable[int], *, accounts: Accounts) -> None:
     """Charge one score for each team, once; earlier servers charged the first scores together, without keys."""
     data_set = competition["data_set"]
-    guarantee = final_guarantee(board.setting, teams=1, delta=competition["delta"])
+    guarantee = final_guarantee(board.rules)
     if data_set is None or not isinstance(guarantee, Guarantee):
         return
     # a short name may come again in another server of the same ledger: the moment tells the two apart
@@ -82,5 +82,4 @@ def _final_answer(connection: Connection, board: Board, team: int, number: int) 
     mine = (PREDICTION.c.team == team, PREDICTION.c.number == number)
     content = connection.execute(select(PREDICTION.c.content).where(*mine)).scalar_one()
     predictions = from_stored(bytes(content), rows=len(board.index))
-    policy = board.setting.final_policy or board.setting.policy
-    return policy.release(board.measure(predictions, final=True), state={}, rng=system_rng())
+    return board.rules.final_policy.release(board.measure(predictions, final=True), state={}, rng=system_rng())

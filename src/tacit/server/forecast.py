@@ -1,4 +1,4 @@
-"""What a setting will give away, worked out before the competition opens: labels a query, submissions and days."""
+"""What rules are expected to leak, worked out before the competition opens: labels a query, submissions and days."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.rounding import check_count, format_up
+from tacit.privacy.rounding import check_count
 from tacit.scores.attacks import best_size, plan_attack
 from tacit.scores.metrics import Metric
-from tacit.scores.policies import Ladder, Laplace, Policy, Thresholdout
-from tacit.scores.releases import Setting
+from tacit.scores.policies import Policy
+from tacit.server.rules import Rules
 
 __all__ = ["Forecast", "forecast"]
 
@@ -42,7 +42,7 @@ class Forecast:
     --------
     >>> from tacit.scores.metrics import Accuracy
     >>> from tacit.scores.policies import Exact
-    >>> told = forecast(Setting(metric=Accuracy(), policy=Exact()), rows=2201)
+    >>> told = forecast(Rules(metric=Accuracy(), policy=Exact(), public_fraction=1.0), rows=2201)
     >>> told.submissions, told.days
     (499, 50)
     """
@@ -60,17 +60,17 @@ class Forecast:
 
 
 def forecast(
-    setting: Setting, *, rows: int, doubt: NDArray[np.float64] | None = None, known: float | None = None
+    rules: Rules, *, rows: int, doubt: NDArray[np.float64] | None = None, known: float | None = None
 ) -> Forecast:
     """Work out what a competition's rules let through.
 
-    Exact and rounded scores are read by the plan of :mod:`tacit.scores.attacks`, which is a guarantee: so many
+    Exact and rounded scores are read by the plan of :mod:`tacit.scores.attacks`, which is certain: so many
     submissions, all labels. Noise, and rounding that hides single rows, are met by all answers together
     (:func:`tacit.scores.attacks.guess_labels`), for which the number is an expectation.
 
     Parameters
     ----------
-    setting
+    rules
         Metric, policy, budget and split.
     rows
         Rows of a submission.
@@ -84,36 +84,33 @@ def forecast(
     --------
     >>> from tacit.scores.metrics import LogLoss
     >>> from tacit.scores.policies import Rounded
-    >>> from tacit.scores.releases import Budget
-    >>> rules = Setting(metric=LogLoss(), policy=Rounded(decimals=5), budget=Budget(per_team=1000, per_day=5))
+    >>> rules = Rules(metric=LogLoss(), policy=Rounded(decimals=5), per_team=1000, per_day=5, public_fraction=1.0)
     >>> print(forecast(rules, rows=2201).sentence)
     176 submissions tell all 2,201 labels, 12.5 a submission; at 5 a day that takes 36 days.
     """
     check_count(rows, name="rows")
-    if isinstance(setting.policy, Ladder):
-        return _ladder(setting)
-    if isinstance(setting.policy, Thresholdout):
-        return _thresholdout(setting)
+    shown = rules.policy.shown_in_all(submissions=rules.per_team)
+    if shown is not None:
+        return _silent(shown[0], f"Not by this attack: {shown[1]}")
     doubt = np.full(rows, 0.5) if doubt is None else doubt
     known = float(1 - doubt.mean()) if known is None else known
-    whole = setting.split.public_fraction == 1
-    if setting.policy.error is not None and whole:
-        planned = _planned(setting, rows, known=known)
-        if planned is not None:
-            return planned
-    noise = _noise(setting.metric, setting.policy, rows=_share(rows, setting.split.public_fraction))
+    planned = None if rules.is_split or rules.policy.error is None else _planned(rules, rows, known=known)
+    if planned is not None:
+        return planned
+    noise = _noise(rules.metric, rules.policy, rows=_share(rows, rules.public_fraction))
     if noise is None:
-        return _unknown(setting)
-    return _together(setting, rows, doubt, noise, known=known)
+        told = f"No attack on {rules.metric.title} under this policy is known here"
+        return _silent("none", f"{told}; that does not mean that none exists.")
+    return _together(rules, rows, doubt, noise, known=known)
 
 
-def _planned(setting: Setting, rows: int, *, known: float) -> Forecast | None:
+def _planned(rules: Rules, rows: int, *, known: float) -> Forecast | None:
     try:
-        found = plan_attack(setting.metric, rows=rows, policy=setting.policy, limit_per_day=setting.budget.per_day)
+        found = plan_attack(rules.metric, rows=rows, policy=rules.policy, limit_per_day=rules.per_day)
         queries = found.queries
     except InvalidInput:  # no attack is known, or rounding hides single rows
         return None
-    share = min(1.0, setting.budget.per_team / queries)  # of the labels that the features do not tell
+    share = min(1.0, rules.per_team / queries)  # of the labels that the features do not tell
     about = "About " if found.design.expected else ""
     sentence = f"{about}{queries:,} submissions tell all {rows:,} labels, {found.labels_per_query:.1f} a submission"
     return Forecast(
@@ -122,44 +119,44 @@ def _planned(setting: Setting, rows: int, *, known: float) -> Forecast | None:
         submissions=queries,
         days=found.days,
         share_within_budget=known + (1 - known) * share,
-        sentence=sentence + _when(setting, queries),
+        sentence=sentence + _when(rules, queries),
     )
 
 
-def _together(setting: Setting, rows: int, doubt: NDArray[np.float64], noise: float, *, known: float) -> Forecast:
+def _together(rules: Rules, rows: int, doubt: NDArray[np.float64], noise: float, *, known: float) -> Forecast:
     order = np.sort(doubt)[::-1]
-    public = setting.split.public_fraction
+    public = rules.public_fraction
 
     def gain(queries: int) -> float:
         return public * best_size(order, queries=queries, noise=noise)[1] / rows
 
     queries = _least(lambda count: gain(count) >= public * (_ALL - 1 + doubt.mean()))
-    budget = min(1.0, known + gain(setting.budget.per_team) + _final_gain(setting, rows, order) / rows)
+    budget = min(1.0, known + gain(rules.per_team) + _final_gain(rules, rows, order) / rows)
     gained = (
-        f"One team's {setting.budget.per_team:,} submissions are expected to raise the labels guessed right from "
+        f"One team's {rules.per_team:,} submissions are expected to raise the labels guessed right from "
         f"{known:.1%} (features alone) to {budget:.1%}"
     ) + (", its final score included" if public < 1 else "")
     if queries is None:
         told = f"Not by this attack within {_MOST:,} submissions. {gained}."
     else:
         which = "nearly all labels" if public == 1 else f"nearly all labels behind the live scores ({public:.0%})"
-        told = f"About {queries:,} submissions tell {which}{_when(setting, queries)} {gained}."
+        told = f"About {queries:,} submissions tell {which}{_when(rules, queries)} {gained}."
     return Forecast(
         attack="all scores together",
         labels_per_query=None if queries is None else rows * public / queries,
         submissions=queries,
-        days=None if queries is None else _days(setting, queries),
+        days=None if queries is None else _days(rules, queries),
         share_within_budget=budget,
         sentence=told,
     )
 
 
-def _final_gain(setting: Setting, rows: int, order: NDArray[np.float64]) -> float:
+def _final_gain(rules: Rules, rows: int, order: NDArray[np.float64]) -> float:
     """Return how many more labels a team's one final score is expected to tell."""
-    private = 1 - setting.split.public_fraction
+    private = 1 - rules.public_fraction
     if private <= 0:
         return 0.0
-    noise = _noise(setting.metric, setting.final_policy or setting.policy, rows=_share(rows, private))
+    noise = _noise(rules.metric, rules.final_policy, rows=_share(rows, private))
     return 0.0 if noise is None else private * best_size(order, queries=1, noise=noise)[1]
 
 
@@ -172,37 +169,8 @@ def _noise(metric: Metric, policy: Policy, *, rows: int) -> float | None:
     moved = metric.sensitivity(rows)
     if metric.reveals is None or moved is None or (metric.classes > 2 and not metric.additive):
         return None
-    if isinstance(policy, Laplace):
-        return 2 * (policy.scale(metric, rows=rows) / moved) ** 2
-    return (2 * policy.error / moved) ** 2 / 12 if policy.error else 1e-6
-
-
-def _ladder(setting: Setting) -> Forecast:
-    assert isinstance(setting.policy, Ladder)
-    bits = setting.policy.bits(submissions=setting.budget.per_team)
-    told = (
-        f"Not by this attack: the Ladder shows improvements alone, and one team's {setting.budget.per_team:,} "
-        f"submissions say at most {bits:,.0f} bits together. That bound is no guarantee to a label, and a new team "
-        "starts anew."
-    )
-    return _silent("improvements alone", told)
-
-
-def _thresholdout(setting: Setting) -> Forecast:
-    policy = setting.policy
-    assert isinstance(policy, Thresholdout)
-    told = (
-        f"Not by this attack: a team gets {policy.refreshes} scores that change, with epsilon "
-        f"{format_up(policy.epsilon)} each, and no more scores afterwards."
-    )
-    return _silent("changes alone", told)
-
-
-def _unknown(setting: Setting) -> Forecast:
-    return _silent(
-        "none",
-        f"No attack on {setting.metric.title} under this policy is known here; that is no guarantee that none exists.",
-    )
+    low, high, scale = policy.interval(sum(metric.bounds) / 2, metric=metric, rows=rows)
+    return max(1e-6, ((high - low) ** 2 / 12 + 2 * scale**2) / moved**2)
 
 
 def _silent(kind: str, sentence: str) -> Forecast:
@@ -211,18 +179,16 @@ def _silent(kind: str, sentence: str) -> Forecast:
     )
 
 
-def _days(setting: Setting, queries: int) -> int | None:
-    return None if setting.budget.per_day is None else math.ceil(queries / setting.budget.per_day)
+def _days(rules: Rules, queries: int) -> int | None:
+    return None if rules.per_day is None else math.ceil(queries / rules.per_day)
 
 
-def _when(setting: Setting, queries: int) -> str:
-    days = _days(setting, queries)
-    at = "." if days is None else f"; at {setting.budget.per_day:,} a day that takes {days:,} days."
-    if queries > setting.budget.per_team:
-        teams = math.ceil(queries / setting.budget.per_team)
-        at += (
-            f" One team's budget ends at {setting.budget.per_team:,}: it takes {teams:,} teams that share their scores."
-        )
+def _when(rules: Rules, queries: int) -> str:
+    days = _days(rules, queries)
+    at = "." if days is None else f"; at {rules.per_day:,} a day that takes {days:,} days."
+    if queries > rules.per_team:
+        teams = math.ceil(queries / rules.per_team)
+        at += f" One team's budget ends at {rules.per_team:,}: it takes {teams:,} teams that share their scores."
     return at
 
 

@@ -110,7 +110,7 @@ class Inspector:
         ).scalars()
         found = inspect_submission(
             predictions,
-            classes=board.setting.metric.classes,
+            classes=board.rules.metric.classes,
             features=self._study(row["slug"], board),
             earlier=[sketch for sketch in earlier if sketch],
         )

@@ -7,13 +7,13 @@ from datetime import datetime
 from sqlalchemy import Connection, RowMapping, func, insert, select
 
 from tacit.privacy.guarantee import Guarantee
-from tacit.scores.releases import Setting
 from tacit.server.accounts import PUBLIC, Accounts
 from tacit.server.competition import find
 from tacit.server.errors import Conflict, Forbidden, NotFound
 from tacit.server.key import Key
 from tacit.server.records import Team
 from tacit.server.reservation import scores_reserved, team_guarantee
+from tacit.server.rules import Rules
 from tacit.server.schema import COMPETITION, INVITE, TEAM
 from tacit.server.submission import state_place
 
@@ -48,13 +48,13 @@ def find_invited(connection: Connection, code: bytes, *, name: str) -> tuple[Row
     return invite, competition
 
 
-def reserve(accounts: Accounts, competition: RowMapping, setting: Setting, *, invite: bytes) -> str | None:
+def reserve(accounts: Accounts, competition: RowMapping, rules: Rules, *, invite: bytes) -> str | None:
     """Charge the ledger for all scores that a team can get, before it can get one; return the entry's id."""
-    guarantee = team_guarantee(setting, delta=competition["delta"])
+    guarantee = team_guarantee(rules, delta=competition["delta"])
     if competition["data_set"] is None or not isinstance(guarantee, Guarantee):
         return None
     data_set, slug, code = competition["data_set"], competition["slug"], invite.hex()
-    purpose = f"{slug}: {scores_reserved(setting)} scores of the team with invite {code[:16]}"
+    purpose = f"{slug}: {scores_reserved(rules)} scores of the team with invite {code[:16]}"
     part = PUBLIC if competition["parted"] else None
     without_key = accounts.standing(data_set).get(purpose)  # as earlier servers charged
     return without_key or accounts.charge(data_set, guarantee, "team", slug, code, purpose=purpose, part=part)

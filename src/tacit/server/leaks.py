@@ -77,7 +77,7 @@ class Replays:
 
     def start(self, engine: Engine, slug: str, *, submissions: int | None = None) -> None:
         """Begin a replay in the background."""
-        made = engine.board(slug).setting.budget.per_team if submissions is None else submissions
+        made = engine.board(slug).rules.per_team if submissions is None else submissions
         if not 1 <= made <= MOST_SUBMISSIONS:
             raise InvalidInput(
                 f"must be from 1 to {MOST_SUBMISSIONS:,} for a replay, got {made:,}", field="submissions"
@@ -118,6 +118,6 @@ def forecast_of(board: Board) -> Forecast:
     try:
         prior = prior_of(board)
     except InvalidInput:  # labels that are no classes
-        return forecast(board.setting, rows=rows)
+        return forecast(board.rules, rows=rows)
     right = float((prior.argmax(axis=1) == board.labels.codes).mean())
-    return forecast(board.setting, rows=rows, doubt=doubt_of(prior), known=right)
+    return forecast(board.rules, rows=rows, doubt=doubt_of(prior), known=right)

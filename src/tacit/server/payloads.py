@@ -6,7 +6,9 @@ from typing import Annotated, Any
 
 from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
+from tacit.scores.metrics import LogLoss
 from tacit.server.leaks import MOST_SUBMISSIONS
+from tacit.server.rules import Rules
 
 __all__ = [
     "CompetitionRequest",
@@ -34,20 +36,24 @@ class _Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
 
+_DEFAULT = Rules(metric=LogLoss()).to_json()
+_Choice = Annotated[
+    str | dict[str, Any], Field(description="NAME[:KEY=VALUE,...], or an object with name and parameters")
+]
+
+
 class CompetitionRequest(_Strict):
-    """A new competition."""
+    """A new competition; rules that are left out, all but the metric, are the recommended ones."""
 
     slug: Annotated[str, Field(pattern="^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$")]
     name: Annotated[str, Field(min_length=1, max_length=200)]
     description: Annotated[str, Field(max_length=20_000)] = ""
-    setting: Annotated[
-        dict[str, Any],
-        Field(
-            description="metric, policy, budget, split and final_policy, as tacit.scores.releases.Setting writes them; "
-            "what is left out, all but the metric, is the recommended default's",
-            examples=[{"metric": {"metric": "accuracy"}}],
-        ),
-    ]
+    metric: _Choice
+    policy: _Choice = _DEFAULT["policy"]
+    per_team: int = _DEFAULT["per_team"]
+    per_day: int | None = _DEFAULT["per_day"]
+    public_fraction: float = _DEFAULT["public_fraction"]
+    final: _Choice | None = _DEFAULT["final"]
     opens: AwareDatetime | None = None
     closes: AwareDatetime | None = None
     most_teams: Annotated[int, Field(ge=1, le=100_000)] = 20

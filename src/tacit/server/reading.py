@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from sqlalchemy import RowMapping, func, select
 
-from tacit.scores.releases import Setting
 from tacit.server import standings
 from tacit.server.accounts import Accounts
 from tacit.server.board import Board
-from tacit.server.competition import COMPETITIONS, describe, find, read_board, setting_of
+from tacit.server.competition import COMPETITIONS, describe, find, read_board, rules_of
 from tacit.server.database import ServerDatabase
 from tacit.server.joining import TEAMS, team_of
 from tacit.server.key import Key
 from tacit.server.records import Competition, FinalPlace, Flag, Place, Remaining, Score, Spend, Team
+from tacit.server.rules import Rules
 from tacit.server.schema import COMPETITION, SUBMISSION, TEAM
 from tacit.server.settings import Settings
 from tacit.server.submission import used_on
@@ -33,12 +33,12 @@ class Reader:
 
     def remaining(self, team: Team) -> Remaining:
         """Return what is left of the team's budget."""
-        budget = self.board(team.competition).setting.budget
+        rules = self.board(team.competition).rules
         with self._database.reading() as connection:
             row = connection.execute(select(TEAM).where(TEAM.c.id == team.id)).mappings().one()
             today = used_on(connection, row, day=self.settings.clock().date().isoformat())
-        total = max(0, budget.per_team - row["used"])
-        left = None if budget.per_day is None else budget.left(used=row["used"], used_today=today)
+        total = max(0, rules.per_team - row["used"])
+        left = None if rules.per_day is None else max(0, min(total, rules.per_day - today))
         return Remaining(total=total, today=left)
 
     def own_scores(self, team: Team) -> tuple[Score, ...]:
@@ -62,9 +62,7 @@ class Reader:
         if slug not in self._boards:
             with self._database.reading() as connection:
                 competition = find(connection, slug)
-                self._boards[slug] = read_board(
-                    connection, competition, setting=self._setting(competition), key=self._key
-                )
+                self._boards[slug] = read_board(connection, competition, rules=self._rules(competition), key=self._key)
         return self._boards[slug]
 
     def features(self, slug: str) -> bytes:
@@ -76,7 +74,7 @@ class Reader:
         with self._database.reading() as connection:
             competition = find(connection, slug)
             return standings.leaderboard(
-                connection, competition["id"], lower=self._setting(competition).metric.lower_is_better
+                connection, competition["id"], lower=self._rules(competition).metric.lower_is_better
             )
 
     def history(self, slug: str, *, most: int = 10_000) -> tuple[Score, ...]:
@@ -103,7 +101,7 @@ class Reader:
             competition = find(connection, slug)
             mine = TEAM.c.competition == competition["id"]
             scores = int(connection.execute(select(func.coalesce(func.sum(TEAM.c.used), 0)).where(mine)).scalar_one())
-        guarantee = self._setting(competition).policy.guarantee()
+        guarantee = self._rules(competition).policy.guarantee()
         if competition["data_set"] is None:
             return Spend(data_set=None, budget=0.0, spent=0.0, left=0.0, delta=0.0, guarantee=guarantee, scores=scores)
         told = self._accounts.statement(competition["data_set"])
@@ -123,7 +121,7 @@ class Reader:
             return standings.final(connection, find(connection, slug)["id"])
 
     def _describe(self, row: RowMapping) -> Competition:
-        return describe(row, self._setting(row))
+        return describe(row, self._rules(row))
 
-    def _setting(self, row: RowMapping) -> Setting:
-        return setting_of(row, own=self.settings.own_metrics)
+    def _rules(self, row: RowMapping) -> Rules:
+        return rules_of(row, own=self.settings.own_metrics)

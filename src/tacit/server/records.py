@@ -223,7 +223,7 @@ class Spend:
     Parameters
     ----------
     data_set
-        Their name in the ledger; None where the policy guarantees nothing, so that nothing can be charged.
+        Their name in the ledger; None where the policy keeps no guarantee, so that nothing is charged.
     budget, spent, left
         Epsilon at ``delta``, of all teams together; the whole budget of a team is charged when it joins.
     guarantee

@@ -16,10 +16,10 @@ from tacit.leak.prior import feature_prior, temper_prior
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.competition import AttackResult, Tell, attack_competition, attack_final_score
-from tacit.scores.releases import Budget, Setting
 from tacit.server.board import Board
 from tacit.server.client import Client, Unreachable
 from tacit.server.engine import Engine
+from tacit.server.rules import Rules
 
 __all__ = ["Replay", "ReplayProgress", "prior_of", "replay_attack", "running"]
 
@@ -136,7 +136,7 @@ def replay_attack(
     2
     """
     board = engine.board(slug)
-    budget = board.setting.budget.per_team if submissions is None else check_count(submissions, name="submissions")
+    budget = board.rules.per_team if submissions is None else check_count(submissions, name="submissions")
     prior = prior_of(board) if prior is None else prior
     truth = board.labels.codes.astype(np.int64)
     baseline = float((prior.argmax(axis=1) == truth).mean())
@@ -148,8 +148,8 @@ def replay_attack(
 
     tell(0, budget, prior.argmax(axis=1))
     start = time.perf_counter()
-    with engine.copy_for_replay(slug, budget=Budget(per_team=budget, per_day=None)) as copy, running(copy) as url:
-        found = _attack(copy, slug, url, board.setting, prior=prior, submissions=budget, rng=rng, tell=tell)
+    with engine.copy_for_replay(slug, submissions=budget) as copy, running(copy) as url:
+        found = _attack(copy, slug, url, board.rules, prior=prior, submissions=budget, rng=rng, tell=tell)
     return Replay(
         attack=found.attack,
         submissions=found.submissions,
@@ -164,7 +164,7 @@ def _attack(
     copy: Engine,
     slug: str,
     url: str,
-    setting: Setting,
+    rules: Rules,
     *,
     prior: NDArray[np.float64],
     submissions: int,
@@ -172,7 +172,7 @@ def _attack(
     tell: Tell,
 ) -> AttackResult:
     """Attack the live scores; in a split competition the last submission is kept for the final score."""
-    final = setting.split.public_fraction < 1 and submissions > 1
+    final = rules.is_split and submissions > 1
     token = copy.register(copy.invite(slug), name="Attacker").token
     with Client(url=url, token=token) as client, Client(url=url, token=copy.new_admin_token()) as host:
 
@@ -187,9 +187,26 @@ def _attack(
             return str(host.call("POST", f"/competitions/{slug}/final")[0]["text"])
 
         live = submissions - final
-        found = attack_competition(submit, setting, prior=prior, submissions=live, rng=rng, progress=tell)
+        found = attack_competition(
+            submit,
+            rules.metric,
+            rules.policy,
+            public_fraction=rules.public_fraction,
+            prior=prior,
+            submissions=live,
+            rng=rng,
+            progress=tell,
+        )
         if final and found.submissions == live:
-            found = attack_final_score(submit_last, setting, before=found, prior=prior, rng=rng)
+            found = attack_final_score(
+                submit_last,
+                rules.metric,
+                rules.final_policy,
+                private_fraction=1 - rules.public_fraction,
+                before=found,
+                prior=prior,
+                rng=rng,
+            )
             tell(found.submissions, submissions, found.labels)
         return found
 
@@ -197,7 +214,7 @@ def _attack(
 def prior_of(board: Board) -> NDArray[np.float64]:
     """Return what the features alone say of a competition's labels, for the host: as sure as it is right."""
     codes = board.labels.codes
-    classes = board.setting.metric.classes or 2
+    classes = board.rules.metric.classes or 2
     if not np.isin(codes, np.arange(classes)).all():
         raise InvalidInput("must be classes for an attack to be replayed: these are numbers of a range", field="labels")
     labels = codes.astype(np.int64)

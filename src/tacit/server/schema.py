@@ -53,7 +53,7 @@ COMPETITION = Table(
     _text("slug", unique=True),
     _text("name"),
     _text("description"),
-    _text("setting"),
+    _text("rules"),
     _text("opens", nullable=True),
     _text("closes", nullable=True),
     _count("most_teams"),

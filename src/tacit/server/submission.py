@@ -20,7 +20,7 @@ from tacit.privacy.errors import BudgetExceeded
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import system_rng
 from tacit.scores.metrics import Measurement
-from tacit.scores.policies import Answer, Exact, Laplace, Rounded
+from tacit.scores.policies import Answer
 from tacit.server.board import Board, stored
 from tacit.server.database import ServerDatabase
 from tacit.server.errors import BudgetSpent, Conflict, Forbidden, NotFound, Unavailable
@@ -34,7 +34,6 @@ __all__ = ["Submission", "Writer", "score_of", "state_place", "used_on"]
 _BATCH = 128
 _WAITING = 4096
 _QUIET = 0.2
-_STATELESS = (Exact, Rounded, Laplace)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,7 +159,7 @@ class _Group:
         self._check_open(team)
         today = self._now.astimezone(UTC).date().isoformat()
         used_today = used_on(self._connection, team, day=today)
-        refusal = submission.board.setting.budget.refusal(used=team["used"], used_today=used_today)
+        refusal = submission.board.rules.refusal(used=team["used"], used_today=used_today)
         if refusal is not None:
             raise BudgetSpent(f"{refusal}; nothing was scored")
         answer = self._answer(submission, team)
@@ -178,13 +177,13 @@ class _Group:
         return self._record(submission, team, answer, charged=charged)
 
     def _answer(self, submission: Submission, team: Mapping[Any, Any]) -> Answer:
-        setting = submission.board.setting
+        rules = submission.board.rules
         earlier = self._remembered.get((team["competition"], submission.digest))
-        if earlier is not None and isinstance(setting.policy, _STATELESS):
+        if earlier is not None and rules.policy.stateless:
             # the same noise again: it cannot be averaged away, and costs the labels nothing
             return Answer(released=earlier["released"], text=earlier["text"], charge=None, state=team["state"])
         try:
-            return setting.policy.release(submission.measurement, state=team["state"], rng=self._rng)
+            return rules.policy.release(submission.measurement, state=team["state"], rng=self._rng)
         except BudgetExceeded as spent:
             raise BudgetSpent(str(spent)) from None
 

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, check_delta
-from tacit.scores.releases import Setting
+from tacit.server.rules import Rules
 
 __all__ = ["SLUG", "Terms", "check_line"]
 
@@ -27,8 +27,8 @@ class Terms:
         The competition's name in addresses: small letters, digits and hyphens.
     name, description
         Plain text for the teams.
-    setting
-        Metric, policy, submission budget and split.
+    rules
+        What is scored, how it is answered, and how often a team may ask.
     opens, closes
         When submissions are taken, in UTC; None: at once, and until the host finishes it.
     most_teams
@@ -43,13 +43,13 @@ class Terms:
     Examples
     --------
     >>> from tacit.scores.metrics import Accuracy
-    >>> Terms(slug="titanic", name="Titanic", setting=Setting(metric=Accuracy())).most_teams
+    >>> Terms(slug="titanic", name="Titanic", rules=Rules(metric=Accuracy())).most_teams
     20
     """
 
     slug: str
     name: str
-    setting: Setting
+    rules: Rules
     description: str = ""
     opens: datetime | None = None
     closes: datetime | None = None
@@ -68,10 +68,10 @@ class Terms:
             raise InvalidInput(f"must be text of at most {_DESCRIPTION} characters", field="description")
         check_count(self.most_teams, name="most_teams")
         most = _SCORES if self.delta == 0 else _COMPOSED
-        if self.most_teams * self.setting.budget.per_team > most:
+        if self.most_teams * self.rules.per_team > most:
             raise InvalidInput(
                 f"most_teams times per_team must be at most {most}{' with a delta' if self.delta else ''}, "
-                f"got {self.most_teams} times {self.setting.budget.per_team}"
+                f"got {self.most_teams} times {self.rules.per_team}"
             )
         check_delta(self.delta)
         _check_dates(self.opens, self.closes)

@@ -60,27 +60,20 @@ def create(
 ) -> None:
     """Create a competition from a file of features and a file of labels.
 
-    Without more words the rules are the recommended ones: a team has 100 submissions, 10 a day; live scores use 30% of
-    the rows, with noise, and are for a team's own bearings; the ranking that counts is made once, from each team's
+    By default the rules are the recommended ones: a team has 100 submissions, 10 per day; live scores use 30% of
+    the rows, with noise, and are feedback for the team; the ranking that counts is made once, from each team's
     last submission on the other 70%, by tacit scores host final.
 
     Example: tacit scores host create flowers --features f.csv --labels y.csv --metric accuracy:classes=3
     """
-    from tacit.scores.choices import choice_from_words
-
-    setting: dict[str, Any] = {
-        "metric": choice_from_words(metric, kind="metric"),
-        "budget": {"per_team": per_team, "per_day": per_day or None},
-        "split": {"public_fraction": public_fraction},
-    }
-    for key, chosen in (("policy", policy), ("final_policy", final_policy)):
-        if chosen is not None:
-            setting[key] = choice_from_words(chosen, kind="policy")
-    body = {
+    body: dict[str, Any] = {
         "slug": slug,
         "name": name or slug,
         "description": description,
-        "setting": setting,
+        "metric": metric,
+        "per_team": per_team,
+        "per_day": per_day or None,
+        "public_fraction": public_fraction,
         "opens": _moment(opens),
         "closes": _moment(closes),
         "most_teams": most_teams,
@@ -88,6 +81,7 @@ def create(
         "features": _text(features),
         "labels": _text(labels),
     }
+    body |= {key: chosen for key, chosen in (("policy", policy), ("final", final_policy)) if chosen is not None}
     with connect(url, token) as client:
         made = client.call("POST", "/competitions", body)
     if as_json:

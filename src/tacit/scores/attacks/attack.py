@@ -28,7 +28,6 @@ from tacit.scores.metrics import Metric, RowLosses
 from tacit.scores.policies import Policy
 from tacit.scores.releases.label_table import LabelTable, sources_of
 from tacit.scores.releases.release import Release
-from tacit.scores.releases.setting import Setting
 
 __all__ = ["attack", "plan_by_method"]
 
@@ -146,12 +145,17 @@ def _attack_offer(
     chosen = read_choice(AttackMethod, method or BestAttack(), field="method")
     if offer.metric.reveals is None:
         raise InvalidInput(f"must have a metric that an attack is known for, got {offer.metric}", field="release")
-    setting = Setting(metric=offer.metric, policy=offer.policy)
-    host = PlayedHost(setting, codes, rng=rng)
+    host = PlayedHost(offer.metric, offer.policy, codes, rng=rng)
     told: Tell | None = None if progress is None else lambda made, planned, _: progress(made, planned)
     if isinstance(chosen, BestAttack):
         return attack_competition(
-            host.submit, setting, prior=prior, submissions=offer.plan.submissions, rng=rng, progress=told
+            host.submit,
+            offer.metric,
+            offer.policy,
+            prior=prior,
+            submissions=offer.plan.submissions,
+            rng=rng,
+            progress=told,
         )
     return read_one_by_one(
         host.submit,

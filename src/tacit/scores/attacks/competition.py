@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,9 +18,8 @@ from tacit.scores.attacks.planning import AttackPlan, plan_attack
 from tacit.scores.attacks.ranks import RankDesign
 from tacit.scores.attacks.reconstruct import best_size, expected_gain, guess_labels, rows_worth_asking
 from tacit.scores.attacks.view import CompetitionView
-from tacit.scores.metrics import RowLosses
-from tacit.scores.policies import Ladder
-from tacit.scores.releases.setting import Setting, Split
+from tacit.scores.metrics import Metric, RowLosses
+from tacit.scores.policies import Policy
 
 __all__ = ["AttackResult", "attack_competition", "attack_final_score", "read_one_by_one"]
 
@@ -45,8 +44,10 @@ class AttackResult:
 
 def attack_competition(
     submit: Submit,
-    setting: Setting,
+    metric: Metric,
+    policy: Policy,
     *,
+    public_fraction: float = 1.0,
     prior: Floats,
     submissions: int,
     rng: np.random.Generator,
@@ -63,8 +64,10 @@ def attack_competition(
     ----------
     submit
         Takes predictions and returns the score as it is shown; called by several threads at once.
-    setting
-        The rules.
+    metric, policy
+        What is scored, and how a score is answered.
+    public_fraction
+        The share of rows behind the scores; which rows these are is not known.
     prior
         (rows, classes): what the features say.
     submissions
@@ -79,22 +82,29 @@ def attack_competition(
     >>> from tacit.scores.metrics import Accuracy
     >>> from tacit.scores.policies import Rounded
     >>> rng = np.random.default_rng(0)
-    >>> truth, setting = rng.integers(0, 2, 50), Setting(metric=Accuracy(), policy=Rounded(decimals=3))
-    >>> coins = np.full((50, 2), 0.5)
+    >>> truth, coins = rng.integers(0, 2, 50), np.full((50, 2), 0.5)
     >>> host = lambda p: f"{(p == truth).mean():.3f}"
-    >>> found = attack_competition(host, setting, prior=coins, submissions=60, rng=rng)
+    >>> found = attack_competition(host, Accuracy(), Rounded(decimals=3), prior=coins, submissions=60, rng=rng)
     >>> bool((found.labels == truth).all()), found.submissions < 40
     (True, True)
     """
     tell = progress or (lambda *_: None)
-    chosen = _one_by_one(setting, prior, submissions)
+    chosen = _one_by_one(metric, policy, prior, submissions) if public_fraction == 1 else None
     if chosen is not None:
         return read_one_by_one(submit, chosen, prior=prior, submissions=submissions, rng=rng, progress=tell)
-    return _weigh(submit, setting, prior, submissions, tell, rng)
+    view = CompetitionView(submit=submit, metric=metric, policy=policy, share=public_fraction, prior=prior)
+    return _weigh(view, prior, submissions, tell, rng)
 
 
 def attack_final_score(
-    submit: Submit, setting: Setting, *, before: AttackResult, prior: Floats, rng: np.random.Generator
+    submit: Submit,
+    metric: Metric,
+    policy: Policy,
+    *,
+    private_fraction: float,
+    before: AttackResult,
+    prior: Floats,
+    rng: np.random.Generator,
 ) -> AttackResult:
     """Aim the last submission of a split competition at the rows behind the final ranking, and use its one score.
 
@@ -104,10 +114,12 @@ def attack_final_score(
     ----------
     submit
         Takes predictions and returns the final score as it is shown.
-    setting
-        The rules.
+    metric, policy
+        What is scored, and how the final score is answered.
+    private_fraction
+        The share of rows behind it.
     before
-        What the scores of the competition told.
+        What the scores of the competition revealed.
     prior
         (rows, classes): what the features say.
     rng
@@ -117,23 +129,18 @@ def attack_final_score(
     --------
     >>> from tacit.scores.metrics import LogLoss
     >>> from tacit.scores.policies import Exact
-    >>> setting = Setting(metric=LogLoss(), policy=Exact(), split=Split(public_fraction=0.5))
+    >>> metric, rng = LogLoss(), np.random.default_rng(0)
     >>> beliefs, coins = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.full((2, 2), 0.5)
     >>> before = AttackResult(labels=np.array([0, 0]), submissions=9, attack="all", after=coins, beliefs=beliefs)
-    >>> final = lambda p: str(setting.metric.score([1], p[1:]))
-    >>> attack_final_score(final, setting, before=before, prior=coins, rng=np.random.default_rng(0)).labels
+    >>> final = lambda p: str(metric.score([1], p[1:]))
+    >>> attack_final_score(final, metric, Exact(), private_fraction=0.5, before=before, prior=coins, rng=rng).labels
     array([0, 1])
     """
     if before.beliefs is None:
         raise InvalidInput(
             "must come from a split competition, got one without beliefs about unscored rows", field="before"
         )
-    last = replace(
-        setting,
-        policy=setting.final_policy or setting.policy,
-        split=Split(public_fraction=1 - setting.split.public_fraction),
-    )
-    host = CompetitionView(submit=submit, setting=last, rows=len(prior), prior=prior)
+    host = CompetitionView(submit=submit, metric=metric, policy=policy, share=private_fraction, prior=prior)
     public, private = before.beliefs[:, :-1], before.beliefs[:, -1:]
     known = np.concatenate([prior * private, 1 - private], axis=1)
     choice = _aim(host, prior, private[:, 0], rng)
@@ -165,10 +172,10 @@ def _aim(host: CompetitionView, prior: Floats, private: Floats, rng: np.random.G
     return choice
 
 
-def _one_by_one(setting: Setting, prior: Floats, submissions: int) -> AttackPlan | None:
+def _one_by_one(metric: Metric, policy: Policy, prior: Floats, submissions: int) -> AttackPlan | None:
     """Return the plan that reads scores one by one, where it is sure of more than all answers together."""
-    metric, policy, revealed = setting.metric, setting.policy, setting.metric.reveals
-    if revealed is None or setting.split.public_fraction < 1 or policy.error is None:
+    revealed = metric.reveals
+    if revealed is None or policy.error is None:
         return None
     try:
         found = plan_attack(metric, rows=len(prior), policy=policy)
@@ -228,9 +235,8 @@ def read_one_by_one(
 
 
 def _weigh(
-    submit: Submit, setting: Setting, prior: Floats, submissions: int, tell: Tell, rng: np.random.Generator
+    host: CompetitionView, prior: Floats, submissions: int, tell: Tell, rng: np.random.Generator
 ) -> AttackResult:
-    host = CompetitionView(submit=submit, setting=setting, rows=len(prior), prior=prior)
     classes = prior.shape[1]
 
     def chances(beliefs: Floats) -> Floats:
@@ -240,8 +246,8 @@ def _weigh(
     def look(made: int, beliefs: Floats) -> None:
         tell(made, submissions, chances(beliefs).argmax(axis=1))
 
-    if isinstance(setting.policy, Ladder):
-        step = setting.policy.step * host.scored * host.menu.span
+    if host.policy.improvement is not None:
+        step = host.policy.improvement * host.scored * host.menu.span
         beliefs = climb_labels(
             host.ask, host.prior, menu=host.menu, queries=submissions, step=step, rng=rng, progress=look
         )

@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.competition import AttackResult
 from tacit.scores.attacks.posterior import ScoreReading, label_posterior
-from tacit.scores.policies import Ladder
 from tacit.scores.releases.release import Release
 
 __all__ = ["posterior_of_answers"]
@@ -36,7 +35,7 @@ def posterior_of_answers(release: Release, submissions: Sequence[Floats], prior:
         raise InvalidInput(
             f"must be the {len(release.scores)} submissions that were scored, got {len(submissions)}", field="data"
         )
-    if not release.metric.additive or isinstance(release.policy, Ladder):
+    if not release.metric.additive or release.policy.improvement is not None:
         raise InvalidInput(
             f"must be answers by a metric that is a mean over rows and a policy other than ladder, got "
             f"{release.metric.name} by {release.policy.name}; attack an offer of them",

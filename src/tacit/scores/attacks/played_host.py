@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import BudgetExceeded
 from tacit.scores.attacks.errors import OracleError
-from tacit.scores.releases.setting import Setting
+from tacit.scores.metrics import Metric
+from tacit.scores.policies import Policy
 
 __all__ = ["PlayedHost"]
 
@@ -26,14 +27,12 @@ class PlayedHost:
     --------
     >>> from tacit.scores.metrics import Accuracy
     >>> from tacit.scores.policies import Rounded
-    >>> setting = Setting(metric=Accuracy(), policy=Rounded(decimals=2))
-    >>> PlayedHost(setting, np.array([0, 1, 1]), rng=np.random.default_rng(0)).submit([0, 1, 0])
+    >>> PlayedHost(Accuracy(), Rounded(decimals=2), np.array([0, 1, 1]), rng=np.random.default_rng(0)).submit([0, 1, 0])
     '0.67'
     """
 
-    def __init__(self, setting: Setting, labels: NDArray[Any], *, rng: np.random.Generator) -> None:
-        self._setting = setting
-        self._labels = labels
+    def __init__(self, metric: Metric, policy: Policy, labels: NDArray[Any], *, rng: np.random.Generator) -> None:
+        self._metric, self._policy, self._labels = metric, policy, labels
         self._root = rng.integers(2**63, size=4).tolist()
         self._seen = Counter[bytes]()
         self._state: dict[str, Any] = {}
@@ -46,7 +45,8 @@ class PlayedHost:
             self._seen[digest] += 1
             noise = np.random.default_rng([*self._root, int.from_bytes(digest), self._seen[digest]])
             try:
-                answer = self._setting.answer(self._labels, predictions, state=self._state, rng=noise)
+                measured = self._metric.measure(self._labels, predictions)
+                answer = self._policy.release(measured, state=self._state, rng=noise)
             except BudgetExceeded as error:
                 raise OracleError(str(error)) from None
             self._state = answer.state

@@ -15,8 +15,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.posterior import ScoreReading, label_posterior
 from tacit.scores.attacks.reconstruct import CandidatePredictions
 from tacit.scores.metrics import Metric, RankSums, RightRows, TruePositives
-from tacit.scores.policies import Ladder, Thresholdout
-from tacit.scores.releases.setting import Setting
+from tacit.scores.policies import Policy
 
 __all__ = ["CompetitionView", "candidate_predictions"]
 
@@ -33,16 +32,18 @@ class CompetitionView:
     --------
     >>> from tacit.scores.metrics import Accuracy
     >>> from tacit.scores.policies import Rounded
-    >>> setting = Setting(metric=Accuracy(), policy=Rounded(decimals=1))
-    >>> host = CompetitionView(submit=lambda p: "0.5", setting=setting, rows=2, prior=np.full((2, 2), 0.5))
+    >>> policy, coins = Rounded(decimals=1), np.full((2, 2), 0.5)
+    >>> host = CompetitionView(submit=lambda p: "0.5", metric=Accuracy(), policy=policy, prior=coins)
     >>> host.ask(np.array([0, 1])).low, host.made
     (0.9, 1)
     """
 
     submit: Callable[[ArrayLike], str]
-    setting: Setting
-    rows: int
+    metric: Metric
+    policy: Policy
     prior: Floats
+    share: float = 1.0
+    """Of the rows that are scored; which these are is not known."""
     made: int = 0
     last: str = ""
     menu: CandidatePredictions = field(init=False)
@@ -50,18 +51,22 @@ class CompetitionView:
 
     def __post_init__(self) -> None:
         classes = self.prior.shape[1]
-        self.predictions, table, neutral = candidate_predictions(self.setting.metric, classes)
-        if self.setting.split.public_fraction < 1:
+        self.predictions, table, neutral = candidate_predictions(self.metric, classes)
+        if self.share < 1:
             # one more "label": the row is not scored, and nothing said about it counts
             table = np.concatenate([table, np.zeros((len(table), 1))], axis=1)
-            share = self.setting.split.public_fraction
-            self.prior = np.concatenate([self.prior * share, np.full((self.rows, 1), 1 - share)], axis=1)
+            self.prior = np.concatenate([self.prior * self.share, np.full((self.rows, 1), 1 - self.share)], axis=1)
         self.menu = CandidatePredictions(losses=table, neutral=neutral, unscored=table.shape[1] > classes)
+
+    @property
+    def rows(self) -> int:
+        """How many rows a submission has."""
+        return len(self.prior)
 
     @property
     def scored(self) -> int:
         """About how many rows are behind a score."""
-        return max(1, round(self.rows * self.setting.split.public_fraction))
+        return max(1, round(self.rows * self.share))
 
     @property
     def deviation(self) -> float:
@@ -79,7 +84,7 @@ class CompetitionView:
 
     def ask_all(self, choices: Sequence[NDArray[np.int8]]) -> Iterator[ScoreReading]:
         """Ask for many at once where an answer does not depend on the ones before it."""
-        if isinstance(self.setting.policy, Thresholdout):
+        if not self.policy.stateless:
             yield from map(self.ask, choices)
             return
         with ThreadPoolExecutor(_AT_ONCE) as pool:
@@ -104,24 +109,21 @@ class CompetitionView:
         return label_posterior([reading], known, losses=losses)
 
     def _middle(self) -> tuple[float, int]:
-        low, high = self.setting.metric.bounds
+        low, high = self.metric.bounds
         return (low + high) / 2, self.rows // 2
 
     def _interval(self, answer: float, ones: int, *, changed: bool) -> tuple[float, float, float]:
         """Return what an answer says of the sum of terms: low, high, and the noise's scale."""
-        policy = self.setting.policy
-        low, high, scale = policy.interval(answer, metric=self.setting.metric, rows=self.scored, changed=changed)
-        slope, offset = (self.scored, 0.0) if isinstance(policy, Ladder) else self._line(ones)
+        low, high, scale = self.policy.interval(answer, metric=self.metric, rows=self.scored, changed=changed)
+        slope, offset = (self.scored, 0.0) if self.policy.improvement else self._line(ones)
         return low * slope + offset, high * slope + offset, scale * slope
 
     def _line(self, ones: int) -> tuple[float, float]:
         """Return slope and offset of the sum of terms as a function of their mean, where so many rows are given 1."""
-        metric = self.setting.metric
-        if metric.additive:
+        if self.metric.additive:
             return float(self.scored), 0.0
-        share = self.setting.split.public_fraction
-        positives, ones = float(self.prior[:, 1].sum()) * share, round(ones * share)
-        if isinstance(metric.reveals, TruePositives):  # 2 TP / (predicted + positives)
+        positives, ones = float(self.prior[:, 1].sum()) * self.share, round(ones * self.share)
+        if isinstance(self.metric.reveals, TruePositives):  # 2 TP / (predicted + positives)
             return (ones + positives) / 2, 0.0
         negatives = self.scored - positives
         slope = 2 / (1 / positives + 1 / negatives)  # 1/2 + (TP/P - FP/N)/2 of 0/1 predictions

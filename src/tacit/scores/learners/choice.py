@@ -8,7 +8,7 @@ from typing import Generic, TypeVar
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee
-from tacit.scores.policies.several import ProtectedScores
+from tacit.scores.policies.several import Regret
 
 __all__ = ["ModelChoice", "choose"]
 
@@ -41,14 +41,6 @@ class ModelChoice(Generic[Model]):
         A lower bound on the probability that the regret is at most ``within``.
     guarantee
         The guarantee for the labels; a choice is post-processing and costs nothing more.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tacit.scores.policies import Rounded
-    >>> scores = Rounded(decimals=1).protect([[0.31], [0.32]], rng=np.random.default_rng(0))
-    >>> choose(["a", "b"], scores, within=0.1).tied
-    (0, 1)
     """
 
     model: Model
@@ -61,7 +53,9 @@ class ModelChoice(Generic[Model]):
     guarantee: AnyGuarantee
 
 
-def choose(models: Sequence[Model], scores: ProtectedScores, *, within: float = 0.01) -> ModelChoice[Model]:
+def choose(
+    models: Sequence[Model], scores: Sequence[float], *, regret: Regret, guarantee: AnyGuarantee, within: float = 0.01
+) -> ModelChoice[Model]:
     """Return the model of lowest released score; the first of them where several are equal.
 
     Parameters
@@ -70,6 +64,10 @@ def choose(models: Sequence[Model], scores: ProtectedScores, *, within: float = 
         The candidates, of any kind.
     scores
         One for each, lower is better, as a policy released them.
+    regret
+        What a choice by them can cost, from the policy.
+    guarantee
+        Of all scores together.
     within
         The regret whose probability is wanted.
 
@@ -79,29 +77,26 @@ def choose(models: Sequence[Model], scores: ProtectedScores, *, within: float = 
 
     Examples
     --------
-    >>> import numpy as np
+    >>> from tacit.scores.metrics import Brier
     >>> from tacit.scores.policies import Laplace
-    >>> losses = np.array([np.full(2000, 0.4), np.full(2000, 0.1), np.full(2000, 0.3)])
-    >>> scores = Laplace(epsilon=0.5).protect(losses, rng=np.random.default_rng(0))
-    >>> choice = choose(["linear", "forest", "tree"], scores, within=0.02)
+    >>> policy = Laplace(epsilon=0.5)
+    >>> regret, guarantee = policy.regret(Brier(), rows=2000), policy.guarantee(submissions=3)
+    >>> choice = choose(["linear", "forest", "tree"], [0.4, 0.1, 0.3], regret=regret, guarantee=guarantee, within=0.02)
     >>> choice.model, round(choice.expected_regret, 4), round(choice.probability_within, 4)
     ('forest', 0.0014, 1.0)
-    >>> print(choice.guarantee)
-    epsilon 1.5 for one label
     """
-    values = scores.values
-    if len(models) != len(values) or not values:
-        raise InvalidInput(f"must be one for each of the {len(values)} scores, got {len(models)}", field="models")
+    if len(models) != len(scores) or not scores:
+        raise InvalidInput(f"must be one for each of the {len(scores)} scores, got {len(models)}", field="models")
     if not within >= 0:
         raise InvalidInput(f"must be a number >= 0, got {within!r}", field="within")
-    index = min(range(len(values)), key=values.__getitem__)
+    index = min(range(len(scores)), key=scores.__getitem__)
     return ModelChoice(
         model=models[index],
         index=index,
-        score=values[index],
-        tied=tuple(place for place, value in enumerate(values) if value == values[index]),
-        expected_regret=scores.regret.expected(models=len(values)),
+        score=scores[index],
+        tied=tuple(place for place, value in enumerate(scores) if value == scores[index]),
+        expected_regret=regret.expected(models=len(scores)),
         within=within,
-        probability_within=1.0 - scores.regret.tail(within, models=len(values)),
-        guarantee=scores.guarantee,
+        probability_within=1.0 - regret.tail(within, models=len(scores)),
+        guarantee=guarantee,
     )

@@ -16,7 +16,6 @@ from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.settings import read_choice
 from tacit.scores.learners.choice import ModelChoice, choose
 from tacit.scores.methods import BestScore, LearnMethod
-from tacit.scores.policies.several import ProtectedScores
 from tacit.scores.releases.label_table import sources_of
 from tacit.scores.releases.release import Release
 
@@ -141,14 +140,15 @@ def learn(
     means = tuple(float(answer["mean"]) for answer in opened.answers if "mean" in answer)
     values = means or opened.scores
     sign = 1 if opened.metric.lower_is_better else -1
-    scores = ProtectedScores(
-        values=tuple(sign * value for value in values),
+    choice = choose(
+        names,
+        [sign * value for value in values],
         regret=opened.policy.regret(opened.metric, rows=opened.rows),
         guarantee=opened.guarantee,
-        seeded=opened.seeded,
+        within=within,
     )
     report = ChoiceReport(
-        choice=choose(names, scores, within=within),
+        choice=choice,
         names=tuple(names),
         values=values,
         measure=_measure(opened),

@@ -7,13 +7,11 @@ from tacit.scores.metrics.errors import Mae, Rmse
 from tacit.scores.metrics.f1 import F1
 from tacit.scores.metrics.own import Own
 from tacit.scores.metrics.probabilities import SKLEARN_FLOOR, Brier, LogLoss
-from tacit.scores.metrics.reading import METRICS, metric_from_json
 from tacit.scores.metrics.reveals import RankSums, Reveals, RightRows, RowLosses, TruePositives
 from tacit.scores.metrics.unbounded import UnboundedLoss
 
 __all__ = [
     "F1",
-    "METRICS",
     "SKLEARN_FLOOR",
     "Accuracy",
     "Auc",
@@ -30,5 +28,4 @@ __all__ = [
     "RowLosses",
     "TruePositives",
     "UnboundedLoss",
-    "metric_from_json",
 ]

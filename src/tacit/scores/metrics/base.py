@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from tacit.privacy.rounding import check_count
@@ -174,18 +174,6 @@ class Metric(ABC):
     def reveals(self) -> Reveals | None:
         """What a score says of the labels, from which an attack is built; None where no attack is known."""
         return None
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the metric as a competition stores it, the number of classes included.
-
-        Examples
-        --------
-        >>> from tacit.scores.metrics import LogLoss
-        >>> LogLoss().to_document()
-        {'metric': 'log_loss', 'classes': 2, 'floor': 0.01}
-        """
-        values = {spec.name: getattr(self, spec.name) for spec in fields(self) if spec.init}  # type: ignore[arg-type]
-        return {"metric": self.name} | values
 
     @abstractmethod
     def _terms(self, labels: NDArray[Any], predictions: Numbers) -> Numbers:

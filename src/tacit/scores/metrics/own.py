@@ -109,10 +109,6 @@ class Own(Metric):
         """That the host gave no bound."""
         return "" if self.one_label else f"{self.name} comes without one_label, a bound on what one label does to it"
 
-    def to_document(self) -> dict[str, Any]:
-        """Return the name; :func:`metric_from_json` finds the function among those that the operator passes in."""
-        return {"metric": "own", "name": self.name}
-
     def _terms(self, labels: NDArray[Any], predictions: Numbers) -> Numbers:
         import numpy as np
 

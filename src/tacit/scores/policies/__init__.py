@@ -4,11 +4,9 @@ from tacit.scores.policies.base import Answer, Interval, Policy, State
 from tacit.scores.policies.ladder import Ladder
 from tacit.scores.policies.laplace import Laplace
 from tacit.scores.policies.plain import Bounded, Exact, Rounded
-from tacit.scores.policies.reading import POLICIES, policy_from_json
 from tacit.scores.policies.thresholdout import Thresholdout
 
 __all__ = [
-    "POLICIES",
     "Answer",
     "Bounded",
     "Exact",
@@ -19,5 +17,4 @@ __all__ = [
     "Rounded",
     "State",
     "Thresholdout",
-    "policy_from_json",
 ]

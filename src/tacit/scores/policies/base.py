@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Self
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import Choice
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import ArrayLike
 
     from tacit.privacy.guarantee import AnyGuarantee
     from tacit.scores.metrics.base import Measurement, Metric
-    from tacit.scores.policies.several import ProtectedScores, Regret
+    from tacit.scores.policies.several import Regret
 
 __all__ = ["Answer", "Interval", "Policy", "State"]
 
@@ -110,6 +109,26 @@ class Policy(Choice, ABC):
     def describe(self) -> str:
         """Return one plain sentence for the rules of the competition."""
 
+    def describe_final(self) -> str:
+        """Return one plain sentence about a team's single final score."""
+        return f"For that final score: {self.describe()}"
+
+    stateless: ClassVar[bool] = True
+    """Whether an answer depends on its submission alone, not on the team's earlier ones."""
+
+    @property
+    def improvement(self) -> float | None:
+        """By how much of the range a score must improve to be shown; None where every answer is a new one."""
+        return None
+
+    def scores_charged(self, submissions: int) -> int:
+        """Return how many answers to so many submissions of one team are charged at most."""
+        return submissions
+
+    def shown_in_all(self, *, submissions: int) -> tuple[str, str] | None:  # noqa: ARG002
+        """Return what a team sees, and how little in a sentence; None where its answers can be weighed together."""
+        return None
+
     def check(self, metric: Metric, *, rows: int) -> None:
         """Raise where the policy cannot keep its guarantee with this metric.
 
@@ -161,25 +180,6 @@ class Policy(Choice, ABC):
             f"must answer submissions one by one for a choice among them, got {self.name}", field="policy"
         )
 
-    def protect(self, losses: ArrayLike, *, rng: np.random.Generator) -> ProtectedScores:  # noqa: ARG002
-        """Release one mean loss for each model, for a choice among them.
-
-        Parameters
-        ----------
-        losses
-            (models, rows): each model's loss on each labeled row, in [0, 1].
-        rng
-            :func:`tacit.privacy.noise.system_rng` for a real release.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from tacit.scores.policies import Rounded
-        >>> Rounded(decimals=1).protect([[0.0, 0.0, 1.0], [1.0, 1.0, 0.0]], rng=np.random.default_rng(0)).values
-        (0.3, 0.7)
-        """
-        raise InvalidInput(f"must answer models one by one for a choice among them, got {self.name}", field="policy")
-
     def sharing(self, epsilon: float | None, *, submissions: int) -> Self:  # noqa: ARG002
         """Return the policy whose answers to all submissions together keep a plan's epsilon.
 
@@ -198,14 +198,3 @@ class Policy(Choice, ABC):
                 f"must be none with {self.name}, which keeps no guarantee, got {epsilon:g}", field="epsilon"
             )
         return self
-
-    def to_document(self) -> dict[str, Any]:
-        """Return the policy as a competition stores it, its epsilon included.
-
-        Examples
-        --------
-        >>> from tacit.scores.policies import Rounded
-        >>> Rounded(decimals=3).to_document()
-        {'policy': 'rounded', 'decimals': 3}
-        """
-        return {"policy": self.name} | {spec.name: getattr(self, spec.name) for spec in fields(self)}

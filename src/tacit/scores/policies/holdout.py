@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import BudgetExceeded, InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
-from tacit.privacy.noise import DiscreteLaplace, Grid, is_seeded
+from tacit.privacy.noise import DiscreteLaplace, Grid
 from tacit.privacy.rounding import check_count, check_epsilon, exact, round_up
-from tacit.scores.policies.several import ProtectedScores, loss_table
 
 __all__ = ["ReusableHoldout"]
 
@@ -132,16 +131,6 @@ class ReusableHoldout:
         self._left -= 1
         self._bar = self._draw_bar()
         return self._mean(total + self._draw(1))
-
-    def protect(self, train_losses: ArrayLike, holdout_losses: ArrayLike) -> ProtectedScores:
-        """Answer for several models, in order: (models, training rows) and (models, holdout rows)."""
-        train, held = loss_table(train_losses), loss_table(holdout_losses)
-        if len(train) != len(held):
-            raise InvalidInput(
-                f"must be of the same {len(held)} models as the holdout's, got {len(train)}", field="train_losses"
-            )
-        values = tuple(self.answer(a, b) for a, b in zip(train, held, strict=True))
-        return ProtectedScores(values=values, regret=self, guarantee=self.guarantee, seeded=is_seeded(self._rng))
 
     def tail(self, x: float, *, models: int) -> float:
         """Return a bound on P(regret > x): some answer is off by more than x/2.

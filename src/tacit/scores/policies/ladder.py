@@ -54,6 +54,7 @@ class Ladder(Policy):
 
     name: ClassVar[str] = "ladder"
     phrase: ClassVar[str] = "as a team's best so far, in steps"
+    stateless: ClassVar[bool] = False
 
     step: float = field(
         default=0.01,
@@ -95,6 +96,19 @@ class Ladder(Policy):
         1898.18
         """
         return (1 / self.step + 2) * math.log2(4 * check_count(submissions, name="submissions") / self.step)
+
+    @property
+    def improvement(self) -> float:
+        """The step."""
+        return self.step
+
+    def shown_in_all(self, *, submissions: int) -> tuple[str, str]:
+        """Return that a team sees improvements alone, and in how many bits."""
+        return "improvements alone", (
+            f"the Ladder shows improvements alone, and one team's {submissions:,} submissions reveal at most "
+            f"{self.bits(submissions=submissions):,.0f} bits together. That bound is no guarantee for a label, and a "
+            "new team starts anew."
+        )
 
     def describe(self) -> str:
         """Return what is shown."""

@@ -14,12 +14,11 @@ from tacit.scores.policies.base import Answer, Interval, Policy, State
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import ArrayLike
 
     from tacit.privacy.guarantee import Guarantee
     from tacit.privacy.noise import DiscreteLaplace, Grid
     from tacit.scores.metrics.base import Measurement, Metric
-    from tacit.scores.policies.several import NoiseRegret, NoisyMeans, ProtectedScores
+    from tacit.scores.policies.several import NoiseRegret, NoisyMeans
 
 __all__ = ["Laplace", "score_guarantee", "share_of"]
 
@@ -119,28 +118,6 @@ class Laplace(Policy):
         mean = metric.mean_of(answer)
         return Interval(mean, mean, self.scale(metric, rows=rows))
 
-    def protect(self, losses: ArrayLike, *, rng: np.random.Generator) -> ProtectedScores:
-        """Release one noisy mean for each model; it may leave [0, 1], where a cap would tie models.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> errors = np.random.default_rng(0).random((3, 500)) < [[0.1], [0.3], [0.5]]
-        >>> scores = Laplace(epsilon=1.0).protect(errors, rng=np.random.default_rng(1))
-        >>> np.round(scores.values, 1), str(scores.guarantee)
-        (array([0.1, 0.3, 0.5]), 'epsilon 3 for one label')
-        """
-        from tacit.privacy.noise import is_seeded
-        from tacit.scores.policies.several import NoiseRegret, ProtectedScores, loss_table
-
-        table, means = loss_table(losses), self.means
-        return ProtectedScores(
-            values=tuple(means.draw(table, rng=rng)),
-            regret=NoiseRegret(means=means, rows=table.shape[1]),
-            guarantee=self.guarantee(submissions=len(table)),
-            seeded=is_seeded(rng),
-        )
-
     def regret(self, metric: Metric, *, rows: int) -> NoiseRegret:
         """Return the bound for means over rows."""
         from tacit.scores.policies.several import NoiseRegret
@@ -158,6 +135,10 @@ class Laplace(Policy):
         return (
             f"Scores carry noise: each is differentially private for one label with epsilon {format_up(self.epsilon)}."
         )
+
+    def describe_final(self) -> str:
+        """Return the noise of the final score."""
+        return f"That final score carries noise with epsilon {format_up(self.epsilon)}."
 
     @property
     def means(self) -> NoisyMeans:

@@ -12,11 +12,10 @@ from tacit.scores.policies.base import Answer, Interval, Policy, State
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import ArrayLike
 
     from tacit.privacy.guarantee import NoGuarantee
     from tacit.scores.metrics.base import Measurement, Metric
-    from tacit.scores.policies.several import BoundedRegret, ProtectedScores
+    from tacit.scores.policies.several import BoundedRegret
 
 __all__ = ["Bounded", "Exact", "Rounded"]
 
@@ -59,14 +58,6 @@ class _Plain(Policy):
         from tacit.scores.policies.several import BoundedRegret
 
         return BoundedRegret(most=2 * self.error)
-
-    def protect(self, losses: ArrayLike, *, rng: np.random.Generator) -> ProtectedScores:
-        """Release one mean loss for each model as a score would be shown."""
-        from tacit.scores.policies.several import BoundedRegret, ProtectedScores, loss_table
-
-        values = tuple(float(self._show(mean, rng)) for mean in loss_table(losses).mean(axis=1).tolist())
-        regret = BoundedRegret(most=2 * self.error)
-        return ProtectedScores(values=values, regret=regret, guarantee=self.guarantee(), seeded=False)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,14 +8,12 @@ from fractions import Fraction
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.noise import DiscreteLaplace, Grid
 from tacit.privacy.rounding import check_count
 
-__all__ = ["BoundedRegret", "NoiseRegret", "NoisyMeans", "ProtectedScores", "Regret", "loss_table"]
+__all__ = ["BoundedRegret", "NoiseRegret", "NoisyMeans", "Regret"]
 
 
 class Regret(Protocol):
@@ -26,38 +24,6 @@ class Regret(Protocol):
 
     def expected(self, *, models: int) -> float:
         """Return a bound on the mean regret."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProtectedScores:
-    """Released scores, lower is better, with what bounds their error and the guarantee for the labels behind them.
-
-    Parameters
-    ----------
-    values
-        One for each model, in the models' order.
-    regret
-        What a choice by them can cost.
-    guarantee
-        Of all values together.
-    seeded
-        Whether the noise came from a seeded generator; then anyone who knows the seed can remove it.
-
-    Examples
-    --------
-    >>> from tacit.scores.policies import Rounded
-    >>> print(Rounded(decimals=1).protect([[0.0, 1.0, 1.0]], rng=np.random.default_rng(0)))
-    1 score: no guarantee: rounding is no noise: submissions can be built whose rounded scores are the labels
-    """
-
-    values: tuple[float, ...]
-    regret: Regret
-    guarantee: AnyGuarantee
-    seeded: bool
-
-    def __str__(self) -> str:
-        plural = "" if len(self.values) == 1 else "s"
-        return f"{len(self.values)} score{plural}: {self.guarantee}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -148,24 +114,6 @@ class BoundedRegret:
     def expected(self, *, models: int) -> float:
         """Return the bound."""
         return 0.0 if models == 1 else self.most
-
-
-def loss_table(losses: ArrayLike) -> NDArray[np.float64]:
-    """Return (models, rows) losses as floats, or raise.
-
-    Examples
-    --------
-    >>> loss_table([1.0, 2.0])
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: losses must be finite numbers, one row of them per model, got shape (2,)
-    """
-    table = np.asarray(losses, dtype=np.float64)
-    if table.ndim != 2 or table.size == 0 or not np.isfinite(table).all():
-        raise InvalidInput(
-            f"must be finite numbers, one row of them per model, got shape {table.shape}", field="losses"
-        )
-    return table
 
 
 def difference_tail(k: int, *, scale: float) -> float:

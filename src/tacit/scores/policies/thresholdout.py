@@ -64,6 +64,7 @@ class Thresholdout(Policy):
 
     name: ClassVar[str] = "thresholdout"
     phrase: ClassVar[str] = "with noise, renewed only when the score changes"
+    stateless: ClassVar[bool] = False
 
     epsilon: float = field(default=0.1, metadata=BOUND)
     threshold: float = field(
@@ -87,11 +88,22 @@ class Thresholdout(Policy):
 
     def sharing(self, epsilon: float | None, *, submissions: int) -> Self:
         """Return the policy whose refreshes each have an equal share of epsilon."""
-        return replace(self, epsilon=share_of(epsilon, min(submissions, self.refreshes)))
+        return replace(self, epsilon=share_of(epsilon, self.scores_charged(submissions)))
 
     def guarantee(self, *, submissions: int = 1) -> Guarantee:
         """Return epsilon for one label from one refresh to the next, and as many as there can be."""
-        return score_guarantee(self.epsilon, scores=min(submissions, self.refreshes))
+        return score_guarantee(self.epsilon, scores=self.scores_charged(submissions))
+
+    def scores_charged(self, submissions: int) -> int:
+        """Return how many refreshes so many submissions can have."""
+        return min(submissions, self.refreshes)
+
+    def shown_in_all(self, *, submissions: int) -> tuple[str, str]:  # noqa: ARG002
+        """Return that a team sees changes alone."""
+        return "changes alone", (
+            f"a team gets {self.refreshes} scores that change, with epsilon {format_up(self.epsilon)} each, and no "
+            "more scores afterwards."
+        )
 
     def check(self, metric: Metric, *, rows: int) -> None:  # noqa: ARG002
         """Raise unless the metric is a mean over rows."""

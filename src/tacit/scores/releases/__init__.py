@@ -1,5 +1,5 @@
-"""What a competition releases: its rules, and the answers under them."""
+"""Scores that are released for submissions, and offers to answer them."""
 
-from tacit.scores.releases.setting import Budget, Setting, Split, complete_setting, default_setting, identify
+from tacit.scores.releases.release import Release
 
-__all__ = ["Budget", "Setting", "Split", "complete_setting", "default_setting", "identify"]
+__all__ = ["Release"]

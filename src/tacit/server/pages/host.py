@@ -9,34 +9,31 @@ from fastapi import APIRouter, Request, Response
 
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.scores.metrics import LogLoss
-from tacit.scores.policies import Laplace
-from tacit.scores.releases import Setting, default_setting
 from tacit.server.errors import status_of
 from tacit.server.pages.forms import HostForm, text_of
 from tacit.server.pages.view import go_to, render
 from tacit.server.pages.visitor import engine_of, host_of
+from tacit.server.rules import Rules
 from tacit.server.terms import Terms
 
-__all__ = ["add_host_pages", "setting_document"]
+__all__ = ["add_host_pages"]
 
-_DEFAULT = default_setting(LogLoss())
-assert isinstance(_DEFAULT.policy, Laplace)
-assert isinstance(_DEFAULT.final_policy, Laplace)
+_RECOMMENDED = Rules(metric=LogLoss()).to_json()
 _DEFAULTS = {
     "metric": "log_loss",
     "classes": "2",
     "floor": "0.01",
     "class_floor": "",
     "policy": "laplace",
-    "epsilon": f"{_DEFAULT.policy.epsilon:g}",
+    "epsilon": f"{_RECOMMENDED['policy']['epsilon']:g}",
     "decimals": "3",
     "step": "0.01",
     "threshold": "0.02",
     "refreshes": "10",
-    "per_team": f"{_DEFAULT.budget.per_team}",
-    "per_day": f"{_DEFAULT.budget.per_day}",
-    "public_fraction": f"{_DEFAULT.split.public_fraction:g}",
-    "final_epsilon": f"{_DEFAULT.final_policy.epsilon:g}",
+    "per_team": f"{_RECOMMENDED['per_team']}",
+    "per_day": f"{_RECOMMENDED['per_day']}",
+    "public_fraction": f"{_RECOMMENDED['public_fraction']:g}",
+    "final_epsilon": f"{_RECOMMENDED['final']['epsilon']:g}",
     "most_teams": "20",
     "public": "yes",
     "slug": "",
@@ -99,25 +96,18 @@ def add_host_pages(routes: APIRouter) -> None:
         return go_to(f"/c/{slug}")
 
 
-def setting_document(given: dict[str, str]) -> dict[str, Any]:
-    """Return the rules of a filled form, as :meth:`tacit.scores.releases.Setting.from_json` reads them.
-
-    Examples
-    --------
-    >>> setting_document({**_DEFAULTS, "policy": "rounded", "metric": "accuracy"})["policy"]
-    {'policy': 'rounded', 'decimals': 3}
-    """
-    metric = {"metric": given["metric"]}
-    wanted = _OF_METRIC.get(given["metric"], () if given["metric"] in ("mae", "rmse") else ("classes",))
-    per_day = _number(given, "per_day") if given["per_day"] else None
-    final = {"policy": "laplace", "epsilon": _number(given, "final_epsilon")} if given["final_epsilon"] else None
+def _rules_document(given: dict[str, str]) -> dict[str, Any]:
+    """Return the rules of a filled form, as :meth:`Rules.from_json` reads them."""
+    of_metric = _OF_METRIC.get(given["metric"], () if given["metric"] in ("mae", "rmse") else ("classes",))
+    of_policy = _OF_POLICY.get(given["policy"], ())
+    final = {"name": "laplace", "epsilon": _number(given, "final_epsilon")} if given["final_epsilon"] else None
     return {
-        "metric": metric | {name: _number(given, name) for name in wanted if given[name]},
-        "policy": {"policy": given["policy"]}
-        | {name: _number(given, name) for name in _OF_POLICY.get(given["policy"], ())},
-        "budget": {"per_team": _number(given, "per_team"), "per_day": per_day},
-        "split": {"public_fraction": _number(given, "public_fraction")},
-        "final_policy": final,
+        "metric": {"name": given["metric"]} | {name: _number(given, name) for name in of_metric if given[name]},
+        "policy": {"name": given["policy"]} | {name: _number(given, name) for name in of_policy},
+        "per_team": _number(given, "per_team"),
+        "per_day": _number(given, "per_day") if given["per_day"] else None,
+        "public_fraction": _number(given, "public_fraction"),
+        "final": final,
     }
 
 
@@ -126,7 +116,7 @@ def _terms(given: dict[str, str]) -> Terms:
         slug=given["slug"],
         name=given["name"],
         description=given["description"],
-        setting=Setting.from_json(setting_document(given)),
+        rules=Rules.from_json(_rules_document(given)),
         opens=_moment(given, "opens"),
         closes=_moment(given, "closes"),
         most_teams=int(_number(given, "most_teams")),
@@ -162,6 +152,6 @@ def _manage_page(request: Request, slug: str, *, invite: str | None = None) -> R
         flags=engine.flags(slug)[:200],
         spend=engine.spend(slug),
         invite=invite,
-        split=engine.board(slug).setting.split.public_fraction < 1,
+        split=engine.board(slug).rules.is_split,
         waits=competition.closes is not None and not competition.is_closed(engine.settings.clock()),
     )

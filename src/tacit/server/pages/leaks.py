@@ -27,7 +27,7 @@ def add_leak_pages(routes: APIRouter) -> None:
             request,
             "leaks.html",
             competition=engine.competition(slug),
-            split=board.setting.split.public_fraction < 1,
+            split=board.rules.is_split,
             told=forecast_of(board),
             state=_replays(request).state(slug),
             most=MOST_SUBMISSIONS,

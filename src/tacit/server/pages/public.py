@@ -41,13 +41,13 @@ def _add_boards(routes: APIRouter) -> None:
     def competition(request: Request, slug: str) -> Response:
         found = visible(request, slug)
         engine = engine_of(request)
-        setting = engine.board(slug).setting
+        rules = engine.board(slug).rules
         return render(
             request,
             "competition.html",
             competition=found,
-            public_fraction=setting.split.public_fraction,
-            final_guarantee=final_guarantee(setting, teams=1),
+            public_fraction=rules.public_fraction,
+            final_guarantee=final_guarantee(rules),
             places=engine.leaderboard(slug),
             final=engine.final(slug),
             plot=draw_history(engine.history(slug, most=2000), lower_is_better=found.lower_is_better),

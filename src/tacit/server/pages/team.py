@@ -57,5 +57,5 @@ def _team_page(request: Request, team: Team, *, error: str | None = None, status
         fresh=fresh if error is None else None,
         error=error,
         open=competition.is_open(engine.settings.clock()),
-        split=engine.board(team.competition).setting.split.public_fraction < 1,
+        split=engine.board(team.competition).rules.is_split,
     )

@@ -1,0 +1,135 @@
+"""A competition's rules: what they say, how they are written, and the splits and limits that follow from them."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import chi2_contingency
+
+from tacit.privacy import InvalidInput
+from tacit.scores.metrics import F1, Accuracy, Auc, Brier, LogLoss, Mae, Own, Rmse
+from tacit.scores.policies import Bounded, Exact, Ladder, Laplace, Rounded, Thresholdout
+from tacit.server.board import Board
+from tacit.server.host_files import Features, Labels
+from tacit.server.rules import Rules
+
+
+def board_of(metric, *, rows=2):
+    features = Features(ids=tuple(map(str, range(rows))), names=(), cells=((),) * rows)
+    labels = Labels(codes=np.arange(rows) % 2, public_rows=np.ones(rows, dtype=bool))
+    return Board(id=1, rules=Rules(metric=metric), features=features, labels=labels)
+
+
+def test_identity_is_of_values_not_of_files():
+    board = board_of(LogLoss())
+    same = [[0.5, 0.25], np.array([0.5, 0.25], dtype=np.float32), np.array([[0.5], [0.25]])]
+    names = {board.digest(board.check(given)) for given in same}
+    assert len(names) == 1
+    assert board.digest(board.check([0.5, np.nextafter(0.25, 1)])) not in names
+    assert board.digest(board.check([0.25, 0.5])) not in names
+    assert board_of(Brier()).digest(board.check([0.5, 0.25])) not in names
+    assert board.digest(board.check([-0.0, 0.5])) == board.digest(board.check([0.0, 0.5]))
+
+
+def test_the_split_is_determined_by_the_key_and_blind_to_the_other_rows():
+    rules, ids = Rules(metric=Accuracy(), public_fraction=0.3), [f"row-{i}" for i in range(20_000)]
+    public = rules.public_rows(ids, key=b"one")
+    assert np.array_equal(public, rules.public_rows(ids, key=b"one"))
+    assert abs(public.mean() - 0.3) < 0.02
+    other = rules.public_rows(ids, key=b"two")
+    assert chi2_contingency(np.histogram2d(public, other, bins=2)[0]).pvalue > 1e-6, "another key, another split"
+    assert chi2_contingency(np.histogram2d(public, public, bins=2)[0]).pvalue < 1e-6, "control"
+    assert np.array_equal(rules.public_rows(ids[:100], key=b"one"), public[:100])
+    with pytest.raises(InvalidInput, match="both parts"):
+        Rules(metric=Accuracy(), public_fraction=1e-9).public_rows(ids, key=b"one")
+    with pytest.raises(InvalidInput, match="public_fraction"):
+        Rules(metric=Accuracy(), public_fraction=0)
+
+
+def test_how_often_a_team_may_ask():
+    rules = Rules(metric=Accuracy(), per_team=5, per_day=2)
+    assert rules.refusal(used=0, used_today=0) is None
+    assert "tomorrow" in rules.refusal(used=2, used_today=2)
+    assert rules.refusal(used=2, used_today=0) is None
+    assert "all 5" in rules.refusal(used=5, used_today=0)
+    assert Rules(metric=Accuracy(), per_team=5, per_day=None).refusal(used=4, used_today=4) is None
+    for wrong in ({"per_team": 0}, {"per_day": 0}, {"per_team": 1.5}):
+        with pytest.raises(InvalidInput):
+            Rules(metric=Accuracy(), **wrong)
+
+
+METRICS = [LogLoss(floor=0.05), Brier(classes=3), Accuracy(classes=6), Auc(class_floor=5), F1(), Rmse(upper=3.0), Mae()]
+POLICIES = [Exact(), Rounded(decimals=2), Bounded(tau=0.1), Ladder(step=0.1), Laplace(epsilon=0.3), Thresholdout()]
+
+
+@pytest.mark.parametrize(
+    "rules",
+    [
+        *(Rules(metric=metric) for metric in METRICS),
+        *(Rules(metric=Brier(), policy=policy, per_day=None, final=policy) for policy in POLICIES),
+        Rules(metric=Accuracy(), per_team=3, public_fraction=1.0, final=None),
+    ],
+    ids=lambda rules: f"{rules.metric.name} {rules.policy.name}",
+)
+def test_rules_there_and_back(rules):
+    document = json.loads(json.dumps(rules.to_json()))
+    assert Rules.from_json(document) == rules
+    assert all(sentence.endswith(".") for sentence in rules.describe())
+    assert "_" not in " ".join(rules.describe())
+    for key in ("metric", "policy"):
+        with pytest.raises(InvalidInput, match=f"{key}.*takes"):
+            Rules.from_json({**document, key: {**document[key], "extra": 1}})
+    with pytest.raises(InvalidInput, match="rules take"):
+        Rules.from_json({**document, "labels": [1]})
+
+
+@pytest.mark.parametrize(
+    ("document", "message"),
+    [
+        ({}, "rules must have a metric"),
+        ({"metric": "nope"}, "metric must be one of"),
+        ({"metric": ["log_loss"]}, "metric must be one of"),
+        ({"metric": "mae:classes=2"}, "mae takes no classes"),
+        ({"metric": "own:metric=os.system"}, "own metrics"),
+        ({"metric": "accuracy", "policy": {}}, "policy must be one of"),
+        ({"metric": "accuracy", "policy": "laplace:epsilon=0"}, "epsilon must be"),
+        ({"metric": "accuracy", "policy": {"name": "laplace", "epsilon": "x"}}, "epsilon must be"),
+        ({"metric": "accuracy", "policy": "exact:epsilon=1"}, "exact takes no epsilon"),
+        ({"metric": "accuracy", "policy": "ladder:step=2"}, "step must be in"),
+        ({"metric": "accuracy", "final": "rounded:decimals=99"}, "from 0 to 15"),
+    ],
+)
+def test_wrong_rules_are_refused(document, message):
+    with pytest.raises(InvalidInput, match=message):
+        Rules.from_json(document)
+
+
+def test_own_functions_come_from_the_operator_alone():
+    own = Own(function=lambda y, p: 0.5, name="half", lower=0, upper=1, lower_is_better=True)
+    rules = Rules(metric=own)
+    assert Rules.from_json(json.loads(json.dumps(rules.to_json())), own={"half": own}) == rules
+    assert Rules.from_json({"metric": "own:metric=half"}, own={"half": own}).metric is own
+
+
+def test_rules_that_cannot_be_kept_are_refused():
+    for rules in (Rules(metric=Auc(), final=Exact()), Rules(metric=Auc(), policy=Exact())):
+        with pytest.raises(InvalidInput, match="class_floor"):
+            rules.check(public=10, private=10)
+    Rules(metric=Auc(), policy=Exact()).check(public=10, private=0)
+
+
+def test_what_a_host_leaves_out_is_what_the_page_recommends():
+    rules = Rules.from_json({"metric": "log_loss:floor=0.05"})
+    assert rules == Rules(metric=LogLoss(floor=0.05))
+    assert (rules.policy, rules.final) == (Laplace(epsilon=0.2), Laplace(epsilon=5.0))
+    assert (rules.per_team, rules.per_day, rules.public_fraction) == (100, 10, 0.3)
+    chosen = Rules.from_json({"metric": "log_loss", "policy": "exact", "final": None})
+    assert (chosen.policy, chosen.final, chosen.final_policy) == (Exact(), None, Exact())
+
+
+def test_no_epsilon_is_shown_too_small():
+    small = Laplace(epsilon=0.5000001)
+    rules = Rules(metric=Accuracy(), policy=small, public_fraction=0.5, final=small).describe()
+    shown = [sentence.split("epsilon ")[1].rstrip(".") for sentence in rules if "epsilon " in sentence]
+    assert len(shown) == 2
+    assert all(float(number) >= small.epsilon for number in shown)
