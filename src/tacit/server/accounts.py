@@ -25,18 +25,6 @@ class Accounts:
 
     A charge has a key; asked again for the same key, the ledger finds the standing charge instead of making a second
     one. So a server that was killed after a charge does not pay again.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from tacit.privacy import Unit
-    >>> accounts = Accounts(f"{tempfile.mkdtemp()}/ledger.db")
-    >>> budget = Guarantee(unit=Unit.LABEL, epsilon=2.0)
-    >>> accounts.open("titanic", ["no", "yes"], budget=budget, split=False)
-    'titanic'
-    >>> one = Guarantee(unit=Unit.LABEL, epsilon=1.0)
-    >>> [accounts.charge("titanic", one, "team", team, purpose="100 scores") for team in ("7", "7", "8")]
-    ['titanic/1', 'titanic/1', 'titanic/2']
     """
 
     def __init__(self, location: str | Path) -> None:

@@ -40,15 +40,6 @@ def create_app(source: Settings | Engine) -> FastAPI:
     source
         Settings: the engine is opened when the server starts and closed, with everything queued written, when it stops.
         An engine: it is used as it is, and its owner closes it.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from fastapi.testclient import TestClient
-    >>> with TestClient(create_app(Settings(folder=Path(tempfile.mkdtemp())))) as client:
-    ...     client.get("/api/v1/competitions").json()
-    []
     """
 
     @asynccontextmanager
@@ -95,15 +86,7 @@ def serve(source: Settings | Engine, *, host: str = "127.0.0.1", port: int = 800
 
 
 def configured(app: FastAPI, *, host: str = "127.0.0.1", port: int = 8000) -> uvicorn.Server:
-    """Return the server that runs an application, with the quickest parser that is installed.
-
-    Parameters
-    ----------
-    app
-        As :func:`create_app` returns it.
-    host, port
-        Where to listen, unless it is run with sockets that listen already.
-    """
+    """Return the server that runs an application, with the quickest parser that is installed."""
     import uvicorn
 
     return uvicorn.Server(

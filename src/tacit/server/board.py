@@ -21,19 +21,7 @@ _ID = "id"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Board:
-    """What is needed to score; made once and kept while the server runs.
-
-    Examples
-    --------
-    >>> from tacit.scores.metrics import Accuracy
-    >>> labels = Labels(codes=np.array([0, 1]), public_rows=np.array([True, True]))
-    >>> features = Features(ids=("a", "b"), names=(), cells=((), ()))
-    >>> board = Board(id=1, rules=Rules(metric=Accuracy()), features=features, labels=labels)
-    >>> board
-    Board(1, 2 rows)
-    >>> board.measure(board.check([0, 0]))
-    Measurement(accuracy of 2 rows, hidden)
-    """
+    """What is needed to score; made once and kept while the server runs."""
 
     id: int
     rules: Rules
@@ -86,13 +74,7 @@ class Board:
 
 
 def columns_of(metric: Metric) -> tuple[str, ...]:
-    """Return the header of a submission: ``id`` and one column, or one for each class.
-
-    Examples
-    --------
-    >>> columns_of(LogLoss()), columns_of(LogLoss(classes=3))
-    (('id', 'prediction'), ('id', 'class_0', 'class_1', 'class_2'))
-    """
+    """Return the header of a submission: ``id`` and one column, or one for each class."""
     columns = 1
     if isinstance(metric, Own):
         columns = metric.columns
@@ -107,12 +89,6 @@ def stored(predictions: NDArray[np.float64]) -> bytes:
 
 
 def from_stored(content: bytes, *, rows: int) -> NDArray[np.float64]:
-    """Read back what :func:`stored` wrote.
-
-    Examples
-    --------
-    >>> from_stored(stored(np.zeros((2, 3))), rows=2).shape, from_stored(stored(np.zeros(2)), rows=2).shape
-    ((2, 3), (2,))
-    """
+    """Read back what :func:`stored` wrote."""
     values = np.frombuffer(content, dtype="<f8").astype(np.float64)
     return values if len(values) == rows else values.reshape(rows, -1)

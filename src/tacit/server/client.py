@@ -31,12 +31,8 @@ class Client:
 
     Parameters
     ----------
-    url
-        Where the server is, as ``http://127.0.0.1:8000``.
     token
         The host's or a team's.
-    timeout
-        Seconds to wait for an answer.
 
     Examples
     --------

@@ -16,15 +16,7 @@ _COPIES, _ALIVE = "copies", "alive.db"
 
 @contextmanager
 def copy_folder(folder: Path) -> Iterator[Path]:
-    """Make a folder for one copy of a competition inside a server's folder; it is gone afterwards.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as server, copy_folder(Path(server)) as copy:
-    ...     clear_copies(Path(server))
-    ...     copy.is_dir()
-    True
-    """
+    """Make a folder for one copy of a competition inside a server's folder; it is gone afterwards."""
     copies = folder / _COPIES
     copies.mkdir(mode=0o700, parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(dir=copies))
@@ -37,16 +29,7 @@ def copy_folder(folder: Path) -> Iterator[Path]:
 
 
 def clear_copies(folder: Path) -> None:
-    """Remove the copies that a killed server left in its folder; those of a living one stay.
-
-    Examples
-    --------
-    >>> with tempfile.TemporaryDirectory() as server:
-    ...     (Path(server) / "copies" / "left").mkdir(parents=True)
-    ...     clear_copies(Path(server))
-    ...     list((Path(server) / "copies").iterdir())
-    []
-    """
+    """Remove the copies that a killed server left in its folder; those of a living one stay."""
     for copy in (folder / _COPIES).glob("*"):
         if not _is_alive(copy):
             shutil.rmtree(copy, ignore_errors=True)

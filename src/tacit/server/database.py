@@ -28,15 +28,7 @@ _log = logging.getLogger("tacit.server")
 
 
 class ServerDatabase(Database):
-    """The server's database; SQLite keeps a write-ahead log, so leaderboards are read while submissions are written.
-
-    Examples
-    --------
-    >>> ServerDatabase.at("mysql://host/scores")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: database must be a file or a postgresql:// URL, got mysql://...
-    """
+    """The server's database; SQLite keeps a write-ahead log, so leaderboards are read while submissions are written."""
 
     name = "database"
     refusal = InvalidInput

@@ -87,24 +87,10 @@ class Engine(Access):
 
         Parameters
         ----------
-        terms
-            What is laid down.
         features
             A header and a row for each prediction; a column ``id`` names the rows. Everybody may read it.
         labels
             The columns ``id`` and one more, or one alone in the features' order.
-
-        Examples
-        --------
-        >>> from tacit.scores.metrics import Accuracy
-        >>> from tacit.scores.policies import Exact
-        >>>         >>> import tempfile
-        >>> from pathlib import Path
-        >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
-        >>> terms = Terms(slug="coins", name="Coins", rules=Rules(metric=Accuracy(), policy=Exact()))
-        >>> engine.create_competition(terms, features=b"size\n1\n2\n", labels=b"label\nno\nyes\n").columns
-        ('id', 'prediction')
-        >>> engine.close()
         """
         rows = Features.read(features, limits=self.settings.limits)
         names = Labels.read(labels, ids=rows.ids, limits=self.settings.limits)
@@ -152,8 +138,6 @@ class Engine(Access):
 
         Parameters
         ----------
-        team
-            Who submits.
         predictions
             Checked here, before anything is queued; labels have no part in the check.
         id
@@ -164,14 +148,6 @@ class Engine(Access):
         ------
         InvalidInput
             The predictions are not what the metric reads.
-
-        Examples
-        --------
-        >>> from tacit.server.demo import toy
-        >>> with toy() as engine:
-        ...     team = engine.register(engine.invite("coins"), name="Newcomers").team
-        ...     engine.submit(team, [0, 1, 1], id="first").result().number
-        1
         """
         if id is not None and not _SUBMISSION_ID.fullmatch(id):
             raise InvalidInput("must be 1 to 64 letters, digits, hyphens and underscores", field="id")

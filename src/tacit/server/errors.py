@@ -82,13 +82,7 @@ _STATUSES = ((BudgetExceeded, 409), (InvalidInput, 422), (LedgerError, 503))
 
 
 def status_of(error: TacitError) -> int:
-    """Return the HTTP status of an error.
-
-    Examples
-    --------
-    >>> status_of(NotFound("there is no such page")), status_of(BudgetExceeded("the budget is spent"))
-    (404, 409)
-    """
+    """Return the HTTP status of an error."""
     if isinstance(error, ServerError):
         return error.status
     return next((status for kind, status in _STATUSES if isinstance(error, kind)), 400)

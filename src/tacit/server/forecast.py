@@ -35,16 +35,6 @@ class Forecast:
     share_within_budget
         Labels expected to be right after one team's whole budget, the features' guess included; None where this
         attack says nothing.
-    sentence
-        All of it in plain words.
-
-    Examples
-    --------
-    >>> from tacit.scores.metrics import Accuracy
-    >>> from tacit.scores.policies import Exact
-    >>> told = forecast(Rules(metric=Accuracy(), policy=Exact(), public_fraction=1.0), rows=2201)
-    >>> told.submissions, told.days
-    (499, 50)
     """
 
     attack: str
@@ -70,10 +60,6 @@ def forecast(
 
     Parameters
     ----------
-    rules
-        Metric, policy, budget and split.
-    rows
-        Rows of a submission.
     doubt
         For each row the chance of its second likeliest label by the features alone, at most 1/2; default: 1/2, as if
         nothing were known.

@@ -38,13 +38,7 @@ _log = logging.getLogger("tacit.server.access")
 
 
 def token_of(headers: Headers) -> str | None:
-    """Return the token of an ``Authorization: Bearer`` header.
-
-    Examples
-    --------
-    >>> token_of(Headers({"authorization": "Bearer tacit_team_x"}))
-    'tacit_team_x'
-    """
+    """Return the token of an ``Authorization: Bearer`` header."""
     kind, _, token = headers.get("authorization", "").partition(" ")
     return token.strip() if kind.lower() == "bearer" and token.strip() else None
 

@@ -25,16 +25,7 @@ _CATEGORIES = 50
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Features:
-    r"""The public rows: their ids, in the order that predictions without ids follow, and their columns.
-
-    Examples
-    --------
-    >>> features = Features.read(b"age,sex\n30,m\n25,f\n", limits=Limits())
-    >>> features.ids, features.names
-    (('0', '1'), ('age', 'sex'))
-    >>> features.to_csv()
-    b'id,age,sex\r\n0,30,m\r\n1,25,f\r\n'
-    """
+    r"""The public rows: their ids, in the order that predictions without ids follow, and their columns."""
 
     ids: tuple[str, ...]
     names: tuple[str, ...]
@@ -42,15 +33,7 @@ class Features:
 
     @classmethod
     def read(cls, content: bytes, *, limits: Limits) -> Features:
-        r"""Read a CSV file with a header; a column ``id`` names the rows, else they are 0, 1, 2, ...
-
-        Examples
-        --------
-        >>> Features.read(b"id,age\na,30\na,25\n", limits=Limits())
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: features: the id 'a' appears twice
-        """
+        r"""Read a CSV file with a header; a column ``id`` names the rows, else they are 0, 1, 2, ..."""
         header, rows = _table(content, name="features", limits=limits)
         if _ID in header:
             at = header.index(_ID)
@@ -71,14 +54,7 @@ class Features:
         return text.getvalue().encode()
 
     def matrix(self) -> NDArray[np.float64]:
-        """Return the columns as numbers: missing ones as the mean, text as one 0/1 column for each of its values.
-
-        Examples
-        --------
-        >>> Features(ids=("a", "b"), names=("age", "sex"), cells=(("30", "m"), ("", "f"))).matrix()
-        array([[30.,  0.,  1.],
-               [30.,  1.,  0.]])
-        """
+        """Return the columns as numbers: missing ones as the mean, text as one 0/1 column for each of its values."""
         if not self.names:
             return np.zeros((len(self.ids), 0))
         return np.concatenate([_numbers(column) for column in zip(*self.cells, strict=True)], axis=1)
@@ -92,13 +68,6 @@ class Labels:
     ----------
     codes
         0..K-1 for the sorted classes, or the numbers themselves.
-    public_rows
-        Whether a row counts for the leaderboard; the others count for the final ranking alone.
-
-    Examples
-    --------
-    >>> Labels(codes=np.array([0, 1]), public_rows=np.array([True, False]))
-    Labels(2 rows, hidden)
     """
 
     codes: NDArray[Any] = field(repr=False)
@@ -114,11 +83,6 @@ class Labels:
         r"""Read a CSV file with the columns ``id`` and one more, or one alone, into the order of ``ids``.
 
         Messages name a line or an id and never a label.
-
-        Examples
-        --------
-        >>> Labels.read(b"id,label\nb,1\na,0\n", ids=["a", "b"], limits=Limits())
-        ['0', '1']
         """
         header, rows = _table(content, name="labels", limits=limits)
         if len(rows) != len(ids):
@@ -143,14 +107,7 @@ class Labels:
 
     @staticmethod
     def encode(labels: Sequence[str], *, metric: Metric) -> NDArray[Any]:
-        """Return what the metric reads: classes as 0..K-1 in sorted order, or numbers.
-
-        Examples
-        --------
-        >>> from tacit.scores.metrics import Accuracy
-        >>> Labels.encode(["yes", "no"], metric=Accuracy())
-        array([1, 0])
-        """
+        """Return what the metric reads: classes as 0..K-1 in sorted order, or numbers."""
         if not metric.classes:
             return metric.check_labels(_label_numbers(labels))
         names = sorted(set(labels), key=_sort_key)

@@ -46,18 +46,7 @@ class ReplayState:
 
 
 class Replays:
-    """The replays of one server; all of it is gone when the server stops.
-
-    Examples
-    --------
-    >>> from tacit.server.demo import toy
-    >>> replays = Replays()
-    >>> with toy() as engine:
-    ...     replays.start(engine, "coins", submissions=2)
-    ...     replays.wait("coins")
-    ...     replays.state("coins").result.submissions
-    2
-    """
+    """The replays of one server; all of it is gone when the server stops."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -56,14 +56,7 @@ class Limits:
 
 
 class RateLimit:
-    """Token buckets in memory, one for each key; the longest unused are forgotten first.
-
-    Examples
-    --------
-    >>> limit = RateLimit(Rate(per_minute=60, burst=2), clock=lambda: 0.0)
-    >>> [limit.wait("team 1") for _ in range(3)]
-    [0.0, 0.0, 1.0]
-    """
+    """Token buckets in memory, one for each key; the longest unused are forgotten first."""
 
     def __init__(self, rate: Rate, *, clock: Callable[[], float] = monotonic, keys: int = 100_000) -> None:
         self._rate, self._clock, self._keys = rate, clock, keys

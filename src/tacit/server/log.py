@@ -15,12 +15,6 @@ class JsonLines(logging.Formatter):
     """Write a record as JSON: its time, its level, and its fields or its message.
 
     Tracebacks are left out: a frame's text may quote what must not be read.
-
-    Examples
-    --------
-    >>> record = logging.LogRecord("tacit", logging.ERROR, "", 0, "a request failed: %s", ("OSError",), None)
-    >>> json.loads(JsonLines().format(record))["message"]
-    'a request failed: OSError'
     """
 
     def format(self, record: logging.LogRecord) -> str:

@@ -21,36 +21,12 @@ _COMMA, _NEWLINE = b",\n"
 
 
 def quote(cell: str) -> str:
-    r"""Return a short, printable beginning of what someone sent.
-
-    Examples
-    --------
-    >>> quote("=HYPERLINK(" + "x" * 100), quote("a\x00")
-    ("'=HYPERLINK(xxxxxxxxx'...", "'a\\x00'")
-    """
+    r"""Return a short, printable beginning of what someone sent."""
     return ascii(cell[:_SHOWN]) + ("..." if len(cell) > _SHOWN else "")
 
 
 class PredictionReader:
-    r"""Read predictions from pieces of a CSV file, in any order of ids.
-
-    Parameters
-    ----------
-    columns
-        The header: ``id``, then one column a predicted number.
-    index
-        From an id to its row, in the order of the rows.
-    longest
-        Characters of one cell.
-
-    Examples
-    --------
-    >>> reader = PredictionReader(columns=("id", "prediction"), index={"a": 0, "b": 1})
-    >>> reader.feed(b"id,prediction\nb,0.2")
-    >>> reader.feed(b"5\na,0.5\n")
-    >>> reader.finish()
-    array([0.5 , 0.25])
-    """
+    r"""Read predictions from pieces of a CSV file, in any order of ids."""
 
     def __init__(self, *, columns: Sequence[str], index: Mapping[str, int], longest: int = 1024) -> None:
         self._columns, self._index, self._longest = list(columns), index, longest
@@ -63,15 +39,7 @@ class PredictionReader:
         self._in_order = True
 
     def feed(self, piece: bytes) -> None:
-        r"""Take the next bytes.
-
-        Examples
-        --------
-        >>> PredictionReader(columns=("id", "prediction"), index={"a": 0}).feed(b"id,score\n")
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: line 1: the columns must be id,prediction, got 'id,score'
-        """
+        r"""Take the next bytes."""
         whole, newline, self._rest = (self._rest + piece).rpartition(b"\n")
         if newline:
             self._take(whole)

@@ -41,24 +41,12 @@ class Competition:
     ----------
     slug
         Its name in addresses: small letters, digits and hyphens.
-    name, description
-        What the host calls it and says about it, plain text.
     metric, rules
         The metric's name, and the policy, budget and split in plain sentences.
-    lower_is_better
-        Which end of the leaderboard is its top.
     rows, classes
         How many predictions a submission holds; how many classes there are, 0 where labels are numbers.
-    columns
-        The columns of a submission's CSV file.
-    per_team, per_day
-        The submission budget: None where there is none.
-    teams, most_teams
-        How many teams there are, and may be.
     opens, closes
         When submissions are taken, in UTC; None: at once, and without an end.
-    public
-        Whether anyone may see the leaderboard.
     guarantee
         What a team's whole budget of scores guarantees to one label, or why nothing.
     finished
@@ -141,12 +129,8 @@ class Score:
     ----------
     id
         The submission's own; sending the same id with the same predictions again returns this same score.
-    number
-        1 for the team's first.
     released
         The number that left, as the policy made it.
-    text
-        The same as it is shown.
     """
 
     id: str
@@ -196,15 +180,7 @@ class Flag:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Remaining:
-    """What is left of a team's submission budget; None: without a limit.
-
-    Examples
-    --------
-    >>> Remaining(total=97, today=7).now
-    7
-    >>> Remaining(total=None, today=None).now is None
-    True
-    """
+    """What is left of a team's submission budget; None: without a limit."""
 
     total: int | None
     today: int | None
@@ -228,8 +204,6 @@ class Spend:
         Epsilon at ``delta``, of all teams together; the whole budget of a team is charged when it joins.
     guarantee
         What one score guarantees, or why nothing.
-    scores
-        How many were shown.
     """
 
     data_set: str | None

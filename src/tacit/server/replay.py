@@ -32,8 +32,6 @@ class ReplayProgress:
 
     Parameters
     ----------
-    submissions, planned
-        Made so far, and in all.
     recovered
         Share of labels the attacker now guesses right.
     baseline
@@ -57,22 +55,10 @@ class Replay:
 
     Parameters
     ----------
-    attack
-        The attack's name, in words.
-    submissions
-        Made by one team.
     rows
         Labels to recover, those behind public scores and the others.
     recovered, baseline
         Shares of labels guessed right: with the scores, and by the features alone.
-    seconds
-        Of the attack, the server's included.
-
-    Examples
-    --------
-    >>> told = Replay(attack="digits", submissions=52, rows=2201, recovered=1.0, baseline=0.79, seconds=1.5)
-    >>> round(told.gained, 2), told.passes(0.05)
-    (0.21, False)
     """
 
     attack: str
@@ -114,26 +100,11 @@ def replay_attack(
 
     Parameters
     ----------
-    engine
-        The server's.
-    slug
-        The competition.
     submissions
         How many the attacker makes; default: a team's whole budget. The limit a day is lifted.
     prior
         (rows, classes): what the attacker believes of the labels beforehand; default: what the features say, by
         :func:`prior_of`.
-    rng
-        Draws the attacker's choices.
-    progress
-        Told how far it is.
-
-    Examples
-    --------
-    >>> from tacit.server.demo import toy
-    >>> with toy() as engine:
-    ...     replay_attack(engine, "coins", submissions=2, rng=np.random.default_rng(0)).submissions
-    2
     """
     board = engine.board(slug)
     budget = board.rules.per_team if submissions is None else check_count(submissions, name="submissions")

@@ -36,19 +36,8 @@ class Settings:
         The environment variable TACIT_SERVER_KEY goes first; with it no key is on disk.
     own_metrics
         The operator's own metrics by name; a function never comes from outside.
-    limits
-        Rates and sizes.
     secure_cookies
         Whether cookies are sent over HTTPS alone; right for every server that others reach.
-    clock
-        The time, in UTC.
-
-    Examples
-    --------
-    >>> Settings(folder=Path("competition")).database_location
-    'competition/server.db'
-    >>> Settings(folder=Path("competition"), database="postgresql://host/scores").ledger_location
-    'postgresql://host/scores'
     """
 
     folder: Path

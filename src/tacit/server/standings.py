@@ -63,13 +63,7 @@ def leaderboard(connection: Connection, competition: int, *, lower: bool) -> tup
 
 
 def ranks(values: list[float]) -> list[int]:
-    """Return 1, 2, 2, 4, ...: the rank of each of some sorted values.
-
-    Examples
-    --------
-    >>> ranks([0.1, 0.2, 0.2, 0.3])
-    [1, 2, 2, 4]
-    """
+    """Return 1, 2, 2, 4, ...: the rank of each of some sorted values."""
     return [values.index(value) + 1 for value in values]
 
 

@@ -25,10 +25,6 @@ class Terms:
     ----------
     slug
         The competition's name in addresses: small letters, digits and hyphens.
-    name, description
-        Plain text for the teams.
-    rules
-        What is scored, how it is answered, and how often a team may ask.
     opens, closes
         When submissions are taken, in UTC; None: at once, and until the host finishes it.
     most_teams
@@ -39,12 +35,6 @@ class Terms:
         Of the labels' budget in the ledger; more than 0 makes many scores together cost less epsilon.
     again
         Allow labels that the ledger knows: what they spent stays, and their budget grows by what this one needs.
-
-    Examples
-    --------
-    >>> from tacit.scores.metrics import Accuracy
-    >>> Terms(slug="titanic", name="Titanic", rules=Rules(metric=Accuracy())).most_teams
-    20
     """
 
     slug: str

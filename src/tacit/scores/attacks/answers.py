@@ -21,8 +21,6 @@ class Answers:
     ----------
     policy
         Exact, Rounded or Bounded: one whose answers are within a known distance of the score.
-    precision
-        The number system of predictions and score.
     growth
         Rounding error to reckon with, in units of 2^-bits times the score. NumPy's pairwise sums of many equal
         losses are off by up to about 6, but for other labels by nearly the same, so that 5 is enough for an
@@ -33,14 +31,6 @@ class Answers:
         for unrounded answers alone, whose rounding grows with them.
     either_sign
         With a shift: whether larger may be better, so that answers are shift - score.
-
-    Examples
-    --------
-    >>> from tacit.scores.policies import Rounded
-    >>> Answers().error(largest=0.5)
-    2.7755575615628914e-16
-    >>> round(Answers(policy=Rounded(decimals=3)).error(largest=1.0), 9)
-    0.0005
     """
 
     policy: Policy = field(default_factory=Exact)

@@ -23,25 +23,12 @@ __all__ = [
 
 
 def rounding_noise(decimals: int) -> float:
-    """Return the tau of a score rounded to ``decimals`` decimals: half a unit of the last one.
-
-    Examples
-    --------
-    >>> rounding_noise(4)
-    5e-05
-    """
+    """Return the tau of a score rounded to ``decimals`` decimals: half a unit of the last one."""
     return float(f"5e-{check_count(decimals, name='decimals', least=0) + 1}")
 
 
 def unit_of(loss: Loss, rows: int, *, tau: float) -> float:
-    """Return u, the gap that row-loss sums need: 2 N tau under a mean, 2 tau under a sum.
-
-    Examples
-    --------
-    >>> from tacit.scores.losses import CrossEntropy
-    >>> unit_of(CrossEntropy(), 100, tau=1e-4)
-    0.02
-    """
+    """Return u, the gap that row-loss sums need: 2 N tau under a mean, 2 tau under a sum."""
     if not (0 < tau < math.inf):
         raise InvalidInput(f"must be a finite number > 0, got {tau!r}", field="tau")
     scale = check_count(rows, name="rows") if loss.reduction is Reduction.MEAN else 1
@@ -93,25 +80,13 @@ class LabelsPerQuery:
 
     @property
     def ceiling(self) -> float:
-        """The least of the ceilings.
-
-        Examples
-        --------
-        >>> LabelsPerQuery(digits=10, counting=13, variance=12, isoperimetric=11).ceiling
-        11
-        """
+        """The least of the ceilings."""
         known = (self.counting, self.variance, self.isoperimetric)
         return min(bound for bound in known if bound is not None)
 
     @property
     def binding(self) -> str:
-        """The name of the least ceiling, a key of ``formulas``.
-
-        Examples
-        --------
-        >>> LabelsPerQuery(digits=10, counting=13, variance=12, isoperimetric=11).binding
-        'isoperimetric'
-        """
+        """The name of the least ceiling, a key of ``formulas``."""
         return next(name for name in self.formulas if name != "digits" and getattr(self, name) == self.ceiling)
 
 
@@ -119,14 +94,6 @@ def labels_per_query(loss: Loss, rows: int, *, tau: float, precision: Precision 
     """Return how many labels one score of ``rows`` rows can hold when its noise is below ``tau``.
 
     Counts are not capped at ``rows``.
-
-    Examples
-    --------
-    >>> from tacit.scores.losses import CrossEntropy, ProbabilityFloor, SquaredError
-    >>> labels_per_query(SquaredError(), 100, tau=1e-4).digits
-    6
-    >>> labels_per_query(CrossEntropy(classes=3, clip=ProbabilityFloor(1e-6)), 100, tau=1e-4).digits
-    6
     """
     unit, k = unit_of(loss, rows, tau=tau), loss.classes
     widest = loss.difference_range(precision=precision)
@@ -169,12 +136,6 @@ class QueryBounds:
     References
     ----------
     Lindstrom (1965); Cantor and Mills (1966); Erdos and Renyi (1963); Massey (1988) for the entropy.
-
-    Examples
-    --------
-    >>> bounds = queries_for(1024, largest_weight=1)
-    >>> round(bounds.counting, 2), bounds.detecting
-    (102.39, 204.8)
     """
 
     formulas: ClassVar[dict[str, str]] = {

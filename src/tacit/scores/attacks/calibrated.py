@@ -22,15 +22,6 @@ class CalibratedDesign(Design):
 
     A query of neutral rows tells the shift. For the sign all rows are predicted wrong one way, then the
     other: whatever the labels, a strictly convex loss is then larger on average than the neutral one.
-
-    Examples
-    --------
-    >>> from tacit.scores.attacks import Answers, plan_attack
-    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-    >>> from tacit.scores.policies import Rounded
-    >>> shifted = Answers(policy=Rounded(decimals=5), shift=1.0, either_sign=True)
-    >>> plan_attack(LogLoss(floor=SKLEARN_FLOOR), rows=100, policy=shifted).design.calibration
-    3
     """
 
     channel: Channel

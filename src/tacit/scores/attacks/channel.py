@@ -26,27 +26,7 @@ _UNLIMITED = 16  # where nothing is clipped, a row's difference may be this many
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Channel:
-    """A loss over ``rows`` rows whose answers have an error; totals are sums of row losses.
-
-    Parameters
-    ----------
-    loss
-        What a row costs.
-    rows
-        Number of rows the host scores.
-    answers
-        What the host does to the score.
-    root
-        Whether the host takes the square root of the mean, as for the root mean squared error.
-
-    Examples
-    --------
-    >>> from tacit.scores.policies import Rounded
-    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-    >>> channel = Channel.of(LogLoss(floor=SKLEARN_FLOOR), rows=2201, policy=Rounded(decimals=5))
-    >>> round(channel.unit(unknown=2201), 5), round(channel.reach(unknown=2201), 4)
-    (0.02201, 36.0437)
-    """
+    """A loss over ``rows`` rows whose answers have an error; totals are sums of row losses."""
 
     loss: Loss
     rows: int
@@ -85,8 +65,6 @@ class Channel:
 
         Parameters
         ----------
-        unknown
-            Rows that are not known yet; each costs the neutral loss.
         asked
             The most that asked rows may cost beyond; default: twice the largest difference, which digits
             stay below.
@@ -117,16 +95,7 @@ class Channel:
 
 
 def largest_step(loss: Loss, digits: tuple[int, ...], *, reach: float, precision: Precision = FLOAT64) -> float:
-    """Return the largest s for which a row with losses constant + s digits[y] exists.
-
-    Examples
-    --------
-    >>> from tacit.scores.losses import SquaredError
-    >>> largest_step(SquaredError(), (0, 1), reach=1.0)
-    1.0
-    >>> round(largest_step(SquaredError(classes=3), (0, 1, 1), reach=2.0), 6)
-    2.0
-    """
+    """Return the largest s for which a row with losses constant + s digits[y] exists."""
     top = reach / max(digits)
     if math.isinf(loss.difference_range(precision=precision)):
         return top

@@ -40,39 +40,14 @@ def climb_labels(
     ----------
     ask
         Submits the predictions of the menu that are chosen for the rows, and reads the answer.
-    prior
-        (rows, labels): what is believed without any score.
-    menu
-        The predictions; only those that name a label are used.
     queries
         Answers to ask for; an :class:`OracleError` of ``ask`` ends the attack with what there is.
     step
         By how much the sum of losses must fall for the answer to change.
-    rng
-        Draws the rows to turn.
-    progress
-        Told the number of answers and the present probabilities, ten times.
 
     References
     ----------
     Blum and Hardt (2015), Section 4: the boosting attack, one improvement at a time.
-
-    Examples
-    --------
-    A Ladder whose step is three of 100 rows:
-
-    >>> rng, best = np.random.default_rng(0), [np.inf]
-    >>> truth = rng.integers(0, 2, 100)
-    >>> menu = CandidatePredictions(losses=np.array([[0.0, 1.0], [1.0, 0.0]]), neutral=None)
-    >>> def ask(choice):
-    ...     wrong = float((choice != truth).sum())
-    ...     if wrong < best[0] - 3:
-    ...         best[0] = 3 * round(wrong / 3)
-    ...         return ScoreReading(choice, best[0] - 1.5, best[0] + 1.5)
-    ...     return ScoreReading(choice, best[0] - 3, np.inf)
-    >>> posterior = climb_labels(ask, np.full((100, 2), 0.5), menu=menu, queries=300, step=3.0, rng=rng)
-    >>> float((posterior.argmax(axis=1) == truth).mean()) > 0.6
-    True
     """
     beliefs = label_posterior([], prior, losses=menu.losses)
     check_count(queries, name="queries")

@@ -64,16 +64,10 @@ def attack_competition(
     ----------
     submit
         Takes predictions and returns the score as it is shown; called by several threads at once.
-    metric, policy
-        What is scored, and how a score is answered.
     public_fraction
         The share of rows behind the scores; which rows these are is not known.
     prior
         (rows, classes): what the features say.
-    submissions
-        How many may be made.
-    rng
-        Draws the attacker's choices.
     progress
         Told the submissions made, those planned, and the present guess.
 
@@ -109,32 +103,6 @@ def attack_final_score(
     """Aim the last submission of a split competition at the rows behind the final ranking, and use its one score.
 
     A row that the earlier scores took for not scored is likely to be behind the final one.
-
-    Parameters
-    ----------
-    submit
-        Takes predictions and returns the final score as it is shown.
-    metric, policy
-        What is scored, and how the final score is answered.
-    private_fraction
-        The share of rows behind it.
-    before
-        What the scores of the competition revealed.
-    prior
-        (rows, classes): what the features say.
-    rng
-        Draws the attacker's choices.
-
-    Examples
-    --------
-    >>> from tacit.scores.metrics import LogLoss
-    >>> from tacit.scores.policies import Exact
-    >>> metric, rng = LogLoss(), np.random.default_rng(0)
-    >>> beliefs, coins = np.array([[1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]), np.full((2, 2), 0.5)
-    >>> before = AttackResult(labels=np.array([0, 0]), submissions=9, attack="all", after=coins, beliefs=beliefs)
-    >>> final = lambda p: str(metric.score([1], p[1:]))
-    >>> attack_final_score(final, metric, Exact(), private_fraction=0.5, before=before, prior=coins, rng=rng).labels
-    array([0, 1])
     """
     if before.beliefs is None:
         raise InvalidInput(

@@ -61,13 +61,7 @@ class _CountDesign(Design):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TruePositivesDesign(_CountDesign):
-    """F1 of two classes: 2 TP / (|S| + P) for a submission that is 1 on S.
-
-    Examples
-    --------
-    >>> TruePositivesDesign(rows=100).queries
-    41
-    """
+    """F1 of two classes: 2 TP / (|S| + P) for a submission that is 1 on S."""
 
     metric = "f1"
 
@@ -97,11 +91,6 @@ class RightRowsDesign(_CountDesign):
     Two classes: a submission that is 1 on S is right on 2 ones(S) + zeros - |S| rows. More classes: class 1
     against class 0 first, where a row counts -1, 0 or 1; then each next class against class 0, which the rows
     still unknown are known not to be.
-
-    Examples
-    --------
-    >>> RightRowsDesign(rows=100).queries, RightRowsDesign(rows=2201).queries
-    (41, 499)
     """
 
     metric = "accuracy"

@@ -39,11 +39,6 @@ class CrowdedDesign(Design):
 
     Always right, whatever the labels: only the number of queries depends on them.
 
-    Parameters
-    ----------
-    channel
-        A loss of two classes, the rows and the answers.
-
     Examples
     --------
     >>> from tacit.scores.policies import Rounded
@@ -229,13 +224,7 @@ class _Read:
 
 @lru_cache(maxsize=64)
 def crowded_weights(count: int, *, limit: int) -> Labels:
-    """Return ``count`` weights up to ``limit`` whose subset sums are as distinct as a short search makes them.
-
-    Examples
-    --------
-    >>> len(np.unique(crowded_weights(5, limit=20)))
-    5
-    """
+    """Return ``count`` weights up to ``limit`` whose subset sums are as distinct as a short search makes them."""
     if count == 0:
         return np.zeros(0, dtype=np.int64)
     exact = conway_guy_weights(count)
@@ -255,13 +244,7 @@ def crowded_weights(count: int, *, limit: int) -> Labels:
 
 @lru_cache(maxsize=64)
 def expected_asks(count: int, *, limit: int) -> float:
-    """Return how many of ``count`` equally likely labels must be asked for after their sum is known.
-
-    Examples
-    --------
-    >>> expected_asks(12, limit=1164), 0 < expected_asks(13, limit=1164) < 1
-    (0.0, True)
-    """
+    """Return how many of ``count`` equally likely labels must be asked for after their sum is known."""
     lists = np.bincount(_subset_sums(crowded_weights(count, limit=limit)))
     return float((lists * np.ceil(np.log2(np.maximum(lists, 1)))).sum() / 2**count)
 

@@ -42,11 +42,5 @@ class Design(ABC):
 
 
 def all_rows(order: Labels | None, *, rows: int) -> Labels:
-    """Return ``order``, or the rows as they stand.
-
-    Examples
-    --------
-    >>> all_rows(None, rows=3)
-    array([0, 1, 2])
-    """
+    """Return ``order``, or the rows as they stand."""
     return np.arange(rows) if order is None else np.asarray(order, dtype=np.int64)

@@ -28,17 +28,8 @@ class DigitDesign(Design):
 
     Parameters
     ----------
-    channel
-        The loss, the rows and the answers.
     settle
         Whether known rows are predicted as certain; without it queries are independent of each other.
-
-    Examples
-    --------
-    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-    >>> design = DigitDesign(channel=Channel.of(LogLoss(floor=SKLEARN_FLOOR), rows=2201))
-    >>> design.queries, design.lengths[0], design.lengths[-2]
-    (48, 45, 48)
     """
 
     channel: Channel

@@ -17,13 +17,7 @@ class OracleError(TacitError):
 
 
 class InconsistentAnswer(OracleError):
-    """No labels give the answer that came under the planned metric, rounding and noise.
-
-    Examples
-    --------
-    >>> print(InconsistentAnswer())
-    no labels give this score: check metric, rounding, noise and number of rows
-    """
+    """No labels give the answer that came under the planned metric, rounding and noise."""
 
     def __init__(self) -> None:
         super().__init__("no labels give this score: check metric, rounding, noise and number of rows")

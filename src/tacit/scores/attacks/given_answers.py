@@ -20,17 +20,7 @@ _MOST = 10**8  # numbers in the matrices of message passing
 
 
 def posterior_of_answers(release: Release, submissions: Sequence[Floats], prior: Floats) -> AttackResult:
-    """Weigh every label by Bayes' rule over all answers to these submissions.
-
-    Parameters
-    ----------
-    release
-        The answers.
-    submissions
-        What was scored, in the order of the answers.
-    prior
-        (rows, classes): what is believed without any score.
-    """
+    """Weigh every label by Bayes' rule over all answers to these submissions."""
     if len(submissions) != len(release.scores):
         raise InvalidInput(
             f"must be the {len(release.scores)} submissions that were scored, got {len(submissions)}", field="data"

@@ -29,17 +29,7 @@ HOST_METRICS = (*_MANY, *_TWO)
 
 
 def host_metric(name: str, *, classes: int = 2) -> Metric:
-    """Return the metric of this name for a number of classes.
-
-    Examples
-    --------
-    >>> host_metric("accuracy", classes=3)
-    Accuracy(classes=3)
-    >>> host_metric("log-likelihood")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: metric must be one of log_loss, brier, ..., got 'log-likelihood'
-    """
+    """Return the metric of this name for a number of classes."""
     if name in _MANY:
         return _MANY[name](classes)
     if name not in _TWO:

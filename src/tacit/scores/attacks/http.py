@@ -22,14 +22,7 @@ _SHOWN = 80
 
 
 class Body(ABC):
-    """How predictions are written into a request.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> AsJson().encode(np.array([0.5]))
-    b'{"predictions": [0.5]}'
-    """
+    """How predictions are written into a request."""
 
     __slots__ = ()
 
@@ -42,14 +35,7 @@ class Body(ABC):
 
 @dataclass(frozen=True, slots=True)
 class AsJson(Body):
-    """An object with one list: a number a row, or a list of numbers a row.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> AsJson(field="p").encode(np.array([[0.25, 0.75]]))
-    b'{"p": [[0.25, 0.75]]}'
-    """
+    """An object with one list: a number a row, or a list of numbers a row."""
 
     field: str = "predictions"
     content_type: str = "application/json"
@@ -61,17 +47,7 @@ class AsJson(Body):
 
 @dataclass(frozen=True, slots=True)
 class AsCsv(Body):
-    """A CSV file with the columns id, and prediction or class_0, class_1, ...
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> print(AsCsv().encode(np.array([0.5, 0.25])).decode())
-    id,prediction
-    0,0.5
-    1,0.25
-    <BLANKLINE>
-    """
+    """A CSV file with the columns id, and prediction or class_0, class_1, ..."""
 
     content_type: str = "text/csv"
 
@@ -91,16 +67,10 @@ class HttpOracle:
 
     Parameters
     ----------
-    url
-        Where predictions are posted.
-    body
-        How they are written.
     score_field
         Name of the score in a JSON answer; a bare number is taken as it is.
     headers
         Sent with every request, such as an authorization.
-    timeout
-        Seconds to wait for an answer.
 
     Examples
     --------

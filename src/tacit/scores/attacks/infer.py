@@ -56,8 +56,6 @@ def infer_labels(
         A file to keep what was recovered in. If it exists, the attack goes on from there.
     host
         What tells this host from others: a state file of another one is refused. Default: the caller sees to that.
-    progress
-        Called before each query.
 
     Returns
     -------
@@ -72,16 +70,6 @@ def infer_labels(
     References
     ----------
     Aggarwal et al. (2021), Algorithm LABELINF, with decoding in O(rows) instead of a search.
-
-    Examples
-    --------
-    >>> from sklearn.metrics import log_loss
-    >>> from tacit.scores.attacks import plan_attack
-    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-    >>> truth, metric = np.arange(500) % 7 % 2, LogLoss(floor=SKLEARN_FLOOR)
-    >>> outcome = infer_labels(lambda p: log_loss(truth, p), plan_attack(metric, rows=500))
-    >>> outcome.queries, bool((outcome.labels == truth).all())
-    (11, True)
     """
     if order is not None and not np.array_equal(np.sort(np.asarray(order)), np.arange(plan.rows)):
         raise InvalidInput(f"must hold every row 0..{plan.rows - 1} once", field="order")

@@ -24,16 +24,7 @@ _MOST_RADIX = 8
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JointDesign(Design):
-    """Ask for all rows at once with a detecting matrix, digit by digit where there are more than two classes.
-
-    Examples
-    --------
-    >>> from tacit.scores.policies import Rounded
-    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-    >>> channel = Channel.of(LogLoss(floor=SKLEARN_FLOOR), rows=2201, policy=Rounded(decimals=5))
-    >>> JointDesign(channel=channel).queries
-    143
-    """
+    """Ask for all rows at once with a detecting matrix, digit by digit where there are more than two classes."""
 
     channel: Channel
 
@@ -67,15 +58,7 @@ class JointDesign(Design):
 
 
 def cheapest_radices(channel: Channel) -> tuple[int, ...]:
-    """Return radices whose product covers the classes and whose passes take the fewest queries together.
-
-    Examples
-    --------
-    >>> from tacit.scores.policies import Rounded
-    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-    >>> cheapest_radices(Channel.of(LogLoss(classes=6, floor=SKLEARN_FLOOR), rows=640, policy=Rounded(decimals=5)))
-    (2, 3)
-    """
+    """Return radices whose product covers the classes and whose passes take the fewest queries together."""
     options = set(_covers(channel.loss.classes))
     return min(sorted(options), key=lambda radices: _cost(channel, radices))
 
@@ -117,18 +100,7 @@ def _matrices(scale: WeighingScale, radix: int) -> Iterator[DetectingMatrix]:
 
 
 def weigh(scale: WeighingScale, matrix: DetectingMatrix, rows: Labels, known: Labels) -> Steps:
-    """Ask for rows with a detecting matrix and return their digits.
-
-    Examples
-    --------
-    >>> from tacit.scores.policies import Rounded
-    >>> from tacit.scores.attacks.weighing import detecting_matrix
-    >>> from tacit.scores.metrics import Brier
-    >>> channel = Channel.of(Brier(), rows=3, policy=Rounded(decimals=3))
-    >>> scale, matrix = weighing_scale(channel, digits=(0, 1)), detecting_matrix(3, low=1, high=1)
-    >>> next(weigh(scale, matrix, np.arange(3), np.full(3, -1))).predictions.shape
-    (3,)
-    """
+    """Ask for rows with a detecting matrix and return their digits."""
     totals = []
     for x in range(matrix.queries):
         predictions = scale.predictions(rows, matrix.weights(x))

@@ -24,13 +24,7 @@ __all__ = ["Layer", "MutatorNetwork"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Layer:
-    """One linear layer: x @ weights + bias.
-
-    Examples
-    --------
-    >>> Layer(weights=np.ones((3, 2)), bias=np.zeros(2)).weights.shape
-    (3, 2)
-    """
+    """One linear layer: x @ weights + bias."""
 
     weights: Floats
     bias: Floats
@@ -58,14 +52,6 @@ class MutatorNetwork:
     References
     ----------
     Aggarwal et al. (2021), Appendix G, equation (12) and Theorem 9.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> features = rng.normal(size=(5, 3))
-    >>> network = MutatorNetwork.for_rows(features, [0.5, 0.1, 0.5, 0.5, 0.9], rng=rng)
-    >>> network.predict(features[::-1])[:, 1]
-    array([0.9, 0.5, 0.5, 0.1, 0.5])
     """
 
     layers: tuple[Layer, ...]
@@ -93,14 +79,6 @@ class MutatorNetwork:
         ----------
         predictions
             (rows,) probabilities of class 1, or (rows, classes) whose rows sum to 1.
-        features
-            Numbers in one row of the host's features.
-        rng
-            Draws the weights that make it look trained.
-        width
-            Units in each hidden layer.
-        dtype
-            Of the weights, hence of the network.
 
         References
         ----------
@@ -138,12 +116,6 @@ class MutatorNetwork:
         rows
             The host's features, (rows, features). Equal rows must have equal predictions: a network cannot tell them
             apart, so it can ask about each distinct row once.
-        predictions
-            (rows,) probabilities of class 1, or (rows, classes) whose rows sum to 1.
-        rng
-            Draws the projections.
-        width
-            First-layer units to begin with.
         dtype
             Of the weights, hence of the network; rows are recognised as they are in this dtype.
 

@@ -24,11 +24,6 @@ class RandomNoise(ABC):
         The noise's scale parameter.
     failure
         Probability that the attack may err at all; a plan keeps it over all its queries.
-
-    Examples
-    --------
-    >>> GaussianNoise(scale=1.0).repeats(0.5, failure=0.01)
-    27
     """
 
     scale: float
@@ -54,13 +49,7 @@ class RandomNoise(ABC):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GaussianNoise(RandomNoise):
-    """Gaussian noise of standard deviation ``scale``.
-
-    Examples
-    --------
-    >>> GaussianNoise(scale=2.0).tail(2.0, repeats=4) < 0.05
-    True
-    """
+    """Gaussian noise of standard deviation ``scale``."""
 
     def tail(self, bound: float, *, repeats: int) -> float:
         """Return erfc(bound sqrt(repeats/2) / scale), exactly the tail."""
@@ -77,13 +66,7 @@ class GaussianNoise(RandomNoise):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LaplaceNoise(RandomNoise):
-    """Laplace noise of scale ``scale``, what an epsilon-DP score carries.
-
-    Examples
-    --------
-    >>> LaplaceNoise(scale=1.0).tail(1.0, repeats=10) < 0.25
-    True
-    """
+    """Laplace noise of scale ``scale``, what an epsilon-DP score carries."""
 
     def tail(self, bound: float, *, repeats: int) -> float:
         """Return Chernoff's bound 2 exp(-repeats I(bound/scale)), and exactly e^(-bound/scale) for one.

@@ -16,19 +16,7 @@ __all__ = ["Outcome"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Outcome:
-    """Labels with -1 where unknown, the queries that it took, and the seconds.
-
-    Parameters
-    ----------
-    labels
-        One label a row.
-    classes
-        Labels are 0..classes-1.
-    queries
-        Answers used, those of an earlier run included.
-    seconds
-        Time of this run, the host's included.
-    """
+    """Labels with -1 where unknown, the queries that it took, and the seconds."""
 
     labels: Labels
     classes: int
@@ -50,8 +38,6 @@ class Outcome:
 
         Parameters
         ----------
-        truth
-            The host's labels.
         baseline
             What was known without any score: a rate, or guesses for every row; default: the share of the
             largest class.

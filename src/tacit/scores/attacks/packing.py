@@ -23,13 +23,7 @@ _SHIFTS = (0, 0.5, -0.5, 1, -1, 1.5, -1.5, 2, -2)  # units by which rounding may
 
 
 class Item(NamedTuple):
-    """Some rows, the digit of each class of each row, and the values low..low+radix-1 of the digits' sum.
-
-    Examples
-    --------
-    >>> row_item(3, candidates=(0, 2), classes=3)
-    Item(rows=(3,), digits=((0, 1, 1),), low=0, radix=2, candidates=(0, 2), size=2)
-    """
+    """Some rows, the digit of each class of each row, and the values low..low+radix-1 of the digits' sum."""
 
     rows: tuple[int, ...]
     digits: tuple[tuple[int, ...], ...]
@@ -41,18 +35,7 @@ class Item(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PackedQuery:
-    """Items with their steps: the loss of a row is constant + step * digit.
-
-    Examples
-    --------
-    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-    >>> channel = Channel.of(LogLoss(floor=SKLEARN_FLOOR), rows=2)
-    >>> items = [row_item(i, candidates=(0, 1), classes=2) for i in range(2)]
-    >>> query = pack(items, channel=channel, unknown=2)
-    >>> p = query.predictions(channel, known=np.array([-1, -1]))
-    >>> query.read(channel.score(np.array([0, 1]), p), p, channel=channel, known=np.array([-1, -1]))
-    [0, 1]
-    """
+    """Items with their steps: the loss of a row is constant + step * digit."""
 
     items: tuple[Item, ...]
     steps: tuple[float, ...]
@@ -133,11 +116,6 @@ def read_digits(residual: float, *, levels: Sequence[Sequence[float]]) -> tuple[
         The sum.
     levels
         For each digit its values at 0, 1, ...; about evenly spaced.
-
-    Examples
-    --------
-    >>> read_digits(11.1, levels=[[0.0, 1.0], [0.0, 2.0], [0.0, 4.0, 8.0]])[0]
-    [1, 1, 2]
     """
     below = 0.0
     ladder = []
@@ -163,15 +141,6 @@ def pack(items: Iterable[Item], *, channel: Channel, unknown: int) -> PackedQuer
 
     The first item has step u; each next one is multiplied by the radix before it, until a row's largest
     difference is reached. Then all steps are stretched to use the whole range.
-
-    Examples
-    --------
-    >>> from tacit.scores.policies import Rounded
-    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-    >>> channel = Channel.of(LogLoss(floor=SKLEARN_FLOOR), rows=2201, policy=Rounded(decimals=5))
-    >>> items = [row_item(i, candidates=(0, 1), classes=2) for i in range(100)]
-    >>> len(pack(items, channel=channel, unknown=2201).items)
-    11
     """
     asked: float | None = None
     offered = _Offered(items)
@@ -224,13 +193,7 @@ def _most(item: Item) -> int:
 
 @lru_cache(maxsize=4096)
 def group_digits(candidates: tuple[int, ...], *, groups: int, classes: int) -> tuple[int, ...]:
-    """Return a digit for each class: candidates in ``groups`` runs of near-equal size, others the last digit.
-
-    Examples
-    --------
-    >>> group_digits((0, 1, 2, 3, 4), groups=2, classes=6)
-    (0, 0, 0, 1, 1, 1)
-    """
+    """Return a digit for each class: candidates in ``groups`` runs of near-equal size, others the last digit."""
     digits = [groups - 1] * classes
     for position, label in enumerate(candidates):
         digits[label] = position * groups // len(candidates)
@@ -243,11 +206,6 @@ def row_item(
     """Return the item that asks which of ``groups`` runs of its candidate classes a row's label is in.
 
     ``size`` counts alternatives that the plan reckons with; there may be fewer candidates.
-
-    Examples
-    --------
-    >>> row_item(0, candidates=(0, 1, 2), classes=3, groups=2).digits
-    ((0, 0, 1),)
     """
     size = size or len(candidates)
     digits = group_digits(candidates, groups=groups or size, classes=classes)
@@ -255,14 +213,7 @@ def row_item(
 
 
 def certain_predictions(channel: Channel, labels: NDArray[np.int64]) -> Numbers:
-    """Return predictions for rows whose label is known: they cost next to nothing.
-
-    Examples
-    --------
-    >>> from tacit.scores.metrics import Brier
-    >>> certain_predictions(Channel.of(Brier(), rows=2), np.array([1, 0])).round(9)
-    array([1., 0.])
-    """
+    """Return predictions for rows whose label is known: they cost next to nothing."""
     classes = channel.loss.classes
     far = (0,) + (1,) * (classes - 1)
     step = largest_step(channel.loss, far, reach=channel.reach(unknown=0), precision=channel.precision)

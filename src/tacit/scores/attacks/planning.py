@@ -49,16 +49,6 @@ class Ceilings:
     entropy
         No answer of this variance has more entropy; under random noise, no channel carries more. Holds for
         queries fixed beforehand and labels all equally likely.
-    formulas
-        The formula of each, to print beside it.
-
-    Examples
-    --------
-    >>> from tacit.scores.policies import Rounded
-    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-    >>> ceilings = plan_attack(LogLoss(floor=SKLEARN_FLOOR), rows=2201, policy=Rounded(decimals=5)).ceilings
-    >>> round(ceilings.counting, 1), round(ceilings.entropy, 1)
-    (21.8, 17.3)
     """
 
     counting: float
@@ -68,32 +58,7 @@ class Ceilings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AttackPlan:
-    """The design to ask by, what it takes, and the ceilings.
-
-    Parameters
-    ----------
-    metric
-        What the host shows.
-    rows
-        Number of rows the host scores.
-    answers
-        What is assumed of the host's answers.
-    design
-        How to ask.
-    ceilings
-        What no attack can beat.
-    limit_per_day
-        Queries per day, if the host limits them.
-
-    Examples
-    --------
-    >>> from tacit.scores.policies import Rounded
-    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-    >>> metric = LogLoss(floor=SKLEARN_FLOOR)
-    >>> planned = plan_attack(metric, rows=2201, policy=Rounded(decimals=5), limit_per_day=5)
-    >>> planned.queries, planned.days
-    (143, 29)
-    """
+    """The design to ask by, what it takes, and the ceilings."""
 
     metric: Metric
     rows: int
@@ -155,15 +120,9 @@ def plan_attack(
 
     Parameters
     ----------
-    metric
-        What the host shows.
-    rows
-        Number of rows the host scores.
     policy
         How the host answers: a policy whose answers are within a known distance of the score (default: exact),
         :class:`Answers` for another number system or an unknown shift, or the law of random noise.
-    limit_per_day
-        Queries per day, if the host limits them.
     design
         For means of row losses: the class of design to use; default: :class:`DigitDesign` or :class:`JointDesign`,
         whichever takes fewer queries. The number of queries of :class:`CrowdedDesign` is not fixed beforehand, and

@@ -22,13 +22,6 @@ class PlayedHost:
     """Answers one team's submissions; several threads may submit at once.
 
     The noise is seeded by the submission, not by which thread submits first, so that a seeded attack repeats.
-
-    Examples
-    --------
-    >>> from tacit.scores.metrics import Accuracy
-    >>> from tacit.scores.policies import Rounded
-    >>> PlayedHost(Accuracy(), Rounded(decimals=2), np.array([0, 1, 1]), rng=np.random.default_rng(0)).submit([0, 1, 0])
-    '0.67'
     """
 
     def __init__(self, metric: Metric, policy: Policy, labels: NDArray[Any], *, rng: np.random.Generator) -> None:

@@ -60,16 +60,12 @@ def label_posterior(
 
     Parameters
     ----------
-    readings
-        What was submitted and answered.
     prior
         (rows, labels): what the features say without any score.
     losses
         (menu, labels): what each prediction of the menu costs a row with each label.
     floating
         Whether a constant of all answers is unknown and has to be left open: rows that are never varied have it.
-    steps
-        At most so many rounds of messages.
 
     References
     ----------

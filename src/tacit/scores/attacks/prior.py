@@ -32,22 +32,6 @@ class PriorDesign(Design):
     A group's item is the number of its rows whose label is not the model's guess. A group of s rows with
     error rate q has about s h(q) bits, and its count and the splits of a wrong group take little more; groups
     are as large as makes that cheapest. No label is ever taken from the model: all are read from scores.
-
-    Parameters
-    ----------
-    channel
-        The loss, the rows and the answers.
-    probabilities
-        (rows, classes): what the model believes.
-
-    Examples
-    --------
-    >>> from tacit.scores.policies import Rounded
-    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-    >>> channel = Channel.of(LogLoss(floor=SKLEARN_FLOOR), rows=1000, policy=Rounded(decimals=5))
-    >>> sure = np.tile([0.98, 0.02], (1000, 1))
-    >>> prior_design(channel, sure).queries, prior_design(channel, np.full((1000, 2), 0.5)).queries
-    (18, 84)
     """
 
     channel: Channel

@@ -32,12 +32,6 @@ class RankDesign(Design):
     References
     ----------
     Whitehill (2016), "Exploiting an oracle that reports AUC scores in machine learning contests".
-
-    Examples
-    --------
-    >>> design = RankDesign(rows=2201)
-    >>> design.queries, design.expected
-    (228, False)
     """
 
     rows: int
@@ -113,13 +107,7 @@ class RankDesign(Design):
 
 
 def largest_rank(rows: int, answers: Answers) -> float:
-    """Return the ranks' range in units of what shows, for classes of equal size.
-
-    Examples
-    --------
-    >>> largest_rank(100, Answers())
-    99.0
-    """
+    """Return the ranks' range in units of what shows, for classes of equal size."""
     return (rows - 1) / _gap(rows * rows / 4, answers)
 
 

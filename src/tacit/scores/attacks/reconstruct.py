@@ -38,11 +38,6 @@ class CandidatePredictions:
         The prediction that costs the same whatever the label; None where the metric has none, as accuracy.
     unscored
         Whether the last label stands for a row that the host does not score, so that no prediction names it.
-
-    Examples
-    --------
-    >>> CandidatePredictions(losses=np.array([[0.0, 1.0], [1.0, 0.0], [0.25, 0.25]]), neutral=2).span
-    1.0
     """
 
     losses: Floats
@@ -81,18 +76,10 @@ def guess_labels(
     ask
         Submits, for each choice of predictions of the menu for the rows, these predictions, and reads the answers. No
         query depends on an earlier answer, so that they may be asked at once.
-    prior
-        (rows, labels): what is believed without any score.
-    menu
-        The predictions.
     queries
         Answers to ask for; an :class:`OracleError` of ``ask`` ends the attack with what there is.
     deviation
         Standard deviation of an answer's noise, in units of the sum of losses.
-    rng
-        Draws the choices.
-    progress
-        Told the number of answers and the present probabilities, five times.
 
     Examples
     --------
@@ -136,12 +123,6 @@ def rows_worth_asking(beliefs: Floats, *, queries: int, deviation: float, span: 
     Few rows are decided surely, many rows blur each other. For the k rows most in doubt, the expected gain follows
     from the fixed point of message passing: each label is seen as if through Gaussian noise of precision
     Q span^2 / (noise^2 + span^2 sum of the rows' remaining variances).
-
-    Examples
-    --------
-    >>> doubt = np.tile([0.5, 0.5], (1000, 1))
-    >>> [len(rows_worth_asking(doubt, queries=q, deviation=3.0, span=1.0)) for q in (500, 5000)]
-    [883, 1000]
     """
     best = np.sort(beliefs, axis=1)[:, ::-1][:, :2]
     odds = best[:, 1] / best.sum(axis=1)
@@ -152,21 +133,7 @@ def rows_worth_asking(beliefs: Floats, *, queries: int, deviation: float, span: 
 
 
 def best_size(odds: Floats, *, queries: int, noise: float) -> tuple[int, float]:
-    """Return how many rows to ask for together, those most in doubt, and what that is expected to gain.
-
-    Parameters
-    ----------
-    odds
-        As for :func:`expected_gain`, largest first.
-    queries, noise
-        As for :func:`expected_gain`.
-
-    Examples
-    --------
-    >>> size, gain = best_size(np.full(400, 0.5), queries=200, noise=2.0)
-    >>> size, round(gain)
-    (361, 179)
-    """
+    """Return how many rows to ask for together, those most in doubt, and what that is expected to gain."""
     if not len(odds):
         return 0, 0.0
     sizes = np.unique(np.geomspace(min(8, len(odds)), len(odds), 40).astype(int))
@@ -182,15 +149,8 @@ def expected_gain(odds: Floats, *, queries: int, noise: float) -> float:
     ----------
     odds
         For each row asked for, the chance of its second likeliest label against the likeliest, at most 1/2.
-    queries
-        Answers.
     noise
         Variance of an answer's noise, in units of what one label moves.
-
-    Examples
-    --------
-    >>> round(expected_gain(np.full(100, 0.5), queries=10_000, noise=1.0))
-    50
     """
     counts, edges = np.histogram(odds, bins=_BINS, range=(0.0, 0.5))
     u = np.maximum((edges[1:] + edges[:-1]) / 2, 1e-6)

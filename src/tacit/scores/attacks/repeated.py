@@ -31,19 +31,8 @@ class RepeatedDesign(Design):
 
     Parameters
     ----------
-    inner
-        A design for noise bounded by what the mean keeps to.
-    repeats
-        Answers to each query.
     failure
         Probability that any mean is off by more.
-
-    Examples
-    --------
-    >>> from tacit.scores.attacks import GaussianNoise, plan_attack
-    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-    >>> plan_attack(LogLoss(floor=SKLEARN_FLOOR), rows=100, policy=GaussianNoise(scale=1e-3)).design.repeats
-    1
     """
 
     inner: Design
@@ -86,21 +75,6 @@ class HadamardDesign(Design):
 
     Each label is then read from all answers together: with Q answers of noise sigma its error is
     sigma N / (R sqrt(Q)), as if the row had been asked Q times alone.
-
-    Parameters
-    ----------
-    channel
-        The loss and the rows.
-    noise
-        What is in each answer.
-
-    Examples
-    --------
-    >>> from tacit.scores.attacks import LaplaceNoise
-    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-    >>> channel = Channel.of(LogLoss(floor=SKLEARN_FLOOR), rows=100)
-    >>> HadamardDesign(channel=channel, noise=LaplaceNoise(scale=1.0)).queries
-    2432
     """
 
     channel: Channel
@@ -163,14 +137,6 @@ def repeated_designs(make: Callable[[Answers], Iterator[Design]], *, noise: Rand
     """Yield, for bounds on the mean's noise from small to large, the designs with the repeats they need.
 
     A smaller bound tells more labels in a query and needs more repeats of it.
-
-    Examples
-    --------
-    >>> from tacit.scores.attacks import GaussianNoise, RightRowsDesign
-    >>> noise = GaussianNoise(scale=1e-3)
-    >>> make = lambda answers: iter([RightRowsDesign(rows=100, answers=answers)])
-    >>> min(design.queries for design in repeated_designs(make, noise=noise))
-    41
     """
     for exponent in range(-4, 14):
         tau = noise.scale * 2.0 ** (exponent / 2)

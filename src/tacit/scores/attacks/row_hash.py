@@ -40,17 +40,6 @@ class RowHash:
         For each given row, its place among the distinct rows.
     asked
         Which distinct rows are told from all others.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> rows = rng.normal(size=(50, 3))
-    >>> hashed = RowHash.of(rows, rng=rng)
-    >>> units = np.maximum(rows @ hashed.weights + hashed.bias, 0)
-    >>> ((units == 0) == hashed.silent[hashed.place]).all()
-    np.True_
-    >>> (np.maximum(1 - units @ hashed.strengths(hashed.place), 0) == np.eye(50)).all()
-    np.True_
     """
 
     weights: Floats
@@ -79,12 +68,8 @@ class RowHash:
         ----------
         rows
             (rows, features); equal rows count once.
-        rng
-            Draws the directions.
         asked
             (rows,) true for the rows to recognise; all by default. Fewer rows need fewer units.
-        width
-            Random units to begin with.
         dtype
             The rows are told apart as they are in this dtype, with its rounding.
 
@@ -118,13 +103,7 @@ class RowHash:
 
 
 def feature_table(rows: ArrayLike, *, dtype: type[np.floating[Any]]) -> Floats:
-    """Return rows as a table of ``dtype``, or raise if they are not finite numbers.
-
-    Examples
-    --------
-    >>> feature_table([[1, 2]], dtype=np.float32).dtype
-    dtype('float32')
-    """
+    """Return rows as a table of ``dtype``, or raise if they are not finite numbers."""
     given = np.asarray(rows, dtype=dtype)
     if given.ndim != 2 or given.size == 0 or not np.isfinite(given).all():
         raise InvalidInput(

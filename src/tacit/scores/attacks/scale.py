@@ -22,17 +22,7 @@ _DEVIATION = 0.001  # of u, over all rows
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeighingScale:
-    """How a channel weighs one digit of the labels: the unit, and the integer weights -low..high it allows.
-
-    Examples
-    --------
-    >>> from tacit.scores.policies import Rounded
-    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-    >>> channel = Channel.of(LogLoss(floor=SKLEARN_FLOOR), rows=2201, policy=Rounded(decimals=5))
-    >>> scale = weighing_scale(channel, digits=(0, 1))
-    >>> round(scale.unit, 5), scale.high
-    (0.02207, 1633)
-    """
+    """How a channel weighs one digit of the labels: the unit, and the integer weights -low..high it allows."""
 
     channel: Channel
     digits: tuple[int, ...]
@@ -69,15 +59,6 @@ def weighing_scale(channel: Channel, *, digits: tuple[int, ...]) -> WeighingScal
     ------
     InvalidInput
         If not even the largest difference of one row shows.
-
-    Examples
-    --------
-    >>> from tacit.scores.policies import Rounded
-    >>> from tacit.scores.metrics import Brier
-    >>> weighing_scale(Channel.of(Brier(), rows=2201, policy=Rounded(decimals=3)), digits=(0, 1))
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: answers must reveal one row's label: under Rounded(decimals=3) ...
     """
     reach = channel.reach(unknown=channel.rows)
     unit = channel.unit(unknown=channel.rows, asked=reach * channel.rows) * _MARGIN
@@ -96,14 +77,7 @@ def weighing_scale(channel: Channel, *, digits: tuple[int, ...]) -> WeighingScal
 
 
 def full_scale(channel: Channel, *, digits: tuple[int, ...]) -> WeighingScale:
-    """Return the scale whose unit is the largest difference that a row can have in either direction.
-
-    Examples
-    --------
-    >>> from tacit.scores.metrics import Brier
-    >>> round(full_scale(Channel.of(Brier(), rows=3), digits=(0, 1)).unit, 9)
-    1.0
-    """
+    """Return the scale whose unit is the largest difference that a row can have in either direction."""
     top = max(digits)
     reach = channel.reach(unknown=channel.rows)
     both = (digits, tuple(top - digit for digit in digits))

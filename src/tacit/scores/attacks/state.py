@@ -22,11 +22,6 @@ def read_answers(path: Path, *, plan: str) -> list[float]:
     ------
     InvalidInput
         If the file is damaged or belongs to another plan.
-
-    Examples
-    --------
-    >>> read_answers(Path("no-such-file.json"), plan="")
-    []
     """
     if not path.exists():
         return []
@@ -44,17 +39,7 @@ def read_answers(path: Path, *, plan: str) -> list[float]:
 
 
 def write_state(path: Path, *, plan: str, answers: list[float], labels: Labels) -> None:
-    """Write what was recovered, never half: the answers, and the labels they tell (-1 where unknown).
-
-    Examples
-    --------
-    >>> import numpy as np, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder) / "state.json"
-    ...     write_state(path, plan="digits", answers=[0.5], labels=np.array([1, -1]))
-    ...     read_answers(path, plan="digits")
-    [0.5]
-    """
+    """Write what was recovered, never half: the answers, and the labels they tell (-1 where unknown)."""
     document = {"version": _VERSION, "plan": _digest(plan), "answers": answers, "labels": labels.tolist()}
     with write_atomically(path, force=True, mode=0o600) as file:  # labels are in it
         file.write(json.dumps(document).encode())

@@ -26,17 +26,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class CompetitionView:
-    """A competition as the attacker sees it: choices go out, intervals for the sum of terms come back.
-
-    Examples
-    --------
-    >>> from tacit.scores.metrics import Accuracy
-    >>> from tacit.scores.policies import Rounded
-    >>> policy, coins = Rounded(decimals=1), np.full((2, 2), 0.5)
-    >>> host = CompetitionView(submit=lambda p: "0.5", metric=Accuracy(), policy=policy, prior=coins)
-    >>> host.ask(np.array([0, 1])).low, host.made
-    (0.9, 1)
-    """
+    """A competition as the attacker sees it: choices go out, intervals for the sum of terms come back."""
 
     submit: Callable[[ArrayLike], str]
     metric: Metric
@@ -131,15 +121,7 @@ class CompetitionView:
 
 
 def candidate_predictions(metric: Metric, classes: int) -> tuple[Floats, Floats, int | None]:
-    """Return predictions, what each costs with each label, and which of them costs the same with all.
-
-    Examples
-    --------
-    >>> from tacit.scores.metrics import Brier
-    >>> predictions, costs, neutral = candidate_predictions(Brier(), 2)
-    >>> predictions, costs[neutral]
-    (array([0. , 1. , 0.5]), array([0.25, 0.25]))
-    """
+    """Return predictions, what each costs with each label, and which of them costs the same with all."""
     match metric.reveals:
         case TruePositives() | RankSums():
             return np.array([0.0, 1.0]), np.array([[0.0, 0.0], [0.0, 1.0]]), 0

@@ -37,8 +37,6 @@ class DetectingMatrix:
 
     Parameters
     ----------
-    queries
-        Number of rows.
     labels
         Number of columns in use, at most what the queries can tell.
     low, high
@@ -144,15 +142,7 @@ class DetectingMatrix:
 
 
 def detecting_matrix(labels: int, *, low: float, high: float, radix: int = 2) -> DetectingMatrix:
-    """Return the design with the fewest queries for ``labels`` labels, or the largest there is.
-
-    Examples
-    --------
-    >>> detecting_matrix(2201, low=1637, high=1637).queries
-    143
-    >>> detecting_matrix(2201, low=0, high=1).queries
-    498
-    """
+    """Return the design with the fewest queries for ``labels`` labels, or the largest there is."""
     entries = (int(low), int(high), radix)
     left = check_count(labels, name="labels")
     for subset in range(MOST_QUERIES):
@@ -164,13 +154,7 @@ def detecting_matrix(labels: int, *, low: float, high: float, radix: int = 2) ->
 
 
 def detecting_matrices(labels: int, *, low: float, high: float, radix: int = 2) -> Iterator[DetectingMatrix]:
-    """Yield designs that tell ``labels`` labels one after the other: one alone holds only so many.
-
-    Examples
-    --------
-    >>> [matrix.queries for matrix in detecting_matrices(60_000, low=0, high=1)]
-    [4096, 4096, 1998]
-    """
+    """Yield designs that tell ``labels`` labels one after the other: one alone holds only so many."""
     left = labels
     while left > 0:
         matrix = detecting_matrix(left, low=low, high=high, radix=radix)

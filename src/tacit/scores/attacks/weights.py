@@ -17,13 +17,7 @@ TABLE_WEIGHTS = 16
 
 
 def power_weights(count: int, *, radix: int = 2) -> NDArray[np.int64]:
-    """Return 1, K, K^2, ...: a sum of labels 0..K-1 with these weights is a number written in base K.
-
-    Examples
-    --------
-    >>> power_weights(4, radix=3)
-    array([ 1,  3,  9, 27])
-    """
+    """Return 1, K, K^2, ...: a sum of labels 0..K-1 with these weights is a number written in base K."""
     check_count(radix, name="radix", least=2)
     if check_count(count, name="count", least=0) and radix ** (count - 1) >= 2**62:
         raise InvalidInput(f"must keep radix^(count-1) below 2^62, got {count!r} at radix {radix!r}", field="count")
@@ -40,11 +34,6 @@ def conway_guy_weights(count: int) -> NDArray[np.int64]:
     ----------
     Conway, Guy (1969); Bohman (1996), "A sum packing problem of Erdos and the Conway-Guy sequence",
     proves the sums distinct for every count.
-
-    Examples
-    --------
-    >>> conway_guy_weights(4), int(conway_guy_weights(12)[-1])
-    (array([3, 5, 6, 7]), 1164)
     """
     u = _conway_guy(check_count(count, name="count", least=0))
     if u[-1] >= 2**62:
@@ -56,13 +45,6 @@ def most_weights(limit: float, *, radix: int = 2, most: int = 60) -> NDArray[np.
     """Return the largest known set of weights up to ``limit`` that tells labels 0..radix-1 apart by their sum.
 
     Conway-Guy for two classes, powers for more; never more than ``most``.
-
-    Examples
-    --------
-    >>> most_weights(1637.0)[-1], len(most_weights(1637.0)), len(most_weights(1163.0))
-    (np.int64(1164), 12, 11)
-    >>> most_weights(30.0, radix=3)
-    array([ 1,  3,  9, 27])
     """
     make = conway_guy_weights if radix == 2 else lambda count: power_weights(count, radix=radix)
     count = 0
@@ -72,14 +54,7 @@ def most_weights(limit: float, *, radix: int = 2, most: int = 60) -> NDArray[np.
 
 
 def digits_of(totals: ArrayLike, *, count: int, radix: int = 2) -> NDArray[np.int64]:
-    """Return the ``count`` base-``radix`` digits of each total, least first: O(1) a label, no search.
-
-    Examples
-    --------
-    >>> digits_of([11, 4], count=4)
-    array([[1, 1, 0, 1],
-           [0, 0, 1, 0]])
-    """
+    """Return the ``count`` base-``radix`` digits of each total, least first: O(1) a label, no search."""
     left = np.atleast_1d(np.asarray(totals, dtype=np.int64))
     if left.size and (left.min() < 0 or left.max() >= radix**count):
         raise InvalidInput(f"must be in 0..{radix**count - 1}, got {left.min()} to {left.max()}", field="totals")
@@ -88,14 +63,7 @@ def digits_of(totals: ArrayLike, *, count: int, radix: int = 2) -> NDArray[np.in
 
 
 def subset_of(totals: ArrayLike, *, weights: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the 0/1 labels behind each subset sum of ``weights``: a look-up in the table of all sums.
-
-    Examples
-    --------
-    >>> subset_of([11, 0], weights=conway_guy_weights(4))
-    array([[0, 1, 1, 0],
-           [0, 0, 0, 0]])
-    """
+    """Return the 0/1 labels behind each subset sum of ``weights``: a look-up in the table of all sums."""
     sums, subsets = _subset_table(tuple(int(w) for w in weights))
     wanted = np.atleast_1d(np.asarray(totals, dtype=np.int64))
     where = np.searchsorted(sums, wanted).clip(max=len(sums) - 1)

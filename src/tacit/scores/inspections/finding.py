@@ -16,12 +16,6 @@ class Finding:
     check
         The check's name: constant, position, recognition, jump, precision, dead layer for networks; those of
         :func:`inspect_submission` for predictions.
-    reason
-        What was seen, in one sentence for the host.
-    measured
-        The number behind it.
-    limit
-        What it was compared with.
     """
 
     check: str

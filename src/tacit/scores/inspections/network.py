@@ -82,8 +82,6 @@ def inspect_network(
         From features (rows, features) to probabilities (rows,) or (rows, classes).
     inputs
         The host's features; they should not be the model's training rows.
-    rng
-        Draws the changed copies.
     module
         The torch module or the serialised ONNX model behind ``network``, for the dead-layer check.
 

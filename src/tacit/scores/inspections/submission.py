@@ -105,8 +105,6 @@ def inspect_submission(
     ----------
     predictions
         As submitted: (rows,) or (rows, classes).
-    classes
-        Number of classes; 0 for real-valued labels.
     features
         The host's, best studied once by :meth:`FeatureStudy.of`.
     earlier

@@ -25,18 +25,8 @@ class ModelChoice(Generic[Model]):
 
     Parameters
     ----------
-    model
-        The chosen one.
-    index
-        Its place among the models.
-    score
-        Its released score.
     tied
         Places of all models with that released score.
-    expected_regret
-        A bound on the mean regret.
-    within
-        The regret asked about.
     probability_within
         A lower bound on the probability that the regret is at most ``within``.
     guarantee
@@ -60,16 +50,10 @@ def choose(
 
     Parameters
     ----------
-    models
-        The candidates, of any kind.
     scores
         One for each, lower is better, as a policy released them.
     regret
         What a choice by them can cost, from the policy.
-    guarantee
-        Of all scores together.
-    within
-        The regret whose probability is wanted.
 
     References
     ----------

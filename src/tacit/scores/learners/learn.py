@@ -71,15 +71,7 @@ class ChoiceReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenSubmission:
-    """The submission of best released score, known by its place.
-
-    Parameters
-    ----------
-    guarantee_
-        Of all scores together; the choice costs nothing more.
-    report_
-        The choice and its bounds.
-    """
+    """The submission of best released score, known by its place."""
 
     guarantee_: AnyGuarantee
     report_: ChoiceReport

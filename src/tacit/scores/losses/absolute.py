@@ -18,11 +18,6 @@ class AbsoluteError(Loss):
     """The loss |y - p| of 0/1 labels, what ``sklearn.metrics.mean_absolute_error`` averages.
 
     l(1) - l(0) = 1 - 2 p for p in [0, 1].
-
-    Examples
-    --------
-    >>> AbsoluteError().row_losses([0.25]), AbsoluteError().prediction_for([0.5])
-    (array([[0.25, 0.75]]), array([0.25]))
     """
 
     def __post_init__(self) -> None:

@@ -29,22 +29,6 @@ class Loss(ABC):
     """A loss that is a sum over rows of l(prediction row, label), with the host's clipping and reduction.
 
     Predictions are one number a row (of class 1) where ``columns`` is 1, and ``classes`` numbers a row otherwise.
-
-    Parameters
-    ----------
-    classes
-        Number of labels K; they are 0..K-1.
-    reduction
-        Mean or sum over rows.
-
-    Examples
-    --------
-    >>> from tacit.scores.losses import CrossEntropy
-    >>> loss = CrossEntropy()
-    >>> loss.row_losses([0.25]).round(4)
-    array([[0.2877, 1.3863]])
-    >>> round(loss.score([1, 0], [0.25, 0.5]), 4)
-    1.0397
     """
 
     graded: ClassVar[bool] = True
@@ -76,15 +60,6 @@ class Loss(ABC):
     def score(self, labels: ArrayLike, predictions: ArrayLike, *, precision: Precision = FLOAT64) -> Number:
         """Return the score as the host computes it.
 
-        Parameters
-        ----------
-        labels
-            Integers in 0..classes-1.
-        predictions
-            (rows,) or (rows, classes).
-        precision
-            The host's number system.
-
         Returns
         -------
         float, or an object of the precision
@@ -115,8 +90,6 @@ class Loss(ABC):
         differences
             (rows,): l(y) - l(0) = a y for every label y. (rows, classes): l(y) - l(0) = d[y] - d[0].
             Positive a keeps class 1's probability small, where floats are finest.
-        precision
-            The number system of the result.
 
         Returns
         -------
@@ -162,15 +135,7 @@ class Loss(ABC):
 
 
 def check_labels(labels: ArrayLike, *, classes: int, rows: int | None = None) -> NDArray[np.int64]:
-    """Return labels as integers, or raise if they are not whole numbers in 0..classes-1, one for each row.
-
-    Examples
-    --------
-    >>> check_labels([0, 2], classes=2)
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: labels must be whole numbers in 0..1, got 2 at row 1
-    """
+    """Return labels as integers, or raise if they are not whole numbers in 0..classes-1, one for each row."""
     given = np.asarray(labels)
     if given.ndim != 1 or given.size == 0:
         raise InvalidInput(f"must be a non-empty list of one label a row, got shape {given.shape}", field="labels")
@@ -186,13 +151,7 @@ def check_labels(labels: ArrayLike, *, classes: int, rows: int | None = None) ->
 
 
 def offsets_of(differences: ArrayLike, *, classes: int, precision: Precision) -> Numbers:
-    """Return wanted losses up to a constant, (rows, classes), the first column 0.
-
-    Examples
-    --------
-    >>> offsets_of([0.5], classes=3, precision=FLOAT64)
-    array([[0. , 0.5, 1. ]])
-    """
+    """Return wanted losses up to a constant, (rows, classes), the first column 0."""
     given = precision.array(differences)
     if given.ndim == 1:
         return given[:, None] * precision.array(np.arange(classes))

@@ -16,13 +16,7 @@ __all__ = ["Clip", "MachineEpsilon", "ProbabilityFloor", "Unclipped", "probabili
 
 
 class Clip(ABC):
-    """A rule that moves a probability into [floor, 1 - floor].
-
-    Examples
-    --------
-    >>> ProbabilityFloor(0.1).clip(np.array([0.0, 0.5, 1.0]))
-    array([0.1, 0.5, 0.9])
-    """
+    """A rule that moves a probability into [floor, 1 - floor]."""
 
     __slots__ = ()
 
@@ -46,13 +40,7 @@ class Clip(ABC):
 
 @dataclass(frozen=True, slots=True)
 class Unclipped(Clip):
-    """No clipping: a probability of 0 costs an infinite loss; the number system alone limits a row.
-
-    Examples
-    --------
-    >>> round(Unclipped().log_floor(), 1)
-    -708.4
-    """
+    """No clipping: a probability of 0 costs an infinite loss; the number system alone limits a row."""
 
     def _floor(self, _: Precision) -> float:
         return 0.0
@@ -60,13 +48,7 @@ class Unclipped(Clip):
 
 @dataclass(frozen=True, slots=True)
 class MachineEpsilon(Clip):
-    """Clip at the epsilon of the predictions' dtype, as ``sklearn.metrics.log_loss`` does since version 1.3.
-
-    Examples
-    --------
-    >>> MachineEpsilon().clip(np.array([0.0]))
-    array([2.22044605e-16])
-    """
+    """Clip at the epsilon of the predictions' dtype, as ``sklearn.metrics.log_loss`` does since version 1.3."""
 
     def _floor(self, precision: Precision) -> float:
         return precision.epsilon
@@ -74,13 +56,7 @@ class MachineEpsilon(Clip):
 
 @dataclass(frozen=True, slots=True)
 class ProbabilityFloor(Clip):
-    """Clip into [floor, 1 - floor]; 1e-15 is what older scorers and many competition hosts use.
-
-    Examples
-    --------
-    >>> ProbabilityFloor(1e-15).clip(np.array([0.0]))
-    array([1.e-15])
-    """
+    """Clip into [floor, 1 - floor]; 1e-15 is what older scorers and many competition hosts use."""
 
     floor: float
 
@@ -93,13 +69,7 @@ class ProbabilityFloor(Clip):
 
 
 def probability_table(predictions: ArrayLike, *, classes: int, precision: Precision) -> Numbers:
-    """Return probabilities as (rows, classes): one column p stands for (1 - p, p).
-
-    Examples
-    --------
-    >>> probability_table([0.25], classes=2, precision=FLOAT64)
-    array([[0.75, 0.25]])
-    """
+    """Return probabilities as (rows, classes): one column p stands for (1 - p, p)."""
     given = precision.array(predictions)
     inside = (given >= 0) & (given <= 1)
     if not np.all(inside):

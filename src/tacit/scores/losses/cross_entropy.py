@@ -71,19 +71,6 @@ class ClampedCrossEntropy(Loss):
     """Binary cross-entropy whose logarithms are clamped from below, as ``torch.nn.BCELoss`` does.
 
     l(1) = -max(ln p, -limit) and l(0) = -max(ln(1 - p), -limit), the latter by log1p. R is the limit.
-
-    Parameters
-    ----------
-    limit
-        The largest loss of a row.
-
-    Examples
-    --------
-    >>> ClampedCrossEntropy().row_losses([0.0, 0.5]).round(4)
-    array([[  0.    , 100.    ],
-           [  0.6931,   0.6931]])
-    >>> ClampedCrossEntropy().prediction_for([100.0])
-    array([3.72007598e-44])
     """
 
     limit: float = 100.0
@@ -109,27 +96,14 @@ class ClampedCrossEntropy(Loss):
 
 
 def softmax_rows(logits: Numbers, *, precision: Precision) -> Numbers:
-    """Return e^x divided by its row sum, stably.
-
-    Examples
-    --------
-    >>> from tacit.scores.losses import FLOAT64
-    >>> softmax_rows(np.array([[0.0, 0.0]]), precision=FLOAT64)
-    array([[0.5, 0.5]])
-    """
+    """Return e^x divided by its row sum, stably."""
     weights = precision.exp(logits - logits.max(axis=1, keepdims=True))
     result: Numbers = weights / weights.sum(axis=1, keepdims=True)
     return result
 
 
 def check_floor(p: Numbers, *, loss: Loss, log_floor: float, precision: Precision) -> None:
-    """Raise if a probability is below the floor by more than rounding: the host would clip it.
-
-    Examples
-    --------
-    >>> from tacit.scores.losses import FLOAT64
-    >>> check_floor(np.array([[0.5, 0.5]]), loss=CrossEntropy(), log_floor=-1.0, precision=FLOAT64)
-    """
+    """Raise if a probability is below the floor by more than rounding: the host would clip it."""
     least = precision.log(p).min(initial=0.0)
     if least < log_floor - _SLACK * abs(log_floor):
         raise InvalidInput(

@@ -24,13 +24,6 @@ class SigmoidCrossEntropy(Loss):
     References
     ----------
     Aggarwal et al. (2021), equation (4).
-
-    Examples
-    --------
-    >>> SigmoidCrossEntropy().row_losses([-1000.0])
-    array([[   0., 1000.]])
-    >>> SigmoidCrossEntropy().prediction_for([2.0])
-    array([-2.])
     """
 
     def __post_init__(self) -> None:
@@ -61,13 +54,6 @@ class SoftmaxCrossEntropy(Loss):
     References
     ----------
     Aggarwal et al. (2021), Appendix B.
-
-    Examples
-    --------
-    >>> SoftmaxCrossEntropy(classes=3).row_losses([[0.0, -1.0, -2.0]]).round(4)
-    array([[0.4076, 1.4076, 2.4076]])
-    >>> SoftmaxCrossEntropy(classes=3).prediction_for([2.0])
-    array([[ 0., -2., -4.]])
     """
 
     @property

@@ -26,13 +26,6 @@ class SquaredError(Loss):
     References
     ----------
     Aggarwal et al. (2021), equation (10).
-
-    Examples
-    --------
-    >>> SquaredError().row_losses([0.25])
-    array([[0.0625, 0.5625]])
-    >>> SquaredError(classes=3).prediction_for([0.5])
-    array([[0.58333333, 0.33333333, 0.08333333]])
     """
 
     def _range(self, _: Precision) -> float:
@@ -56,14 +49,7 @@ class SquaredError(Loss):
 
 
 def into_unit_interval(p: Numbers, *, loss: Loss, precision: Precision) -> Numbers:
-    """Return probabilities with rounding beyond 0 and 1 removed, or raise if more than rounding is.
-
-    Examples
-    --------
-    >>> from tacit.scores.losses import FLOAT64
-    >>> into_unit_interval(np.array([-1e-17]), loss=SquaredError(), precision=FLOAT64)
-    array([0.])
-    """
+    """Return probabilities with rounding beyond 0 and 1 removed, or raise if more than rounding is."""
     zero, one = precision.array([0, 1])
     if p.size and (p.min() < -_SLACK or p.max() > 1 + _SLACK):
         raise InvalidInput(

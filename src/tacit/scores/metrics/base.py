@@ -25,22 +25,9 @@ class Measurement:
 
     Parameters
     ----------
-    metric
-        What was measured.
     terms
         Numbers within ``metric.term_bounds`` whose mean, finished, is the score: one per row where the metric is a
         mean over rows, else a single one.
-    rows
-        Number of labels behind it.
-
-    Examples
-    --------
-    >>> from tacit.scores.metrics import Accuracy
-    >>> measured = Accuracy().measure([0, 1, 1], [0, 1, 0])
-    >>> measured
-    Measurement(accuracy of 3 rows, hidden)
-    >>> round(measured.exact, 4)
-    0.6667
     """
 
     metric: Metric
@@ -111,28 +98,10 @@ class Metric(ABC):
 
     @abstractmethod
     def check(self, predictions: ArrayLike, *, rows: int) -> Numbers:
-        """Return predictions as this metric reads them, or raise with a clear error.
-
-        Examples
-        --------
-        >>> from tacit.scores.metrics import Accuracy
-        >>> Accuracy().check([0, 2], rows=2)
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: predictions must be classes in 0..1, got 2.0 at row 1
-        """
+        """Return predictions as this metric reads them, or raise with a clear error."""
 
     def check_labels(self, labels: ArrayLike) -> NDArray[Any]:
-        """Return the host's labels, or raise an error that names a row and never a label.
-
-        Examples
-        --------
-        >>> from tacit.scores.metrics import Accuracy
-        >>> Accuracy().check_labels([0, 7])
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: labels must be integers in 0..1, the one at row 1 is not
-        """
+        """Return the host's labels, or raise an error that names a row and never a label."""
         from tacit.scores.metrics.checking import class_labels
 
         return class_labels(labels, classes=self.classes)
@@ -160,12 +129,6 @@ class Metric(ABC):
 
         It holds for all labels and all predictions: (upper - lower)/rows where each row has its own term. Policies
         with a guarantee refuse None; the reason is in :attr:`no_sensitivity`.
-
-        Examples
-        --------
-        >>> from tacit.scores.metrics import Accuracy, Auc
-        >>> Accuracy().sensitivity(100), Auc().sensitivity(100)
-        (0.01, None)
         """
         low, high = self.term_bounds
         return (high - low) / check_count(rows, name="rows")

@@ -37,15 +37,7 @@ def class_labels(labels: ArrayLike, *, classes: int) -> NDArray[np.int64]:
 
 
 def number_labels(labels: ArrayLike, *, lower: float, upper: float) -> Numbers:
-    """Return labels that are numbers within a public range, or raise without revealing one.
-
-    Examples
-    --------
-    >>> number_labels([0.5, 3.0], lower=0.0, upper=1.0)
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: labels must be numbers in [0.0, 1.0], the one at row 1 is not
-    """
+    """Return labels that are numbers within a public range, or raise without revealing one."""
     given = np.asarray(labels)
     if given.ndim != 1 or not given.size or given.dtype.kind not in "fiub":
         raise InvalidInput(f"must be a non-empty list of one number per row, got shape {given.shape}", field="labels")
@@ -68,15 +60,7 @@ def finite_labels(labels: ArrayLike) -> Numbers:
 
 
 def finite(predictions: ArrayLike, *, rows: int, columns: int | None = None) -> Numbers:
-    """Return finite numbers of the right shape: (rows,) or (rows, columns); -0.0 becomes 0.0.
-
-    Examples
-    --------
-    >>> finite([0.5, float("nan")], rows=2)
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: predictions must be finite numbers, got nan at row 1
-    """
+    """Return finite numbers of the right shape: (rows,) or (rows, columns); -0.0 becomes 0.0."""
     try:
         given = np.asarray(predictions, dtype=np.float64)
     except (TypeError, ValueError):
@@ -112,11 +96,6 @@ def probabilities(predictions: ArrayLike, *, rows: int, classes: int) -> Numbers
 
     Rows whose sum is off by more than 1e-9 are divided by it: rounded submissions are accepted, and a row of ones
     has no advantage.
-
-    Examples
-    --------
-    >>> probabilities([[0.33, 0.33, 0.33]], rows=1, classes=3).round(4)
-    array([[0.3333, 0.3333, 0.3333]])
     """
     one_column = classes == 2 and _one_column(predictions)
     given = finite(predictions, rows=rows, columns=None if one_column else classes)
@@ -135,11 +114,6 @@ def without_tiny(numbers: Numbers, *, width: float = 1.0) -> Numbers:
 
     A processor takes many times longer over the smallest floats, the squares and quotients of such predictions among
     them. Which rows have them depends on the labels, and so would the time of a score.
-
-    Examples
-    --------
-    >>> without_tiny(np.array([1e-310, 1e-155, 1e-9]))
-    array([0.e+00, 0.e+00, 1.e-09])
     """
     return np.where(np.abs(numbers) < _TINY * width, 0.0, numbers)
 

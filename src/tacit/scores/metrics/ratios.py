@@ -48,12 +48,6 @@ class RatioMetric(Choice, Metric):
         """Return a bound that holds for all labels, or None without a ``class_floor``.
 
         One label of more than two classes moves two of the averaged values.
-
-        Examples
-        --------
-        >>> from tacit.scores.metrics import F1, Auc
-        >>> round(Auc(class_floor=100).sensitivity(1000), 5), F1(class_floor=99).sensitivity(1000)
-        (0.00999, 0.02)
         """
         check_count(rows, name="rows")
         if self.class_floor is None:

@@ -13,15 +13,7 @@ __all__ = ["RankSums", "Reveals", "RightRows", "RowLosses", "TruePositives"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowLosses:
-    """A sum of row losses: each label moves its own by an amount that the prediction chooses.
-
-    Parameters
-    ----------
-    loss
-        What a row costs with each label.
-    root
-        Whether the score is the square root of their mean.
-    """
+    """A sum of row losses: each label moves its own by an amount that the prediction chooses."""
 
     loss: Loss
     root: bool = False

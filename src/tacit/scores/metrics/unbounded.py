@@ -20,15 +20,7 @@ __all__ = ["UnboundedLoss"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnboundedLoss(Metric):
-    """A loss of :mod:`tacit.scores.losses` as a metric: it can be attacked, and never has a guarantee.
-
-    Examples
-    --------
-    >>> from tacit.scores.losses import SoftmaxCrossEntropy
-    >>> metric = UnboundedLoss(loss=SoftmaxCrossEntropy(classes=3))
-    >>> round(metric.score([2], [[0.0, 0.0, 0.0]]), 6), metric.sensitivity(100)
-    (1.098612, None)
-    """
+    """A loss of :mod:`tacit.scores.losses` as a metric: it can be attacked, and never has a guarantee."""
 
     name = "unbounded_loss"
     title = "the loss"

@@ -31,8 +31,6 @@ class Answer:
     ----------
     released
         The number the team sees; nothing finer exists outside.
-    text
-        The number as it is shown.
     charge
         What it costs the labels, for the ledger before the answer is released; None where it costs nothing more (the
         remembered answer to the same submission, or one that an earlier charge covers).
@@ -41,12 +39,6 @@ class Answer:
     mean
         The noisy mean of the terms that the number was made from, which may be outside the metric's range; None where
         the number is all there is.
-
-    Examples
-    --------
-    >>> from tacit.privacy import NoGuarantee
-    >>> Answer(released=0.5, text="0.5", charge=NoGuarantee(reason="exact"), state={"best": 3})
-    Answer(released=0.5, text='0.5', charge=NoGuarantee(reason='exact'))
     """
 
     released: float
@@ -94,16 +86,7 @@ class Policy(Choice, ABC):
 
     @abstractmethod
     def guarantee(self, *, submissions: int = 1) -> AnyGuarantee:
-        """Return what the answers to so many submissions of one team guarantee for one label.
-
-        Examples
-        --------
-        >>> from tacit.scores.policies import Laplace, Thresholdout
-        >>> print(Laplace(epsilon=0.1).guarantee(submissions=3))
-        epsilon 0.3 for one label
-        >>> print(Thresholdout(epsilon=0.1, refreshes=2).guarantee(submissions=3))
-        epsilon 0.2 for one label
-        """
+        """Return what the answers to so many submissions of one team guarantee for one label."""
 
     @abstractmethod
     def describe(self) -> str:
@@ -130,17 +113,7 @@ class Policy(Choice, ABC):
         return None
 
     def check(self, metric: Metric, *, rows: int) -> None:
-        """Raise where the policy cannot keep its guarantee with this metric.
-
-        Examples
-        --------
-        >>> from tacit.scores.metrics import Auc
-        >>> from tacit.scores.policies import Laplace
-        >>> Laplace(epsilon=1.0).check(Auc(), rows=100)
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: metric must have a known sensitivity for laplace: one label moves auc by ...
-        """
+        """Raise where the policy cannot keep its guarantee with this metric."""
         metric.sensitivity(rows)  # a class_floor must fit the rows
 
     @property
@@ -154,21 +127,8 @@ class Policy(Choice, ABC):
 
         Parameters
         ----------
-        answer
-            The score as shown.
-        metric, rows
-            What is scored, and over how many rows.
         changed
             Whether the answer differs from the team's last one.
-
-        Examples
-        --------
-        >>> from tacit.scores.metrics import Accuracy, Rmse
-        >>> from tacit.scores.policies import Laplace, Rounded
-        >>> Rounded(decimals=1).interval(0.5, metric=Rmse(), rows=10)
-        Interval(low=0.2025, high=0.30250000000000005, scale=0.0)
-        >>> Laplace(epsilon=1.0).interval(0.5, metric=Accuracy(), rows=10)
-        Interval(low=0.5, high=0.5, scale=0.1)
         """
 
     def regret(self, metric: Metric, *, rows: int) -> Regret:  # noqa: ARG002
@@ -181,18 +141,7 @@ class Policy(Choice, ABC):
         )
 
     def sharing(self, epsilon: float | None, *, submissions: int) -> Self:  # noqa: ARG002
-        """Return the policy whose answers to all submissions together keep a plan's epsilon.
-
-        Examples
-        --------
-        >>> from tacit.scores.policies import Laplace, Rounded
-        >>> Laplace().sharing(1.0, submissions=4)
-        Laplace(epsilon=0.25)
-        >>> Rounded().sharing(1.0, submissions=4)
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: epsilon must be none with rounded, which keeps no guarantee, got 1
-        """
+        """Return the policy whose answers to all submissions together keep a plan's epsilon."""
         if epsilon is not None:
             raise InvalidInput(
                 f"must be none with {self.name}, which keeps no guarantee, got {epsilon:g}", field="epsilon"

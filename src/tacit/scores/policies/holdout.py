@@ -30,18 +30,12 @@ class ReusableHoldout:
 
     Parameters
     ----------
-    rows
-        Number n of holdout rows.
     threshold
         Largest difference that passes as agreement, before noise.
     scale
         The paper's s (its sigma).
     refreshes
         The budget B: answers that look at the holdout. With the last of them spent, it stops.
-    rng
-        :func:`tacit.privacy.noise.system_rng` for a real release.
-    step
-        Of the grid on which a row's loss is rounded.
     resume
         The :attr:`state` of an earlier holdout with the same arguments, to go on from.
 
@@ -110,13 +104,6 @@ class ReusableHoldout:
 
     def answer(self, train_losses: ArrayLike, holdout_losses: ArrayLike) -> float:
         """Return the mean loss of one model: the training one, or the holdout's with noise.
-
-        Parameters
-        ----------
-        train_losses
-            The model's losses on training rows, in [0, 1].
-        holdout_losses
-            Its losses on the holdout rows, in [0, 1].
 
         Raises
         ------

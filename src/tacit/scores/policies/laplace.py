@@ -83,14 +83,7 @@ class Laplace(Policy):
             )
 
     def scale(self, metric: Metric, *, rows: int) -> float:
-        """Return the noise's scale on the mean of the terms.
-
-        Examples
-        --------
-        >>> from tacit.scores.metrics import Accuracy
-        >>> Laplace(epsilon=0.1).scale(Accuracy(), rows=1000)
-        0.01
-        """
+        """Return the noise's scale on the mean of the terms."""
         self.check(metric, rows=rows)
         low, high = metric.term_bounds
         if metric.additive:
@@ -169,13 +162,7 @@ def score_guarantee(epsilon: float, *, scores: int) -> Guarantee:
 
 
 def share_of(epsilon: float | None, parts: int) -> float:
-    """Return epsilon/parts, rounded down until so many of it are at most epsilon; floats are read as decimals.
-
-    Examples
-    --------
-    >>> share_of(1.0, 11) < 1 / 11
-    True
-    """
+    """Return epsilon/parts, rounded down until so many of it are at most epsilon; floats are read as decimals."""
     if epsilon is None:
         raise InvalidInput("must be a finite number > 0: the policy adds noise for a guarantee", field="epsilon")
     share = epsilon / parts

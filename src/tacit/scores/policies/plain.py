@@ -93,11 +93,6 @@ class Exact(_Plain):
 class Rounded(_Plain):
     """The score rounded to a number of decimals. No guarantee: rounding only makes an attack longer.
 
-    Parameters
-    ----------
-    decimals
-        Decimals kept, 0 to 15.
-
     Examples
     --------
     >>> import numpy as np
@@ -132,11 +127,6 @@ class Rounded(_Plain):
 @dataclass(frozen=True, kw_only=True)
 class Bounded(_Plain):
     """The score with noise that is uniform between -tau and tau. No guarantee: designs read through bounded noise.
-
-    Parameters
-    ----------
-    tau
-        The most that an answer is off.
 
     Examples
     --------

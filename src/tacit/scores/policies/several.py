@@ -33,19 +33,6 @@ class NoisyMeans:
     Row losses are clipped to [0, 1] and rounded to steps of a public grid; their sum moves by at most 1/step steps
     when one label changes. Integer noise is added to the sum, so the mean of n rows carries Laplace noise of scale
     1/(n epsilon).
-
-    Parameters
-    ----------
-    epsilon
-        Of one mean.
-    step
-        Of the grid.
-
-    Examples
-    --------
-    >>> means = NoisyMeans(epsilon=0.5, step=Fraction(1, 1024))
-    >>> means.sensitivity, means.noise.scale, means.scale(rows=100)
-    (1024, Fraction(2048, 1), 0.02)
     """
 
     epsilon: float

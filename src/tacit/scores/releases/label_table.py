@@ -32,18 +32,12 @@ class LabelTable:
 
     Parameters
     ----------
-    name
-        What errors call the table.
     table
         The label, and the column ``id`` where there is one.
     metric
         The plan's, for the classes of these labels.
     labels
         Class codes, or numbers where the metric reads numbers.
-    classes
-        What the codes stand for; None for numbers.
-    ids
-        The rows' ids, by which submissions are matched; None: row by row.
     """
 
     name: str
