@@ -78,6 +78,7 @@ PLANS = {
             "epsilon": 4,
             "classes": ("no", " yes"),
             "unit": "label",
+            "person": "who",
             "rows_per_person": 2,
             "metric": {"name": "log_loss", "floor": 0.125},
             "policy": {"name": "thresholdout", "refreshes": 3},
@@ -121,7 +122,7 @@ REFUSED = {
     "labels": {"delta": 1e-6},
     "bags": {"features": ("age",)},
     "features": {"person": "who"},
-    "scores": {"person": "who", "features": ("age",), "delta": 1e-6},
+    "scores": {"features": ("age",), "delta": 1e-6},
     "models": {"person": "who", "rows_per_person": 2},
 }
 """Fields that every plan has and a surface cannot use; it must refuse them by name."""

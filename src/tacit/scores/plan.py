@@ -19,8 +19,9 @@ __all__ = ["Plan"]
 class Plan(plan.Plan):
     """The scores that are released for submissions, and under which guarantee.
 
-    Unit: one row's label; neighbors differ in it alone. Not protected: features, predictions, the number of rows, and
-    which classes occur unless they are declared.
+    Unit: one row's label, or with ``rows_per_person`` the labels of so many rows of one person; with ``person`` other
+    rows of a person are not scored. Neighbors differ in these labels alone. Not protected: features, predictions, the
+    number of rows, and which classes occur unless they are declared.
 
     Parameters
     ----------
@@ -71,8 +72,8 @@ class Plan(plan.Plan):
             raise InvalidInput(f"must be label, got {str(self.unit)!r}", field="unit")
         if self.features:
             raise InvalidInput("has no use on this surface: scores depend on labels and submissions", field="features")
-        if self.person is not None:
-            raise InvalidInput("is not read on this surface: give rows_per_person alone", field="person")
+        if self.person == self.label:
+            raise InvalidInput("must not name the private column", field="person")
         if self.classes is not None and not self.metric.classes:
             raise InvalidInput(f"requires a metric of classes, got {self.metric.name}", field="classes")
         self._check_unbound("metric", "classes follow from the labels")

@@ -51,8 +51,9 @@ class Engine(Access):
     Examples
     --------
     >>> import tempfile
-    >>> from tacit.scores.metrics import Accuracy
     >>> from pathlib import Path
+    >>> from tacit.scores.metrics import Accuracy
+    >>> from tacit.server.rules import Rules
     >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
     >>> terms = Terms(slug="coins", name="Coins", rules=Rules(metric=Accuracy(), public_fraction=1.0))
     >>> _ = engine.create_competition(terms, features=b"size\n1\n2\n3\n", labels=b"label\nno\nyes\nno\n")

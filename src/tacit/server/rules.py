@@ -150,11 +150,6 @@ class Rules:
             Metric and policies as :meth:`to_json` writes them, or as ``NAME[:KEY=VALUE,...]``.
         own
             The operator's own metrics by name: a function never comes from a document.
-
-        Examples
-        --------
-        >>> Rules.from_json({"metric": "accuracy:classes=3", "policy": "laplace:epsilon=0.1", "final": None}).policy
-        Laplace(epsilon=0.1)
         """
         known = {spec.name for spec in fields(cls)}
         if unknown := set(document) - known:

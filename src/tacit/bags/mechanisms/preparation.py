@@ -15,12 +15,13 @@ from tacit.bags.mechanisms.encoding import LabelEncoding
 from tacit.bags.partition import BagTotals
 from tacit.data import load_table, read_rows
 from tacit.data.names import check_present
+from tacit.data.persons import limit_rows
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
     from tacit.bags.plan import Plan
 
-__all__ = ["PreparedBags", "PrivateRows", "limit_rows"]
+__all__ = ["PreparedBags", "PrivateRows"]
 
 Progress = Callable[[int, int], None]
 
@@ -81,24 +82,6 @@ class PrivateRows:
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield every column that the plan reads, as it was given."""
         yield from self.raw.select(*self.columns).to_pyarrow_batches()
-
-
-def limit_rows(person: pa.ChunkedArray, *, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the numbers of at most ``rows`` rows of each person, drawn at random, in ascending order.
-
-    Examples
-    --------
-    >>> len(limit_rows(pa.chunked_array([["a", "b", "a", "a"]]), rows=2, rng=np.random.default_rng(0)))
-    3
-    """
-    if person.null_count:
-        raise InvalidInput(f"must say whose row it is in every row, got {person.null_count} missing", field="person")
-    whose = person.combine_chunks().dictionary_encode().indices.to_numpy()
-    shuffled = rng.permutation(len(whose))
-    by_person = shuffled[np.argsort(whose[shuffled], kind="stable")]
-    counts = np.bincount(whose)
-    rank = np.arange(len(whose)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return np.sort(by_person[rank < rows]).astype(np.int64)
 
 
 def _limited(plan: Plan, raw: ibis.Table, rng: np.random.Generator) -> tuple[ibis.Table, NDArray[np.int64] | None]:

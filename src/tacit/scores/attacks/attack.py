@@ -88,16 +88,16 @@ def attack(
     opened = Release.open(release)
     if truth is None:
         raise InvalidInput("must be given: labels are recovered from it, or compared with it", field="truth")
-    labels = LabelTable.read(truth, opened.plan, classes=opened.classes)
-    if labels.rows != opened.rows:
-        raise InvalidInput(f"must have the {opened.rows} rows that are scored, got {labels.rows}", field="truth")
-    codes, prior = _codes(labels), _prior(labels, before)
     rng = system_rng() if rng is None else rng
+    labels = LabelTable.read(truth, opened.plan, classes=opened.classes, rng=rng)
+    if labels.scored_rows != opened.rows:
+        raise InvalidInput(f"must have the {opened.rows} rows that are scored, got {labels.scored_rows}", field="truth")
+    codes, prior = _codes(labels), _prior(labels, before)
     baseline: float | NDArray[np.int64] = prior.argmax(axis=1)
     if opened.is_offer:
         if data is not None:
             raise InvalidInput("has no use with an offer: the attacker makes the submissions", field="data")
-        found = _attack_offer(opened, codes, prior, method=method, rng=rng, progress=progress)
+        found = _attack_offer(opened, labels, prior, method=method, rng=rng, progress=progress)
         baseline = float(prior[0].max()) if before is None else baseline
     else:  # the submissions alone may predict the labels, so that right guesses say nothing about epsilon
         if method is not None:
@@ -135,7 +135,7 @@ def plan_by_method(
 
 def _attack_offer(
     offer: Release,
-    codes: NDArray[np.int64],
+    labels: LabelTable,
     prior: Floats,
     *,
     method: AttackMethod | str | None,
@@ -145,18 +145,21 @@ def _attack_offer(
     chosen = read_choice(AttackMethod, method or BestAttack(), field="method")
     if offer.metric.reveals is None:
         raise InvalidInput(f"must have a metric that an attack is known for, got {offer.metric}", field="release")
-    host = PlayedHost(offer.metric, offer.policy, codes, rng=rng)
+    host = PlayedHost(labels, offer.policy, rng=rng)
     told: Tell | None = None if progress is None else lambda made, planned, _: progress(made, planned)
     if isinstance(chosen, BestAttack):
         return attack_competition(
             host.submit,
             offer.metric,
             offer.policy,
+            public_fraction=labels.scored_rows / labels.rows,
             prior=prior,
             submissions=offer.plan.submissions,
             rng=rng,
             progress=told,
         )
+    if labels.scored_rows < labels.rows:
+        raise InvalidInput(f"must be best where rows of a person are not scored, got {chosen.name}", field="method")
     return read_one_by_one(
         host.submit,
         plan_by_method(chosen, offer.metric, rows=offer.rows, policy=offer.policy),

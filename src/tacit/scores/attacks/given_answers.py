@@ -40,7 +40,15 @@ def posterior_of_answers(release: Release, submissions: Sequence[Floats], prior:
         )
     choices = places.reshape(len(submissions), rows)
     losses = _losses(release, menu, classes)
-    after = label_posterior(_readings(release, choices), prior, losses=losses)
+    readings, scored = _readings(release, choices), release.rows / rows
+    if scored < 1:  # one more "label": the row is not scored, and costs nothing
+        open_prior = np.concatenate([prior * scored, np.full((rows, 1), 1 - scored)], axis=1)
+        beliefs = label_posterior(
+            readings, open_prior, losses=np.concatenate([losses, np.zeros((len(losses), 1))], axis=1)
+        )
+        after = beliefs[:, :classes] + prior * beliefs[:, classes:]
+    else:
+        after = label_posterior(readings, prior, losses=losses)
     return AttackResult(
         labels=after.argmax(axis=1), submissions=len(submissions), attack="Bayes' rule over all answers", after=after
     )

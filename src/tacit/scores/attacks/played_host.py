@@ -8,12 +8,12 @@ from threading import Lock
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tacit.privacy.errors import BudgetExceeded
 from tacit.scores.attacks.errors import OracleError
-from tacit.scores.metrics import Metric
 from tacit.scores.policies import Policy
+from tacit.scores.releases.label_table import LabelTable
 
 __all__ = ["PlayedHost"]
 
@@ -24,8 +24,8 @@ class PlayedHost:
     The noise is seeded by the submission, not by which thread submits first, so that a seeded attack repeats.
     """
 
-    def __init__(self, metric: Metric, policy: Policy, labels: NDArray[Any], *, rng: np.random.Generator) -> None:
-        self._metric, self._policy, self._labels = metric, policy, labels
+    def __init__(self, labels: LabelTable, policy: Policy, *, rng: np.random.Generator) -> None:
+        self._labels, self._policy = labels, policy
         self._root = rng.integers(2**63, size=4).tolist()
         self._seen = Counter[bytes]()
         self._state: dict[str, Any] = {}
@@ -38,7 +38,7 @@ class PlayedHost:
             self._seen[digest] += 1
             noise = np.random.default_rng([*self._root, int.from_bytes(digest), self._seen[digest]])
             try:
-                measured = self._metric.measure(self._labels, predictions)
+                measured = self._labels.measure(np.asarray(predictions))
                 answer = self._policy.release(measured, state=self._state, rng=noise)
             except BudgetExceeded as error:
                 raise OracleError(str(error)) from None

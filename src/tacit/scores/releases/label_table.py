@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from tacit.data import label_column, load_table, numeric_matrix, read_rows
 from tacit.data.classes import Classes
 from tacit.data.names import check_present
+from tacit.data.persons import limit_rows
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.metrics import F1, Accuracy, Metric
+from tacit.scores.metrics import F1, Accuracy, Measurement, Metric
 from tacit.scores.plan import Plan
 
 __all__ = ["LabelTable", "sources_of"]
@@ -38,6 +39,8 @@ class LabelTable:
         The plan's, for the classes of these labels.
     labels
         Class codes, or numbers where the metric reads numbers.
+    scored
+        The numbers of the rows that are scored; None: all.
     """
 
     name: str
@@ -46,13 +49,19 @@ class LabelTable:
     labels: NDArray[Any]
     classes: Classes | None
     ids: pa.Array | None
+    scored: NDArray[np.int64] | None = None
 
     @classmethod
-    def read(cls, source: object, plan: Plan, *, classes: Sequence[Any] | None = None) -> LabelTable:
-        """Read the labels of a table; ``classes`` overrides the plan's list."""
+    def read(
+        cls, source: object, plan: Plan, *, rng: np.random.Generator, classes: Sequence[Any] | None = None
+    ) -> LabelTable:
+        """Read the labels of a table and draw which rows of a person are scored; ``classes`` overrides the plan's."""
         table, name = load_table(source), _name_of(source, "the table")
         check_present(plan.label, table.columns, argument="label")
         columns = [plan.label] + [_ID] * (_ID in table.columns and plan.label != _ID)
+        if plan.person is not None and plan.person not in columns:
+            check_present(plan.person, table.columns, argument="person")
+            columns.append(plan.person)
         rows = read_rows(table, columns=columns)
         values = label_column(rows, plan.label, least_classes=1)
         coding = _classes(values, plan, classes or plan.classes)
@@ -64,12 +73,23 @@ class LabelTable:
             labels=_in_range(values, metric) if coding is None else coding.encode(values),
             classes=coding,
             ids=_ids(rows, name) if _ID in columns[1:] else None,
+            scored=None if plan.person is None else limit_rows(rows[plan.person], rows=plan.rows_per_person, rng=rng),
         )
 
     @property
     def rows(self) -> int:
-        """How many labels there are."""
+        """How many labels there are, and predictions in a submission."""
         return len(self.labels)
+
+    @property
+    def scored_rows(self) -> int:
+        """How many of them are scored."""
+        return self.rows if self.scored is None else len(self.scored)
+
+    def measure(self, predictions: NDArray[np.float64]) -> Measurement:
+        """Return the exact score, hidden, on the rows that are scored."""
+        rows = slice(None) if self.scored is None else self.scored
+        return self.metric.measure(self.labels[rows], predictions[rows])
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield what the plan reads, for the ledger."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -40,8 +41,9 @@ def protect(
 ) -> Release:
     """Score submissions and release the scores as the plan's policy answers them; without any, make an offer.
 
-    Unit: one row's label; neighbors differ in it alone. Assumed: predictions depend on these labels through released
-    scores alone. Not protected: features, predictions, the number of rows.
+    Unit: one row's label, or those of ``rows_per_person`` rows of one person; neighbors differ in these alone. Assumed:
+    predictions depend on these labels through released scores alone; which rows belong to one person is public. Not
+    protected: features, predictions, the number of rows.
 
     Parameters
     ----------
@@ -81,9 +83,9 @@ def protect(
         )
     if payment is not None and not sources:
         raise InvalidInput("is not charged for an offer, which reveals nothing: give submissions", field="ledger")
-    labels = LabelTable.read(table, plan)
-    submissions = [labels.read_submission(source, number=place + 1) for place, source in enumerate(sources)]
     rng = system_rng() if rng is None else rng
+    labels = LabelTable.read(table, plan, rng=rng)
+    submissions = [labels.read_submission(source, number=place + 1) for place, source in enumerate(sources)]
     header = _header(plan, labels, answered=len(submissions), seeded=bool(sources) and is_seeded(rng))
     request = Request(
         plan=plan,
@@ -93,7 +95,7 @@ def protect(
         private=[plan.label],
         data=[partial(_batches, predictions) for predictions in submissions],
     )
-    return deliver(
+    release = deliver(
         Release,
         request,
         draw=partial(_draw, header, plan.bound_policy, labels, submissions, rng=rng, progress=progress),
@@ -102,6 +104,7 @@ def protect(
         payment=payment,
         sources=[table, *sources],
     )
+    return replace(release, left_out=labels.rows - labels.scored_rows)
 
 
 def _header(plan: Plan, labels: LabelTable, *, answered: int, seeded: bool) -> Header:
@@ -111,10 +114,10 @@ def _header(plan: Plan, labels: LabelTable, *, answered: int, seeded: bool) -> H
         surface=plan.surface,
         plan=plan.to_json(),
         settled={
-            "rows": labels.rows,
+            "rows": labels.scored_rows,
             "classes": None if labels.classes is None else list(labels.classes.values),
             "declared": declared,
-            "noise_scale": noise_scale(plan.bound_policy, labels.metric, rows=labels.rows),
+            "noise_scale": noise_scale(plan.bound_policy, labels.metric, rows=labels.scored_rows),
         },
         guarantee=guarantee,
         seeded=seeded and isinstance(guarantee, Guarantee),
@@ -130,7 +133,7 @@ def _draw(
     rng: np.random.Generator,
     progress: Progress | None,
 ) -> Release:
-    measured = [labels.metric.measure(labels.labels, predictions) for predictions in submissions]
+    measured = [labels.measure(predictions) for predictions in submissions]
     answers = []
     for answer in _answers(policy, measured, rng=rng):
         answers.append(_document(answer))

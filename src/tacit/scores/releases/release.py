@@ -23,11 +23,19 @@ MEMBER = "scores"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Release(releases.Release):
-    """The answers to submissions; without any it is an offer, which states the rules and reveals no label."""
+    """The answers to submissions; without any it is an offer, which states the rules and reveals no label.
+
+    Parameters
+    ----------
+    left_out
+        How many rows of persons with too many were not scored: for the owner who made it, and not in the file.
+    """
 
     plan_type: ClassVar[type[AnyPlan]] = Plan
     member_types: ClassVar[tuple[type[Member], ...]] = (DocumentMember,)
     suffix: ClassVar[str] = ".json"
+
+    left_out: int | None = None
 
     @cached_property
     def plan(self) -> Plan:
@@ -93,6 +101,10 @@ class Release(releases.Release):
         if scale := self.settled["noise_scale"]:
             of = "mean of the squared errors" if self.metric.name == "rmse" else "score"
             lines.append(f"Noise of scale {scale:.3g} on the {of}.")
+        if self.plan.person is not None:
+            most = self.plan.rows_per_person
+            left_out = "" if self.left_out is None else f", {self.left_out:,} rows left out"
+            lines.append(f"At most {most:,} row{'s' * (most != 1)} per person{left_out}.")
         kept = "" if isinstance(self.guarantee, Guarantee) else "the labels, "
         return [*lines, f"Not protected: {kept}features, predictions and the number of rows."]
 
@@ -113,7 +125,9 @@ def guarantee_for(plan: Plan, *, answered: int, declared: bool) -> AnyGuarantee:
         kept = score_guarantee(plan.epsilon, scores=1)  # all shares together are one score's epsilon
     offered = () if answered else (f"at most {count:,} submissions of all teams together are answered",)
     occurring = () if declared else ("which classes occur is public",)
-    return replace(kept, assumptions=(*kept.assumptions, *offered, *occurring)).for_group(rows=plan.rows_per_person)
+    persons = () if plan.person is None else ("which rows belong to one person is public",)
+    assumed = (*kept.assumptions, *offered, *occurring, *persons)
+    return replace(kept, assumptions=assumed).for_group(rows=plan.rows_per_person)
 
 
 def noise_scale(policy: Policy, metric: Metric, *, rows: int) -> float:
