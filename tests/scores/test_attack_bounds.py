@@ -10,9 +10,10 @@ import pytest
 from papers.score_attacks.losses import ArbitraryPrecision, ItakuraSaito, Mahalanobis, NormLike
 from papers.score_attacks.separation import smallest_difference
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attacks.bounds import labels_per_query, queries_for, rounding_noise, unit_of
+from tacit.scores.attacks.bounds import labels_per_query, queries_for, unit_of
 from tacit.scores.losses import CrossEntropy, ProbabilityFloor, Reduction, SigmoidCrossEntropy, SquaredError
 from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
+from tacit.scores.policies import Rounded
 
 LOG_LOSS = CrossEntropy(clip=ProbabilityFloor(1e-6))
 IDENTITY = ((1.0, 0.0), (0.0, 1.0))
@@ -39,8 +40,7 @@ def test_digits_and_the_counting_ceiling(loss, digits, counting):
 
 
 def test_four_decimals():
-    assert rounding_noise(4) == 5e-5
-    assert labels_per_query(LOG_LOSS, 100, tau=rounding_noise(4)).digits == 11
+    assert labels_per_query(LOG_LOSS, 100, tau=Rounded(decimals=4).error).digits == 11
 
 
 def test_ten_rows_of_range_ten():
@@ -63,7 +63,7 @@ def test_k_ary_digits(classes, digits):
 
 
 def test_titanic_at_five_decimals_holds_at_most_twelve_labels():
-    limits = labels_per_query(LogLoss(floor=SKLEARN_FLOOR).loss, 2201, tau=rounding_noise(5))
+    limits = labels_per_query(LogLoss(floor=SKLEARN_FLOOR).loss, 2201, tau=Rounded(decimals=5).error)
     assert limits.digits == 11
     assert limits.ceiling == limits.isoperimetric == 12  # what Conway-Guy weights reach
     assert (limits.counting, limits.variance) == (14, 13)

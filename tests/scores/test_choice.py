@@ -33,8 +33,8 @@ def choose_by(policy, exact, *, models=None, **options):
     """Choose by the scores that a policy releases for exact Brier scores."""
     rng, given = np.random.default_rng(0), np.sqrt(np.asarray(exact, dtype=float))
     shown = [policy.release(Brier().measure([0], [loss]), state={}, rng=rng).released for loss in given]
-    regret, guarantee = policy.regret(Brier(), rows=1), policy.guarantee(submissions=len(shown))
-    return choose(range(len(shown)) if models is None else models, shown, regret=regret, guarantee=guarantee, **options)
+    regret = policy.regret(Brier(), rows=1)
+    return choose(range(len(shown)) if models is None else models, shown, regret=regret, **options)
 
 
 class TestNoisyMeans:
@@ -148,7 +148,7 @@ class TestRounding:
         assert choice.tied == (0, 1)
 
     def test_no_guarantee_and_why(self):
-        guarantee = choose_by(Rounded(decimals=2), [0.5]).guarantee
+        guarantee = Rounded(decimals=2).guarantee()
         assert isinstance(guarantee, NoGuarantee)
         assert "submissions can be built" in guarantee.reason
 
@@ -272,7 +272,7 @@ class TestThresholdout:
             train = np.repeat((exact + rng.uniform(-0.06, 0.06, size=models))[:, None], 50, axis=1)
             held = np.repeat(exact[:, None], rows, axis=1)
             shown = [asked.answer(*losses) for losses in zip(train, held, strict=True)]
-            choice = choose(range(models), shown, regret=asked, guarantee=asked.guarantee, within=x)
+            choice = choose(range(models), shown, regret=asked, within=x)
             fooled += exact[choice.index] - exact.min() > x
             bound, mean_bound = 1 - choice.probability_within, choice.expected_regret
         assert bound < 0.01
@@ -309,21 +309,18 @@ class TestChoose:
         losses = (wrong != data.codes[held]).astype(float)
         policy, metric, rng = Laplace(epsilon=0.2), Accuracy(classes=6), np.random.default_rng(1)
         shown = [-policy.release(metric.measure(data.codes[held], one), state={}, rng=rng).mean for one in wrong]
-        regret, guarantee = policy.regret(metric, rows=len(held)), policy.guarantee(submissions=len(models))
-        choice = choose(models, shown, regret=regret, guarantee=guarantee, within=0.02)
+        choice = choose(models, shown, regret=policy.regret(metric, rows=len(held)), within=0.02)
         assert losses[choice.index].mean() - losses.mean(axis=1).min() <= 0.02
         assert choice.model is models[choice.index]
         assert choice.probability_within > 0.999
-        assert choice.guarantee.epsilon == 1.0
 
     def test_as_many_models_as_scores(self):
         with pytest.raises(InvalidInput, match="models must be one for each of the 2 scores, got 3"):
             choose_by(Rounded(decimals=1), [0.1, 0.2], models="abc")
 
     def test_no_models(self):
-        regret, nothing = BoundedRegret(most=0.1), NoGuarantee(reason="none")
         with pytest.raises(InvalidInput, match="models must be one for each of the 0"):
-            choose([], [], regret=regret, guarantee=nothing)
+            choose([], [], regret=BoundedRegret(most=0.1))
 
     @pytest.mark.parametrize("within", [-0.1, math.nan])
     def test_bad_within(self, within):

@@ -21,9 +21,8 @@ def test_the_best_is_chosen_and_the_choice_is_the_librarys(run, run_json, arrays
     assert (found["choice"], found["index"], found["tied"]) == ("good.csv", 1, [1])
     low, high = LogLoss().term_bounds
     losses = np.array([LogLoss().measure(arrays["y"], arrays[name]).terms for name in ("poor", "good", "poor")])
-    policy = Laplace(epsilon=1.0)
-    regret, guarantee = policy.regret(LogLoss(), rows=ROWS), policy.guarantee(submissions=3)
-    choice = choose([0, 1, 2], [0.3, 0.1, 0.3], regret=regret, guarantee=guarantee)
+    regret = Laplace(epsilon=1.0).regret(LogLoss(), rows=ROWS)
+    choice = choose([0, 1, 2], [0.3, 0.1, 0.3], regret=regret)
     assert found["probability_within"] == pytest.approx(choice.probability_within)
     assert found["expected_regret"] == pytest.approx(choice.expected_regret)
     for one, mean in zip(found["scores"], losses.mean(axis=1), strict=True):

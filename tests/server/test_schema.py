@@ -1,6 +1,8 @@
 """Requests made up from the OpenAPI description, right and wrong ones: none makes the server fail."""
 
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,12 +12,27 @@ from fastapi import FastAPI
 from hypothesis import HealthCheck, Phase, given, settings
 from schemathesis import GenerationMode
 
-from tacit.server import Engine, Limits, Rate, Settings
+from tacit.scores.metrics import Accuracy
+from tacit.scores.policies import Laplace
+from tacit.server import Engine, Limits, Rate, Rules, Settings, Terms
 from tacit.server.app import create_app
-from tacit.server.demo import toy
 
 FREE = Rate(per_minute=10**7, burst=10**6)
 EXAMPLES = 8
+
+
+@contextmanager
+def toy() -> Iterator[Engine]:
+    """Open an engine with the competition ``coins``: three rows, and noisy scores of epsilon 1."""
+    rules = Rules(metric=Accuracy(), policy=Laplace(epsilon=1.0), public_fraction=1.0)
+    terms = Terms(slug="coins", name="Coins", rules=rules)
+    with tempfile.TemporaryDirectory(prefix="tacit-toy-") as folder:
+        engine = Engine.open(Settings(folder=Path(folder)))
+        try:
+            engine.create_competition(terms, features=b"size\n1\n2\n3\n", labels=b"label\nno\nyes\nno\n")
+            yield engine
+        finally:
+            engine.close()
 
 
 def operations():

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
+from tacit.scores.attacks.design import Labels
 from tacit.scores.attacks.infer import Oracle
-from tacit.scores.attacks.steps import Labels
 from tacit.scores.losses import FLOAT64, Loss, Precision, Reduction
 
 __all__ = ["boosted_labels", "exhaustive_labels", "random_prediction_labels"]

@@ -10,8 +10,8 @@ import numpy as np
 from papers.score_attacks.losses import ArbitraryPrecision
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
+from tacit.scores.attacks.design import Labels
 from tacit.scores.attacks.errors import InconsistentAnswer
-from tacit.scores.attacks.steps import Labels
 from tacit.scores.losses import Loss, Reduction
 from tacit.scores.losses.precision import Number, Numbers
 

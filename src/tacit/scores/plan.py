@@ -23,15 +23,6 @@ class Plan(plan.Plan):
     rows of a person are not scored. Neighbors differ in these labels alone. Not protected: features, predictions, the
     number of rows, and which classes occur unless they are declared.
 
-    Parameters
-    ----------
-    metric
-        What a submission is scored by. Its number of classes is that of the labels.
-    policy
-        How a score is answered. The epsilon of one score follows from ``epsilon`` and ``submissions``.
-    submissions
-        How many are answered at most; epsilon is for all of them together.
-
     Examples
     --------
     >>> plan = Plan(label="ill", epsilon=1, metric="auc:class_floor=50", submissions=4)

@@ -73,8 +73,6 @@ def serve(source: Settings | Engine, *, host: str = "127.0.0.1", port: int = 800
 
     Parameters
     ----------
-    source
-        As for :func:`create_app`.
     host, port
         Where to listen; the default is reached from this machine alone.
     log

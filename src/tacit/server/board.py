@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.metrics import Auc, Brier, LogLoss, Measurement, Metric, Own
+from tacit.scores.metrics import Measurement, Metric
 from tacit.server.host_files import Features, Labels
 from tacit.server.rules import Rules
 
@@ -75,12 +75,7 @@ class Board:
 
 def columns_of(metric: Metric) -> tuple[str, ...]:
     """Return the header of a submission: ``id`` and one column, or one for each class."""
-    columns = 1
-    if isinstance(metric, Own):
-        columns = metric.columns
-    elif isinstance(metric, LogLoss | Brier | Auc) and metric.classes > 2:
-        columns = metric.classes
-    return (_ID, "prediction") if columns == 1 else (_ID, *(f"class_{k}" for k in range(columns)))
+    return (_ID, "prediction") if metric.columns == 1 else (_ID, *(f"class_{k}" for k in range(metric.columns)))
 
 
 def stored(predictions: NDArray[np.float64]) -> bytes:

@@ -27,23 +27,7 @@ class Unreachable(OracleError):
 
 
 class Client:
-    """Talk to a scoring server.
-
-    Parameters
-    ----------
-    token
-        The host's or a team's.
-
-    Examples
-    --------
-    >>> from tacit.server.client import Client
-    >>> from tacit.server.demo import toy
-    >>> from tacit.server.replay import running
-    >>> with toy() as engine, running(engine) as url:
-    ...     with Client(url=url, token=engine.register(engine.invite("coins"), name="A").token) as client:
-    ...         client.call("GET", "/competitions/coins/budget")["total"]
-    100
-    """
+    """Talk to a scoring server."""
 
     def __init__(self, *, url: str, token: str | None = None, timeout: float = 60.0) -> None:
         parts = urlsplit(url if "://" in url else f"http://{url}")

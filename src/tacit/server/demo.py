@@ -1,25 +1,20 @@
-"""Competitions to try the server with: Titanic, and three coins for examples."""
+"""A competition to try the server with: Titanic."""
 
 from __future__ import annotations
 
 import csv
 import io
-import tempfile
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Iterable
 
 from tacit.data import titanic
-from tacit.scores.metrics import Accuracy, LogLoss
-from tacit.scores.policies import Laplace
+from tacit.scores.metrics import LogLoss
 from tacit.server.engine import Engine
 from tacit.server.errors import Conflict
 from tacit.server.records import Competition
 from tacit.server.rules import Rules
-from tacit.server.settings import Settings
 from tacit.server.terms import Terms
 
-__all__ = ["create_titanic", "offer_titanic", "titanic_terms", "toy"]
+__all__ = ["create_titanic", "offer_titanic", "titanic_terms"]
 
 _DESCRIPTION = (
     "Who survived the Titanic? Each row is a person: class, age and sex. "
@@ -51,20 +46,6 @@ def offer_titanic(engine: Engine) -> None:
     except Conflict:
         if not engine.competitions():
             raise
-
-
-@contextmanager
-def toy() -> Iterator[Engine]:
-    """Open an engine with the competition ``coins``: three rows, and noisy scores of epsilon 1."""
-    rules = Rules(metric=Accuracy(), policy=Laplace(epsilon=1.0), public_fraction=1.0)
-    terms = Terms(slug="coins", name="Coins", rules=rules)
-    with tempfile.TemporaryDirectory(prefix="tacit-toy-") as folder:
-        engine = Engine.open(Settings(folder=Path(folder)))
-        try:
-            engine.create_competition(terms, features=b"size\n1\n2\n3\n", labels=b"label\nno\nyes\nno\n")
-            yield engine
-        finally:
-            engine.close()
 
 
 def _csv(header: list[str], rows: Iterable[Iterable[object]]) -> bytes:

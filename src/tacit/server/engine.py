@@ -144,11 +144,6 @@ class Engine(Access):
         id
             The submission's own, up to 64 letters, digits, hyphens and underscores. The same id with the same
             predictions returns the same score and costs nothing: whoever heard no answer asks again.
-
-        Raises
-        ------
-        InvalidInput
-            The predictions are not what the metric reads.
         """
         if id is not None and not _SUBMISSION_ID.fullmatch(id):
             raise InvalidInput("must be 1 to 64 letters, digits, hyphens and underscores", field="id")

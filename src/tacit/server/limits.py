@@ -27,26 +27,12 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """What a server takes from outside.
+    """What a server takes from outside: sizes of requests and files, and how often one token or address may ask."""
 
-    Parameters
-    ----------
-    body
-        Bytes of one request.
-    rows
-        Rows of a competition, and so of a submission.
-    columns
-        Columns of a features file.
-    cell
-        Characters of one CSV field.
-    token_rate, address_rate
-        Requests of one token, and of one address without a known token.
-    """
-
-    body: int = 64 * 2**20
+    body: int = 64 * 2**20  # bytes
     rows: int = 1_000_000
     columns: int = 4_096
-    cell: int = 1_024
+    cell: int = 1_024  # characters
     token_rate: Rate = field(default_factory=lambda: Rate(per_minute=120, burst=60))
     address_rate: Rate = field(default_factory=lambda: Rate(per_minute=120, burst=60))
 

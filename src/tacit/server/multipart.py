@@ -30,19 +30,6 @@ async def read_parts(
         The request's, with the boundary.
     open_part
         Called with a part's name and whether it is a file; returns what takes its content.
-
-    Examples
-    --------
-    >>> import asyncio
-    >>> async def body():
-    ...     yield b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n1'
-    ...     yield b'2\r\n--x--\r\n'
-    >>> parts = {}
-    >>> def open_part(name, is_file):
-    ...     return parts.setdefault((name, is_file), []).append
-    >>> asyncio.run(read_parts(body(), content_type="multipart/form-data; boundary=x", open_part=open_part))
-    >>> parts
-    {('csrf', False): [b'1', b'2']}
     """
     kind, options = parse_options_header(content_type)
     boundary = options.get(b"boundary")
@@ -63,17 +50,6 @@ async def read_upload(
     r"""Read a form with one file: pieces of the file go to ``feed`` as they come, small fields are returned.
 
     Fields are limited in size and number, and other files are refused.
-
-    Examples
-    --------
-    >>> import asyncio
-    >>> async def body():
-    ...     yield b'--x\r\nContent-Disposition: form-data; name="csrf"\r\n\r\n1\r\n--x\r\n'
-    ...     yield b'Content-Disposition: form-data; name="file"; filename="../a"\r\n\r\nid,p\n\r\n--x--\r\n'
-    >>> pieces = []
-    >>> fields = asyncio.run(read_upload(body(), content_type="multipart/form-data; boundary=x", feed=pieces.append))
-    >>> fields, b"".join(pieces)
-    ({'csrf': '1'}, b'id,p\n')
     """
     fields: dict[str, str] = {}
     files = 0

@@ -39,18 +39,12 @@ class Competition:
 
     Parameters
     ----------
-    slug
-        Its name in addresses: small letters, digits and hyphens.
     metric, rules
         The metric's name, and the policy, budget and split in plain sentences.
     rows, classes
         How many predictions a submission holds; how many classes there are, 0 where labels are numbers.
-    opens, closes
-        When submissions are taken, in UTC; None: at once, and without an end.
     guarantee
         What a team's whole budget of scores guarantees to one label, or why nothing.
-    finished
-        Whether the final ranking on the private rows was released.
     """
 
     slug: str

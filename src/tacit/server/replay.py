@@ -28,25 +28,12 @@ _SERVED = 20.0  # seconds to wait for the copy's first answer
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReplayProgress:
-    """Where a replay stands.
-
-    Parameters
-    ----------
-    recovered
-        Share of labels the attacker now guesses right.
-    baseline
-        Share that the features alone tell, without any score.
-    """
+    """Where a replay stands."""
 
     submissions: int
     planned: int
     recovered: float
     baseline: float
-
-    @property
-    def share_done(self) -> float:
-        """How much of the attack is over, 0 to 1."""
-        return min(1.0, self.submissions / max(1, self.planned))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,8 +44,6 @@ class Replay:
     ----------
     rows
         Labels to recover, those behind public scores and the others.
-    recovered, baseline
-        Shares of labels guessed right: with the scores, and by the features alone.
     """
 
     attack: str

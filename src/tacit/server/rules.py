@@ -80,13 +80,7 @@ class Rules:
         return self.public_fraction < 1
 
     def refusal(self, *, used: int, used_today: int) -> str | None:
-        """Return why a team's next submission is refused, or None.
-
-        Examples
-        --------
-        >>> Rules(metric=LogLoss(), per_team=100, per_day=10).refusal(used=40, used_today=10)
-        'today 10 of 10 submissions are used; 60 are left from tomorrow on'
-        """
+        """Return why a team's next submission is refused, or None."""
         if used >= self.per_team:
             return f"all {self.per_team} submissions of this team are used"
         if self.per_day is not None and used_today >= self.per_day:

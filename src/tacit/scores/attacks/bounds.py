@@ -17,14 +17,8 @@ __all__ = [
     "QueryBounds",
     "labels_per_query",
     "queries_for",
-    "rounding_noise",
     "unit_of",
 ]
-
-
-def rounding_noise(decimals: int) -> float:
-    """Return the tau of a score rounded to ``decimals`` decimals: half a unit of the last one."""
-    return float(f"5e-{check_count(decimals, name='decimals', least=0) + 1}")
 
 
 def unit_of(loss: Loss, rows: int, *, tau: float) -> float:
@@ -161,11 +155,6 @@ def queries_for(rows: int, *, largest_weight: float, classes: int = 2) -> QueryB
         L, the largest loss difference of one row in units of what a score resolves: R/u.
     classes
         K.
-
-    Examples
-    --------
-    >>> round(queries_for(1024, largest_weight=690.78).counting, 2)
-    52.7
     """
     n = check_count(rows, name="rows")
     if not largest_weight > 0:

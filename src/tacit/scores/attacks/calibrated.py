@@ -8,10 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.scores.attacks.channel import Channel
-from tacit.scores.attacks.design import Design
+from tacit.scores.attacks.design import Design, Labels, Query, Steps
 from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.scale import full_scale
-from tacit.scores.attacks.steps import Labels, Query, Steps
 
 __all__ = ["CalibratedDesign"]
 

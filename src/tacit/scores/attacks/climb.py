@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.rounding import check_count
+from tacit.scores.attacks.design import Labels
 from tacit.scores.attacks.errors import OracleError
 from tacit.scores.attacks.posterior import ScoreReading, label_posterior
 from tacit.scores.attacks.reconstruct import CandidatePredictions
-from tacit.scores.attacks.steps import Labels
 
 __all__ = ["climb_labels"]
 

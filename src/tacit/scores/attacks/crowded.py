@@ -19,11 +19,10 @@ import numpy as np
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.channel import Channel
-from tacit.scores.attacks.design import Design, all_rows
+from tacit.scores.attacks.design import Design, Labels, Query, Steps, all_rows
 from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.joint import weigh
 from tacit.scores.attacks.scale import WeighingScale, weighing_scale
-from tacit.scores.attacks.steps import Labels, Query, Steps
 from tacit.scores.attacks.weighing import detecting_matrices
 from tacit.scores.attacks.weights import TABLE_WEIGHTS, conway_guy_weights, digits_of, most_weights, subset_of
 
@@ -38,14 +37,6 @@ class CrowdedDesign(Design):
     """Joint decoding with more rows than weights with distinct sums allow; ambiguous rows are asked for last.
 
     Always right, whatever the labels: only the number of queries depends on them.
-
-    Examples
-    --------
-    >>> from tacit.scores.policies import Rounded
-    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-    >>> channel = Channel.of(LogLoss(floor=SKLEARN_FLOOR), rows=2201, policy=Rounded(decimals=5))
-    >>> CrowdedDesign(channel=channel).queries < 143
-    True
     """
 
     channel: Channel

@@ -1,14 +1,31 @@
-"""What every way of asking has: a number of queries known beforehand, and the queries themselves."""
+"""The form of every attack: how many queries it takes, and a generator that yields them and returns the labels."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Generator
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from tacit.scores.attacks.steps import Labels, Steps
+from tacit.scores.losses.precision import Numbers
 
-__all__ = ["Design", "all_rows"]
+__all__ = ["Design", "Labels", "Query", "Steps", "all_rows"]
+
+Labels: TypeAlias = NDArray[np.int64]
+"""One label a row; -1 where it is not known."""
+
+
+class Query(NamedTuple):
+    """Predictions to submit, and the labels known before the answer comes."""
+
+    predictions: Numbers
+    recovered: Labels
+
+
+Steps: TypeAlias = Generator[Query, float, Labels]
+"""Yields a query, is sent its answer, returns every label at the end."""
 
 
 class Design(ABC):

@@ -12,9 +12,8 @@ import numpy as np
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.channel import Channel
-from tacit.scores.attacks.design import Design, all_rows
+from tacit.scores.attacks.design import Design, Labels, Query, Steps, all_rows
 from tacit.scores.attacks.packing import Item, PackedQuery, pack, row_item
-from tacit.scores.attacks.steps import Labels, Query, Steps
 
 __all__ = ["DigitDesign"]
 

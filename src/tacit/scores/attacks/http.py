@@ -71,15 +71,6 @@ class HttpOracle:
         Name of the score in a JSON answer; a bare number is taken as it is.
     headers
         Sent with every request, such as an authorization.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> oracle = HttpOracle(url="http://127.0.0.1:9/score", timeout=0.2)
-    >>> oracle(np.array([0.5]))
-    Traceback (most recent call last):
-    ...
-    tacit.scores.attacks.errors.OracleError: http://127.0.0.1:9/score cannot be reached: ...
     """
 
     url: str

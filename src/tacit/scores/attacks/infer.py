@@ -11,11 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.privacy.errors import InvalidInput, TacitError
+from tacit.scores.attacks.design import Labels, Query, Steps
 from tacit.scores.attacks.errors import AttackStopped, InconsistentAnswer, OracleError
 from tacit.scores.attacks.outcome import Outcome
 from tacit.scores.attacks.planning import AttackPlan
 from tacit.scores.attacks.state import read_answers, write_state
-from tacit.scores.attacks.steps import Labels, Query, Steps
 from tacit.scores.losses.precision import Numbers
 
 __all__ = ["Oracle", "Progress", "infer_labels"]
@@ -56,11 +56,6 @@ def infer_labels(
         A file to keep what was recovered in. If it exists, the attack goes on from there.
     host
         What tells this host from others: a state file of another one is refused. Default: the caller sees to that.
-
-    Returns
-    -------
-    Outcome
-        Every label.
 
     Raises
     ------

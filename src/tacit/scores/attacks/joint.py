@@ -11,10 +11,9 @@ import numpy as np
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.channel import Channel
-from tacit.scores.attacks.design import Design, all_rows
+from tacit.scores.attacks.design import Design, Labels, Query, Steps, all_rows
 from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.scale import WeighingScale, weighing_scale
-from tacit.scores.attacks.steps import Labels, Query, Steps
 from tacit.scores.attacks.weighing import DetectingMatrix, detecting_matrices
 
 __all__ = ["JointDesign", "cheapest_radices", "weigh"]

@@ -41,13 +41,9 @@ class MutatorNetwork:
 
     Parameters
     ----------
-    layers
-        The linear layers, with ReLU between them.
     classes
         Numbers in a prediction row, by a softmax. For two classes the paper has one number by a sigmoid; a softmax of
         two is the same, and keeps small probabilities where a runtime's sigmoid loses them (onnxruntime's does).
-    rows
-        How many rows are one input; None for a network that works row by row.
 
     References
     ----------
@@ -118,11 +114,6 @@ class MutatorNetwork:
             apart, so it can ask about each distinct row once.
         dtype
             Of the weights, hence of the network; rows are recognised as they are in this dtype.
-
-        Raises
-        ------
-        InvalidInput
-            Equal rows have unequal predictions, or two rows are too close for ``dtype``.
         """
         asked = (_logits(predictions, dtype=dtype) != 0).any(axis=1)
         asked[0] |= not asked.any()  # a network needs one unit, even if it asks nothing

@@ -20,8 +20,6 @@ class RandomNoise(ABC):
 
     Parameters
     ----------
-    scale
-        The noise's scale parameter.
     failure
         Probability that the attack may err at all; a plan keeps it over all its queries.
     """

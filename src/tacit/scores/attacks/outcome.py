@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tacit.leak import Leak, leak_from_guesses
-from tacit.scores.attacks.steps import Labels
+from tacit.scores.attacks.design import Labels
 from tacit.scores.losses import check_labels
 
 __all__ = ["Outcome"]

@@ -112,8 +112,6 @@ def read_digits(residual: float, *, levels: Sequence[Sequence[float]]) -> tuple[
 
     Parameters
     ----------
-    residual
-        The sum.
     levels
         For each digit its values at 0, 1, ...; about evenly spaced.
     """

@@ -14,13 +14,12 @@ from tacit.scores.attacks.bounds import queries_for
 from tacit.scores.attacks.calibrated import CalibratedDesign
 from tacit.scores.attacks.channel import Channel
 from tacit.scores.attacks.counts import RightRowsDesign, TruePositivesDesign
-from tacit.scores.attacks.design import Design
+from tacit.scores.attacks.design import Design, Labels, Steps
 from tacit.scores.attacks.digits import DigitDesign
 from tacit.scores.attacks.joint import JointDesign
 from tacit.scores.attacks.noise import RandomNoise
 from tacit.scores.attacks.ranks import RankDesign, largest_rank
 from tacit.scores.attacks.repeated import HadamardDesign, repeated_designs
-from tacit.scores.attacks.steps import Labels, Steps
 from tacit.scores.metrics import Metric, RankSums, Reveals, RightRows, RowLosses, TruePositives
 from tacit.scores.policies import Bounded, Policy
 
@@ -127,16 +126,6 @@ def plan_attack(
         For means of row losses: the class of design to use; default: :class:`DigitDesign` or :class:`JointDesign`,
         whichever takes fewer queries. The number of queries of :class:`CrowdedDesign` is not fixed beforehand, and
         smaller still.
-
-    Returns
-    -------
-    AttackPlan
-        Run against the real scorer it takes this many queries and recovers every label.
-
-    Raises
-    ------
-    InvalidInput
-        If the metric cannot separate labels under these answers, naming the bound.
 
     Examples
     --------

@@ -60,8 +60,6 @@ def label_posterior(
 
     Parameters
     ----------
-    prior
-        (rows, labels): what the features say without any score.
     losses
         (menu, labels): what each prediction of the menu costs a row with each label.
     floating
@@ -70,19 +68,6 @@ def label_posterior(
     References
     ----------
     Rangan (2011), "Generalized approximate message passing"; Donoho, Maleki and Montanari (2009).
-
-    Examples
-    --------
-    40 coins from 30 sums of a random half each, with noise of scale 1/4:
-
-    >>> rng = np.random.default_rng(0)
-    >>> truth, losses = rng.integers(0, 2, 40), np.array([[0.0, 1.0], [1.0, 0.0]])
-    >>> asked = [rng.integers(0, 2, 40) for _ in range(30)]
-    >>> told = [losses[choice, truth].sum() + rng.laplace(0, 0.25) for choice in asked]
-    >>> readings = [ScoreReading(choice, answer, answer, 0.25) for choice, answer in zip(asked, told)]
-    >>> posterior = label_posterior(readings, np.full((40, 2), 0.5), losses=losses)
-    >>> int((posterior.argmax(axis=1) == truth).sum())
-    40
     """
     beliefs = np.asarray(prior, dtype=np.float64)
     table = np.asarray(losses, dtype=np.float64)

@@ -16,9 +16,8 @@ from scipy.stats import binom, hypergeom
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.channel import Channel
-from tacit.scores.attacks.design import Design, all_rows
+from tacit.scores.attacks.design import Design, Labels, Query, Steps, all_rows
 from tacit.scores.attacks.packing import Item, pack, row_item
-from tacit.scores.attacks.steps import Labels, Query, Steps
 
 __all__ = ["PriorDesign", "prior_design"]
 
@@ -92,16 +91,7 @@ class PriorDesign(Design):
 
 
 def prior_design(channel: Channel, probabilities: ArrayLike) -> PriorDesign:
-    """Return the design for a model's probabilities, checked.
-
-    Examples
-    --------
-    >>> from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
-    >>> prior_design(Channel.of(LogLoss(floor=SKLEARN_FLOOR), rows=2), [[0.5, 0.4], [0.5, 0.5]])
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: probabilities must be 2 rows of 2 numbers >= 0 that sum to 1
-    """
+    """Return the design for a model's probabilities, checked."""
     given = np.asarray(probabilities, dtype=np.float64)
     shape = (channel.rows, channel.loss.classes)
     if given.shape != shape or not (given >= 0).all() or not np.allclose(given.sum(axis=1), 1):

@@ -11,9 +11,8 @@ import numpy as np
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.answers import Answers
-from tacit.scores.attacks.design import Design, all_rows
+from tacit.scores.attacks.design import Design, Labels, Query, Steps, all_rows
 from tacit.scores.attacks.errors import InconsistentAnswer
-from tacit.scores.attacks.steps import Labels, Query, Steps
 from tacit.scores.attacks.weights import digits_of
 from tacit.scores.losses.precision import Numbers
 

@@ -13,9 +13,9 @@ from scipy.special import ndtr
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
+from tacit.scores.attacks.design import Labels
 from tacit.scores.attacks.errors import OracleError
 from tacit.scores.attacks.posterior import ScoreReading, label_posterior
-from tacit.scores.attacks.steps import Labels
 
 __all__ = ["CandidatePredictions", "best_size", "expected_gain", "guess_labels", "rows_worth_asking"]
 
@@ -80,19 +80,6 @@ def guess_labels(
         Answers to ask for; an :class:`OracleError` of ``ask`` ends the attack with what there is.
     deviation
         Standard deviation of an answer's noise, in units of the sum of losses.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> truth = rng.integers(0, 2, 300)
-    >>> menu = CandidatePredictions(losses=np.array([[0.0, 1.0], [1.0, 0.0], [0.25, 0.25]]), neutral=2)
-    >>> def ask(choices):
-    ...     for choice in choices:
-    ...         answer = menu.losses[choice, truth].sum() + rng.laplace(0, 1.0)
-    ...         yield ScoreReading(choice, answer, answer, 1.0)
-    >>> posterior = guess_labels(ask, np.full((300, 2), 0.5), menu=menu, queries=400, deviation=1.4, rng=rng)
-    >>> float((posterior.argmax(axis=1) == truth).mean())
-    1.0
     """
     start = label_posterior([], prior, losses=menu.losses)
     check_count(queries, name="queries")

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.answers import Answers
 from tacit.scores.attacks.channel import Channel
-from tacit.scores.attacks.design import Design, all_rows
+from tacit.scores.attacks.design import Design, Labels, Query, Steps, all_rows
 from tacit.scores.attacks.digits import DigitDesign
 from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.noise import RandomNoise
 from tacit.scores.attacks.scale import WeighingScale, full_scale
-from tacit.scores.attacks.steps import Labels, Query, Steps
 from tacit.scores.losses import Reduction
 from tacit.scores.policies import Bounded
 

@@ -36,10 +36,6 @@ class RowHash:
         What a unit is multiplied with to be at least 3/2 where it is not silent.
     silent
         (distinct rows, units).
-    place
-        For each given row, its place among the distinct rows.
-    asked
-        Which distinct rows are told from all others.
     """
 
     weights: Floats
@@ -66,17 +62,10 @@ class RowHash:
 
         Parameters
         ----------
-        rows
-            (rows, features); equal rows count once.
         asked
             (rows,) true for the rows to recognise; all by default. Fewer rows need fewer units.
         dtype
             The rows are told apart as they are in this dtype, with its rounding.
-
-        Raises
-        ------
-        InvalidInput
-            Two rows are too close for ``dtype``.
         """
         given = feature_table(rows, dtype=dtype)
         X, place = np.unique(given, axis=0, return_inverse=True)

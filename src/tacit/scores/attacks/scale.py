@@ -11,7 +11,7 @@ import numpy as np
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.channel import Channel, largest_step
-from tacit.scores.attacks.steps import Labels
+from tacit.scores.attacks.design import Labels
 from tacit.scores.losses.precision import Numbers
 
 __all__ = ["WeighingScale", "full_scale", "weighing_scale"]
@@ -53,13 +53,7 @@ class WeighingScale:
 
 @lru_cache(maxsize=256)
 def weighing_scale(channel: Channel, *, digits: tuple[int, ...]) -> WeighingScale:
-    """Return the scale of a channel for one digit of the labels.
-
-    Raises
-    ------
-    InvalidInput
-        If not even the largest difference of one row shows.
-    """
+    """Return the scale of a channel for one digit of the labels."""
     reach = channel.reach(unknown=channel.rows)
     unit = channel.unit(unknown=channel.rows, asked=reach * channel.rows) * _MARGIN
     top = max(digits)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import write_atomically
-from tacit.scores.attacks.steps import Labels
+from tacit.scores.attacks.design import Labels
 
 __all__ = ["read_answers", "write_state"]
 
@@ -16,13 +16,7 @@ _VERSION = 1
 
 
 def read_answers(path: Path, *, plan: str) -> list[float]:
-    """Return the answers that an earlier run of the same plan got, none if there is no file.
-
-    Raises
-    ------
-    InvalidInput
-        If the file is damaged or belongs to another plan.
-    """
+    """Return the answers that an earlier run of the same plan got, none if there is no file."""
     if not path.exists():
         return []
     try:

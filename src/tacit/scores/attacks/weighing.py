@@ -47,17 +47,6 @@ class DetectingMatrix:
     References
     ----------
     Lindstrom (1965); Cantor, Mills (1966), "Determination of a subset from certain combinatorial properties".
-
-    Examples
-    --------
-    >>> design = DetectingMatrix(queries=4, labels=5, low=0, high=1)
-    >>> design.matrix()
-    array([[1, 0, 0, 1, 1],
-           [1, 1, 0, 0, 0],
-           [1, 0, 1, 0, 0],
-           [1, 1, 1, 0, 1]])
-    >>> design.decode(design.matrix() @ [1, 0, 1, 1, 0])
-    array([1, 0, 1, 1, 0])
     """
 
     queries: int

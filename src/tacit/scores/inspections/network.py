@@ -35,13 +35,7 @@ _LEVEL = 1e-9  # of the test that rows jump more often than their noisy copies
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkInspection:
-    """What an inspection found; an empty ``findings`` is no proof of honesty.
-
-    Examples
-    --------
-    >>> print(NetworkInspection(findings=(), inputs=10))
-    nothing found on 10 inputs
-    """
+    """What an inspection found; an empty ``findings`` is no proof of honesty."""
 
     findings: tuple[Finding, ...]
     inputs: int

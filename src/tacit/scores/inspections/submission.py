@@ -42,18 +42,10 @@ class FeatureStudy:
 
     Parameters
     ----------
-    groups
-        Rows with equal features have the same number.
     rows
         The rows whose neighbours are known: all, or an even sample of 4,096.
     neighbours
         For each of them its 8 nearest others by standardised features.
-
-    Examples
-    --------
-    >>> study = FeatureStudy.of(np.arange(40.0)[:, None] // 2)
-    >>> study.groups[:4].tolist(), study.neighbours.shape
-    ([0, 0, 1, 1], (40, 8))
     """
 
     groups: Rows = field(repr=False)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import AnyGuarantee
 from tacit.scores.policies.several import Regret
 
 __all__ = ["ModelChoice", "choose"]
@@ -25,12 +24,8 @@ class ModelChoice(Generic[Model]):
 
     Parameters
     ----------
-    tied
-        Places of all models with that released score.
     probability_within
         A lower bound on the probability that the regret is at most ``within``.
-    guarantee
-        The guarantee for the labels; a choice is post-processing and costs nothing more.
     """
 
     model: Model
@@ -40,34 +35,21 @@ class ModelChoice(Generic[Model]):
     expected_regret: float
     within: float
     probability_within: float
-    guarantee: AnyGuarantee
 
 
 def choose(
-    models: Sequence[Model], scores: Sequence[float], *, regret: Regret, guarantee: AnyGuarantee, within: float = 0.01
+    models: Sequence[Model], scores: Sequence[float], *, regret: Regret, within: float = 0.01
 ) -> ModelChoice[Model]:
-    """Return the model of lowest released score; the first of them where several are equal.
+    """Return the model of lowest released score, the first of equal ones: post-processing, which costs nothing more.
 
     Parameters
     ----------
     scores
         One for each, lower is better, as a policy released them.
-    regret
-        What a choice by them can cost, from the policy.
 
     References
     ----------
     Dwork et al. (2015), "The reusable holdout".
-
-    Examples
-    --------
-    >>> from tacit.scores.metrics import Brier
-    >>> from tacit.scores.policies import Laplace
-    >>> policy = Laplace(epsilon=0.5)
-    >>> regret, guarantee = policy.regret(Brier(), rows=2000), policy.guarantee(submissions=3)
-    >>> choice = choose(["linear", "forest", "tree"], [0.4, 0.1, 0.3], regret=regret, guarantee=guarantee, within=0.02)
-    >>> choice.model, round(choice.expected_regret, 4), round(choice.probability_within, 4)
-    ('forest', 0.0014, 1.0)
     """
     if len(models) != len(scores) or not scores:
         raise InvalidInput(f"must be one for each of the {len(scores)} scores, got {len(models)}", field="models")
@@ -82,5 +64,4 @@ def choose(
         expected_regret=regret.expected(models=len(scores)),
         within=within,
         probability_within=1.0 - regret.tail(within, models=len(scores)),
-        guarantee=guarantee,
     )

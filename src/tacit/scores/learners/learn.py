@@ -136,7 +136,6 @@ def learn(
         names,
         [sign * value for value in values],
         regret=opened.policy.regret(opened.metric, rows=opened.rows),
-        guarantee=opened.guarantee,
         within=within,
     )
     report = ChoiceReport(

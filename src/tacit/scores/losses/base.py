@@ -58,13 +58,7 @@ class Loss(ABC):
             return self._losses(given, precision)
 
     def score(self, labels: ArrayLike, predictions: ArrayLike, *, precision: Precision = FLOAT64) -> Number:
-        """Return the score as the host computes it.
-
-        Returns
-        -------
-        float, or an object of the precision
-            By precision.
-        """
+        """Return the score as the host computes it."""
         table = self.row_losses(predictions, precision=precision)
         truth = check_labels(labels, classes=self.classes, rows=len(table))
         with precision.active():
@@ -90,11 +84,6 @@ class Loss(ABC):
         differences
             (rows,): l(y) - l(0) = a y for every label y. (rows, classes): l(y) - l(0) = d[y] - d[0].
             Positive a keeps class 1's probability small, where floats are finest.
-
-        Returns
-        -------
-        ndarray
-            Predictions within the clip; rows of probabilities sum to 1.
 
         Raises
         ------

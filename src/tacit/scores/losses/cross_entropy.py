@@ -32,16 +32,6 @@ class CrossEntropy(Loss):
     References
     ----------
     Aggarwal et al. (2021), equations (2), (3) and (7).
-
-    Examples
-    --------
-    >>> from tacit.scores.losses import MachineEpsilon
-    >>> loss = CrossEntropy(classes=3, clip=MachineEpsilon())
-    >>> p = loss.prediction_for([0.02])
-    >>> p.round(6)
-    array([[0.340022, 0.333289, 0.326689]])
-    >>> np.diff(loss.row_losses(p)).round(12)
-    array([[0.02, 0.02]])
     """
 
     clip: Clip = field(default_factory=Unclipped)

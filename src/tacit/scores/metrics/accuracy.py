@@ -20,13 +20,7 @@ __all__ = ["Accuracy"]
 
 @dataclass(frozen=True, kw_only=True)
 class Accuracy(Choice, Metric):
-    """The share of rows predicted correctly; predictions are classes 0..classes-1. Sensitivity: 1/rows.
-
-    Examples
-    --------
-    >>> Accuracy(classes=3).score([0, 1, 2, 2], [0, 1, 2, 0])
-    0.75
-    """
+    """The share of rows predicted correctly; predictions are classes 0..classes-1. Sensitivity: 1/rows."""
 
     name: ClassVar[str] = "accuracy"
     title = "accuracy"

@@ -30,17 +30,11 @@ class Auc(RatioMetric):
     ----------
     class_floor
         A public number of rows that every class surely has, at most rows/2; None: no guarantee can be given.
-
-    Examples
-    --------
-    >>> Auc().score([0, 1, 0, 1], [0.1, 0.4, 0.4, 0.8])
-    0.875
-    >>> round(Auc(class_floor=600).sensitivity(2201), 6)
-    0.001666
     """
 
     name: ClassVar[str] = "auc"
     title = "AUC"
+    per_class = True
 
     @property
     def reveals(self) -> RankSums | None:

@@ -79,11 +79,19 @@ class Metric(ABC):
     additive: ClassVar[bool] = True
     """Whether the score is a (finished) mean of one term per row, so that a label moves one term."""
 
+    per_class: ClassVar[bool] = False
+    """Whether a row of more than two classes is predicted by one number for each."""
+
     no_sensitivity: str = ""
     """Why :meth:`sensitivity` is None, in words for the host."""
 
     classes: int
     """Number of labels 0..classes-1; 0 where labels are real numbers."""
+
+    @property
+    def columns(self) -> int:
+        """How many numbers predict a row."""
+        return self.classes if self.per_class and self.classes > 2 else 1
 
     @property
     @abstractmethod

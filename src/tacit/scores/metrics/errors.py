@@ -24,16 +24,6 @@ class Mae(Choice, Metric):
     """The mean absolute error of numbers that lie in a public range; predictions outside are moved to its ends.
 
     Sensitivity: (upper - lower)/rows.
-
-    Parameters
-    ----------
-    lower, upper
-        The range of labels; 0 and 1 for two classes.
-
-    Examples
-    --------
-    >>> Mae().score([0, 1], [0.25, 2.0])
-    0.125
     """
 
     name: ClassVar[str] = "mae"
@@ -86,11 +76,6 @@ class Rmse(Mae):
 
     The terms are squared errors: noise goes on their mean, which one label moves by (upper - lower)^2/rows, and the
     root is taken of what is released. The root itself has no such bound: near 0 it moves by (upper - lower)/sqrt(rows).
-
-    Examples
-    --------
-    >>> Rmse().score([0, 1], [0.5, 0.5]), Rmse().sensitivity(100)
-    (0.5, 0.01)
     """
 
     name: ClassVar[str] = "rmse"

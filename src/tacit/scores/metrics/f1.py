@@ -29,11 +29,6 @@ class F1(RatioMetric):
     class_floor
         A public number of positives (rows of every class, for more than two) that there surely are; None: no
         guarantee can be given.
-
-    Examples
-    --------
-    >>> round(F1().score([1, 0, 1, 1], [1, 1, 1, 0]), 4)
-    0.6667
     """
 
     name: ClassVar[str] = "f1"

@@ -27,6 +27,8 @@ SKLEARN_FLOOR = 2.0**-52
 
 @dataclass(frozen=True, kw_only=True)
 class _ProbabilityMetric(Choice, Metric):
+    per_class = True
+
     classes: int = field(default=2, metadata=BOUND)
 
     def __post_init__(self) -> None:
@@ -109,11 +111,6 @@ class Brier(_ProbabilityMetric):
     """The Brier score: mean squared distance to the label, in [0, 1] for two classes and [0, 2] for more.
 
     Sensitivity: 1/rows for two classes, 2/rows for more.
-
-    Examples
-    --------
-    >>> Brier().score([1, 0], [0.5, 0.0]), Brier(classes=3).term_bounds
-    (0.125, (0.0, 2.0))
     """
 
     name: ClassVar[str] = "brier"

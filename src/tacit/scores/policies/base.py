@@ -58,17 +58,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Policy(Choice, ABC):
-    """A rule from the exact score to the answer, without memory of its own.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tacit.scores.metrics import Accuracy
-    >>> from tacit.scores.policies import Rounded
-    >>> measured = Accuracy().measure([0, 1, 1], [0, 1, 0])
-    >>> Rounded(decimals=2).release(measured, state={}, rng=np.random.default_rng(0)).text
-    '0.67'
-    """
+    """A rule from the exact score to the answer, without memory of its own."""
 
     @abstractmethod
     def release(self, measurement: Measurement, *, state: State, rng: np.random.Generator) -> Answer:

@@ -32,28 +32,11 @@ class ReusableHoldout:
     ----------
     threshold
         Largest difference that passes as agreement, before noise.
-    scale
-        The paper's s (its sigma).
-    refreshes
-        The budget B: answers that look at the holdout. With the last of them spent, it stops.
-    resume
-        The :attr:`state` of an earlier holdout with the same arguments, to go on from.
 
     References
     ----------
     Dwork et al. (2015), "Generalization in adaptive data analysis and holdout reuse", algorithm Thresholdout;
     Dwork et al. (2015), "The reusable holdout: preserving validity in adaptive data analysis".
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> holdout = ReusableHoldout(rows=10_000, threshold=0.2, scale=0.005, refreshes=10, rng=rng)
-    >>> holdout.guarantee.epsilon
-    0.4
-    >>> holdout.answer(np.zeros(500), np.full(10_000, 0.1))
-    0.0
-    >>> round(holdout.answer(np.zeros(500), np.full(10_000, 0.5)), 1), holdout.left
-    (0.5, 9)
     """
 
     def __init__(
@@ -103,13 +86,7 @@ class ReusableHoldout:
         )
 
     def answer(self, train_losses: ArrayLike, holdout_losses: ArrayLike) -> float:
-        """Return the mean loss of one model: the training one, or the holdout's with noise.
-
-        Raises
-        ------
-        BudgetExceeded
-            All refreshes are spent.
-        """
+        """Return the mean loss of one model: the training one, or the holdout's with noise."""
         if self._left == 0:
             raise BudgetExceeded(f"all {self._refreshes} refreshes are spent; this holdout gives no more answers")
         total, train = self._total(holdout_losses), self._train_total(train_losses)

@@ -88,13 +88,7 @@ class Ladder(Policy):
         return Interval(loss - step / 2, loss + step / 2) if changed else Interval(loss - step, math.inf)
 
     def bits(self, *, submissions: int) -> float:
-        """Return a bound on what all answers to one team reveal, in bits: (1/step + 2) log2(4 k/step).
-
-        Examples
-        --------
-        >>> round(Ladder(step=0.01).bits(submissions=1000), 2)
-        1898.18
-        """
+        """Return a bound on what all answers to one team reveal, in bits: (1/step + 2) log2(4 k/step)."""
         return (1 / self.step + 2) * math.log2(4 * check_count(submissions, name="submissions") / self.step)
 
     @property

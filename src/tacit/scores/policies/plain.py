@@ -62,15 +62,7 @@ class _Plain(Policy):
 
 @dataclass(frozen=True, kw_only=True)
 class Exact(_Plain):
-    """The score as computed: for comparison, and for labels that are public anyway.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tacit.scores.metrics import Accuracy
-    >>> Exact().release(Accuracy().measure([0, 1], [0, 0]), state={}, rng=np.random.default_rng(0)).text
-    '0.5'
-    """
+    """The score as computed: for comparison, and for labels that are public anyway."""
 
     name: ClassVar[str] = "exact"
     phrase: ClassVar[str] = "as computed"
@@ -91,16 +83,7 @@ class Exact(_Plain):
 
 @dataclass(frozen=True, kw_only=True)
 class Rounded(_Plain):
-    """The score rounded to a number of decimals. No guarantee: rounding only makes an attack longer.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tacit.scores.metrics import Brier
-    >>> rng = np.random.default_rng(0)
-    >>> Rounded(decimals=1).release(Brier().measure([1, 0], [0.4, 0.3]), state={}, rng=rng).text
-    '0.2'
-    """
+    """The score rounded to a number of decimals. No guarantee: rounding only makes an attack longer."""
 
     name: ClassVar[str] = "rounded"
     phrase: ClassVar[str] = "rounded to {decimals} decimals"

@@ -38,10 +38,6 @@ class Thresholdout(Policy):
     ----------
     epsilon
         Of one refresh.
-    threshold
-        Largest difference that passes as agreement before noise, as a share of the metric's range.
-    refreshes
-        How many a team has; then it gets no more answers.
 
     References
     ----------

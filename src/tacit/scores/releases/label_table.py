@@ -33,10 +33,6 @@ class LabelTable:
 
     Parameters
     ----------
-    table
-        The label, and the column ``id`` where there is one.
-    metric
-        The plan's, for the classes of these labels.
     labels
         Class codes, or numbers where the metric reads numbers.
     scored

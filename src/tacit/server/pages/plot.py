@@ -20,13 +20,7 @@ _POINTS = 400
 
 
 def draw_history(scores: Sequence[Score], *, lower_is_better: bool) -> str:
-    """Draw released scores over time: a dot each, and a line for the best of each team; the better end is up.
-
-    Returns
-    -------
-    str
-        An ``<svg>`` element, empty where there are no scores.
-    """
+    """Draw released scores over time: a dot each, and a line for the best of each team; the better end is up."""
     if not scores:
         return ""
     best = min if lower_is_better else max

@@ -3,6 +3,8 @@
 import sqlalchemy as sa
 from alembic import op
 
+from tacit.server.columns import binary, count, flag, key, number, text, to, to_submission
+
 __all__ = ["down_revision", "revision", "upgrade"]
 
 revision = "0001"
@@ -11,66 +13,66 @@ down_revision = None
 
 def upgrade() -> None:
     """Create the tables of competitions, teams and submissions."""
-    op.create_table("server", _id(), _text("time"), _binary("key_check"), _binary("admin", nullable=True))
+    op.create_table("server", key(), text("time"), binary("key_check"), binary("admin", nullable=True))
     op.create_table(
         "server_competition",
-        _id(),
-        _text("slug", unique=True),
-        _text("name"),
-        _text("description"),
-        _text("setting"),
-        _text("opens", nullable=True),
-        _text("closes", nullable=True),
-        _count("most_teams"),
-        sa.Column("public", sa.Boolean, nullable=False),
-        sa.Column("delta", sa.Float, nullable=False),
-        _count("rows"),
-        _count("classes"),
-        _text("data_set", nullable=True),
-        sa.Column("parted", sa.Boolean, nullable=False),
-        _text("time"),
-        _text("finished", nullable=True),
+        key(),
+        text("slug", unique=True),
+        text("name"),
+        text("description"),
+        text("setting"),
+        text("opens", nullable=True),
+        text("closes", nullable=True),
+        count("most_teams"),
+        flag("public"),
+        number("delta"),
+        count("rows"),
+        count("classes"),
+        text("data_set", nullable=True),
+        flag("parted"),
+        text("time"),
+        text("finished", nullable=True),
     )
     op.create_table(
         "server_file",
-        _to("competition", primary_key=True),
+        to("competition", primary_key=True),
         sa.Column("kind", sa.Text, primary_key=True),
-        _binary("content"),
+        binary("content"),
     )
-    op.create_table("server_invite", _id(), _to("competition"), _binary("code", unique=True), _text("time"))
+    op.create_table("server_invite", key(), to("competition"), binary("code", unique=True), text("time"))
     _create_teams_and_submissions()
 
 
 def _create_teams_and_submissions() -> None:
     op.create_table(
         "server_team",
-        _id(),
-        _to("competition"),
+        key(),
+        to("competition"),
         sa.Column("invite", sa.Integer, sa.ForeignKey("server_invite.id"), nullable=False, unique=True),
-        _text("name"),
-        _binary("token", unique=True),
-        _text("joined"),
-        _text("entry", nullable=True),
-        _count("reserved"),
-        _count("drawn"),
-        _count("used"),
-        _text("day"),
-        _count("used_today"),
-        _binary("state"),
+        text("name"),
+        binary("token", unique=True),
+        text("joined"),
+        text("entry", nullable=True),
+        count("reserved"),
+        count("drawn"),
+        count("used"),
+        text("day"),
+        count("used_today"),
+        binary("state"),
         sa.UniqueConstraint("competition", "name"),
     )
     op.create_table(
         "server_submission",
-        _to("team", primary_key=True),
-        _number(),
-        _text("key"),
-        _text("time"),
-        _text("digest"),
-        sa.Column("charged", sa.Boolean, nullable=False),
-        sa.Column("released", sa.Float, nullable=False),
-        _text("text"),
-        sa.Column("inspected", sa.Boolean, nullable=False),
-        _text("sketch", nullable=True),
+        to("team", primary_key=True),
+        count("number", primary_key=True),
+        text("key"),
+        text("time"),
+        text("digest"),
+        flag("charged"),
+        number("released"),
+        text("text"),
+        flag("inspected"),
+        text("sketch", nullable=True),
         sa.UniqueConstraint("team", "key"),
     )
     op.create_index("server_submission_inspected", "server_submission", ["inspected"])
@@ -79,55 +81,22 @@ def _create_teams_and_submissions() -> None:
 
 
 def _create_what_hangs_on_submissions() -> None:
-    op.create_table("server_prediction", *_to_submission(primary_key=True), _binary("content"))
+    op.create_table("server_prediction", *to_submission(primary_key=True), binary("content"))
     op.create_table(
         "server_flag",
-        _id(),
-        *_to_submission(primary_key=False),
-        _text("finding"),
-        _text("reason"),
-        sa.Column("measured", sa.Float, nullable=False),
-        sa.Column("boundary", sa.Float, nullable=False),
+        key(),
+        *to_submission(primary_key=False),
+        text("finding"),
+        text("reason"),
+        number("measured"),
+        number("boundary"),
     )
     op.create_table(
         "server_final",
-        _to("competition", primary_key=True),
-        _to("team", primary_key=True),
-        _count("rank"),
-        _count("public_rank"),
-        sa.Column("released", sa.Float, nullable=False),
-        _text("text"),
+        to("competition", primary_key=True),
+        to("team", primary_key=True),
+        count("rank"),
+        count("public_rank"),
+        number("released"),
+        text("text"),
     )
-
-
-def _id() -> sa.Column[int]:
-    return sa.Column("id", sa.Integer, primary_key=True)
-
-
-def _to(name: str, *, primary_key: bool = False) -> sa.Column[int]:
-    target = sa.ForeignKey(f"server_{name}.id")
-    return sa.Column(name, sa.Integer, target, primary_key=primary_key, nullable=False, autoincrement=False)
-
-
-def _number(*, primary_key: bool = True) -> sa.Column[int]:
-    return sa.Column("number", sa.Integer, primary_key=primary_key, nullable=False, autoincrement=False)
-
-
-def _to_submission(*, primary_key: bool) -> tuple[sa.Column[int] | sa.ForeignKeyConstraint, ...]:
-    return (
-        sa.Column("team", sa.Integer, primary_key=primary_key, nullable=False, autoincrement=False),
-        _number(primary_key=primary_key),
-        sa.ForeignKeyConstraint(["team", "number"], ["server_submission.team", "server_submission.number"]),
-    )
-
-
-def _text(name: str, *, nullable: bool = False, unique: bool = False) -> sa.Column[str]:
-    return sa.Column(name, sa.Text, nullable=nullable, unique=unique)
-
-
-def _count(name: str) -> sa.Column[int]:
-    return sa.Column(name, sa.Integer, nullable=False)
-
-
-def _binary(name: str, *, nullable: bool = False, unique: bool = False) -> sa.Column[bytes]:
-    return sa.Column(name, sa.LargeBinary, nullable=nullable, unique=unique)
