@@ -23,8 +23,7 @@ from tacit.labels import Plan, protect
 from tacit.labels.fitting.denoise import NoCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.retrain import Consensus
-from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
+from tacit.labels.mechanisms import PriorRandomizedResponse, RandomizedResponse
 from tacit.labels.plan import ALL
 from tacit.privacy.delivery import Overwrite
 from tacit.privacy.noise import system_rng
@@ -99,7 +98,7 @@ def _plain_top_k(prior: np.ndarray, codes: np.ndarray, epsilon: float, rng: np.r
 
 _PRIOR = """
 import numpy as np, sys
-from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
+from tacit.labels.mechanisms import PriorRandomizedResponse
 from tacit.privacy.noise import system_rng
 rows, classes = map(int, sys.argv[1:])
 rng = np.random.default_rng(0)

@@ -34,7 +34,7 @@ class TestLabels:
 
     def test_a_mechanism_that_spends_more_than_it_states_is_reported(self, audit, monkeypatch):
         """Randomized response that forgets half of its noise."""
-        from tacit.labels.mechanisms.response import RandomizedResponse
+        from tacit.labels.mechanisms import RandomizedResponse
 
         real = RandomizedResponse.randomize
 

@@ -16,7 +16,7 @@ from tacit.labels.fitting.denoise import Forward, NoCorrection
 from tacit.labels.fitting.model import fit_soft
 from tacit.labels.learners.backward import Backward
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.payment import Payment

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 from tacit.labels import Plan, protect
 from tacit.labels.attacks.canary import audit_canaries, plant_canaries
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy import Guarantee, InvalidInput, Unit
 
 

@@ -11,7 +11,7 @@ from tacit.labels import Plan, protect
 from tacit.labels.learners.choose import CleanLabels, HeldOut, choose_learner
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.validate import debiased_accuracy
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.payment import Payment

@@ -22,8 +22,7 @@ from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.retrain import Confidence, Consensus, Full, SkipIfCollapsed
 from tacit.labels.learners.validate import debiased_accuracy, debiased_scorer
-from tacit.labels.mechanisms import Staged
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms import RandomizedResponse, StagedResponse
 from tacit.privacy import InvalidInput
 
 
@@ -63,8 +62,8 @@ def blobs():
     return make_blobs(1500, centers=4, n_features=6, cluster_std=3.0, random_state=0)
 
 
-def rr(epsilon):
-    return RandomizedResponse(epsilon=epsilon)
+def rr(epsilon, classes):
+    return RandomizedResponse(epsilon=epsilon, classes=classes)
 
 
 @pytest.mark.parametrize(
@@ -124,7 +123,7 @@ def test_report_has_the_numbers_of_the_papers_tables(blobs):
 @pytest.mark.parametrize("stages", [2, 3])
 def test_stages_release_every_label_once(blobs, stages):
     X, y = blobs
-    model = LabelPrivateClassifier(epsilon=1.0, mechanism=Staged(stages=stages), random_state=0).fit(X, y)
+    model = LabelPrivateClassifier(epsilon=1.0, mechanism=StagedResponse(stages=stages), random_state=0).fit(X, y)
     stage = model.release_.table["stage"].to_numpy()
     assert np.bincount(stage).tolist() == [1500 // stages] * stages
     assert model.guarantee_.epsilon == 1.0
@@ -205,21 +204,19 @@ def test_a_search_on_one_release_spends_nothing_more(blobs):
     X, y = blobs
     release = release_labels(y, epsilon=2.0, rng=np.random.default_rng(0))
     given = release.labels.to_numpy()
-    scorer = debiased_scorer(transition=rr(2.0).bind(4).transition())
+    scorer = debiased_scorer(transition=rr(2.0, 4).transition())
     search = GridSearchCV(LogisticRegression(max_iter=500), {"C": [1e-4, 1.0]}, scoring=scorer).fit(X, given)
     assert search.best_score_ == pytest.approx(search.best_estimator_.score(X, y), abs=0.08)
 
 
 def test_debiased_accuracy_pins_and_coverage():
     """Formula sheet (b): K=10, epsilon 1, a=.8, n=10^4: SE .027413."""
-    T = rr(1.0).bind(10).transition()
+    T = rr(1.0, 10).transition()
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 10, 10_000)
     predicted = np.where(rng.random(10_000) < 0.8, truth, (truth + 1) % 10)
     accuracy = np.mean(predicted == truth)
-    estimates = [
-        debiased_accuracy(predicted, rr(1.0).bind(10).randomize(truth, rng=rng), transition=T) for _ in range(400)
-    ]
+    estimates = [debiased_accuracy(predicted, rr(1.0, 10).randomize(truth, rng=rng), transition=T) for _ in range(400)]
     assert estimates[0].standard_error == pytest.approx(0.027413, rel=0.05)
     values = np.array([estimate.value for estimate in estimates])
     assert abs(values.mean() - accuracy) < 5 * 0.0274 / 20

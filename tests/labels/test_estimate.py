@@ -11,10 +11,9 @@ from scipy.optimize import minimize
 from scipy.stats import chisquare
 
 from tacit.labels import Plan
-from tacit.labels.mechanisms import estimate
+from tacit.labels.mechanisms import PriorRandomizedResponse, estimate
 from tacit.labels.mechanisms.base import split_epsilon
 from tacit.labels.mechanisms.estimate import estimate_prior, project_to_simplex
-from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import DiscreteLaplace
 from tacit.privacy.rounding import exact

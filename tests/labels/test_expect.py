@@ -11,7 +11,7 @@ from tacit.labels.fitting.denoise import Forward
 from tacit.labels.fitting.expect import expect_outside, posterior_targets
 from tacit.labels.fitting.model import cross_fit
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy import InvalidInput
 
 RR = RandomizedResponse(epsilon=1.0, classes=3)

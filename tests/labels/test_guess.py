@@ -15,8 +15,7 @@ from tacit.labels import Plan, protect
 from tacit.labels.attacks.guess import bayes_posterior, guess_labels, guess_labels_with_features
 from tacit.labels.attacks.learn_prior import unfold
 from tacit.labels.fitting.expect import calibrate
-from tacit.labels.mechanisms.binned import RandomizedResponseOnBins
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms import RandomizedResponse, RandomizedResponseOnBins
 from tacit.labels.releases.release import Release
 from tacit.leak import (
     ABSTAIN,
@@ -229,8 +228,7 @@ def numbers_release(*, prior=(0.4, 0.3, 0.2, 0.1), outputs=None):
     bins = RandomizedResponseOnBins(epsilon=2.0, values=np.arange(4.0), prior=prior)
     written = bins.outputs if outputs is None else outputs(bins.outputs)
     drawn = written[np.arange(40) % len(written)]
-    lists = {"values": bins.values, "prior": bins.prior, "outputs": written, "starts": np.array(bins.starts)}
-    settled = {name: numbers.tolist() for name, numbers in lists.items()}
+    settled = {**bins.describe(), "outputs": written.tolist()}
     return table_release(drawn, settled, prior=prior, **NUMBERS), bins
 
 

@@ -9,9 +9,9 @@ from tacit.labels.fitting.denoise import Forward, NoCorrection
 from tacit.labels.learners.backward import Backward
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.regressor import LabelPrivateRegressor
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms import RandomizedResponse
 
-RR = RandomizedResponse(epsilon=3.0)
+RR = RandomizedResponse(epsilon=3.0, classes=2)
 
 
 def rare(rows=5000, *, seed=0):
@@ -52,8 +52,8 @@ def test_balanced_classes_are_balanced_as_on_clean_labels(estimator, denoise):
 def test_balancing_does_not_move_the_posteriors():
     """P(label | x) is wanted, not that of a world with equal classes: given labels and targets agree on the shares."""
     X, y = rare()
-    given = RR.bind(2).randomize(y, rng=np.random.default_rng(1))
-    settings = {"likelihood": RR.bind(2).likelihood(given), "given": given}
+    given = RR.randomize(y, rng=np.random.default_rng(1))
+    settings = {"likelihood": RR.likelihood(given), "given": given}
     for weight in (None, "balanced"):
         targets = Forward().targets(
             LogisticRegression(class_weight=weight), X, rng=np.random.default_rng(2), **settings

@@ -20,7 +20,7 @@ from tacit.labels.learners.network import (
     TorchClassifier,
 )
 from tacit.labels.learners.retrain import Consensus
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy import InvalidInput
 from tacit.privacy.errors import TacitError
 

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from tacit.labels.attacks.randomization import test_randomization
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy import InvalidInput
 
 SURE = 1e-6

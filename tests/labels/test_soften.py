@@ -7,7 +7,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.retrain import Full
 from tacit.labels.learners.soften import find_temperature, soften
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms import RandomizedResponse
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from scipy.stats import chisquare
 
 from tacit.labels import Plan, protect
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.payment import Payment

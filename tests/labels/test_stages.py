@@ -9,7 +9,7 @@ from sklearn.naive_bayes import GaussianNB
 from tacit.labels import Plan, protect
 from tacit.labels.attacks.guess import guess_labels, guess_labels_with_features
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms import RandomizedResponse
 from tacit.labels.releases.release import Release
 from tacit.privacy import InvalidInput
 

@@ -22,7 +22,7 @@ from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.neighbours import Neighbours, find_neighbours
 from tacit.labels.learners.network import AffineViews, Corrupted, TorchClassifier, Twins
 from tacit.labels.learners.network.twins import twins_loss
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.payment import Payment

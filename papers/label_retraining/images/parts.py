@@ -76,7 +76,7 @@ except (ModuleNotFoundError, ImportError):
     _enter_bare()
 
 _response = importlib.import_module("tacit.labels.mechanisms.response")
-_prior = importlib.import_module("tacit.labels.mechanisms.top_k")
+_prior = importlib.import_module("tacit.labels.mechanisms.prior")
 _retrain = importlib.import_module("tacit.labels.learners.retrain")
 _losses = importlib.import_module("tacit.labels.learners.network.losses")
 _soften = importlib.import_module("tacit.labels.learners.soften")

@@ -21,8 +21,7 @@ from papers.label_retraining.texts.views import View
 from tacit.labels.fitting.expect import calibrate, posterior_targets
 from tacit.labels.learners.neighbours import expect_from_neighbours
 from tacit.labels.learners.retrain import Consensus, Full, Retrain
-from tacit.labels.mechanisms.response import RandomizedResponse
-from tacit.labels.mechanisms.top_k import PriorRandomizedResponse
+from tacit.labels.mechanisms import PriorRandomizedResponse, RandomizedResponse
 
 CLEAN_DECAY = 1e-5
 FLOOR = 1e-4  # a vote of 0 from 30 neighbours is no proof

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from papers.label_retraining.texts.linear import Array, Linear, Matrix, fit_linear
 from papers.label_retraining.texts.views import View
 from tacit.labels.learners.retrain import Confidence, Consensus, Full, Retrain
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms import RandomizedResponse
 
 Codes = NDArray[np.int64]
 

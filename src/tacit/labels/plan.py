@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from tacit.labels.mechanisms import Mechanism, Rr
+from tacit.labels.mechanisms import Mechanism, RandomizedResponse
 from tacit.privacy import plan as kernel
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import about, choices_of
@@ -46,7 +46,7 @@ class Plan(kernel.Plan):
     --------
     >>> plan = Plan(label="days", epsilon=2, mechanism="bins:share=0.2", values="0:30:1")
     >>> plan.mechanism, len(plan.values), str(plan.guarantee())
-    (Bins(share=0.2), 31, 'epsilon 2 for one label')
+    (RandomizedResponseOnBins(share=0.2), 31, 'epsilon 2 for one label')
     """
 
     surface: ClassVar[str] = "labels"
@@ -57,7 +57,7 @@ class Plan(kernel.Plan):
             "The columns released beside the labels; all: every other column. Default: none.", metavar="COL,..."
         ),
     )
-    mechanism: Mechanism = field(default=Rr(), metadata=about("What randomizes."))
+    mechanism: Mechanism = field(default=RandomizedResponse(), metadata=about("What randomizes."))
     prior: tuple[float, ...] | None = field(
         default=None,
         metadata=about(

@@ -121,7 +121,7 @@ def test_neighbours_are_those_of_the_library_nearest_first(package, tmp_path):
 
 
 def test_more_votes_are_asked_of_a_noisier_release(package):
-    from tacit.labels.mechanisms.response import RandomizedResponse
+    from tacit.labels.mechanisms import RandomizedResponse
 
     recipe = package("recipe")
     needed = [

@@ -25,7 +25,7 @@ from papers.label_retraining.theory import (
     simulate_accuracies,
     train,
 )
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy import InvalidInput
 
 Z = 4.9  # two-sided 1e-6

@@ -16,7 +16,7 @@ from tacit.data.names import check_present
 from tacit.labels.attacks.guess import LabelGuesses, guess_labels, guess_labels_with_features
 from tacit.labels.attacks.randomization import ResponseTest, test_randomization
 from tacit.labels.fitting.model import named_estimator
-from tacit.labels.mechanisms import Rr
+from tacit.labels.mechanisms import RandomizedResponse
 from tacit.labels.methods import AttackMethod, Bayes
 from tacit.labels.releases.features import feature_names
 from tacit.labels.releases.matching import rows_of
@@ -126,7 +126,7 @@ def _features(release: Release, data: object) -> tuple[NDArray[np.float64] | Non
 def _test(release: Release, truth: pa.ChunkedArray) -> ResponseTest | None:
     """Whether randomized response acted as claimed, where all labels that were randomized are known."""
     plan = release.asked
-    if not isinstance(plan.mechanism, Rr) or plan.person is not None:
+    if not isinstance(plan.mechanism, RandomizedResponse) or plan.person is not None:
         return None
     return test_randomization(truth, release.labels, epsilon=plan.epsilon or 0.0, classes=release.settled["classes"])
 

@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.data.classes import Classes
 from tacit.labels.attacks.learn_prior import learn_prior
-from tacit.labels.mechanisms.column import Coding
 from tacit.labels.mechanisms.evidence import Evidence
 from tacit.labels.mechanisms.finite import check_prior
+from tacit.labels.mechanisms.values import Coding
 from tacit.labels.releases.release import Release
 from tacit.leak import ABSTAIN, Leak, largest_advantage, leak_from_guesses
 from tacit.privacy.errors import InvalidInput
@@ -224,7 +224,7 @@ def _guesses(evidence: Evidence, prior: ArrayLike, release: Release) -> LabelGue
     guesses, confidence = posterior.argmax(axis=1), posterior.max(axis=1)
     return LabelGuesses(
         classes=evidence.classes,
-        coding=release.column.coding,
+        coding=release.mechanism.coding,
         guesses=np.where(evidence.present, guesses, ABSTAIN),
         rival=np.broadcast_to(rows.argmax(axis=1), len(guesses)),
         confidence=confidence,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from tacit.data.classes import MISSING, Classes, as_column
-from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms import RandomizedResponse
 from tacit.leak import Interval, clopper_pearson
 from tacit.privacy.errors import InvalidInput
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import has_fit_parameter
 
 from tacit.labels.fitting.model import Weights, fit_soft
-from tacit.labels.mechanisms import Rr
+from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["Backward"]
@@ -47,7 +47,7 @@ class Backward:
 
     def check(self, estimator: Any, X: Any, *, mechanism: object, classes: int) -> None:  # noqa: ANN401
         """Raise if estimator or mechanism do not allow it; made-up labels are fitted to find out."""
-        if not isinstance(mechanism, Rr):
+        if not isinstance(mechanism, RandomizedResponse):
             raise _refused()
         if not (has_fit_parameter(estimator, "sample_weight") or hasattr(estimator, "fit_targets")):
             raise InvalidInput(

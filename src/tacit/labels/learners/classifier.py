@@ -22,7 +22,7 @@ from tacit.labels.learners.retrain import Retrain, RetrainingReport, SkipIfColla
 from tacit.labels.learners.soften import find_temperature, soften
 from tacit.labels.learners.terms import REPRESENTATION, WEIGHTS, assuming, check_choices, without_payment
 from tacit.labels.mechanisms import LabelMechanism, Mechanism
-from tacit.labels.mechanisms.stages import StageLearner
+from tacit.labels.mechanisms.staged import StageLearner
 from tacit.labels.plan import ALL, Plan
 from tacit.labels.releases.arrays import release_codes, try_out
 from tacit.labels.releases.release import Release

@@ -54,7 +54,7 @@ def debiased_accuracy(predicted: ArrayLike, noisy: ArrayLike, *, transition: NDA
 
     Examples
     --------
-    >>> from tacit.labels.mechanisms.response import RandomizedResponse
+    >>> from tacit.labels.mechanisms import RandomizedResponse
     >>> T = RandomizedResponse(epsilon=1.0, classes=2).transition()
     >>> print(debiased_accuracy([0, 1, 1, 0], [0, 1, 1, 1], transition=T))
     1.041 +- 0.469
@@ -95,7 +95,7 @@ def debiased_scorer(*, transition: NDArray[np.float64]) -> Any:  # noqa: ANN401 
     Examples
     --------
     >>> from sklearn.linear_model import LogisticRegression
-    >>> from tacit.labels.mechanisms.response import RandomizedResponse
+    >>> from tacit.labels.mechanisms import RandomizedResponse
     >>> scorer = debiased_scorer(transition=RandomizedResponse(epsilon=1.0, classes=2).transition())
     >>> model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
     >>> round(scorer(model, [[0.0], [1.0]], [0, 1]), 3)

@@ -1,13 +1,29 @@
-"""Mechanisms that randomize labels: choices by name here, their samplers in modules of their own."""
+"""Mechanisms that randomize labels, by name."""
 
 from tacit.labels.mechanisms.base import LabelMechanism
-from tacit.labels.mechanisms.bins import Bins
-from tacit.labels.mechanisms.laplace import Laplace
-from tacit.labels.mechanisms.prior import Prior
-from tacit.labels.mechanisms.rr import Rr
-from tacit.labels.mechanisms.staged import Staged
-from tacit.labels.mechanisms.unbiased import Unbiased
+from tacit.labels.mechanisms.bins import RandomizedResponseOnBins
+from tacit.labels.mechanisms.laplace import LaplaceOneHot
+from tacit.labels.mechanisms.prior import PriorRandomizedResponse
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.labels.mechanisms.staged import StagedResponse
+from tacit.labels.mechanisms.unbiased import OptimalUnbiased
 
-__all__ = ["Bins", "LabelMechanism", "Laplace", "Mechanism", "Prior", "Rr", "Staged", "Unbiased"]
+__all__ = [
+    "LabelMechanism",
+    "LaplaceOneHot",
+    "Mechanism",
+    "OptimalUnbiased",
+    "PriorRandomizedResponse",
+    "RandomizedResponse",
+    "RandomizedResponseOnBins",
+    "StagedResponse",
+]
 
-Mechanism = Rr | Prior | Bins | Laplace | Unbiased | Staged
+Mechanism = (
+    RandomizedResponse
+    | PriorRandomizedResponse
+    | RandomizedResponseOnBins
+    | LaplaceOneHot
+    | OptimalUnbiased
+    | StagedResponse
+)

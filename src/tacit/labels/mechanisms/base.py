@@ -1,37 +1,79 @@
-"""What a plan needs to know of a mechanism; importing one costs neither NumPy nor Arrow."""
+"""What a mechanism of labels is: named by a plan, bound to labels, and rebuilt from a release.
+
+Naming one costs neither NumPy nor Arrow: its methods import what they need.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from tacit.privacy.settings import Choice
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_epsilon, exact, round_up
+from tacit.privacy.settings import BOUND, Choice, about
 
 if TYPE_CHECKING:
     import numpy as np
+    import pyarrow as pa
     from numpy.typing import NDArray
 
-    from tacit.labels.mechanisms.column import LabelColumn
+    from tacit.labels.mechanisms.evidence import Evidence
+    from tacit.labels.mechanisms.staged import StageLearner
 
-__all__ = ["PUBLIC_CLASSES", "PUBLIC_VALUES", "LabelMechanism", "split_epsilon"]
+__all__ = ["LABEL", "PUBLIC_CLASSES", "PUBLIC_VALUES", "SHARE", "LabelMechanism", "split_epsilon"]
+
+LABEL = "label"
+"""The name of the released column, whatever the private one is called."""
 
 PUBLIC_CLASSES = "features and the class list are public"
 PUBLIC_VALUES = "features, the list of label values and their prior are public"
 
-Prior = Sequence[float] | None
+SHARE = about(
+    "The share of epsilon that estimates the prior, where the plan has none; a tenth is enough from a few thousand "
+    "labels on.",
+    rule="in (0, 1)",
+    holds=lambda share: 0 < share < 1,
+)
+
+PublicPrior = Sequence[float] | None
 
 
+@dataclass(frozen=True, kw_only=True)
 class LabelMechanism(Choice):
-    """A mechanism by name and parameters, bound to epsilon, classes and a prior by ``settle``, or by ``rebuild``."""
+    """Randomizes each label once.
+
+    A mechanism over classes defines ``randomize``, and ``transition`` or ``evidence``; one that releases something
+    else than classes defines ``emit`` and ``describe`` too.
+
+    Parameters
+    ----------
+    epsilon
+        Of one label, in (0, 4096], read as the decimal it prints.
+    classes, values
+        What labels can be: the :class:`~tacit.data.classes.Classes` or their number; for numbers, the ``Values``.
+    prior
+        Their probabilities, where it uses any.
+    """
 
     numbers: ClassVar[bool] = False
     """Whether labels are numbers, taken to the plan's ``values``, and not classes."""
     takes_prior: ClassVar[bool] = False
     """Whether a public prior helps it."""
     needs_features: ClassVar[bool] = False
-    """Whether it learns from the columns that are released beside the labels."""
+    """Whether it learns from the columns that are released beside the labels, and so must see all rows at once."""
 
-    def assumptions(self, prior: Prior) -> tuple[str, ...]:  # noqa: ARG002
+    epsilon: Any = field(default=None, metadata=BOUND, compare=False, repr=False)
+    classes: Any = field(default=None, metadata=BOUND, compare=False, repr=False)
+    values: Any = field(default=None, metadata=BOUND, compare=False, repr=False)
+    prior: Any = field(default=None, metadata=BOUND, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.epsilon is not None:
+            check_epsilon(self.epsilon)
+
+    def assumptions(self, prior: PublicPrior) -> tuple[str, ...]:  # noqa: ARG002
         """Return what its guarantee rests on."""
         return (PUBLIC_VALUES if self.numbers else PUBLIC_CLASSES,)
 
@@ -40,24 +82,86 @@ class LabelMechanism(Choice):
         coding: Any,  # noqa: ANN401
         *,
         epsilon: float,
-        prior: Prior,
+        prior: PublicPrior,
         counts: NDArray[np.int64],
         rng: np.random.Generator,
-    ) -> LabelColumn:
-        """Return the mechanism for these classes or values; a prior that is estimated is drawn here.
+    ) -> Self:
+        """Return the mechanism bound to classes or values; a prior that is estimated from the counts is drawn here."""
+        first, rest = self._split(epsilon, prior)
+        if not first:
+            return self.bind(coding, epsilon=epsilon, prior=prior)
+        from tacit.labels.mechanisms.estimate import estimate_prior
 
-        Parameters
-        ----------
-        coding
-            The :class:`~tacit.data.classes.Classes`, or the ``Values`` of numbers.
-        counts
-            The labels of each class or value: private.
-        """
+        return self.bind(coding, epsilon=rest, prior=estimate_prior(counts, epsilon=first, rng=rng))
+
+    def bind(self, coding: Any, *, epsilon: float, prior: Any) -> Self:  # noqa: ANN401
+        """Return the mechanism for these classes or values, with all of epsilon for the labels."""
+        return replace(self, epsilon=epsilon, prior=prior, **{"values" if self.numbers else "classes": coding})
+
+    def rebuild(self, settled: Mapping[str, Any], *, epsilon: float, prior: PublicPrior) -> Self:
+        """Return the mechanism from what ``describe`` wrote into a release."""
+        from tacit.data.classes import Classes
+
+        coding = Classes(values=tuple(settled["classes"]))
+        return self.bind(coding, epsilon=self._split(epsilon, prior)[1], prior=settled.get("prior"))
+
+    def describe(self) -> dict[str, Any]:
+        """Return in public terms, as plain JSON, what a release needs to be read."""
+        return {"classes": list(self.classes.values)}
+
+    @property
+    def coding(self) -> Any:  # noqa: ANN401
+        """How labels become codes: the classes or the values."""
+        return self.values if self.numbers else self.classes
+
+    @property
+    def K(self) -> int:  # noqa: N802  # the papers' name
+        """The number of classes, once it is bound."""
+        if self.classes is None:
+            raise InvalidInput("must be given before labels are randomized", field="classes")
+        return self.classes if isinstance(self.classes, int) else len(self.classes)
+
+    def draw(
+        self,
+        codes: NDArray[np.int64],
+        *,
+        rng: np.random.Generator,
+        learner: StageLearner | None = None,  # noqa: ARG002
+    ) -> pa.Table:
+        """Draw one released value for each code, null where the code is ``MISSING``; each code is used once."""
+        import numpy as np
+        import pyarrow as pa
+
+        from tacit.data.classes import MISSING
+
+        present = codes != MISSING
+        drawn = self.emit(codes[present], rng=rng)
+        if not present.all():
+            drawn = drawn.take(pa.array(np.cumsum(present) - 1, mask=~present))
+        return pa.table({LABEL: drawn})
+
+    def emit(self, codes: NDArray[np.int64], *, rng: np.random.Generator) -> pa.Array:
+        """Draw one released value for each code; none is missing."""
+        return self.classes.decode(self.randomize(codes, rng=rng))
+
+    def randomize(self, codes: NDArray[np.int64], *, rng: np.random.Generator) -> NDArray[Any]:
+        """Draw one output per label."""
         raise NotImplementedError
 
-    def rebuild(self, settled: Mapping[str, Any], *, epsilon: float, prior: Prior) -> LabelColumn:
-        """Return the mechanism from what its column's ``describe`` wrote into a release."""
+    def transition(self) -> NDArray[np.float64]:
+        """Return the transition matrix: row y has the probability of each output when the label is y."""
         raise NotImplementedError
+
+    def evidence(self, rows: pa.Table) -> Evidence:
+        """Return what released rows say about their labels."""
+        from tacit.labels.mechanisms.evidence import evidence_of_classes
+
+        return evidence_of_classes(self.classes, rows[LABEL], transition=self.transition(), prior=self.prior)
+
+    def _split(self, epsilon: float, prior: PublicPrior) -> tuple[float, float]:
+        """The epsilon of an estimated prior, and that of the labels."""
+        share = getattr(self, "share", 0.0)
+        return split_epsilon(epsilon, share) if share and prior is None else (0.0, epsilon)
 
 
 def split_epsilon(epsilon: float, share: float) -> tuple[float, float]:
@@ -68,7 +172,5 @@ def split_epsilon(epsilon: float, share: float) -> tuple[float, float]:
     >>> split_epsilon(1.0, 0.1)
     (0.1, 0.9)
     """
-    from tacit.privacy.rounding import exact, round_up
-
     first = float(exact(share) * exact(epsilon))
     return first, -round_up(exact(first) - exact(epsilon))

@@ -19,25 +19,12 @@ def estimate_prior(counts: ArrayLike, *, epsilon: float, rng: np.random.Generato
 
     The noisy counts, divided by the public number of labels, are projected to the nearest distribution.
 
-    Unit: one row's label; neighbours differ in that label alone, which moves two counts by one each. Assumes that
+    Unit: one row's label; neighbors differ in that label alone, which moves two counts by one each. Assumes that
     the class list and the number of labels are public. Not protected: features, which rows exist.
-
-    Parameters
-    ----------
-    counts
-        How many labels each class has: private.
-    epsilon
-        What the estimate costs.
 
     References
     ----------
     Ghosh, Roughgarden and Sundararajan (2012). Formula sheet e2.
-
-    Examples
-    --------
-    >>> found = estimate_prior([700, 300], epsilon=0.5, rng=np.random.default_rng(0))
-    >>> bool(abs(found[0] - 0.7) < 0.05)
-    True
     """
     exact_counts = np.asarray(counts, dtype=np.int64)
     total = int(exact_counts.sum())

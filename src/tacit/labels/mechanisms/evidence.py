@@ -6,11 +6,15 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.data.classes import MISSING
+from tacit.data.classes import MISSING, Classes
+from tacit.labels.mechanisms.finite import estimate_counts
+from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Channel", "Evidence", "evidence_of_channel", "shares_of", "spread"]
+__all__ = ["Channel", "Evidence", "evidence_of_classes", "evidence_of_numbers", "shares_of", "spread"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
@@ -39,8 +43,8 @@ class Evidence:
         The released class, as a code, or the likeliest one where none was released as such; ``MISSING`` where nothing
         was. For numbers: the place among the mechanism's outputs.
     prior
-        What the release says about labels before they were released: the mechanism's public prior, of all rows or of
-        each, or the class shares estimated from all rows.
+        What the release says about all labels: the mechanism's public prior, one row for all or one per row, or the
+        class shares estimated from the release.
     channel
         Where all rows went through one finite channel.
     one_hot
@@ -70,8 +74,31 @@ class Evidence:
         return np.asarray(self.outputs != MISSING)
 
 
-def evidence_of_channel(channel: Channel, classes: tuple[Any, ...], prior: Array) -> Evidence:
-    """Return the evidence of rows that all went through one channel."""
+def evidence_of_classes(
+    classes: Classes, column: pa.ChunkedArray, *, transition: Array, prior: Array | None
+) -> Evidence:
+    """Return the likelihood of each released class; without a prior, class shares are estimated from the release."""
+    outputs = classes.encode(column)
+    shares = shares_of(estimate_counts(transition, outputs[outputs != MISSING])) if prior is None else prior
+    return _of_channel(Channel(outputs=outputs, transition=transition), classes.values, shares)
+
+
+def evidence_of_numbers(
+    column: pa.ChunkedArray, *, outputs: Array, values: Array, transition: Array, prior: Array
+) -> Evidence:
+    """Return the likelihood of each released number."""
+    codes = pc.index_in(column, value_set=pa.array(outputs, pa.float64()))
+    unknown = column.filter(pc.and_(codes.is_null(), column.is_valid()))
+    if len(unknown):
+        raise InvalidInput(
+            f"must be among the mechanism's outputs {outputs.tolist()!r}, got {unknown[0].as_py()!r}", field="labels"
+        )
+    places = np.asarray(codes.fill_null(MISSING), dtype=np.int64)
+    channel = Channel(outputs=places, transition=transition)
+    return _of_channel(channel, tuple(values.tolist()), np.atleast_2d(prior))
+
+
+def _of_channel(channel: Channel, classes: tuple[Any, ...], prior: Array) -> Evidence:
     present = channel.outputs != MISSING
     likelihood = spread(channel.transition.T[channel.outputs[present]], present)
     return Evidence(classes=classes, likelihood=likelihood, outputs=channel.outputs, prior=prior, channel=channel)

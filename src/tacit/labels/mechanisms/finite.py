@@ -1,69 +1,13 @@
-"""What every mechanism with finitely many outputs can do, from its transition matrix alone."""
+"""Class codes and priors as mechanisms take them, and class counts from what they released."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass, replace
-from typing import Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.rounding import check_count, check_epsilon
 
-__all__ = ["OverClasses", "check_codes", "check_prior", "estimate_counts", "posterior_of"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OverClasses:
-    """An epsilon and a number of classes, which may be set later.
-
-    Examples
-    --------
-    >>> OverClasses(epsilon=1.0).bind(3).K
-    3
-    """
-
-    epsilon: float
-    classes: int | None = None
-
-    def __post_init__(self) -> None:
-        check_epsilon(self.epsilon)
-        if self.classes is not None:
-            check_count(self.classes, name="classes", least=2)
-
-    def bind(self, classes: int) -> Self:
-        """Return the mechanism for ``classes`` classes."""
-        if self.classes not in (None, classes):
-            raise InvalidInput(f"must be {self.classes}, as the mechanism was made for, got {classes}", field="classes")
-        return replace(self, classes=classes)
-
-    @property
-    def K(self) -> int:  # noqa: N802  # the papers' name
-        """The number of classes, once it is set."""
-        if self.classes is None:
-            raise InvalidInput("must be set: call bind(classes) with the number of classes first", field="classes")
-        return self.classes
-
-
-def posterior_of(transition: NDArray[np.float64], *, prior: ArrayLike) -> NDArray[np.float64]:
-    """Return P(label = j | output = i) as row i, for a prior over labels.
-
-    References
-    ----------
-    Formula sheet a2.
-
-    Examples
-    --------
-    >>> posterior_of(np.array([[0.8, 0.2], [0.2, 0.8]]), prior=[0.5, 0.5])
-    array([[0.8, 0.2],
-           [0.2, 0.8]])
-    """
-    weights = check_prior(prior, classes=len(transition))
-    joint = (weights[:, None] * transition).T
-    total = joint.sum(axis=1, keepdims=True)
-    # an output that cannot happen tells nothing
-    return np.where(total > 0, joint / np.where(total > 0, total, 1), weights)
+__all__ = ["check_codes", "check_prior", "estimate_counts"]
 
 
 def estimate_counts(transition: NDArray[np.float64], observed: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -87,15 +31,7 @@ def estimate_counts(transition: NDArray[np.float64], observed: NDArray[np.int64]
 
 
 def check_prior(prior: ArrayLike, *, classes: int) -> NDArray[np.float64]:
-    """Return a prior over ``classes`` classes as floats, or raise if it is none.
-
-    Examples
-    --------
-    >>> check_prior([0.5, 0.6], classes=2)
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: prior must be >= 0 and sum to 1, got a sum of 1.1
-    """
+    """Return a prior over ``classes`` classes as floats, or raise if it is none."""
     weights = np.asarray(prior, dtype=np.float64)
     if weights.shape[-1:] != (classes,):
         raise InvalidInput(
@@ -109,20 +45,10 @@ def check_prior(prior: ArrayLike, *, classes: int) -> NDArray[np.float64]:
 
 
 def check_codes(codes: ArrayLike, *, classes: int) -> NDArray[np.int64]:
-    """Return class codes as int64, or raise if one is not in 0..classes-1.
-
-    Examples
-    --------
-    >>> check_codes([0, 3], classes=2)
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: labels must be in 0..1, got 3
-    """
+    """Return class codes as int64, or raise if one is not in 0..classes-1."""
     array = np.asarray(codes)
     if array.ndim != 1 or not np.issubdtype(array.dtype, np.integer):
-        raise InvalidInput(
-            f"must be a column of whole numbers, got {array.dtype} of shape {array.shape}", field="labels"
-        )
+        raise InvalidInput(f"must be a column of integers, got {array.dtype} of shape {array.shape}", field="labels")
     result = array.astype(np.int64, copy=False)
     if len(result) and (result.min() < 0 or result.max() >= classes):
         bad = int(result.min() if result.min() < 0 else result.max())

@@ -1,31 +1,80 @@
-"""Labels released in stages, by name: earlier rows teach the prior of later ones."""
+"""Labels released in stages: earlier rows teach the prior of later ones."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from tacit.labels.mechanisms.base import LabelMechanism
-from tacit.labels.mechanisms.base import Prior as PriorList
-from tacit.labels.mechanisms.prior import Prior
-from tacit.labels.mechanisms.rr import Rr
+from tacit.labels.mechanisms.base import LABEL, LabelMechanism, PublicPrior
+from tacit.labels.mechanisms.prior import PriorRandomizedResponse
+from tacit.labels.mechanisms.response import RandomizedResponse
+from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import about
 
 if TYPE_CHECKING:
-    from tacit.labels.mechanisms.column import ClassColumn
-    from tacit.labels.mechanisms.stages import StagedColumn
+    import numpy as np
+    import pyarrow as pa
+    from numpy.typing import NDArray
 
-__all__ = ["Staged"]
+    from tacit.labels.fitting.denoise import Denoise
+    from tacit.labels.mechanisms.evidence import Evidence
+
+__all__ = ["PRIOR", "STAGE", "StageLearner", "StagedResponse"]
+
+STAGE, PRIOR = "stage", "prior"
+"""The columns of a staged release: when each row was randomized, and under which prior, null in the first stage."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class StageLearner:
+    """What learns between stages, and from which rows.
+
+    Parameters
+    ----------
+    X
+        One row per label.
+    estimator, denoise
+        Default: the mechanism's estimator, and :class:`Forward`.
+    """
+
+    X: Any
+    estimator: Any = None
+    denoise: Denoise | None = None
+    sample_weight: Any = None
+
+    def prior(self, name: str, seen: Any, now: Any, drawn: _Drawn, rng: np.random.Generator) -> Any:  # noqa: ANN401
+        """Return P(class | x) of the rows ``now`` from a model of the rows ``seen``."""
+        from tacit.labels.fitting.denoise import Forward
+        from tacit.labels.fitting.model import fit_soft, named_estimator, unbalanced
+
+        estimator = named_estimator(name) if self.estimator is None else self.estimator
+        denoise = self.denoise or Forward()
+        weights = None if self.sample_weight is None else self.sample_weight[seen]
+        X, likelihood, given = self.X[seen], drawn.likelihood[seen], drawn.given[seen]
+        targets = denoise.targets(estimator, X, likelihood=likelihood, given=given, sample_weight=weights, rng=rng)
+        fit = getattr(denoise, "fit", fit_soft)
+        model = fit(unbalanced(estimator), X, targets, sample_weight=weights, rng=rng)
+        return model.probabilities(self.X[now])
+
+
+@dataclass(slots=True, eq=False)
+class _Drawn:
+    """What was released so far: codes, their likelihood, the stage and the prior of each row."""
+
+    given: NDArray[np.int64]
+    likelihood: NDArray[np.float64]
+    stage: NDArray[np.int64]
+    prior: NDArray[np.float32]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Staged(LabelMechanism):
+class StagedResponse(LabelMechanism):
     """Release a random part of the rows by randomized response, and each later part under a learned prior.
 
-    A model of the features and the labels released so far gives every later row its own prior. The parts are disjoint,
-    so the guarantee is that of one label's release. The release has the columns ``stage`` and ``prior``: functions of
-    the features and of released labels, which cost nothing.
+    A model of the features and the labels released so far gives every later row its own prior. The parts are disjoint
+    and every label is read once, so the guarantee is that of one label's release (parallel composition, adaptively
+    chosen). The release has the columns ``stage`` and ``prior``: functions of the features and of released labels,
+    which cost nothing.
 
     References
     ----------
@@ -44,22 +93,91 @@ class Staged(LabelMechanism):
         default="logistic", metadata=about("What learns between stages: logistic regression, or boosted trees.")
     )
 
-    def assumptions(self, prior: PriorList) -> tuple[str, ...]:
-        """Return what its guarantee rests on."""
-        return self._first(prior).assumptions(prior)
+    @property
+    def first(self) -> RandomizedResponse | PriorRandomizedResponse:
+        """The mechanism of the first stage."""
+        kind = RandomizedResponse if self.prior is None else PriorRandomizedResponse
+        return kind(epsilon=self.epsilon, classes=self.classes, prior=self.prior)
 
-    def settle(self, coding: Any, *, epsilon: float, prior: PriorList, **draws: Any) -> StagedColumn:  # noqa: ANN401
-        """Return the stages over these classes."""
-        return self._staged(self._first(prior).settle(coding, epsilon=epsilon, prior=prior, **draws), epsilon)
+    def assumptions(self, prior: PublicPrior) -> tuple[str, ...]:
+        """Return what its guarantee rests on: what that of the first stage does."""
+        return (RandomizedResponse() if prior is None else PriorRandomizedResponse()).assumptions(prior)
 
-    def rebuild(self, settled: Mapping[str, Any], *, epsilon: float, prior: PriorList) -> StagedColumn:
-        """Return the stages over the release's classes."""
-        return self._staged(self._first(prior).rebuild(settled, epsilon=epsilon, prior=prior), epsilon)
+    def describe(self) -> dict[str, Any]:
+        """Return what the first stage needs to be read."""
+        return self.first.describe()
 
-    def _first(self, prior: PriorList) -> Rr | Prior:
-        return Rr() if prior is None else Prior()
+    def emit(self, codes: NDArray[np.int64], *, rng: np.random.Generator) -> pa.Array:
+        """Draw the first stage."""
+        return self.first.emit(codes, rng=rng)
 
-    def _staged(self, first: ClassColumn, epsilon: float) -> StagedColumn:
-        from tacit.labels.mechanisms.stages import StagedColumn
+    def draw(
+        self, codes: NDArray[np.int64], *, rng: np.random.Generator, learner: StageLearner | None = None
+    ) -> pa.Table:
+        """Draw stage by stage; the learner's model of the earlier stages gives each later row its prior."""
+        import numpy as np
+        import pyarrow as pa
 
-        return StagedColumn(first, epsilon, self.stages, self.estimator)
+        from tacit.data.classes import MISSING
+
+        if learner is None:
+            raise InvalidInput("must name columns to learn from for labels in stages", field="features")
+        drawn = self._nothing(len(codes))
+        present = np.flatnonzero(codes != MISSING)
+        drawn.stage[present] = rng.permutation(np.arange(len(present)) % self.stages)
+        for number in range(self.stages):
+            now, mechanism = drawn.stage == number, self.first
+            if not now.any():
+                continue
+            if number:
+                seen = (drawn.stage >= 0) & (drawn.stage < number)
+                # rounded to float32, as it is written: whoever reads the release finds the same best k
+                drawn.prior[now] = learner.prior(self.estimator, seen, now, drawn, rng)
+                mechanism = PriorRandomizedResponse(epsilon=self.epsilon, prior=drawn.prior[now])
+            drawn.given[now] = mechanism.randomize(codes[now], rng=rng)
+            drawn.likelihood[now] = mechanism.likelihood(drawn.given[now])
+        stage = pa.array(drawn.stage, mask=drawn.stage == MISSING)
+        return pa.table({LABEL: self.classes.decode(drawn.given), STAGE: stage, PRIOR: _prior_column(drawn.prior)})
+
+    def _nothing(self, rows: int) -> _Drawn:
+        import numpy as np
+
+        from tacit.data.classes import MISSING
+
+        shape, missing = (rows, self.K), np.full(rows, MISSING)
+        return _Drawn(missing, np.zeros(shape), missing.copy(), np.full(shape, np.nan, dtype=np.float32))
+
+    def evidence(self, rows: pa.Table) -> Evidence:
+        """Return the evidence of the first stage, and that of each later row under its own prior."""
+        import numpy as np
+        import pyarrow as pa
+
+        from tacit.labels.mechanisms.evidence import Evidence
+
+        later = np.asarray(rows[PRIOR].is_valid())
+        first = self.first.evidence(rows.filter(pa.array(~later)))
+        outputs = self.classes.encode(rows[LABEL])
+        likelihood, prior = (np.empty((len(later), self.K)) for _ in range(2))
+        likelihood[~later], prior[~later] = first.likelihood, first.prior
+        if later.any():
+            own = _row_priors(rows[PRIOR].drop_null())
+            likelihood[later] = PriorRandomizedResponse(epsilon=self.epsilon, prior=own).likelihood(outputs[later])
+            prior[later] = own
+        return Evidence(classes=self.classes.values, likelihood=likelihood, outputs=outputs, prior=prior)
+
+
+def _prior_column(prior: NDArray[np.float32]) -> pa.Array:
+    """The priors of rows as a column of lists; a row of NaN has none."""
+    import numpy as np
+    import pyarrow as pa
+
+    none = np.isnan(prior[:, 0])
+    ends = np.concatenate([[0], np.cumsum(~none) * prior.shape[1]]).astype(np.int64)
+    return pa.LargeListArray.from_arrays(pa.array(ends), pa.array(prior[~none].ravel()), mask=pa.array(none))
+
+
+def _row_priors(column: pa.ChunkedArray) -> NDArray[np.float32]:
+    import numpy as np
+
+    rows = np.asarray(column.combine_chunks().flatten(), dtype=np.float32)
+    return rows.reshape(len(column), -1)

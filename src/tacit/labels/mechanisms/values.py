@@ -8,10 +8,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.data.classes import MISSING, as_column
+from tacit.data.classes import MISSING, Classes, as_column
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Values"]
+__all__ = ["Coding", "Values"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -55,3 +55,7 @@ class Values:
 
     def __len__(self) -> int:
         return len(self.values)
+
+
+Coding = Classes | Values
+"""How labels become codes."""

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data.classes import MISSING
-from tacit.labels.mechanisms.column import Coding, LabelColumn
+from tacit.labels.mechanisms import LabelMechanism
+from tacit.labels.mechanisms.values import Coding
 from tacit.labels.plan import Plan
 from tacit.labels.releases.release import ROWS, Release
 from tacit.privacy.guarantee import Guarantee
@@ -16,14 +17,14 @@ from tacit.privacy.noise import is_seeded
 from tacit.privacy.releases import Header, TableMember
 
 if TYPE_CHECKING:
-    from tacit.labels.mechanisms.stages import StageLearner
+    from tacit.labels.mechanisms.staged import StageLearner
 
 __all__ = ["header_of", "release_codes", "settle", "try_out"]
 
 Codes = NDArray[np.int64]
 
 
-def settle(plan: Plan, coding: Coding, *, counts: Codes, rng: np.random.Generator) -> LabelColumn:
+def settle(plan: Plan, coding: Coding, *, counts: Codes, rng: np.random.Generator) -> LabelMechanism:
     """Return the plan's mechanism for these classes; a prior that is estimated from the counts is drawn here."""
     return plan.mechanism.settle(coding, epsilon=plan.epsilon or 0.0, prior=plan.prior, counts=counts, rng=rng)
 
@@ -31,16 +32,18 @@ def settle(plan: Plan, coding: Coding, *, counts: Codes, rng: np.random.Generato
 def try_out(plan: Plan, coding: Coding) -> None:
     """Release a made-up label, so that what the mechanism cannot do is known before it is charged."""
     rng = np.random.default_rng(0)
-    column = settle(plan, coding, counts=np.ones(len(coding), dtype=np.int64), rng=rng)
-    column.emit(np.zeros(1, dtype=np.int64), rng=rng)
+    mechanism = settle(plan, coding, counts=np.ones(len(coding), dtype=np.int64), rng=rng)
+    mechanism.emit(np.zeros(1, dtype=np.int64), rng=rng)
 
 
-def header_of(plan: Plan, column: LabelColumn, guarantee: Guarantee, *, seeded: bool, ordered: bool = True) -> Header:
+def header_of(
+    plan: Plan, mechanism: LabelMechanism, guarantee: Guarantee, *, seeded: bool, ordered: bool = True
+) -> Header:
     """Return the header of a release by this mechanism."""
     return Header(
         surface=Plan.surface,
         plan=plan.to_json(),
-        settled=column.describe(),
+        settled=mechanism.describe(),
         guarantee=guarantee,
         seeded=seeded,
         ordered=ordered,
@@ -58,7 +61,7 @@ def release_codes(
 ) -> Release:
     """Release class codes, each once, as a release in memory; what it costs was charged before."""
     counts = np.bincount(codes[codes != MISSING], minlength=len(coding))
-    column = settle(plan, coding, counts=counts, rng=rng)
-    rows = TableMember(column.draw(codes, rng=rng, learner=learner))
-    header = header_of(plan, column, guarantee, seeded=is_seeded(rng))
+    mechanism = settle(plan, coding, counts=counts, rng=rng)
+    rows = TableMember(mechanism.draw(codes, rng=rng, learner=learner))
+    header = header_of(plan, mechanism, guarantee, seeded=is_seeded(rng))
     return Release(header=header, members={ROWS: rows})

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from tacit.data import Encoder, load_table
 from tacit.data.classes import MISSING
 from tacit.data.names import check_present
-from tacit.labels.mechanisms.column import LabelColumn
-from tacit.labels.mechanisms.stages import StageLearner
+from tacit.labels.mechanisms import LabelMechanism
+from tacit.labels.mechanisms.staged import StageLearner
 from tacit.labels.plan import ALL, Plan
 from tacit.labels.releases.arrays import header_of
 from tacit.labels.releases.release import ROWS, Release
@@ -145,28 +145,29 @@ def _draw(survey: Survey, request: Request, rng: np.random.Generator, progress: 
     """Draw after the charge: who gets a label, then an estimated prior, then the labels as they are written."""
     plan = survey.plan
     chosen = survey.choose(rng)
-    column = survey.settle(chosen, rng)
-    batches = _counted(_randomized(survey, column, chosen, rng), survey.rows, progress)
+    mechanism = survey.settle(chosen, rng)
+    batches = _counted(_randomized(survey, mechanism, chosen, rng), survey.rows, progress)
     first = next(batches)
     ordered = survey.source.ordered and not plan.shuffle
-    header = header_of(plan, column, plan.guarantee(), seeded=request.seeded, ordered=ordered)
+    header = header_of(plan, mechanism, plan.guarantee(), seeded=request.seeded, ordered=ordered)
     return Release(header=header, members={ROWS: TableMember(chain([first], batches), schema=first.schema)})
 
 
 def _randomized(
-    survey: Survey, column: LabelColumn, chosen: NDArray[np.bool_] | None, rng: np.random.Generator
+    survey: Survey, mechanism: LabelMechanism, chosen: NDArray[np.bool_] | None, rng: np.random.Generator
 ) -> Iterator[pa.RecordBatch]:
     """The released columns: by Spark's workers, all at once where rows teach each other, else batch by batch."""
     source, plan = survey.source, survey.plan
     if isinstance(source, SparkSource):
-        yield from source.release(survey.columns, plan.label, column)
+        yield from source.release(survey.columns, plan.label, mechanism)
         return
-    batches = _coded(survey, column, chosen)
-    if column.at_once or plan.shuffle:
+    batches = _coded(survey, mechanism, chosen)
+    if mechanism.needs_features or plan.shuffle:
         tables, codes = zip(*batches, strict=True)
         batches = iter([(pa.concat_tables(tables), np.concatenate(codes))])
     for rows, coded in batches:
-        drawn = column.draw(coded, rng=rng, learner=_learner(plan, rows) if column.at_once else None)
+        learner = _learner(plan, rows) if mechanism.needs_features else None
+        drawn = mechanism.draw(coded, rng=rng, learner=learner)
         released = pa.table([*rows.columns, *drawn.columns], names=[*rows.column_names, *drawn.column_names])
         shuffled = released.take(rng.permutation(released.num_rows)) if plan.shuffle else released
         yield from shuffled.combine_chunks().to_batches()
@@ -179,12 +180,12 @@ def _learner(plan: Plan, rows: pa.Table) -> StageLearner:
 
 
 def _coded(
-    survey: Survey, column: LabelColumn, chosen: NDArray[np.bool_] | None
+    survey: Survey, mechanism: LabelMechanism, chosen: NDArray[np.bool_] | None
 ) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
     """The public columns of each batch, and its labels as codes; rows that are not chosen have none."""
     start = 0
     for batch in survey.source.read([*survey.columns, survey.plan.label]):
-        codes = column.coding.encode(batch.column(survey.plan.label))
+        codes = mechanism.coding.encode(batch.column(survey.plan.label))
         if chosen is not None:
             codes = np.where(chosen[start : start + len(codes)], codes, MISSING)
         start += len(codes)

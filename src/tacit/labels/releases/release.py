@@ -14,7 +14,7 @@ from tacit.privacy.releases import Member, TableMember
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tacit.labels.mechanisms.column import LabelColumn
+    from tacit.labels.mechanisms import LabelMechanism
     from tacit.labels.mechanisms.evidence import Evidence
 
 __all__ = ["ROWS", "Release"]
@@ -61,7 +61,7 @@ class Release(releases.Release):
         return [name for name in cast(TableMember, self.members[ROWS]).columns if name not in own]
 
     @cached_property
-    def column(self) -> LabelColumn:
+    def mechanism(self) -> LabelMechanism:
         """The mechanism, rebuilt from the header."""
         plan = self.asked
         return plan.mechanism.rebuild(self.settled, epsilon=plan.epsilon or 0.0, prior=plan.prior)
@@ -71,12 +71,12 @@ class Release(releases.Release):
         """What each row says about its label."""
         if self.labels.null_count == self.rows:
             raise InvalidRelease("must have at least one label, got only missing ones", field="release")
-        return self.column.evidence(self.table)
+        return self.mechanism.evidence(self.table)
 
     def check(self) -> None:
         """Raise if the mechanism cannot keep the guarantee, or the header does not describe it."""
         self.check_guarantee(self.asked.guarantee())
-        _ = self.column
+        _ = self.mechanism
 
     def notes(self) -> list[str]:
         """Return how many rows there are, how many have no label, and the guarantee for one label."""

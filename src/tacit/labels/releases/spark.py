@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import ibis
 import pyarrow as pa
 
-from tacit.labels.mechanisms.column import LabelColumn
+from tacit.labels.mechanisms import LabelMechanism
 from tacit.labels.plan import Plan
 from tacit.labels.releases.tally import Tally
 from tacit.privacy.errors import InvalidInput
@@ -63,9 +63,9 @@ class SparkSource:
             total.merge(pickle.loads(batch.column(0)[0].as_py()))  # made by our own workers
         return total
 
-    def release(self, columns: Sequence[str], label: str, column: LabelColumn) -> Iterator[pa.RecordBatch]:
+    def release(self, columns: Sequence[str], label: str, mechanism: LabelMechanism) -> Iterator[pa.RecordBatch]:
         """Return the public columns and the labels that the workers randomized, each once."""
-        return self._run([*columns, label], _Randomize(column), names=[*columns, "label"])
+        return self._run([*columns, label], _Randomize(mechanism), names=[*columns, "label"])
 
     def _run(self, columns: Sequence[str], work: Work, *, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield what ``work`` makes of the partitions, in their order, one batch in the driver at a time."""
@@ -94,14 +94,14 @@ class _Count:
 class _Randomize:
     """Runs on a worker: the partition with its labels released."""
 
-    column: LabelColumn
+    mechanism: LabelMechanism
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rng = system_rng()
         for batch in batches:
             if batch.num_rows:
                 *public, labels = batch.columns
-                drawn = self.column.draw(self.column.coding.encode(labels), rng=rng)
+                drawn = self.mechanism.draw(self.mechanism.coding.encode(labels), rng=rng)
                 columns = [*public, drawn["label"].combine_chunks()]
                 yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.labels.mechanisms.column import Coding, LabelColumn
+from tacit.labels.mechanisms import LabelMechanism
+from tacit.labels.mechanisms.values import Coding
 from tacit.labels.plan import Plan
 from tacit.labels.releases.arrays import settle, try_out
 from tacit.labels.releases.source import Source
@@ -78,8 +79,8 @@ class Survey:
         chosen[order] = place < self.plan.rows_per_person
         return chosen
 
-    def settle(self, chosen: NDArray[np.bool_] | None, rng: np.random.Generator) -> LabelColumn:
-        """Return the column to release; an estimated prior is drawn here, from the chosen rows alone."""
+    def settle(self, chosen: NDArray[np.bool_] | None, rng: np.random.Generator) -> LabelMechanism:
+        """Return the mechanism; an estimated prior is drawn here, from the chosen rows alone."""
         counts = self._counts
         if chosen is not None:
             labels = pa.Table.from_batches(self._people).column(1)

@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.data.classes import MISSING, Classes, as_column
-from tacit.labels.mechanisms.column import Coding
-from tacit.labels.mechanisms.values import Values
+from tacit.labels.mechanisms.values import Coding, Values
 from tacit.labels.plan import Plan
 from tacit.privacy.errors import InvalidInput
 

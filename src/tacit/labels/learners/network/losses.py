@@ -66,7 +66,7 @@ class ForwardCorrected:
 
     Examples
     --------
-    >>> from tacit.labels.mechanisms.response import RandomizedResponse
+    >>> from tacit.labels.mechanisms import RandomizedResponse
     >>> ForwardCorrected(transition=RandomizedResponse(epsilon=1.0, classes=3).transition()).transition.shape
     (3, 3)
     """
