@@ -38,12 +38,6 @@ class Canaries:
         Whether it carries ``other``.
     classes
         The labels that the codes stand for.
-
-    Examples
-    --------
-    >>> canaries = plant_canaries(["a", "b"] * 50, count=10, rng=np.random.default_rng(0))
-    >>> len(canaries.rows), len(canaries.labels)
-    (10, 100)
     """
 
     labels: pa.Array

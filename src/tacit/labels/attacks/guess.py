@@ -152,14 +152,6 @@ def guess_labels(release: Release, *, prior: ArrayLike | None = None) -> LabelGu
     References
     ----------
     Wu et al. (2023) (expected attack utility); Busa-Fekete et al. (2024). Formula sheet c1, c2.
-
-    Examples
-    --------
-    >>> from tacit.labels import Plan, protect
-    >>> table = pa.table({"y": ["yes", "no", "no"]})
-    >>> release = protect(table, Plan(label="y", epsilon=9.0), rng=np.random.default_rng(0))
-    >>> guess_labels(release).labels.to_pylist()
-    ['yes', 'no', 'no']
     """
     evidence = release.evidence
     return _guesses(evidence, evidence.prior if prior is None else prior, release)

@@ -36,19 +36,6 @@ def learn_prior(
     or not sure enough are set right (:func:`~tacit.labels.fitting.expect.calibrate`). Where rows went through different
     channels, or through one without finitely many outputs, the model learns posteriors instead, in two rounds of
     expectation maximisation (:func:`~tacit.labels.fitting.expect.expect_outside`).
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> from tacit.labels import Plan, protect
-    >>> rng = np.random.default_rng(0)
-    >>> y = np.arange(400) % 2
-    >>> X = y[:, None] + rng.normal(0, 0.3, (400, 1))
-    >>> release = protect(pa.table({"y": y}), Plan(label="y", epsilon=1), rng=rng)
-    >>> prior = learn_prior(release.evidence, X, model=GaussianNB(), folds=5, rng=rng)
-    >>> bool(np.mean(prior.argmax(axis=1) == y) > 0.85)
-    True
     """
     rows = features.shape[0] if hasattr(features, "shape") else len(features)
     if rows != len(evidence.present):

@@ -17,13 +17,7 @@ __all__ = ["Denoise", "Forward", "NoCorrection"]
 
 
 class Denoise(Protocol):
-    """Makes training targets, a distribution over classes a row, from the released labels.
-
-    Examples
-    --------
-    >>> NoCorrection().targets(None, None, likelihood=np.array([[0.7, 0.3]]), given=np.array([1]), rng=None)
-    array([[0., 1.]])
-    """
+    """Makes training targets, a distribution over classes a row, from the released labels."""
 
     def targets(
         self,
@@ -40,13 +34,7 @@ class Denoise(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NoCorrection:
-    """Take the released labels as they are.
-
-    Examples
-    --------
-    >>> NoCorrection()
-    NoCorrection()
-    """
+    """Take the released labels as they are."""
 
     def targets(
         self,
@@ -81,11 +69,6 @@ class Forward:
     References
     ----------
     Dempster, Laird and Rubin (1977); Patrini et al. (2017).
-
-    Examples
-    --------
-    >>> Forward().rounds
-    2
     """
 
     rounds: int = 2

@@ -22,13 +22,7 @@ _FLOOR = 1e-12  # a model's 0 is no proof
 
 
 def posterior_targets(prior: Array, likelihood: Array) -> Array:
-    """Return prior times likelihood, each row scaled to sum to 1.
-
-    Examples
-    --------
-    >>> posterior_targets(np.array([[0.5, 0.5]]), np.array([[0.75, 0.25]]))
-    array([[0.75, 0.25]])
-    """
+    """Return prior times likelihood, each row scaled to sum to 1."""
     joint = np.maximum(prior, _FLOOR) * likelihood
     return np.asarray(joint / joint.sum(axis=1, keepdims=True))
 
@@ -81,15 +75,6 @@ def expect_outside(
         The targets of the first round, each from its own row.
     rounds, folds
         ``folds`` > ``rounds``. The number of fits is the sum of the binomials (folds, r), r = 1..rounds.
-
-    Examples
-    --------
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> X, likelihood = np.arange(40.0)[:, None], np.repeat([[0.8, 0.2], [0.2, 0.8]], 20, axis=0)
-    >>> p = expect_outside(GaussianNB(), X, likelihood=likelihood, start=likelihood, rounds=2, folds=3,
-    ...                    rng=np.random.default_rng(0))
-    >>> bool((p[:15, 0] > 0.5).all()), p.shape
-    (True, (40, 2))
     """
     fold = rng.permutation(np.arange(len(likelihood)) % folds)
     models: dict[Folds, Model] = {}

@@ -25,15 +25,7 @@ Weights = NDArray[np.float64] | None
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """A fitted classifier with one column of probabilities for each of K classes.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> model = fit_hard(LogisticRegression(), np.array([[0.0], [1.0]]), np.array([0, 2]), classes=3, rng=None)
-    >>> model.probabilities(np.array([[0.0]])).shape
-    (1, 3)
-    """
+    """A fitted classifier with one column of probabilities for each of K classes."""
 
     estimator: Any
     classes: int
@@ -58,14 +50,7 @@ def fit_hard(
     start: Model | None = None,
     rng: np.random.Generator | None,
 ) -> Model:
-    """Fit a fresh copy of ``estimator`` to class codes, or go on from ``start`` where it saw the same classes.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> fit_hard(LogisticRegression(), np.array([[0.0], [1.0]]), np.array([1, 1]), classes=2, rng=None).classes
-    2
-    """
+    """Fit a fresh copy of ``estimator`` to class codes, or go on from ``start`` where it saw the same classes."""
     if len(np.unique(codes)) == 1:  # randomization can leave one class of a small set
         constant = DummyClassifier(strategy="constant", constant=int(codes[0]))
         return Model(constant.fit(X, codes), classes)
@@ -89,13 +74,6 @@ def fit_soft(
     An estimator with a method ``fit_targets`` (:class:`TorchClassifier`) takes the distributions as they are. For
     others a row stands once for each of its likely classes, weighted; one without sample weights gets the likeliest
     class instead.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> targets = np.array([[0.9, 0.1], [0.2, 0.8]])
-    >>> fit_soft(LogisticRegression(), np.array([[0.0], [1.0]]), targets, rng=None).classes
-    2
     """
     K = targets.shape[1]
     if hasattr(estimator, "fit_targets"):
@@ -117,14 +95,7 @@ def fit_soft(
 
 
 def unbalanced(estimator: Any) -> Any:  # noqa: ANN401
-    """Return the estimator, in a copy without class weights if it has any: what it then predicts is P(class | x).
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> unbalanced(LogisticRegression(class_weight="balanced"))
-    LogisticRegression()
-    """
+    """Return the estimator, in a copy without class weights if it has any: what it then predicts is P(class | x)."""
     if getattr(estimator, "class_weight", None) is None:
         return estimator
     return clone(estimator).set_params(class_weight=None)
@@ -168,15 +139,7 @@ def cross_fit(
     sample_weight: Weights = None,
     rng: np.random.Generator,
 ) -> NDArray[np.float64]:
-    """Return probabilities of every row from a model that did not see it; in-sample ones for one fold.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> X, targets = np.arange(8.0)[:, None], np.eye(2)[[0, 0, 0, 0, 1, 1, 1, 1]]
-    >>> cross_fit(LogisticRegression(), X, targets, folds=2, rng=np.random.default_rng(0)).shape
-    (8, 2)
-    """
+    """Return probabilities of every row from a model that did not see it; in-sample ones for one fold."""
     if folds == 1 or len(targets) < 2 * folds:
         return fit_soft(estimator, X, targets, sample_weight=sample_weight, rng=rng).probabilities(X)
     result = np.empty_like(targets)
@@ -196,14 +159,7 @@ def named_estimator(name: str) -> Any:  # noqa: ANN401
 
 
 def fresh_copy(estimator: Any, rng: np.random.Generator | None) -> Any:  # noqa: ANN401
-    """Return an unfitted copy, seeded where the estimator takes a seed and has none.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> fresh_copy(LogisticRegression(), np.random.default_rng(0)).random_state
-    1826701615
-    """
+    """Return an unfitted copy, seeded where the estimator takes a seed and has none."""
     fresh = clone(estimator)
     if rng is not None and "random_state" in fresh.get_params(deep=False) and fresh.random_state is None:
         fresh.set_params(random_state=int(rng.integers(2**31)))

@@ -22,13 +22,7 @@ __all__ = ["ChosenLearner", "CleanLabels", "HeldOut", "Judge", "choose_learner"]
 
 
 class Judge(Protocol):
-    """Says how good a learner is, and what that assumes.
-
-    Examples
-    --------
-    >>> HeldOut().assumes
-    ()
-    """
+    """Says how good a learner is, and what that assumes."""
 
     @property
     def assumes(self) -> tuple[str, ...]:
@@ -47,13 +41,7 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeldOut:
-    """Judge by the released labels of rows that were held out: unbiased, and inside the guarantee of the release.
-
-    Examples
-    --------
-    >>> HeldOut(fraction=0.3).fraction
-    0.3
-    """
+    """Judge by the released labels of rows that were held out: unbiased, and inside the guarantee of the release."""
 
     fraction: float = 0.2
 
@@ -124,16 +112,7 @@ class CleanLabels:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ChosenLearner:
-    """The learner that did best, fitted on the whole release, and what every one of them scored.
-
-    Examples
-    --------
-    >>> from tacit.privacy import Guarantee, Unit
-    >>> one = Guarantee(unit=Unit.LABEL, epsilon=1.0)
-    >>> scores = (AccuracyEstimate(value=0.8, standard_error=0.02),)
-    >>> print(ChosenLearner(model=None, place=0, scores=scores, guarantee=one))
-    number 1 of 1, accuracy 0.800 +- 0.020, epsilon 1 for one label
-    """
+    """The learner that did best, fitted on the whole release, and what every one of them scored."""
 
     model: Any
     place: int

@@ -343,14 +343,7 @@ def _weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> Weights:
 
 
 def generator_from(random_state: Any) -> np.random.Generator:  # noqa: ANN401
-    """Return the operating system's generator for None, a seeded one for anything else.
-
-    Examples
-    --------
-    >>> from tacit.privacy.noise import is_seeded
-    >>> is_seeded(generator_from(None)), is_seeded(generator_from(0))
-    (False, True)
-    """
+    """Return the operating system's generator for None, a seeded one for anything else."""
     if random_state is None:
         return system_rng()
     if isinstance(random_state, np.random.Generator):

@@ -130,13 +130,6 @@ def expect_from_neighbours(neighbours: Rows, *, likelihood: Array, rounds: int =
         P(released | true label = c) of every row, as column c.
     rounds
         After the first vote. From the second vote on a row's own label has a part in it, through its neighbours.
-
-    Examples
-    --------
-    >>> likelihood = np.array([[0.6, 0.4]] * 5 + [[0.4, 0.6]])
-    >>> near = np.array([[j for j in range(6) if j != i] for i in range(6)])
-    >>> expect_from_neighbours(near, likelihood=likelihood)[5].argmax()
-    np.int64(0)
     """
     n, count = neighbours.shape
     if len(likelihood) != n:
@@ -156,17 +149,6 @@ def choose_count(neighbours: Rows, *, likelihood: Array) -> int:
     """Return how many of the neighbours to hear: what makes the release likeliest.
 
     A row's own label has no part in its first vote, so each label is judged by those of others.
-
-    Parameters
-    ----------
-    neighbours
-        The nearest first. All of them are tried, and a third, a ninth and so on, down to 10.
-
-    Examples
-    --------
-    >>> X, likelihood = np.arange(200.0)[:, None], np.repeat([[0.9, 0.1], [0.1, 0.9]] * 2, 50, axis=0)
-    >>> choose_count(find_neighbours(X, count=90), likelihood=likelihood)
-    10
     """
     counts = [int(neighbours.shape[1])]
     while counts[-1] // 3 >= _LEAST:

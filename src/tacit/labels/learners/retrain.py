@@ -16,14 +16,7 @@ Rows = NDArray[np.int64]
 
 
 class Retrain(Protocol):
-    """Says which rows a model is retrained on; their labels are its own predictions.
-
-    Examples
-    --------
-    >>> chosen = Full().choose(np.array([[0.9, 0.1]]), given=np.array([1]))
-    >>> chosen
-    array([0])
-    """
+    """Says which rows a model is retrained on; their labels are its own predictions."""
 
     def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> Rows:
         """Return the rows to keep, from the model's probabilities and the given (noisy) labels."""
@@ -36,11 +29,6 @@ class Full:
     References
     ----------
     Das et al. (2024), Section 4.
-
-    Examples
-    --------
-    >>> Full().choose(np.eye(3), given=np.array([0, 0, 0]))
-    array([0, 1, 2])
     """
 
     def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> Rows:  # noqa: ARG002
@@ -144,12 +132,6 @@ class RetrainingReport:
     References
     ----------
     Das et al. (2024), Tables 3 and 7.
-
-    Examples
-    --------
-    >>> report = RetrainingReport(given=0.6, predicted=0.8, chosen=0.95, chosen_fraction=0.5)
-    >>> print(report)
-    given labels 60.0% right, predicted 80.0%; on the 50.0% of rows retrained on 95.0%
     """
 
     given: float

@@ -13,20 +13,7 @@ HOTTEST = 1000.0
 
 
 def soften(probabilities: NDArray[np.float64], *, temperature: float) -> NDArray[np.float64]:
-    """Return p^(1/temperature), scaled to sum to 1 in each row: the order of classes stays, and of rows where K = 2.
-
-    Parameters
-    ----------
-    probabilities
-        (rows, classes).
-    temperature
-        1 leaves them; more brings them nearer to each other.
-
-    Examples
-    --------
-    >>> soften(np.array([[0.99, 0.01]]), temperature=2.0).round(2)
-    array([[0.91, 0.09]])
-    """
+    """Return p^(1/temperature), scaled to sum to 1 in each row: the order of classes stays, and of rows where K = 2."""
     if temperature == 1.0:
         return probabilities
     powers = (probabilities + LEAST) ** (1.0 / temperature)
@@ -43,15 +30,6 @@ def find_temperature(
 
     Maximises sum_i w_i log sum_y p_i(y)^(1/t) / Z_i * P(released label of i | y). Never below 1: labels that a model
     was fitted to would have it surer than it should be.
-
-    Parameters
-    ----------
-    probabilities
-        P(class | x) of each row, (rows, classes).
-    likelihood
-        P(released label | class) of each row, (rows, classes).
-    sample_weight
-        One weight a row.
 
     References
     ----------

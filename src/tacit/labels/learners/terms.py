@@ -25,15 +25,7 @@ def assuming(guarantee: AnyGuarantee, *assumptions: str) -> Any:  # noqa: ANN401
 
 
 def check_choices(**choices: tuple[object, str]) -> None:
-    """Raise if an object that was passed in, or None, cannot do what it is for: known before anything is charged.
-
-    Examples
-    --------
-    >>> check_choices(retrain=("full", "choose"))
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: retrain must be an object with a method choose, got 'full'
-    """
+    """Raise if an object that was passed in, or None, cannot do what it is for: known before anything is charged."""
     for name, (choice, method) in choices.items():
         if choice is not None and (isinstance(choice, type) or not callable(getattr(choice, method, None))):
             raise InvalidInput(f"must be an object with a method {method}, got {choice!r}", field=name)

@@ -19,13 +19,7 @@ __all__ = ["AccuracyEstimate", "debiased_accuracy", "debiased_scorer", "released
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccuracyEstimate:
-    """An unbiased estimate of accuracy, with its standard error; it may lie outside [0, 1].
-
-    Examples
-    --------
-    >>> print(AccuracyEstimate(value=0.8123, standard_error=0.0274))
-    0.812 +- 0.027
-    """
+    """An unbiased estimate of accuracy, with its standard error; it may lie outside [0, 1]."""
 
     value: float
     standard_error: float
@@ -91,15 +85,6 @@ def debiased_scorer(*, transition: NDArray[np.float64]) -> Any:  # noqa: ANN401 
     """Return a scikit-learn scorer that reads randomized labels and returns the de-biased accuracy.
 
     For a search on one release: scikit-learn's own scorer would need true labels, and would read them.
-
-    Examples
-    --------
-    >>> from sklearn.linear_model import LogisticRegression
-    >>> from tacit.labels.mechanisms import RandomizedResponse
-    >>> scorer = debiased_scorer(transition=RandomizedResponse(epsilon=1.0, classes=2).transition())
-    >>> model = LogisticRegression().fit([[0.0], [1.0]], [0, 1])
-    >>> round(scorer(model, [[0.0], [1.0]], [0, 1]), 3)
-    1.582
     """
 
     def score(model: Any, X: ArrayLike, y: ArrayLike) -> float:  # noqa: ANN401

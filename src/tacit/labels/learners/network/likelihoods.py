@@ -25,11 +25,6 @@ class Likelihoods:
     References
     ----------
     Patrini et al. (2017), Theorem 2.
-
-    Examples
-    --------
-    >>> Likelihoods()
-    Likelihoods()
     """
 
     def check(self, estimator: Any, X: Any, **channel: Any) -> None:  # noqa: ANN401, ARG002

@@ -18,14 +18,7 @@ __all__ = ["CrossEntropy", "ForwardCorrected", "GeneralisedCrossEntropy", "Loss"
 
 
 class Loss(Protocol):
-    """Gives the loss of each row, from its logits and the weights ``targets`` of its classes (one-hot for a label).
-
-    Examples
-    --------
-    >>> import torch
-    >>> CrossEntropy().rows(torch.tensor([[0.0, 0.0]]), torch.tensor([[1.0, 0.0]]))
-    tensor([0.6931])
-    """
+    """Gives the loss of each row, from its logits and the weights ``targets`` of its classes (one-hot for a label)."""
 
     def rows(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Return one loss a row."""
@@ -33,13 +26,7 @@ class Loss(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CrossEntropy:
-    """-sum_k t_k log p_k.
-
-    Examples
-    --------
-    >>> CrossEntropy()
-    CrossEntropy()
-    """
+    """-sum_k t_k log p_k."""
 
     def rows(self, logits: Tensor, targets: Tensor) -> Tensor:
         """Return one loss a row."""
@@ -63,12 +50,6 @@ class ForwardCorrected:
     References
     ----------
     Patrini et al. (2017), Theorem 2. Formula sheet a10.
-
-    Examples
-    --------
-    >>> from tacit.labels.mechanisms import RandomizedResponse
-    >>> ForwardCorrected(transition=RandomizedResponse(epsilon=1.0, classes=3).transition()).transition.shape
-    (3, 3)
     """
 
     transition: NDArray[np.float64] | None = None
@@ -100,11 +81,6 @@ class GeneralisedCrossEntropy:
     References
     ----------
     Zhang and Sabuncu (2018), Eq. 6.
-
-    Examples
-    --------
-    >>> GeneralisedCrossEntropy().q
-    0.7
     """
 
     q: float = 0.7
@@ -126,11 +102,6 @@ class SymmetricCrossEntropy:
     References
     ----------
     Wang et al. (2019), Eqs. 6 and 8.
-
-    Examples
-    --------
-    >>> SymmetricCrossEntropy().alpha
-    0.1
     """
 
     alpha: float = 0.1

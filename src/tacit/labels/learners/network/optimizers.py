@@ -12,15 +12,7 @@ __all__ = ["Adam", "Optimizer"]
 
 
 class Optimizer(Protocol):
-    """Makes a torch optimiser and its scheduler, which steps once a batch.
-
-    Examples
-    --------
-    >>> import torch
-    >>> made, schedule = Adam().build(torch.nn.Linear(2, 2).parameters(), steps=10)
-    >>> type(made).__name__
-    'AdamW'
-    """
+    """Makes a torch optimiser and its scheduler, which steps once a batch."""
 
     def build(self, parameters: Iterable[Any], *, steps: int) -> tuple[Any, Any]:
         """Return the torch optimiser and scheduler for a training of ``steps`` batches."""
@@ -33,11 +25,6 @@ class Adam:
     References
     ----------
     Loshchilov and Hutter (2019); Smith and Topin (2019).
-
-    Examples
-    --------
-    >>> Adam().learning_rate
-    0.002
     """
 
     learning_rate: float = 2e-3

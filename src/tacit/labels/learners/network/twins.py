@@ -209,14 +209,7 @@ def twins_loss(one: torch.Tensor, other: torch.Tensor, *, redundancy: float) -> 
 
 
 def default_body(shape: tuple[int, ...], dimensions: int) -> torch.nn.Module:
-    """Return three convolutions that halve the side and a mean over quarters, or two hidden layers of 256 for vectors.
-
-    Examples
-    --------
-    >>> import torch
-    >>> default_body((1, 28, 28), 16)(torch.zeros(2, 1, 28, 28)).shape
-    torch.Size([2, 16])
-    """
+    """Return three convolutions and a mean over quarters for images, two hidden layers of 256 for vectors."""
     nn = load_extra("torch").nn
     if len(shape) == 3:
         channels = (shape[0], 16, 32, -(-dimensions // 4))

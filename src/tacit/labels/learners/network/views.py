@@ -15,14 +15,7 @@ __all__ = ["AffineViews", "Corrupted", "Views"]
 
 
 class Views(Protocol):
-    """Draws another view of each row of a batch.
-
-    Examples
-    --------
-    >>> import torch
-    >>> Corrupted(share=0.0).draw(torch.ones(2, 3)).tolist()
-    [[1.0, 1.0, 1.0], [1.0, 1.0, 1.0]]
-    """
+    """Draws another view of each row of a batch."""
 
     def draw(self, rows: torch.Tensor) -> torch.Tensor:
         """Return one view a row, by torch's own generator."""
@@ -40,12 +33,6 @@ class AffineViews:
         At most this angle either way, in radians.
     slant, scale, move
         At most this share of the side; ``scale`` in logarithms.
-
-    Examples
-    --------
-    >>> import torch
-    >>> AffineViews().draw(torch.ones(2, 1, 8, 8)).shape
-    torch.Size([2, 1, 8, 8])
     """
 
     turn: float = 0.35
@@ -74,12 +61,6 @@ class Corrupted:
     References
     ----------
     Bahri, Jiang, Tay and Metzler (2022), SCARF, Algorithm 1.
-
-    Examples
-    --------
-    >>> import torch
-    >>> Corrupted().draw(torch.arange(6.0).reshape(3, 2)).shape
-    torch.Size([3, 2])
     """
 
     share: float = 0.3
