@@ -137,10 +137,10 @@ import sys
 from pathlib import Path
 from tacit.bags.losses import LogLoss
 from tacit.bags.mechanisms.curation import curate
-from tacit.bags.mechanisms.engine import DuckDBEngine
+from tacit.data.engines import open_table
 from benchmarks.bench_bags import EDGES, MEMORY, NUMERIC, SETS
 edges = {name: EDGES for names in SETS for name in names if name in NUMERIC}
-curate(sys.argv[1], by=SETS, edges=edges, label="label", loss=LogLoss(), engine=DuckDBEngine(memory=MEMORY))
+curate(open_table(sys.argv[1], memory=MEMORY), by=SETS, edges=edges, label="label", loss=LogLoss())
 status = Path("/proc/self/status")
 if status.exists():
     print(next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM")))

@@ -12,8 +12,6 @@ import pytest
 
 from tacit.bags.losses import CrossEntropy, LogLoss, SquaredLoss
 from tacit.bags.mechanisms.curation import curate
-from tacit.bags.mechanisms.engine import DuckDBEngine
-from tacit.data.connection import connection
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import Grid
 
@@ -74,26 +72,6 @@ def test_another_backend_of_ibis_makes_the_same_bags(path):
     same(curate(table, **given), curate(path, **given))
 
 
-def test_settings_hold_for_the_block_alone():
-    def settings():
-        names = ("memory_limit", "threads")
-        return [connection().con.sql(f"SELECT current_setting('{name}')").fetchone()[0] for name in names]
-
-    before = settings()
-    with DuckDBEngine(memory="512MB", threads=1).open(pa.table({"x": [1]})):
-        assert settings() == ["488.2 MiB", 1]
-    assert settings() == before
-    with pytest.raises(ZeroDivisionError), DuckDBEngine(memory="512MB").open(pa.table({"x": [1]})):
-        raise ZeroDivisionError
-    assert settings() == before
-
-
-@pytest.mark.parametrize("memory", ["much", "10", "-1GB", "1GB; DROP TABLE x"])
-def test_a_bad_memory_limit_is_refused(memory):
-    with pytest.raises(InvalidInput, match="memory must be a size such as 2GB"):
-        DuckDBEngine(memory=memory)
-
-
 def test_a_damaged_file_is_one_sentence(path, tmp_path):
     bad = tmp_path / "bad.parquet"
     data = bytearray(path.read_bytes())
@@ -113,10 +91,9 @@ def test_rows_beyond_the_memory_limit_are_grouped(tmp_path):
         import resource, sys
         from tacit.bags.losses import LogLoss
         from tacit.bags.mechanisms.curation import curate
-        from tacit.bags.mechanisms.engine import DuckDBEngine
+        from tacit.data.engines import open_table
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        engine = DuckDBEngine(memory="200MB", threads=2)
-        made = curate(sys.argv[1], by=["a", "b"], label="y", loss=LogLoss(), engine=engine)
+        made = curate(open_table(sys.argv[1], memory="200MB"), by=["a", "b"], label="y", loss=LogLoss())
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
         print(made.rows, int(made.partitions[0].totals.sum()), grown)
         """

@@ -49,8 +49,17 @@ def _limit_memory(memory: str, engine: EngineName) -> None:
 
 def _open_spark(source: str) -> Any:  # noqa: ANN401
     import ibis
+    from ibis.common.exceptions import IbisError
 
     from tacit.data.spark import start_spark
 
-    backend = ibis.pyspark.connect(start_spark())
-    return backend.read_parquet(source) if Path(source).exists() else backend.table(source)
+    session = start_spark()  # raises where PySpark is not installed
+    from pyspark.errors import PySparkException
+
+    backend = ibis.pyspark.connect(session)
+    try:
+        return backend.read_parquet(source) if "/" in source or Path(source).exists() else backend.table(source)
+    except (PySparkException, IbisError) as error:
+        raise InvalidInput(
+            f"{source} must be a Parquet file or folder, or a table of Spark's catalog, to be read by Spark"
+        ) from error

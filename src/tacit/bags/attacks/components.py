@@ -42,21 +42,13 @@ class SearchLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SolvedSystem:
-    """Bounds of each variable, and where they are known to be all that can be said.
+    """Bounds of each variable, and where they are known to be all that can be said."""
 
-    Parameters
-    ----------
-    lower, upper
-        Equal where the value is fixed.
-    decided
-        Whether the question "does it tell a label" was answered.
-    components, searched
-        Connected components that propagation left, and how many of them were searched to the end.
-    """
-
+    # lower, upper: equal where the value is fixed
     lower: Ints
     upper: Ints
-    decided: Mask
+    decided: Mask  # whether the question "does it tell a label" was answered
+    # components, searched: connected components that propagation left, and how many of them were searched to the end
     components: int
     searched: int
 

@@ -44,14 +44,6 @@ def movable(coordinates: Ints, *, up: Mask, down: Mask) -> Mask:
     along every other edge of a cycle and taking one away along the rest changes no total. With arcs one way where a
     cell can grow and the other way where it can shrink, a cell that can do only one of the two is on such a cycle
     if and only if its ends are strongly connected. For two partitions every change is made of such cycles.
-
-    Parameters
-    ----------
-    coordinates
-        From :func:`coordinates_of`. Rows in no bag of one side, and those in no bag of the other, share an end that no
-        total holds.
-    up, down
-        Whether each cell can grow and can shrink. Cells that can do both are not judged.
     """
     found = np.zeros(len(coordinates), dtype=np.bool_)
     judged = up != down

@@ -117,11 +117,6 @@ def determined(
     progress
         Called with the components done and known so far.
 
-    Returns
-    -------
-    DeterminedLabels
-        The labels in the order of the rows of ``table``.
-
     References
     ----------
     docs/proofs/bags_attack.md.
@@ -200,11 +195,6 @@ def labels_from_totals(
     progress
         Called with the components done and known so far.
 
-    Returns
-    -------
-    DeterminedLabels
-        Labels are 0, ..., ``most``, or the number of the class.
-
     Examples
     --------
     Nobody is in a bag of one, and still the three totals fix all labels:
@@ -249,13 +239,6 @@ def labels_from_sums(membership: Any, totals: ArrayLike) -> DeterminedLabels:  #
 
     A label follows if and only if its row is alone in its cell and the row space of the membership matrix singles it
     out. Rows of components beyond what can be worked through stay undecided.
-
-    Parameters
-    ----------
-    membership
-        Rows x bags, 1 where the row is in the bag.
-    totals
-        Bags x 1.
     """
     rows = csr_array(membership).astype(np.int64)
     cells, sums = collapse(rows), np.asarray(totals, dtype=np.float64)[:, 0]

@@ -101,11 +101,6 @@ def guess_labels(release: BagTotals, table: object, *, prior: ArrayLike | None =
         P(label) without the release: one row for all, or one a row, such as a model's of other data
         (:func:`prior_from_features`). None: the shares of all rows, as the release estimates them.
 
-    Returns
-    -------
-    BagGuesses
-        Its ``leak`` compares the guesses with the truth.
-
     References
     ----------
     Wu et al. (2023) (expected attack utility); Busa-Fekete et al. (2024). docs/proofs/bags_attack.md.

@@ -20,27 +20,13 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PublishedTotals:
-    """Bags of rows and their totals.
+    """Bags of rows and their totals."""
 
-    Parameters
-    ----------
-    membership
-        Rows x bags.
-    totals
-        Bags x targets; for Bernoulli labels of random bags the draw.
-    variance
-        Of the noise in each bag's totals; 0 where they are exact.
-    groups
-        The partition of each bag; random bags are groups of their own.
-    bernoulli
-        Whether ``totals`` are draws with the bag's means.
-    """
-
-    membership: csr_array
-    totals: Floats
-    variance: Floats
-    groups: NDArray[np.int64]
-    bernoulli: bool
+    membership: csr_array  # rows x bags
+    totals: Floats  # bags x targets; for Bernoulli labels of random bags the draw
+    variance: Floats  # of the noise in each bag's totals; 0 where they are exact
+    groups: NDArray[np.int64]  # the partition of each bag; random bags are groups of their own
+    bernoulli: bool  # whether ``totals`` are draws with the bag's means
 
     @property
     def sizes(self) -> NDArray[np.int64]:

@@ -35,21 +35,6 @@ def settle(
     """Settle undecided cells by cycles through a solution: the witness, or for two partitions one that a flow finds.
 
     Sound always. For two partitions complete too: what is on no cycle is fixed.
-
-    Parameters
-    ----------
-    cells
-        With the bags as they were published.
-    solved
-        What is known so far.
-    totals
-        Bags x targets, exact.
-    groups
-        The partition of each bag.
-    most
-        The greatest label, for one target.
-    witness
-        Labels of all rows that have these totals: the true ones, in an audit.
     """
     nothing = np.zeros(len(cells.sizes), dtype=np.bool_)
     counts = None if witness is None else _counts(cells, totals, witness, most=most)

@@ -69,20 +69,6 @@ def nested_differences(
     """Return the bags that are left of a bag when bags inside it are taken away, with the totals that follow.
 
     A bag that was too small to be published is often such a rest: total of all of Rome less the published ages there.
-
-    Parameters
-    ----------
-    incidence
-        Bags x cells.
-    low, high
-        Bags x targets.
-    groups
-        A number for each bag; bags of one group are disjoint, and are taken away together.
-
-    Returns
-    -------
-    tuple
-        Incidence, low and high of the new bags.
     """
     least, greatest = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
     group, A = np.asarray(groups, dtype=np.int64), incidence.astype(np.int32)

@@ -88,11 +88,6 @@ def posterior(
         P(label): one row for all, or one for each row.
     noise
         Of each bag.
-
-    Returns
-    -------
-    array
-        Rows x labels.
     """
     rows = membership.astype(np.float64)
     z, T = np.asarray(totals, dtype=np.float64), np.asarray(values, dtype=np.float64)

@@ -28,11 +28,6 @@ def combinations(incidence: csr_array) -> tuple[Iterator[tuple[int, Floats]], bo
     incidence' m = e_v to rounding. A variable is singled out if and only if every vector in the null space has a 0
     there, so one vector of no special form, projected into the null space, shows which ones are worth solving for.
     Large matrices are given up after a stated amount of work: what was not reached is not yielded.
-
-    Returns
-    -------
-    tuple
-        The variables with their multipliers, and whether all of them are certain to be there.
     """
     A = incidence.astype(np.float64)
     small = A.shape[0] * A.shape[1] <= _DENSE

@@ -38,15 +38,6 @@ def search(system: TotalsSystem, *, nodes: int, most_points: int = ENUMERATE) ->
     A solution is a witness; a variable that differs between two witnesses is free. The next witness is the one that
     moves as many of the others as it can. When none moves, the proof is repeated in whole numbers: by multipliers, else
     by branching; what neither proves stays undecided.
-
-    Parameters
-    ----------
-    system
-        Connected, with bounds already propagated.
-    nodes
-        How many steps a branching may take.
-    most_points
-        Systems with no more points than this are enumerated instead.
     """
     width = (system.upper - system.lower + 1).astype(np.float64)
     if np.log2(width).sum() <= np.log2(max(most_points, 1)):

@@ -18,44 +18,26 @@ Ints = NDArray[np.int64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowCells:
-    """Rows grouped by the set of bags they are in.
+    """Rows grouped by the set of bags they are in."""
 
-    Parameters
-    ----------
-    of_row
-        The cell of each row.
-    sizes
-        Rows in each cell.
-    incidence
-        Bags x cells, 1 where the cell's rows are in the bag.
-    """
-
-    of_row: Ints
-    sizes: Ints
-    incidence: csr_array
+    of_row: Ints  # the cell of each row
+    sizes: Ints  # rows in each cell
+    incidence: csr_array  # bags x cells, 1 where the cell's rows are in the bag
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TotalsSystem:
-    """Whole numbers x with lower <= x <= upper and low <= incidence x <= high.
+    """Whole numbers x with lower <= x <= upper and low <= incidence x <= high."""
 
-    Parameters
-    ----------
-    incidence
-        A 0/1 matrix, constraints x variables.
-    low, high
-        Of each constraint; equal where a total is exact.
-    lower, upper
-        Of each variable: the number of ones among a cell's rows.
-    ask_low, ask_high, ask_inside
-        Which values of a variable would tell a label: its least, its greatest, or one between.
-    """
-
-    incidence: csr_array
+    incidence: csr_array  # a 0/1 matrix, constraints x variables
+    # low, high: of each constraint; equal where a total is exact
     low: Ints
     high: Ints
+    # lower, upper: of each variable: the number of ones among a cell's rows
     lower: Ints
     upper: Ints
+    # ask_low, ask_high, ask_inside: which values of a variable would tell a label: its least, its greatest, or one
+    # between
     ask_low: NDArray[np.bool_]
     ask_high: NDArray[np.bool_]
     ask_inside: NDArray[np.bool_]
@@ -88,15 +70,7 @@ class TotalsSystem:
 
 
 def membership_of(assignments: Sequence[ArrayLike], *, bags: Sequence[int]) -> csr_array:
-    """Return the rows x bags matrix of several partitions, their bags numbered one after the other.
-
-    Parameters
-    ----------
-    assignments
-        For each partition the bag of each row, -1 where it is in none.
-    bags
-        How many bags each partition has.
-    """
+    """Return the rows x bags matrix of several partitions, their bags numbered one after the other."""
     starts = np.concatenate([[0], np.cumsum(bags)]).astype(np.int64)
     columns = np.stack([np.asarray(bag, dtype=np.int64) for bag in assignments], axis=1)
     present = columns >= 0
@@ -132,15 +106,6 @@ def system_of(cells: RowCells, *, low: ArrayLike, high: ArrayLike, most: int) ->
 
     One target: labels 0, ..., ``most``, a variable a cell. K targets: one-hot labels, a variable for each class of a
     cell, and the classes of a cell add up to its size.
-
-    Parameters
-    ----------
-    cells
-        From :func:`collapse`.
-    low, high
-        Bags x targets: between which numbers each total lies.
-    most
-        The greatest label, for one target.
     """
     least, greatest = np.asarray(low, dtype=np.int64), np.asarray(high, dtype=np.int64)
     sizes, K = cells.sizes, least.shape[1]

@@ -127,10 +127,6 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
             The rows: an Arrow table, a frame, an Ibis table or a path. Only the partitions' columns are read.
         progress
             Called with (steps done, steps in all) while trees grow or a network trains.
-
-        Returns
-        -------
-        AdditiveModel
         """
         loss = self._loss_of(release)
         parts = check_parts(self.parts or [Cross(partition.columns) for partition in release.partitions])

@@ -32,21 +32,11 @@ Codes = NDArray[np.int32]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EncodedRows:
-    """Rows joined to their bags: all that training reads.
+    """Rows joined to their bags: all that training reads."""
 
-    Parameters
-    ----------
-    codes
-        (rows, columns): the value of each column, from 1; 0 for a value that no bag has.
-    bags
-        (rows, partitions): the bag of each row in each partition in use; -1 for none.
-    folder
-        Where the two lie as files, if they are not in memory; removed on exit.
-    """
-
-    codes: Codes
-    bags: Codes
-    folder: Path | None = None
+    codes: Codes  # (rows, columns): the value of each column, from 1; 0 for a value that no bag has
+    bags: Codes  # (rows, partitions): the bag of each row in each partition in use; -1 for none
+    folder: Path | None = None  # where the two lie as files, if they are not in memory; removed on exit
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -87,17 +77,6 @@ def encode(
 
     A table in memory is joined in memory. A path or a table in an engine is read block by block, and what training
     needs (4 bytes a column and a partition) is kept in files of a temporary folder.
-
-    Parameters
-    ----------
-    features
-        The rows.
-    columns
-        What parts see.
-    partitions
-        Those that parts learn from; where their counts are exact, the rows must be those counted.
-    block_rows
-        Rows in memory at a time.
     """
     names = sorted({name for one in partitions for name in one.columns} | {one.feature.name for one in columns})
     if isinstance(features, pa.Table | pd.DataFrame):

@@ -20,26 +20,13 @@ __all__ = ["PartCells", "cells_of", "choose_partition", "project"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PartCells:
-    """The finite domain of a part, with the label total of each of its points.
+    """The finite domain of a part, with the label total of each of its points."""
 
-    Parameters
-    ----------
-    part
-        The sub-model.
-    source
-        The number of the partition it learns from.
-    domain
-        The partition's bags added up to the part's columns; its ``counts`` are the release's.
-    cell_of_bag
-        For each bag of the partition its cell in ``domain``.
-    bags
-        How many bags were added up for each cell: a cell's total carries that many times the noise.
-    """
-
-    part: Part
-    source: int
-    domain: Partition
-    cell_of_bag: NDArray[np.int64]
+    part: Part  # the sub-model
+    source: int  # the number of the partition it learns from
+    domain: Partition  # the partition's bags added up to the part's columns; its ``counts`` are the release's
+    cell_of_bag: NDArray[np.int64]  # for each bag of the partition its cell in ``domain``
+    # how many bags were added up for each cell: a cell's total carries that many times the noise
     bags: NDArray[np.int64]
 
     def __len__(self) -> int:

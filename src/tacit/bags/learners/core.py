@@ -115,21 +115,7 @@ def fit_core(
     solver: Solver,
     progress: Progress | None = None,
 ) -> CoreModel:
-    """Fit all parts.
-
-    Parameters
-    ----------
-    cells
-        What each part learns from.
-    assigned
-        (rows, parts): each row's cell in each part.
-    loss, penalty, solver
-        What is minimised, and how.
-    total
-        The total of T(y) over all rows.
-    progress
-        Called with (trees grown, trees in all).
-    """
+    """Fit all parts."""
     distinct, weights = _compress(assigned)
     total = reachable_total(loss, total, weights.sum())
     problem = _problem(cells, distinct, weights, loss=loss, total=total, penalty=penalty)

@@ -26,35 +26,18 @@ class CrossProblem:
     By Theorem 1 the gradient in W_j[c] is (sum over the cell's rows of grad b(f) - the cell's total of T(y))/N: no
     label of a row is in it. Rows that fall into the same cells are one weighted row.
 
-    Parameters
-    ----------
-    loss
-        A semilinear loss.
-    cells
-        (rows, parts): the cell of each row in each part, -1 where the part says nothing about the row.
-    weights
-        How many rows each of these rows stands for.
-    totals
-        For each part the total of T(y) in each cell.
-    total
-        The total of T(y) over all rows, which the intercept is fitted to.
-    strengths
-        For each part the penalty's strength of each cell.
-    offset
-        What is added to f, (rows, targets); 0 where it is None.
-
     References
     ----------
     Chen et al. (2023), Theorem 1.
     """
 
-    loss: SemilinearLoss
-    cells: Ints
-    weights: Floats
-    totals: Sequence[Floats]
-    total: Floats
-    strengths: Sequence[Floats]
-    offset: Floats | None = None
+    loss: SemilinearLoss  # a semilinear loss
+    cells: Ints  # (rows, parts): the cell of each row in each part, -1 where the part says nothing about the row
+    weights: Floats  # how many rows each of these rows stands for
+    totals: Sequence[Floats]  # for each part the total of T(y) in each cell
+    total: Floats  # the total of T(y) over all rows, which the intercept is fitted to
+    strengths: Sequence[Floats]  # for each part the penalty's strength of each cell
+    offset: Floats | None = None  # what is added to f, (rows, targets); 0 where it is None
 
     @property
     def size(self) -> int:

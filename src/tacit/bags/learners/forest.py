@@ -104,17 +104,6 @@ def grow(
     The best split of the squared error of -gradient/rows, weighted by rows, depends on the sums of gradients on its
     two sides alone; those are exact from bag totals, so the tree is the one that individual labels give. A leaf's
     step is a Newton step, -G/(H + strength), times the part's rate.
-
-    Parameters
-    ----------
-    cells
-        The part's domain.
-    codes, columns
-        The cells' codes, and what they mean.
-    rows, gradient, curvature
-        For each cell: rows, the sum of grad b(f) - T(y), the sum of second derivatives.
-    penalty
-        How steps are shrunk.
     """
     part = cells.part
     assert isinstance(part, Tree)

@@ -44,32 +44,16 @@ def potential(loss: SemilinearLoss, f: torch.Tensor) -> torch.Tensor:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class BagTargets:
-    """What the rows' bags say, as tables to look up: means of T(y) for each partition, and penalties for each part.
+    """What the rows' bags say, as tables to look up: means of T(y) for each partition, and penalties for each part."""
 
-    Parameters
-    ----------
-    loss
-        The loss.
-    mean
-        The mean of T(y) over all rows.
-    source
-        For each part the place of its partition among those in use.
-    means
-        For each partition in use (bags, targets): the mean of T(y) in each bag.
-    cell_of_bag
-        For each part the cell of each bag.
-    strengths
-        For each part the penalty a row of each cell carries; None where all are 0.
-    needed
-        For each part whether its cell must be looked up: not for a network whose every row has a bag with a key.
-    """
-
-    loss: SemilinearLoss
-    mean: torch.Tensor
-    source: tuple[int, ...]
-    means: tuple[torch.Tensor, ...]
-    cell_of_bag: tuple[torch.Tensor, ...]
+    loss: SemilinearLoss  # the loss
+    mean: torch.Tensor  # the mean of T(y) over all rows
+    source: tuple[int, ...]  # for each part the place of its partition among those in use
+    means: tuple[torch.Tensor, ...]  # for each partition in use (bags, targets): the mean of T(y) in each bag
+    cell_of_bag: tuple[torch.Tensor, ...]  # for each part the cell of each bag
+    # for each part the penalty a row of each cell carries; None where all are 0
     strengths: tuple[torch.Tensor | None, ...]
+    # for each part whether its cell must be looked up: not for a network whose every row has a bag with a key
     needed: tuple[bool, ...]
 
     def cells(self, bags: torch.Tensor) -> list[torch.Tensor | None]:

@@ -14,27 +14,14 @@ _LOSSES = {"log": "log loss", "classes": "log loss", "squared": "half the square
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BagReport:
-    """How good a model is on rows with true labels, and how well its totals fit the released ones.
+    """How good a model is on rows with true labels, and how well its totals fit the released ones."""
 
-    Parameters
-    ----------
-    totals
-        What was added up, as the plan names it.
-    rows
-        The rows that were learned from.
-    tested
-        The measurement on test rows; None without any.
-    fit
-        For each partition, the totals of the predictions beside the released ones; no label is read for them.
-    risk
-        For random bags, the unbiased estimate of the mean squared error per row.
-    """
-
-    totals: str
-    rows: int | None
-    tested: Evaluation | None
+    totals: str  # what was added up, as the plan names it
+    rows: int | None  # the rows that were learned from
+    tested: Evaluation | None  # the measurement on test rows; None without any
+    # for each partition, the totals of the predictions beside the released ones; no label is read for them
     fit: tuple[Calibration, ...] = ()
-    risk: float | None = None
+    risk: float | None = None  # for random bags, the unbiased estimate of the mean squared error per row
 
     @property
     def over_classes(self) -> bool:

@@ -52,16 +52,13 @@ class CrossEntropy(SemilinearLoss):
 
     @property
     def targets(self) -> int:
-        """See :attr:`SemilinearLoss.targets`."""
         return self.classes
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:
-        """See :attr:`SemilinearLoss.bounds`."""
         return np.zeros(self.classes), np.ones(self.classes)
 
     def statistic(self, labels: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.statistic`."""
         y = as_labels(labels)
         wrong = (y != np.floor(y)) | (y < 0) | (y >= self.classes)
         rule = (
@@ -71,34 +68,27 @@ class CrossEntropy(SemilinearLoss):
         return np.asarray(np.eye(self.classes)[y.astype(np.int64)])
 
     def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
-        """See :meth:`SemilinearLoss.statistic_expressions`."""
         number = number_of(column)
         return [(number == k).cast("float64") for k in range(self.classes)]
 
     def violation(self, column: Value, /) -> BooleanValue:
-        """See :meth:`SemilinearLoss.violation`."""
         number = number_of(column)
         return missing(column) | (number != number.floor()) | (number < 0) | (number >= self.classes)
 
     def potential(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.potential`."""
         return np.asarray(logsumexp(as_predictions(f, self.classes), axis=1))
 
     def mean(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.mean`."""
         return np.asarray(softmax(as_predictions(f, self.classes), axis=1))
 
     def curvature(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.curvature`."""
         p = self.mean(f)
         return np.asarray(p * (1 - p))
 
     def link(self, mean: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.link`."""
         return np.log(np.clip(as_predictions(mean, self.classes), LEAST, 1.0))
 
     def value(self, f: ArrayLike, labels: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.value`."""
         return np.asarray(
             -np.sum(log_softmax(as_predictions(f, self.classes), axis=1) * self.statistic(labels), axis=1)
         )

@@ -74,17 +74,14 @@ class LogLoss(_Logistic):
     l2: ClassVar[float] = 1.0
 
     def statistic(self, labels: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.statistic`."""
         y = as_labels(labels)
         refuse((y != 0) & (y != 1), y, "a label of the log loss must be 0 or 1", "recode the labels")
         return y[:, None]
 
     def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
-        """See :meth:`SemilinearLoss.statistic_expressions`."""
         return [number_of(column)]
 
     def violation(self, column: Value, /) -> BooleanValue:
-        """See :meth:`SemilinearLoss.violation`."""
         number = number_of(column)
         return missing(column) | ~((number == 0) | (number == 1))
 
@@ -123,21 +120,17 @@ class MultiLabel(_Logistic):
 
     @property
     def targets(self) -> int:
-        """See :attr:`SemilinearLoss.targets`."""
         return self.labels
 
     @property
     def l1(self) -> float:
-        """See :attr:`SemilinearLoss.l1`."""
         return float(self.labels)
 
     @property
     def l2(self) -> float:
-        """See :attr:`SemilinearLoss.l2`."""
         return math.sqrt(self.labels)
 
     def statistic(self, labels: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.statistic`."""
         y = np.asarray(labels, dtype=np.float64)
         if y.ndim != 2 or y.shape[1] != self.labels:
             raise InvalidInput(f"must have shape (rows, {self.labels}), got {y.shape}", field="labels")
@@ -148,12 +141,10 @@ class MultiLabel(_Logistic):
         return y
 
     def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
-        """See :meth:`SemilinearLoss.statistic_expressions`; the column holds arrays."""
         array = _array(column)
         return [array[k].cast("float64") for k in range(self.labels)]
 
     def violation(self, column: Value, /) -> BooleanValue:
-        """See :meth:`SemilinearLoss.violation`."""
         array = _array(column)
         good = [(array[k] == 0) | (array[k] == 1) for k in range(self.labels)]
         fits: BooleanValue = functools.reduce(operator.and_, good, array.length() == self.labels)

@@ -51,12 +51,10 @@ class PoissonLoss(SemilinearLoss):
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:
-        """See :attr:`SemilinearLoss.bounds`."""
         return np.zeros(1), np.array([math.inf if self.most is None else float(self.most)])
 
     @property
     def l1(self) -> float:
-        """See :attr:`SemilinearLoss.l1`."""
         if self.most is None:
             raise InvalidInput(
                 "a private total of the Poisson loss needs most, got None: pass the largest count that counts, "
@@ -65,31 +63,24 @@ class PoissonLoss(SemilinearLoss):
         return float(self.most)
 
     def statistic(self, labels: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.statistic`."""
         y = as_labels(labels)
         refuse(y < 0, y, "a label of the Poisson loss must be >= 0", "remove or recode the row")
         return np.minimum(y, self.bounds[1])[:, None]
 
     def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
-        """See :meth:`SemilinearLoss.statistic_expressions`."""
         return [clip(number_of(column), None, self.most)]
 
     def violation(self, column: Value, /) -> BooleanValue:
-        """See :meth:`SemilinearLoss.violation`."""
         return missing(column) | (number_of(column) < 0)
 
     def potential(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.potential`."""
         return np.asarray(np.exp(as_predictions(f, 1))[:, 0])
 
     def mean(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.mean`."""
         return np.asarray(np.exp(as_predictions(f, 1)))
 
     def curvature(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.curvature`."""
         return self.mean(f)
 
     def link(self, mean: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.link`."""
         return np.log(np.clip(as_predictions(mean, 1), LEAST, self.bounds[1]))

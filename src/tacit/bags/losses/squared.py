@@ -56,7 +56,6 @@ class SquaredLoss(SemilinearLoss):
 
     @property
     def bounds(self) -> tuple[Floats, Floats]:
-        """See :attr:`SemilinearLoss.bounds`."""
         return (
             np.array([-math.inf if self.lower is None else float(self.lower)]),
             np.array([math.inf if self.upper is None else float(self.upper)]),
@@ -64,7 +63,6 @@ class SquaredLoss(SemilinearLoss):
 
     @property
     def l1(self) -> float:
-        """See :attr:`SemilinearLoss.l1`."""
         if self.lower is None or self.upper is None:
             raise InvalidInput(
                 f"a private total of the squared loss needs declared labels, got lower={self.lower!r} and "
@@ -73,35 +71,27 @@ class SquaredLoss(SemilinearLoss):
         return float(self.upper - self.lower)
 
     def statistic(self, labels: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.statistic`."""
         return np.clip(as_labels(labels), *self._range())[:, None]
 
     def statistic_expressions(self, column: Value, /) -> list[NumericValue]:
-        """See :meth:`SemilinearLoss.statistic_expressions`."""
         return [clip(number_of(column), self.lower, self.upper)]
 
     def violation(self, column: Value, /) -> BooleanValue:
-        """See :meth:`SemilinearLoss.violation`."""
         return missing(column)
 
     def potential(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.potential`."""
         return np.asarray(np.square(as_predictions(f, 1))[:, 0] / 2)
 
     def mean(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.mean`."""
         return as_predictions(f, 1).copy()
 
     def curvature(self, f: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.curvature`."""
         return np.ones_like(as_predictions(f, 1))
 
     def link(self, mean: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.link`."""
         return np.clip(as_predictions(mean, 1), *self._range())
 
     def value(self, f: ArrayLike, labels: ArrayLike, /) -> Floats:
-        """See :meth:`SemilinearLoss.value`."""
         return np.asarray(np.square(as_predictions(f, 1) - self.statistic(labels))[:, 0] / 2)
 
     def _range(self) -> tuple[float, float]:

@@ -20,13 +20,6 @@ def assign_rows(
     the rows that may still join one; the last ``joins`` bags take, where needed, the rows that may join
     most, so that the draw always ends with all bags full. Bags are then no longer independent.
 
-    Parameters
-    ----------
-    rows
-        How many rows there are.
-    size, bags, joins
-        Rows in a bag, bags, and the most bags that one row may be in; size <= rows, size bags <= rows joins.
-
     References
     ----------
     Chen et al. (2023), Section 4.

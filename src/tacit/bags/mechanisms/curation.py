@@ -12,7 +12,7 @@ import numpy as np
 
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.mechanisms.consistency import make_consistent
-from tacit.bags.mechanisms.engine import DuckDBEngine, Engine, GroupedRows, check_labels, group_rows
+from tacit.bags.mechanisms.engine import GroupedRows, check_labels, group_rows, open_rows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import CalibratedNoise, TotalsNoise, noise_of_budget
 from tacit.bags.mechanisms.preparation import PrivateRows
@@ -49,7 +49,6 @@ def curate(
     grid: Grid | None = None,
     sizes: SizeRule | None = None,
     rows_per_person: int = 1,
-    engine: Engine | None = None,
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
 ) -> BagTotals:
@@ -67,7 +66,7 @@ def curate(
     Parameters
     ----------
     table
-        What ``load_table`` takes (a path, a frame, an Ibis table of any backend), or what the engine takes.
+        What ``load_table`` takes (a path, a frame, an Ibis table of any backend), or a Spark frame.
     by
         The feature sets, such as ``[("C1", "C2"), ("C7",)]``.
     label
@@ -87,8 +86,6 @@ def curate(
         :class:`DropSmall` or :class:`MergeSmall`; default: every bag is kept.
     rows_per_person
         How many rows one person holds at most: the guarantee is then stated for all of them.
-    engine
-        :class:`DuckDBEngine` (default) or :class:`SparkEngine`.
     rng
         Needed with noise: :func:`tacit.privacy.noise.system_rng` for a real release.
     progress
@@ -132,7 +129,7 @@ def curate(
     check_count(rows_per_person, name="rows_per_person")
     calibrated = curation.calibrate()
     guarantee = _EXACT if calibrated is None else curation.guarantee(calibrated).for_group(rows=rows_per_person)
-    with (engine or DuckDBEngine()).open(table) as rows:
+    with open_rows(table) as rows:
         count, grouped = _group(rows, sets, label, curation, calibrated, progress)
     return BagTotals(
         partitions=curation.release(grouped, calibrated, rng=rng),

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.mechanisms.assignment import assign_rows, check_assignment
-from tacit.bags.mechanisms.engine import DuckDBEngine, check_labels
+from tacit.bags.mechanisms.engine import check_labels, open_rows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import CalibratedNoise, Query, TotalsNoise, noise_of_budget
 from tacit.bags.mechanisms.preparation import PrivateRows
@@ -100,7 +100,7 @@ def draw(
         noise=noise,
         rows_per_person=check_count(rows_per_person, name="rows_per_person"),
     )
-    with DuckDBEngine().open(table) as rows:
+    with open_rows(table) as rows:
         return PreparedDraw.of_rows(made, rows, label).draw(rng)
 
 

@@ -28,13 +28,6 @@ OCCURRING = "which classes occur is public"
 class LabelEncoding:
     """Labels as numbers: the places of class names in a public list, or the numbers themselves.
 
-    Parameters
-    ----------
-    label
-        The private column.
-    classes
-        The list; None where labels are numbers or truth values already.
-
     Examples
     --------
     >>> import pyarrow as pa
@@ -42,8 +35,8 @@ class LabelEncoding:
     array([1., 0.])
     """
 
-    label: str
-    classes: tuple[str, ...] | None = None
+    label: str  # the private column
+    classes: tuple[str, ...] | None = None  # the list; None where labels are numbers or truth values already
 
     @classmethod
     def of_plan(cls, plan: Plan, rows: ibis.Table) -> LabelEncoding:

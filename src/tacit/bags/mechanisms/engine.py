@@ -1,12 +1,11 @@
-"""Where rows are grouped: one Ibis expression a partition, on DuckDB, Spark or any backend of Ibis."""
+"""Where rows are grouped: one Ibis expression per partition, on DuckDB, Spark or any backend of Ibis."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import ibis
 import numpy as np
@@ -21,109 +20,31 @@ from tacit.data.csv_file import fault
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput, TacitError
 
-__all__ = ["DuckDBEngine", "Engine", "GroupedRows", "check_labels", "group_rows", "open_rows"]
-
-
-@runtime_checkable
-class Engine(Protocol):
-    """Opens what a user gives as an Ibis table, in the engine that is to group its rows."""
-
-    @property
-    def name(self) -> str:
-        """The engine's name."""
-
-    def open(self, source: object) -> AbstractContextManager[ibis.Table]:
-        """Give the table for as long as the block runs."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DuckDBEngine:
-    """Group rows in this process's DuckDB, or where an Ibis table of another backend lies.
-
-    Rows stream through; what does not fit in memory is spilled to a private temporary folder. The bags themselves
-    must fit in memory.
-
-    Parameters
-    ----------
-    memory
-        The most memory that DuckDB may use, such as ``"2GB"``; None for its own default, 80% of the machine's.
-    threads
-        The most threads; None for all cores.
-    """
-
-    memory: str | None = None
-    threads: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.memory is not None and not re.fullmatch(r"\d+(\.\d+)?\s*[KMGT]i?B", self.memory):
-            raise InvalidInput(f"must be a size such as 2GB or 500MB, got {self.memory!r}", field="memory")
-        if self.threads is not None and self.threads < 1:
-            raise InvalidInput(f"must be a whole number >= 1, got {self.threads!r}", field="threads")
-
-    @property
-    def name(self) -> str:
-        """``duckdb``."""
-        return "duckdb"
-
-    @contextmanager
-    def open(self, source: object) -> Iterator[ibis.Table]:
-        """Give the table, with the settings in force for as long as the block runs."""
-        table = load_table(source)
-        backend: Any = table.get_backend()
-        if backend.name != "duckdb":
-            yield table
-            return
-        wanted = {"memory_limit": self.memory, "threads": self.threads}
-        changed = {name: value for name, value in wanted.items() if value is not None}
-        before = {name: _setting(backend, name) for name in changed}
-        try:
-            for name, value in changed.items():
-                backend.con.execute(f"SET {name} = '{value}'")
-            yield table
-        finally:
-            for name, value in before.items():
-                backend.con.execute(f"RESET {name}")
-                if _setting(backend, name) != value:  # not DuckDB's default, which it prints rounded
-                    backend.con.execute(f"SET {name} = '{value}'")
+__all__ = ["GroupedRows", "check_labels", "group_rows", "open_rows"]
 
 
 @contextmanager
-def open_rows(table: object) -> Iterator[ibis.Table]:
-    """Give the rows of whatever ``load_table`` takes, or of a Spark table where it lies."""
-    if type(table).__module__.partition(".")[0] == "pyspark":
-        from tacit.bags.mechanisms.spark import SparkEngine
-
-        with SparkEngine().open(table) as rows:
-            yield rows
-    else:
-        with DuckDBEngine().open(table) as rows:
-            yield rows
-
-
-def _setting(backend: Any, name: str) -> Any:  # noqa: ANN401
-    return backend.con.sql(f"SELECT current_setting('{name}')").fetchone()[0]
+def open_rows(table: Any) -> Iterator[ibis.Table]:  # noqa: ANN401
+    """Give the rows of whatever ``load_table`` takes, or of a Spark frame, where they lie."""
+    if type(table).__module__.partition(".")[0] != "pyspark":
+        yield load_table(table)
+        return
+    name = ibis.util.gen_name("tacit")
+    table.createOrReplaceTempView(name)
+    try:
+        yield ibis.pyspark.connect(table.sparkSession).table(name)
+    finally:
+        table.sparkSession.catalog.dropTempView(name)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class GroupedRows:
-    """The bags of one partition before anything is hidden: private.
+    """The bags of one partition before anything is hidden: private."""
 
-    Parameters
-    ----------
-    features
-        What the rows are grouped by.
-    keys
-        One row a bag, sorted, missing values last.
-    counts
-        Rows in each bag.
-    sums
-        The sum of T(y) in each bag, in steps where the measure has a grid.
-    """
-
-    features: tuple[Feature, ...]
-    keys: pa.Table
-    counts: NDArray[np.int64]
-    sums: NDArray[np.float64]
+    features: tuple[Feature, ...]  # what the rows are grouped by
+    keys: pa.Table  # one row a bag, sorted, missing values last
+    counts: NDArray[np.int64]  # rows in each bag
+    sums: NDArray[np.float64]  # the sum of T(y) in each bag, in steps where the measure has a grid
 
 
 def check_labels(table: ibis.Table, *, label: str, measure: GridStatistic) -> int:

@@ -23,17 +23,10 @@ _EXACT = 1 << 53  # below it sums of whole numbers are exact in floats, in any o
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridStatistic:
-    """T(y) of a loss, exact or in steps of a grid.
+    """T(y) of a loss, exact or in steps of a grid."""
 
-    Parameters
-    ----------
-    loss
-        The loss whose T(y) is added up.
-    grid
-        A step that is a power of two, so that every engine rounds alike; None leaves T(y) as it is.
-    """
-
-    loss: SemilinearLoss
+    loss: SemilinearLoss  # the loss whose T(y) is added up
+    # a step that is a power of two, so that every engine rounds alike; None leaves T(y) as it is
     grid: Grid | None = None
 
     def __post_init__(self) -> None:

@@ -35,24 +35,12 @@ class PreparedBags(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrivateRows:
-    """The rows that a release is made from.
+    """The rows that a release is made from."""
 
-    Parameters
-    ----------
-    raw
-        The table as it was given, which the ledger knows.
-    table
-        The rows that are used, with labels as numbers.
-    encoding
-        How labels became numbers.
-    used
-        The numbers of the rows that are used; None where all are.
-    """
-
-    raw: ibis.Table
-    table: ibis.Table
-    encoding: LabelEncoding
-    used: NDArray[np.int64] | None
+    raw: ibis.Table  # the table as it was given, which the ledger knows
+    table: ibis.Table  # the rows that are used, with labels as numbers
+    encoding: LabelEncoding  # how labels became numbers
+    used: NDArray[np.int64] | None  # the numbers of the rows that are used; None where all are
     columns: tuple[str, ...]
     progress: Progress | None = None
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.bags.losses import SemilinearLoss
-from tacit.bags.mechanisms.engine import DuckDBEngine, check_labels
+from tacit.bags.mechanisms.engine import check_labels, open_rows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import Query, TotalsNoise
 from tacit.bags.partition import Feature, as_features
@@ -103,7 +103,7 @@ def choose_sets(
     measure = GridStatistic(loss=loss, grid=public_grid(loss))
     slice_, meter = choice_noise(measure, epsilon=epsilon, sets=k)
     guarantee = Guarantee(unit=Unit.LABEL, epsilon=epsilon, assumptions=(_PUBLIC,))
-    with DuckDBEngine().open(table) as rows:
+    with open_rows(table) as rows:
         check_labels(rows, label=label, measure=measure)
         read = _read(rows, options, label)  # one query: the rows of a database come in any order
         codes = [_bags_of(read, features) for features in options]

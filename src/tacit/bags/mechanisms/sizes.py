@@ -16,21 +16,11 @@ __all__ = ["DropSmall", "KeepAll", "MergeSmall", "Regrouping", "SizeRule", "chec
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Regrouping:
-    """Where each bag goes: its new number, or -1 where it is left out.
+    """Where each bag goes: its new number, or -1 where it is left out."""
 
-    Parameters
-    ----------
-    target
-        One number a bag.
-    bags
-        How many bags there are afterwards.
-    other
-        The number of the bag of merged ones, if there is one; it is the last.
-    """
-
-    target: NDArray[np.int64]
-    bags: int
-    other: int | None = None
+    target: NDArray[np.int64]  # one number a bag
+    bags: int  # how many bags there are afterwards
+    other: int | None = None  # the number of the bag of merged ones, if there is one; it is the last
 
     @property
     def kept(self) -> NDArray[np.int64]:

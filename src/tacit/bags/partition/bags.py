@@ -103,13 +103,7 @@ class Partition:
         return set(columns) <= set(self.columns)
 
     def assign(self, table: object) -> NDArray[np.int64]:
-        """Return the number of each row's bag, -1 where it is in none; rows of no key are in ``other``, if there is.
-
-        Parameters
-        ----------
-        table
-            Rows with the key columns: an Arrow table, a pandas or polars frame, an Ibis table, or a path.
-        """
+        """Return the number of each row's bag, -1 where it is in none; rows of no key are in ``other``, if there is."""
         rows = read_columns(table, self.columns)
         real = np.arange(len(self)) if self.other is None else np.delete(np.arange(len(self)), self.other)
         keys = self.keys.take(pa.array(real)) if self.other is not None else self.keys

@@ -125,11 +125,6 @@ def audit_canaries(
     rng
         Orders equal scores.
 
-    Returns
-    -------
-    Leak
-        ``leak.exceeds(guarantee)`` says whether the guarantee is violated.
-
     References
     ----------
     Steinke, Nasr and Jagielski (2023), Algorithm 1. Formula sheet d2.

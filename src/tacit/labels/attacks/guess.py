@@ -111,13 +111,6 @@ class LabelGuesses:
 def bayes_posterior(likelihood: ArrayLike, *, prior: ArrayLike) -> Array:
     """Return P(label | what a row released) as rows; where the prior rules a row out, the release alone decides.
 
-    Parameters
-    ----------
-    likelihood
-        ``likelihood[i, y]`` = P(what row i released | label y), up to a factor of the row.
-    prior
-        P(label): one row for all, or one per row.
-
     Examples
     --------
     >>> bayes_posterior([[0.7, 0.3], [0.3, 0.7]], prior=[0.8, 0.2]).round(3)
@@ -143,11 +136,6 @@ def guess_labels(release: Release, *, prior: ArrayLike | None = None) -> LabelGu
     prior
         P(label), or P(label | features) a row. None: the release's own word for it, a public prior or the class shares
         estimated from all rows.
-
-    Returns
-    -------
-    LabelGuesses
-        Its ``leak`` compares the guesses with the truth.
 
     References
     ----------
@@ -182,11 +170,6 @@ def guess_labels_with_features(
         Parts for fitting.
     rng
         Splits the rows, and seeds models without a ``random_state``.
-
-    Returns
-    -------
-    LabelGuesses
-        With a prior for each row.
 
     References
     ----------

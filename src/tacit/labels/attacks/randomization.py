@@ -106,11 +106,6 @@ def test_randomization(
     classes
         The class list; None: the classes that occur in either column.
 
-    Returns
-    -------
-    ResponseTest
-        ``acted()`` is the verdict.
-
     Examples
     --------
     >>> import pyarrow as pa

@@ -66,15 +66,6 @@ def expect_outside(
     teaches the model that predicts row i. Here the model for fold A in the last round is trained outside A on targets
     that come from models trained outside A and one more fold, and so on: round r leaves ``rounds - r + 1`` folds out.
     Each round's probabilities are calibrated, since soft targets give flat models.
-
-    Parameters
-    ----------
-    likelihood
-        P(released | true label = c) of every row, as column c.
-    start
-        The targets of the first round, each from its own row.
-    rounds, folds
-        ``folds`` > ``rounds``. The number of fits is the sum of the binomials (folds, r), r = 1..rounds.
     """
     fold = rng.permutation(np.arange(len(likelihood)) % folds)
     models: dict[Folds, Model] = {}

@@ -25,22 +25,13 @@ class Report(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class LearnedModel:
-    """A fitted learner and how columns become its features.
+    """A fitted learner and how columns become its features."""
 
-    Parameters
-    ----------
-    learner, encoder
-        ``learner.predict(encoder.scaled(rows))`` predicts.
-    guarantee_
-        Of the labels that it was trained on.
-    report_
-        How good it is.
-    """
-
+    # learner, encoder: ``learner.predict(encoder.scaled(rows))`` predicts
     learner: Any
     encoder: Encoder
-    guarantee_: AnyGuarantee
-    report_: Report
+    guarantee_: AnyGuarantee  # of the labels that it was trained on
+    report_: Report  # how good it is
 
     def predict(self, table: object) -> NDArray[Any]:
         """Return the prediction for each row of a table with the same feature columns."""
@@ -67,29 +58,19 @@ class LearnedModel:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccuracyReport:
-    """The accuracy of a classifier.
+    """The accuracy of a classifier."""
 
-    Parameters
-    ----------
-    rows, judged_rows
-        Rows trained on, and rows that the accuracy is of.
-    accuracy, standard_error
-        On true labels, without an error, or estimated from released ones; None where nothing can be said.
-    majority
-        The share of the majority class among the rows judged, counted or estimated in the same way.
-    tested
-        Whether the accuracy is that on true labels, outside the guarantee.
-    consensus
-        The share of training rows whose prediction is the released label, after the first fit.
-    """
-
+    # rows, judged_rows: rows trained on, and rows that the accuracy is of
     rows: int
     judged_rows: int
+    # accuracy, standard_error: on true labels, without an error, or estimated from released ones; None where nothing
+    # can be said
     accuracy: float | None
     standard_error: float | None
+    # the share of the majority class among the rows judged, counted or estimated in the same way
     majority: float | None
-    tested: bool
-    consensus: float
+    tested: bool  # whether the accuracy is that on true labels, outside the guarantee
+    consensus: float  # the share of training rows whose prediction is the released label, after the first fit
 
     def to_json(self) -> dict[str, Any]:
         """Return the numbers as plain JSON."""

@@ -30,33 +30,20 @@ class Channel:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Evidence:
-    """How likely each row's released value is under each true label.
+    """How likely each row's released value is under each true label."""
 
-    Parameters
-    ----------
-    classes
-        The labels that the columns of ``likelihood`` stand for.
-    likelihood
-        ``likelihood[i, y]`` = P(row i's released value | label y), up to a factor of the row; 1 where nothing was
-        released.
-    outputs
-        The released class, as a code, or the likeliest one where none was released as such; ``MISSING`` where nothing
-        was. For numbers: the place among the mechanism's outputs.
-    prior
-        What the release says about all labels: the mechanism's public prior, one row for all or one per row, or the
-        class shares estimated from the release.
-    channel
-        Where all rows went through one finite channel.
-    one_hot
-        Where the released values estimate the one-hot label without bias.
-    """
-
-    classes: tuple[Any, ...]
+    classes: tuple[Any, ...]  # the labels that the columns of ``likelihood`` stand for
+    # ``likelihood[i, y]`` = P(row i's released value | label y), up to a factor of the row; 1 where nothing was
+    # released
     likelihood: Array
+    # the released class, as a code, or the likeliest one where none was released as such; ``MISSING`` where nothing
+    # was. For numbers: the place among the mechanism's outputs
     outputs: Codes
+    # what the release says about all labels: the mechanism's public prior, one row for all or one per row, or the
+    # class shares estimated from the release
     prior: Array
-    channel: Channel | None = None
-    one_hot: Array | None = None
+    channel: Channel | None = None  # where all rows went through one finite channel
+    one_hot: Array | None = None  # where the released values estimate the one-hot label without bias
 
     @property
     def unbiased(self) -> Array | None:

@@ -27,17 +27,10 @@ STAGE, PRIOR = "stage", "prior"
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StageLearner:
-    """What learns between stages, and from which rows.
+    """What learns between stages, and from which rows."""
 
-    Parameters
-    ----------
-    X
-        One row per label.
-    estimator, denoise
-        Default: the mechanism's estimator, and :class:`Forward`.
-    """
-
-    X: Any
+    X: Any  # one row per label
+    # estimator, denoise: default: the mechanism's estimator, and :class:`Forward`
     estimator: Any = None
     denoise: Denoise | None = None
     sample_weight: Any = None

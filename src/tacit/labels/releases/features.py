@@ -13,13 +13,7 @@ __all__ = ["feature_names"]
 
 
 def feature_names(release: Release, rows: pa.Table, wanted: Sequence[str], *, own: bool) -> list[str]:
-    """Return the named columns, or all but labels and whose row it is.
-
-    Parameters
-    ----------
-    own
-        Whether the rows are the release's own, where ``label``, ``stage`` and ``prior`` are no features.
-    """
+    """Return the named columns, or all but labels and whose row it is."""
     plan = release.asked
     hidden = {plan.label, plan.person, "label"} | (
         {"stage", "prior"} if own and plan.mechanism.needs_features else set()

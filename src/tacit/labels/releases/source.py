@@ -35,18 +35,10 @@ class Source(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TableSource:
-    """The rows of an Ibis table, streamed: never more than a few batches in memory.
+    """The rows of an Ibis table, streamed: never more than a few batches in memory."""
 
-    Parameters
-    ----------
-    table
-        What ``tacit.data.load_table`` returned.
-    batch_rows
-        The most rows at a time.
-    """
-
-    table: ibis.Table
-    batch_rows: int = _BATCH_ROWS
+    table: ibis.Table  # what ``tacit.data.load_table`` returned
+    batch_rows: int = _BATCH_ROWS  # the most rows at a time
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -25,13 +25,6 @@ class Survey:
 
     The reading serves two ends: the ledger recognizes the rows by them while they are counted here, so that a table is
     read once for both.
-
-    Parameters
-    ----------
-    source, plan
-        The table, and what is asked for.
-    columns
-        The columns that are released beside the labels.
     """
 
     def __init__(self, source: Source, plan: Plan, columns: Sequence[str]) -> None:

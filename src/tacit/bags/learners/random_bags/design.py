@@ -55,17 +55,7 @@ class Design:
 
 
 def design_of(rows: pa.Table, *, columns: Sequence[str], most_values: int = 1000) -> Design:
-    """Look at rows, not at labels, and return how to encode them.
-
-    Parameters
-    ----------
-    rows
-        The training rows.
-    columns
-        What to encode.
-    most_values
-        Only this many of a column's words get a column, the most frequent ones.
-    """
+    """Look at rows, not at labels, and return how to encode them."""
     numbers, words = [], []
     for name in columns:
         kind = rows.schema.field(name).type

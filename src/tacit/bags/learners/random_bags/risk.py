@@ -48,15 +48,7 @@ class BagMoments:
 
 
 def bag_residuals(bags: RandomBags, outputs: Floats) -> Floats:
-    """Return r_i, the mean of h over bag i less the bag's label.
-
-    Parameters
-    ----------
-    bags
-        Row numbers and labels.
-    outputs
-        (rows, targets): h of each row of the table.
-    """
+    """Return r_i, the mean of h over bag i less the bag's label."""
     if outputs.ndim != 2 or outputs.shape[1] != bags.targets:
         raise InvalidInput(f"must have shape (rows, {bags.targets}), got {outputs.shape}", field="outputs")
     if bags.rows.size and bags.rows.max() >= len(outputs):
