@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from tacit.bags.plan import Plan
     from tacit.privacy.guarantee import AnyGuarantee
 
-__all__ = ["Curated"]
+__all__ = ["Curated", "check_partitions"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,19 +32,7 @@ class Curated(Choice):
 
     def check(self, plan: Plan) -> None:
         """Raise if the plan's fields do not describe curated bags."""
-        if not plan.by:
-            raise InvalidInput("must name the columns of at least one partition, for curated bags", field="by")
-        sets = [frozenset(one) for one in plan.by]
-        if any(len(named) < len(one) for named, one in zip(sets, plan.by, strict=True)):
-            raise InvalidInput("must name different columns in each partition", field="by")
-        if len(set(sets)) < len(sets):
-            raise InvalidInput("must name different partitions: the same one twice would be paid for twice", field="by")
-        if any(plan.label in one for one in plan.by):
-            raise InvalidInput(f"must not name the private column {plan.label!r}", field="by")
-        for name in ("edges", "values"):
-            unknown = set(getattr(plan, name)) - set().union(*sets)
-            if unknown:
-                raise InvalidInput(f"must be for columns in by, got {', '.join(sorted(unknown))}", field=name)
+        check_partitions(plan.by, label=plan.label, edges=plan.edges, values=plan.values)
         _check_selection(plan)
 
     def guarantee(self, plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
@@ -57,6 +46,23 @@ class Curated(Choice):
         from tacit.bags.mechanisms.curation import PreparedPartitions
 
         return PreparedPartitions.of(plan, rows, loss)
+
+
+def check_partitions(by: Sequence[Sequence[str]], *, label: str, **declared: Iterable[str]) -> None:
+    """Raise unless ``by`` names different sets of columns, and what is declared is for columns in them."""
+    if not by or not all(by):
+        raise InvalidInput("must name the columns of at least one partition, for curated bags", field="by")
+    sets = [frozenset(one) for one in by]
+    if any(len(named) < len(one) for named, one in zip(sets, by, strict=True)):
+        raise InvalidInput("must name different columns in each partition", field="by")
+    if len(set(sets)) < len(sets):
+        raise InvalidInput("must name different partitions: the same one twice would be paid for twice", field="by")
+    if any(label in one for one in by):
+        raise InvalidInput(f"must not name the private column {label!r}", field="by")
+    for name, columns in declared.items():
+        unknown = set(columns) - set().union(*sets)
+        if unknown:
+            raise InvalidInput(f"must be for columns in by, got {', '.join(sorted(unknown))}", field=name)
 
 
 def _check_selection(plan: Plan) -> None:

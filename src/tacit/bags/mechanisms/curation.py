@@ -5,16 +5,17 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import ibis
 import numpy as np
 
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.mechanisms.consistency import make_consistent
+from tacit.bags.mechanisms.curated import check_partitions
 from tacit.bags.mechanisms.engine import GroupedRows, check_labels, group_rows, open_rows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
-from tacit.bags.mechanisms.noise import CalibratedNoise, TotalsNoise, noise_of_budget
+from tacit.bags.mechanisms.noise import TotalsNoise, noise_of_budget
 from tacit.bags.mechanisms.preparation import PrivateRows
 from tacit.bags.mechanisms.selection import choice_noise, choose_sets
 from tacit.bags.mechanisms.sizes import KeepAll, SizeRule, rule_for
@@ -22,8 +23,8 @@ from tacit.bags.mechanisms.totals import Curation
 from tacit.bags.partition import BagTotals, Feature, as_features
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee, Unit
-from tacit.privacy.noise import Grid, is_seeded
+from tacit.privacy.guarantee import AnyGuarantee, Unit
+from tacit.privacy.noise import Grid
 from tacit.privacy.rounding import check_count, check_delta, exact
 
 if TYPE_CHECKING:
@@ -33,8 +34,6 @@ __all__ = ["PreparedPartitions", "curate", "state_guarantee"]
 
 Progress = Callable[[int, int], None]
 FeatureSet = tuple[Feature, ...]
-
-_EXACT = NoGuarantee(reason="exact totals of bags: a bag of one row is that row's label")
 
 
 def curate(
@@ -113,10 +112,10 @@ def curate(
     ...              rng=np.random.default_rng(0)))
     2 bags of 1 partition by discrete_laplace: epsilon 1 for one label; seeded, so the noise hides nothing ...
     """
-    sets = _feature_sets(by, edges)
-    step = public_grid(loss) if grid is None and noise is not None else grid
+    sets = tuple(as_features(one, edges=edges) for one in ([by] if isinstance(by, str | Feature) else by))
+    check_partitions([[one.name for one in features] for features in sets], label=label, edges=edges or ())
     curation = Curation(
-        measure=GridStatistic(loss=loss, grid=step),
+        measure=GridStatistic(loss=loss, grid=public_grid(loss) if grid is None and noise is not None else grid),
         noise=noise,
         unit=unit,
         sizes=sizes or KeepAll(),
@@ -127,19 +126,10 @@ def curate(
             "must be given with noise; take tacit.privacy.noise.system_rng() for a real release", field="rng"
         )
     check_count(rows_per_person, name="rows_per_person")
-    calibrated = curation.calibrate()
-    guarantee = _EXACT if calibrated is None else curation.guarantee(calibrated).for_group(rows=rows_per_person)
+    guarantee = curation.guarantee(rows_per_person)
     with open_rows(table) as rows:
-        count, grouped = _group(rows, sets, label, curation, calibrated, progress)
-    return BagTotals(
-        partitions=curation.release(grouped, calibrated, rng=rng),
-        loss=loss,
-        guarantee=guarantee,
-        seeded=rng is not None and noise is not None and is_seeded(rng),
-        label=label,
-        rows=count,
-        mechanism=curation.describe(calibrated),
-    )
+        count, grouped = _group(rows, sets, label, curation, progress)
+    return curation.release(grouped, guarantee=guarantee, label=label, rows=count, rng=rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -160,23 +150,17 @@ class PreparedPartitions:
         curation = _curation(plan, loss)
         if plan.choose is not None:
             choice_noise(curation.measure, epsilon=_split(plan)[0], sets=plan.choose)
-        count, grouped = _group(private.table, sets, plan.label, curation, curation.calibrate(), private.progress)
+        count, grouped = _group(private.table, sets, plan.label, curation, private.progress)
         return cls(plan=plan, private=private, loss=loss, sets=sets, grouped=grouped, rows=count)
 
     def draw(self, rng: np.random.Generator) -> BagTotals:
         """Choose partitions where the plan says so, then add noise, then make partitions agree."""
-        curation = _curation(self.plan, self.loss)
-        calibrated = curation.calibrate()
-        made = BagTotals(
-            partitions=curation.release([self.grouped[i] for i in self._chosen(rng)], calibrated, rng=rng),
-            loss=self.loss,
-            guarantee=state_guarantee(self.plan, self.loss),
-            seeded=calibrated is not None and is_seeded(rng),
-            label=self.plan.label,
-            rows=self.rows,
-            mechanism=curation.describe(calibrated),
+        plan = self.plan
+        grouped = [self.grouped[i] for i in self._chosen(rng)]
+        made = _curation(plan, self.loss).release(
+            grouped, guarantee=state_guarantee(plan, self.loss), label=plan.label, rows=self.rows, rng=rng
         )
-        return make_consistent(made, rng=rng).release if calibrated is not None and self.plan.consistent else made
+        return make_consistent(made, rng=rng).release if plan.epsilon is not None and plan.consistent else made
 
     def _chosen(self, rng: np.random.Generator) -> Sequence[int]:
         plan = self.plan
@@ -198,14 +182,11 @@ class PreparedPartitions:
 
 def state_guarantee(plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
     """Return what curated bags of a plan guarantee: noise and choice together, for all rows of one person."""
-    curation = _curation(plan, loss)
-    calibrated = curation.calibrate()
-    if calibrated is None or plan.epsilon is None:
-        return _EXACT
-    stated = curation.guarantee(calibrated)
-    if plan.choose is not None:  # basic composition: the two epsilons add up to the plan's
-        stated = replace(stated, epsilon=plan.epsilon, loss=None)
-    return stated.for_group(rows=plan.rows_per_person)
+    if plan.epsilon is None or plan.choose is None:
+        return _curation(plan, loss).guarantee(plan.rows_per_person)
+    stated: Any = _curation(plan, loss).guarantee()
+    # basic composition: the two epsilons add up to the plan's
+    return replace(stated, epsilon=plan.epsilon, loss=None).for_group(rows=plan.rows_per_person)
 
 
 def _curation(plan: Plan, loss: SemilinearLoss) -> Curation:
@@ -236,12 +217,14 @@ def _group(
     sets: Sequence[FeatureSet],
     label: str,
     curation: Curation,
-    calibrated: CalibratedNoise | None,
     progress: Progress | None,
 ) -> tuple[int, list[GroupedRows]]:
     """Return how many rows there are, and the bags of each feature set, ready for noise."""
-    _check_columns(rows, sets, label)
+    for feature in (feature for features in sets for feature in features):
+        check_present(feature.name, rows.columns, argument="by")
+        feature.expression(rows)  # raises if it cannot be a key
     count = check_labels(rows, label=label, measure=curation.measure)
+    calibrated = curation.calibrate()
     if calibrated is not None:
         curation.measure.check_rows(count)
         check_delta(calibrated.guarantee.delta, rows=count)  # how many rows there are is public
@@ -269,34 +252,4 @@ def _numbers(name: str, words: Sequence[str]) -> tuple[float, ...]:
         numbers = [float(word) for word in words]
     except ValueError:
         raise InvalidInput(f"must be numbers for the column {name!r}, got {', '.join(words)}", field="values") from None
-    return tuple(int(one) if one == int(one) else one for one in numbers) if _whole(numbers) else tuple(numbers)
-
-
-def _whole(numbers: Sequence[float]) -> bool:
-    return all(math.isfinite(one) and one == int(one) for one in numbers)
-
-
-def _feature_sets(
-    by: Sequence[str | Feature | Sequence[str | Feature]], edges: Mapping[str, Sequence[float]] | None
-) -> tuple[tuple[Feature, ...], ...]:
-    given = [by] if isinstance(by, str | Feature) else by
-    sets = tuple(as_features(one, edges=edges) for one in given)
-    if not sets:
-        raise InvalidInput("must name at least one feature set, got none", field="by")
-    named = [frozenset(feature.name for feature in one) for one in sets]
-    if len(set(named)) < len(named):
-        raise InvalidInput(
-            "must name different feature sets, got one of them twice: it would be paid for twice", field="by"
-        )
-    unknown = set(edges or ()) - set().union(*named)
-    if unknown:
-        raise InvalidInput(f"must be for columns in by, got {', '.join(sorted(unknown))}", field="edges")
-    return sets
-
-
-def _check_columns(rows: ibis.Table, sets: Sequence[tuple[Feature, ...]], label: str) -> None:
-    for feature in (feature for features in sets for feature in features):
-        check_present(feature.name, rows.columns, argument="by")
-        if feature.name == label:
-            raise InvalidInput(f"must not name the label column {label!r}: its values would leave as keys", field="by")
-        feature.expression(rows)  # raises if it cannot be a key
+    return tuple(map(int, numbers)) if all(one.is_integer() for one in numbers) else tuple(numbers)

@@ -14,7 +14,6 @@ from tacit.bags.mechanisms.assignment import assign_rows, check_assignment
 from tacit.bags.mechanisms.engine import check_labels, open_rows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import CalibratedNoise, Query, TotalsNoise, noise_of_budget
-from tacit.bags.mechanisms.preparation import PrivateRows
 from tacit.bags.partition import BagTotals, RandomBags
 from tacit.data import read_rows
 from tacit.privacy.errors import InvalidInput
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
     from tacit.bags.mechanisms.random import Random
     from tacit.bags.plan import Plan
 
-__all__ = ["PreparedDraw", "draw", "draw_labels", "joined_queries", "noisy_means", "state_guarantee"]
+__all__ = ["PreparedDraw", "RandomDraw", "draw", "draw_labels", "joined_queries", "noisy_means"]
 
 _EXACT = NoGuarantee(reason="exact labels of random bags: enough of them determine every row's label")
 _PUBLIC = "the number of rows, and which rows are in which bag, are public and drawn without looking at labels"
@@ -91,7 +90,7 @@ def draw(
     >>> print(made)
     3 bags of random bags by discrete_laplace: epsilon 2 for one label; seeded, so the noise hides nothing ...
     """
-    made = _RandomBagPlan(
+    how = RandomDraw(
         size=size,
         bags=bags,
         joins=joins,
@@ -101,12 +100,12 @@ def draw(
         rows_per_person=check_count(rows_per_person, name="rows_per_person"),
     )
     with open_rows(table) as rows:
-        return PreparedDraw.of_rows(made, rows, label).draw(rng)
+        return how.prepare(rows, label).draw(rng)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _RandomBagPlan:
-    """What random bags are drawn by."""
+class RandomDraw:
+    """How random bags are drawn; :func:`draw` is its use."""
 
     size: int
     bags: int
@@ -125,81 +124,82 @@ class _RandomBagPlan:
                 "must be left out for this loss: a Bernoulli draw needs T(y) in [0, 1]", field="bernoulli"
             )
 
+    @classmethod
+    def of_plan(cls, plan: Plan, mechanism: Random, loss: SemilinearLoss) -> RandomDraw:
+        """Return how a plan's bags are drawn."""
+        noise = None if plan.epsilon is None else noise_of_budget(plan.epsilon, delta=plan.delta)
+        return cls(
+            size=mechanism.size,
+            bags=mechanism.bags,
+            joins=mechanism.joins,
+            bernoulli=mechanism.draw == "bernoulli",
+            measure=GridStatistic(loss=loss, grid=None if noise is None else public_grid(loss)),
+            noise=noise,
+            rows_per_person=plan.rows_per_person,
+        )
+
     def calibrate(self) -> CalibratedNoise | None:
+        """Return the noise of the sums, and its guarantee; None where labels are exact."""
         if self.noise is None or self.joins is None:
             return None
         return self.noise.calibrate(
             joined_queries(self.measure, check_count(self.joins, name="joins")), unit=Unit.LABEL
         )
 
-    def guarantee(self, calibrated: CalibratedNoise | None) -> AnyGuarantee:
+    def guarantee(self) -> AnyGuarantee:
+        """Return the guarantee for all rows of one person; none for exact labels."""
+        calibrated = self.calibrate()
         if calibrated is None:
             return _EXACT
         return replace(calibrated.guarantee, assumptions=(_PUBLIC,)).for_group(rows=self.rows_per_person)
 
-    def describe(self, calibrated: CalibratedNoise | None) -> dict[str, Any]:
-        if self.noise is None or calibrated is None:
-            return {"name": "exact_random_bags"}
-        scale = str(calibrated.samplers[0].scale)
-        return {"name": self.noise.name, "scales": [scale], "step": self.measure.step}
+    def check_rows(self, rows: int) -> None:
+        """Raise if so many rows cannot fill the bags."""
+        check_assignment(rows, size=self.size, bags=self.bags, joins=self.joins)
+
+    def prepare(self, rows: ibis.Table, label: str) -> PreparedDraw:
+        """Read the labels of rows; raise if they, or the number of rows, do not serve."""
+        if rows.get_backend().name != "duckdb":
+            raise InvalidInput("must have an order of rows for random bags; give a file or a frame", field="table")
+        count = check_labels(rows, label=label, measure=self.measure)
+        self.check_rows(count)
+        calibrated = self.calibrate()
+        if calibrated is not None:
+            self.measure.check_rows(self.size)
+            check_delta(calibrated.guarantee.delta, rows=count)  # how many rows there are is public
+        values = self.measure.of_column(read_rows(rows, columns=[label])[label])
+        return PreparedDraw(how=self, label=label, values=values)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PreparedDraw:
     """The T(y) of rows that were read and checked, from which random bags are drawn."""
 
-    asked: _RandomBagPlan
+    how: RandomDraw
     label: str
     values: NDArray[np.float64]
 
-    @classmethod
-    def of(cls, plan: Plan, mechanism: Random, private: PrivateRows, loss: SemilinearLoss) -> PreparedDraw:
-        """Read the labels of a plan's rows."""
-        try:
-            rows = int(private.table.count().execute())
-            check_assignment(rows, size=mechanism.size, bags=mechanism.bags, joins=mechanism.joins)
-        except InvalidInput as error:
-            raise InvalidInput(f"random: {error}", field="mechanism") from None
-        return cls.of_rows(_asked(plan, mechanism, loss), private.table, plan.label)
-
-    @classmethod
-    def of_rows(cls, asked: _RandomBagPlan, rows: ibis.Table, label: str) -> PreparedDraw:
-        """Read the labels of rows; raise if they, or the number of rows, do not serve."""
-        if rows.get_backend().name != "duckdb":
-            raise InvalidInput("must have an order of rows for random bags; give a file or a frame", field="table")
-        count = check_labels(rows, label=label, measure=asked.measure)
-        check_assignment(count, size=asked.size, bags=asked.bags, joins=asked.joins)
-        calibrated = asked.calibrate()
-        if calibrated is not None:
-            asked.measure.check_rows(asked.size)
-            check_delta(calibrated.guarantee.delta, rows=count)  # how many rows there are is public
-        return cls(asked=asked, label=label, values=asked.measure.of_column(read_rows(rows, columns=[label])[label]))
-
     def draw(self, rng: np.random.Generator) -> BagTotals:
         """Draw the bags, then the noise of their sums, then their labels."""
-        asked, rows = self.asked, len(self.values)
-        calibrated = asked.calibrate()
-        chosen = assign_rows(rows, size=asked.size, bags=asked.bags, joins=asked.joins, rng=rng)
+        how, rows = self.how, len(self.values)
+        calibrated = how.calibrate()
+        chosen = assign_rows(rows, size=how.size, bags=how.bags, joins=how.joins, rng=rng)
         sums = self.values[chosen].sum(axis=1)
-        means, variance = noisy_means(sums, asked.measure, calibrated, size=asked.size, rng=rng)
-        labels = draw_labels(means, rng=rng) if asked.bernoulli else means
+        means, variance = noisy_means(sums, how.measure, calibrated, size=how.size, rng=rng)
+        labels = draw_labels(means, rng=rng) if how.bernoulli else means
+        described: dict[str, Any] = {"name": "exact_random_bags"}
+        if how.noise is not None and calibrated is not None:
+            scale = str(calibrated.samplers[0].scale)
+            described = {"name": how.noise.name, "scales": [scale], "step": how.measure.step}
         return BagTotals(
-            random=RandomBags(
-                rows=chosen, labels=labels, joins=asked.joins, bernoulli=asked.bernoulli, variance=variance
-            ),
-            loss=asked.measure.loss,
-            guarantee=asked.guarantee(calibrated),
+            random=RandomBags(rows=chosen, labels=labels, joins=how.joins, bernoulli=how.bernoulli, variance=variance),
+            loss=how.measure.loss,
+            guarantee=how.guarantee(),
             seeded=is_seeded(rng),
             label=self.label,
             rows=rows,
-            mechanism=asked.describe(calibrated),
+            mechanism=described,
         )
-
-
-def state_guarantee(plan: Plan, mechanism: Random, loss: SemilinearLoss) -> AnyGuarantee:
-    """Return what random bags of a plan guarantee, for all rows of one person."""
-    asked = _asked(plan, mechanism, loss)
-    return asked.guarantee(asked.calibrate())
 
 
 def noisy_means(
@@ -227,16 +227,3 @@ def draw_labels(means: NDArray[np.float64], *, rng: np.random.Generator) -> NDAr
 def joined_queries(measure: GridStatistic, joins: int) -> list[Query]:
     """Return what one label moves in random bags: the sums of ``joins`` bags."""
     return [Query(moves=tuple(case * joins for case in measure.label_moves))]
-
-
-def _asked(plan: Plan, mechanism: Random, loss: SemilinearLoss) -> _RandomBagPlan:
-    noise = None if plan.epsilon is None else noise_of_budget(plan.epsilon, delta=plan.delta)
-    return _RandomBagPlan(
-        size=mechanism.size,
-        bags=mechanism.bags,
-        joins=mechanism.joins,
-        bernoulli=mechanism.draw == "bernoulli",
-        measure=GridStatistic(loss=loss, grid=None if noise is None else public_grid(loss)),
-        noise=noise,
-        rows_per_person=plan.rows_per_person,
-    )

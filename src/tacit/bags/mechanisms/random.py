@@ -60,12 +60,17 @@ class Random(Choice):
 
     def guarantee(self, plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
         """Return what a release of this plan guarantees, whatever the rows are."""
-        from tacit.bags.mechanisms.drawing import state_guarantee
+        from tacit.bags.mechanisms.drawing import RandomDraw
 
-        return state_guarantee(plan, self, loss)
+        return RandomDraw.of_plan(plan, self, loss).guarantee()
 
     def prepare(self, plan: Plan, rows: PrivateRows, loss: SemilinearLoss) -> PreparedBags:
         """Check that the release can be made; nothing is drawn."""
-        from tacit.bags.mechanisms.drawing import PreparedDraw
+        from tacit.bags.mechanisms.drawing import RandomDraw
 
-        return PreparedDraw.of(plan, self, rows, loss)
+        how = RandomDraw.of_plan(plan, self, loss)
+        try:
+            how.check_rows(int(rows.table.count().execute()))
+        except InvalidInput as error:
+            raise InvalidInput(f"random: {error}", field="mechanism") from None
+        return how.prepare(rows.table, plan.label)

@@ -17,12 +17,14 @@ from tacit.bags.mechanisms.engine import GroupedRows
 from tacit.bags.mechanisms.measure import GridStatistic
 from tacit.bags.mechanisms.noise import CalibratedNoise, Query, TotalsNoise, check_shares
 from tacit.bags.mechanisms.sizes import Regrouping, SizeRule, check_sizes
-from tacit.bags.partition import Partition
+from tacit.bags.partition import BagTotals, Partition
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import Guarantee, Unit
+from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee, Unit
+from tacit.privacy.noise import is_seeded
 
 __all__ = ["Curation"]
 
+_EXACT = NoGuarantee(reason="exact totals of bags: a bag of one row is that row's label")
 _PUBLIC = "the features of all rows are public, and so are the keys and counts of bags"
 _DECLARED = "the number of rows, whether a column holds numbers or text, and the declared values and edges are public"
 _COUNT_SHARE = Fraction(1, 2)  # of a partition's budget, where counts are private too
@@ -61,9 +63,13 @@ class Curation:
         """Return the noise of every query and the guarantee of all; None where totals are exact."""
         return None if self.noise is None else _calibrate(self.noise, tuple(self.queries), self.unit)
 
-    def guarantee(self, calibrated: CalibratedNoise) -> Guarantee:
-        """Return the guarantee for one unit, with what it rests on."""
-        return replace(calibrated.guarantee, assumptions=(_PUBLIC if self.unit is Unit.LABEL else _DECLARED,))
+    def guarantee(self, rows_per_person: int = 1) -> AnyGuarantee:
+        """Return the guarantee for all rows of one person, with what it rests on; none for exact totals."""
+        calibrated = self.calibrate()
+        if calibrated is None:
+            return _EXACT
+        assumed = _PUBLIC if self.unit is Unit.LABEL else _DECLARED
+        return replace(calibrated.guarantee, assumptions=(assumed,)).for_group(rows=rows_per_person)
 
     def prepare(self, grouped: GroupedRows) -> GroupedRows:
         """Return what noise is added to: for records all declared bags; public counts must leave a bag."""
@@ -73,12 +79,30 @@ class Curation:
         return grouped
 
     def release(
-        self, prepared: Sequence[GroupedRows], calibrated: CalibratedNoise | None, *, rng: np.random.Generator | None
-    ) -> tuple[Partition, ...]:
+        self,
+        prepared: Sequence[GroupedRows],
+        *,
+        guarantee: AnyGuarantee,
+        label: str,
+        rows: int,
+        rng: np.random.Generator | None,
+    ) -> BagTotals:
         """Return what is released of all partitions."""
+        calibrated = self.calibrate()
         if calibrated is None or rng is None:
-            return tuple(map(self._exact, prepared))
-        return tuple(self.hide(one, calibrated, at=p, rng=rng) for p, one in enumerate(prepared))
+            partitions, seeded = tuple(map(self._exact, prepared)), False
+        else:
+            partitions = tuple(self.hide(one, calibrated, at=p, rng=rng) for p, one in enumerate(prepared))
+            seeded = is_seeded(rng)
+        return BagTotals(
+            partitions=partitions,
+            loss=self.measure.loss,
+            guarantee=guarantee,
+            seeded=seeded,
+            label=label,
+            rows=rows,
+            mechanism=self.describe(),
+        )
 
     def _exact(self, grouped: GroupedRows) -> Partition:
         plan = self.sizes.regroup(grouped.counts)
@@ -103,8 +127,9 @@ class Curation:
         made = _partition(grouped, plan, plan.add(counts).astype(counts.dtype), steps.astype(np.float64) * step)
         return replace(made, variance=sampler.variance * step**2, count_variance=count_variance)
 
-    def describe(self, calibrated: CalibratedNoise | None) -> dict[str, Any]:
+    def describe(self) -> dict[str, Any]:
         """Return what is done, in public terms."""
+        calibrated = self.calibrate()
         made: dict[str, Any] = {"name": "exact_totals" if self.noise is None else self.noise.name}
         if calibrated is not None:
             made |= {
