@@ -13,7 +13,6 @@ from tacit.bags.attacks import (
     audit_canaries,
     determined,
     guess_labels,
-    plant_canaries,
     posterior,
     prior_from_features,
 )
@@ -23,6 +22,7 @@ from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.drawing import draw
 from tacit.bags.mechanisms.noise import GaussianNoise, LaplaceNoise
 from tacit.bags.partition import BagTotals, Feature, Partition, RandomBags
+from tacit.leak import plant_canaries
 from tacit.privacy import Guarantee, InvalidInput, NoGuarantee, Unit
 from tacit.privacy.noise import DiscreteLaplace
 

@@ -64,7 +64,7 @@ def test_uniform_prior_is_exact(classes, epsilon):
     assert binomtest(leak.right, leak.trials, keep).pvalue > SURE
     assert binomtest(leak.right, leak.trials, keep + 0.02).pvalue < SURE, "control: a mechanism that keeps more"
     assert attack.confidence == pytest.approx(np.full(ROWS, keep))
-    assert attack.ceiling == pytest.approx(largest_advantage(np.full(classes, 1 / classes), epsilon=epsilon))
+    assert attack.largest_advantage == pytest.approx(largest_advantage(np.full(classes, 1 / classes), epsilon=epsilon))
     assert leak.advantage == pytest.approx(keep - 1 / classes, abs=Z * math.sqrt(0.25 / ROWS))
 
 
@@ -74,7 +74,7 @@ def test_two_classes_with_a_prior(prior, advantage):
     labels = draw_labels([prior, 1 - prior], rng)
     attack = guess_labels(released(labels, 2, rng), prior=[prior, 1 - prior])
     leak = attack.leak(labels)
-    assert attack.ceiling == pytest.approx(advantage, abs=5e-7)
+    assert attack.largest_advantage == pytest.approx(advantage, abs=5e-7)
     assert leak.advantage == pytest.approx(advantage, abs=Z * math.sqrt(1 / ROWS))
     assert leak.bound is None, "a rival proves nothing about epsilon"
 
@@ -86,7 +86,7 @@ def test_a_prior_for_each_row():
     labels = draw_labels(prior, rng)
     attack = guess_labels(released(labels, 2, rng), prior=prior)
     leak = attack.leak(labels)
-    assert attack.ceiling == pytest.approx(0.053388, abs=0.002)
+    assert attack.largest_advantage == pytest.approx(0.053388, abs=0.002)
     assert leak.advantage == pytest.approx(0.053388, abs=Z * math.sqrt(1 / ROWS))
     blind = guess_labels(released(labels, 2, rng), prior=[0.5, 0.5]).leak(labels)
     assert leak.rate > blind.rate + 0.05, "control: the prior is used"
@@ -103,9 +103,9 @@ def test_the_advantage_is_never_above_the_ceiling(kind, classes, epsilon):
     attack = guess_labels(released(labels, classes, rng, epsilon=epsilon, **given), prior=prior)
     leak = attack.leak(labels)
     error = Z * math.sqrt(1 / len(labels))
-    assert leak.advantage <= attack.ceiling + error
-    assert attack.ceiling <= advantage_limit(epsilon=epsilon, classes=classes) + 1e-12
-    assert attack.ceiling <= math.tanh(epsilon / 4) + 1e-12
+    assert leak.advantage <= attack.largest_advantage + error
+    assert attack.largest_advantage <= advantage_limit(epsilon=epsilon, classes=classes) + 1e-12
+    assert attack.largest_advantage <= math.tanh(epsilon / 4) + 1e-12
     if kind == "prior":
         assert leak.rate == pytest.approx(largest_accuracy(prior, epsilon=epsilon), abs=error), "the ceiling is reached"
     elif kind == "rr":
@@ -121,7 +121,7 @@ def test_control_a_mechanism_that_keeps_too_much_is_above_the_ceiling():
     release = table_release(kept, {"classes": [0, 1, 2]})
     attack = guess_labels(release, prior=np.full(3, 1 / 3))
     leak = attack.leak(labels, baseline=1 / 3)
-    assert leak.advantage > attack.ceiling + Z * math.sqrt(1 / 20_000)
+    assert leak.advantage > attack.largest_advantage + Z * math.sqrt(1 / 20_000)
     assert leak.exceeds(release.guarantee)
 
 
@@ -181,13 +181,13 @@ def test_release_and_features_together():
     error = Z * math.sqrt(1 / len(labels))
     oracle = guess_labels(release, prior=P)
     assert oracle.leak(labels).advantage == pytest.approx(additive_advantage(rr.transition(), P), abs=error)
-    assert oracle.leak(labels).advantage <= oracle.ceiling + error
+    assert oracle.leak(labels).advantage <= oracle.largest_advantage + error
     fitted = guess_labels_with_features(release, X, model=LogisticRegression(), rng=rng)
     alone, both = guess_labels(release).leak(labels), fitted.leak(labels)
     assert both.rate > alone.rate + 0.05
     assert both.rate > both.baseline + 0.02, "control: the released label of the row is used"
     assert both.rate == pytest.approx(oracle.leak(labels).rate, abs=0.02), "as good as knowing p(y|x)"
-    assert both.advantage <= fitted.ceiling + error
+    assert both.advantage <= fitted.largest_advantage + error
     assert fitted.prior.shape == (len(labels), 3)
 
 
@@ -200,7 +200,7 @@ def test_the_model_sees_no_label_of_the_row_it_predicts():
     release = released(labels, 2, rng)
     attack = guess_labels_with_features(release, X, model=KNeighborsClassifier(1), rng=rng)
     given = np.asarray(release.labels)
-    assert abs(np.mean(attack.rival == given) - 0.5) < Z * math.sqrt(0.25 / 3000)
+    assert abs(np.mean(attack.baseline == given) - 0.5) < Z * math.sqrt(0.25 / 3000)
 
 
 def test_labels_of_any_type_and_missing_ones():
@@ -236,7 +236,7 @@ def test_a_release_of_one_number_tells_nothing():
     release, bins = numbers_release(prior=(1, 0, 0, 0))
     assert len(bins.outputs) == 1
     attack = guess_labels(release)
-    assert (attack.guesses == attack.rival).all()
+    assert (attack.guesses == attack.baseline).all()
 
 
 def test_numbers_are_found_by_the_outputs_that_the_release_says():
@@ -263,7 +263,7 @@ def test_numbers():
     attack = guess_labels(release)
     channel = np.array(bins.exact_transition(), dtype=float)
     assert attack.leak(labels).rate == pytest.approx(bayes_accuracy(channel, prior), abs=Z * math.sqrt(0.25 / ROWS))
-    assert attack.leak(labels).advantage <= attack.ceiling + Z * math.sqrt(1 / ROWS)
+    assert attack.leak(labels).advantage <= attack.largest_advantage + Z * math.sqrt(1 / ROWS)
     ones = rng.integers(0, 2, 2000).astype(float)
     release = protect(pa.table({"y": ones}), Plan(label="y", epsilon=1, mechanism="unbiased"), rng=rng)
     assert guess_labels(release).leak(ones).rate == pytest.approx(expit(1.0), abs=0.06)
@@ -318,7 +318,7 @@ def test_calibration_sets_timid_and_bold_models_right():
 
 def test_without_a_guarantee_everything_may_leak():
     release = table_release([0, 1], {"classes": [0, 1]}, guarantee=NoGuarantee(reason="exact"))
-    assert guess_labels(release, prior=[0.7, 0.3]).ceiling == pytest.approx(0.3)
+    assert guess_labels(release, prior=[0.7, 0.3]).largest_advantage == pytest.approx(0.3)
 
 
 def test_bad_input_is_refused():

@@ -1,5 +1,7 @@
 """What a leak is: from attack scores and guesses to rates, intervals, and the epsilon they prove."""
 
+from tacit.leak.beliefs import LabelBeliefs
+from tacit.leak.canaries import Canaries, plant_canaries
 from tacit.leak.epsilon import EpsilonBound, epsilon_from_rates
 from tacit.leak.guesses import ABSTAIN, leak_from_guesses
 from tacit.leak.intervals import Interval, Sides, clopper_pearson, difference_interval
@@ -20,11 +22,13 @@ from tacit.leak.verdict import assert_leak_below
 __all__ = [
     "ABSTAIN",
     "FPR_GRID",
+    "Canaries",
     "Corrected",
     "EpsilonBound",
     "FixedThreshold",
     "HeldOut",
     "Interval",
+    "LabelBeliefs",
     "Leak",
     "OneRunTail",
     "Published",
@@ -46,5 +50,6 @@ __all__ = [
     "leak_from_one_run",
     "leak_from_scores",
     "log_leak",
+    "plant_canaries",
     "roc_from_scores",
 ]

@@ -1,6 +1,6 @@
 """What totals of bags still tell: labels that they fix, the best guess of the others, and the epsilon that proves."""
 
-from tacit.bags.attacks.canary import Canaries, audit_canaries, plant_canaries
+from tacit.bags.attacks.canary import audit_canaries
 from tacit.bags.attacks.components import SearchLimits
 from tacit.bags.attacks.feature_prior import prior_from_features
 from tacit.bags.attacks.fixed import DeterminedLabels, determined, labels_from_sums, labels_from_totals
@@ -9,7 +9,6 @@ from tacit.bags.attacks.reconstruction import NoiseModel, posterior
 
 __all__ = [
     "BagGuesses",
-    "Canaries",
     "DeterminedLabels",
     "NoiseModel",
     "SearchLimits",
@@ -18,7 +17,6 @@ __all__ = [
     "guess_labels",
     "labels_from_sums",
     "labels_from_totals",
-    "plant_canaries",
     "posterior",
     "prior_from_features",
 ]

@@ -1,4 +1,4 @@
-"""P(label | features) for the rival who has no release: what anyone who knows such people could guess."""
+"""P(label | features) for a baseline attacker without the release: what anyone who knows such people could guess."""
 
 from __future__ import annotations
 

@@ -125,13 +125,9 @@ def determined(
     --------
     >>> import pyarrow as pa
     >>> from tacit.bags.losses import LogLoss
-    >>> from tacit.bags.partition import Feature, Partition
-    >>> from tacit.privacy import NoGuarantee
-    >>> people = pa.table({"city": ["bonn", "bonn", "rome"]})
-    >>> by_city = Partition(features=(Feature("city"),), keys=pa.table({"city": ["bonn", "rome"]}),
-    ...                     counts=np.array([2, 1]), totals=np.array([[1.0], [0.0]]))
-    >>> release = BagTotals(partitions=(by_city,), loss=LogLoss(), guarantee=NoGuarantee(reason="exact"),
-    ...                      seeded=False, label="ill", mechanism={"name": "exact"})
+    >>> from tacit.bags.mechanisms.curation import curate
+    >>> people = pa.table({"city": ["bonn", "bonn", "rome"], "ill": [0, 1, 0]})
+    >>> release = curate(people, by=["city"], label="ill", loss=LogLoss())
     >>> determined(release, people).labels
     array([nan, nan,  0.])
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,8 @@ from tacit.bags.attacks.membership import PublishedTotals, read_totals
 from tacit.bags.attacks.reconstruction import NoiseModel, posterior
 from tacit.bags.losses import CrossEntropy, SemilinearLoss
 from tacit.bags.partition import BagTotals
-from tacit.leak import Leak, largest_advantage, leak_from_guesses
+from tacit.leak import LabelBeliefs
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 
 __all__ = ["BagGuesses", "class_values", "guess_labels", "noise_model"]
 
@@ -24,68 +23,14 @@ _MOST_LABELS = 1000  # a table of rows x labels must fit
 Floats = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class BagGuesses:
-    """What the attacker believes of every label after the release, and a baseline attacker without it.
-
-    Parameters
-    ----------
-    beliefs
-        P(label) of each row after the release.
-    prior
-        P(label) of the baseline attacker: one row for all, or one per row.
-    guarantee
-        The release's guarantee.
-    """
-
-    beliefs: Floats
-    prior: Floats
-    guarantee: AnyGuarantee
-
-    @property
-    def guesses(self) -> NDArray[np.int64]:
-        """The most probable class of each row."""
-        return np.asarray(self.beliefs.argmax(axis=1), dtype=np.int64)
-
-    @property
-    def confidence(self) -> Floats:
-        """How probable the attacker holds each guess to be."""
-        return np.asarray(self.beliefs.max(axis=1))
-
-    @property
-    def baseline(self) -> NDArray[np.int64]:
-        """The most probable class of each row without the release."""
-        return np.broadcast_to(self.prior.argmax(axis=1), len(self.beliefs)).astype(np.int64)
-
-    @property
-    def largest_advantage(self) -> float:
-        """The largest expected advantage over the baseline that the guarantee allows, if ``prior`` is right."""
-        if not isinstance(self.guarantee, Guarantee):
-            return float(1 - self.prior.max(axis=1).mean())
-        return largest_advantage(self.prior, epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
+class BagGuesses(LabelBeliefs):
+    """What the attacker believes of every label after a release of bags."""
 
     def with_certain(self, fixed: DeterminedLabels) -> BagGuesses:
         """Return the guesses with certainty about the labels that the totals determine."""
         codes = np.nan_to_num(fixed.labels).astype(np.int64)
         certain = np.eye(self.beliefs.shape[1])[codes]
         return replace(self, beliefs=np.where(fixed.known[:, None], certain, self.beliefs))
-
-    def leak(self, truth: ArrayLike, *, baseline: float | None = None, level: float = 0.95) -> Leak:
-        """Measure the guesses by the true labels, which are outside the release and used for nothing else.
-
-        Parameters
-        ----------
-        truth
-            The private labels: 0, 1, ...
-        baseline
-            None: the advantage over the baseline attacker, row by row, without a bound on epsilon. A number: the
-            largest probability that any of these labels had without the release; then the leak proves an epsilon.
-        level
-            Confidence of the intervals and of the bound.
-        """
-        delta = self.guarantee.delta if isinstance(self.guarantee, Guarantee) and baseline is not None else 0.0
-        against = self.baseline if baseline is None else baseline
-        return leak_from_guesses(self.guesses, truth, baseline=against, level=level, delta=delta)
 
 
 def guess_labels(release: BagTotals, table: object, *, prior: ArrayLike | None = None) -> BagGuesses:
@@ -109,13 +54,9 @@ def guess_labels(release: BagTotals, table: object, *, prior: ArrayLike | None =
     --------
     >>> import pyarrow as pa
     >>> from tacit.bags.losses import LogLoss
-    >>> from tacit.bags.partition import Feature, Partition
-    >>> from tacit.privacy import NoGuarantee
-    >>> people = pa.table({"city": ["bonn"] * 3 + ["rome"] * 3})
-    >>> by_city = Partition(features=(Feature("city"),), keys=pa.table({"city": ["bonn", "rome"]}),
-    ...                     counts=np.array([3, 3]), totals=np.array([[2.0], [0.0]]))
-    >>> release = BagTotals(partitions=(by_city,), loss=LogLoss(), guarantee=NoGuarantee(reason="exact"),
-    ...                      seeded=False, label="ill", mechanism={"name": "exact"})
+    >>> from tacit.bags.mechanisms.curation import curate
+    >>> people = pa.table({"city": ["bonn"] * 3 + ["rome"] * 3, "ill": [1, 1, 0, 0, 0, 0]})
+    >>> release = curate(people, by=["city"], label="ill", loss=LogLoss())
     >>> guess_labels(release, people).guesses
     array([1, 1, 1, 0, 0, 0])
     """

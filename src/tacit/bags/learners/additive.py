@@ -78,15 +78,10 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> import pyarrow as pa
-    >>> from tacit.bags.partition import Feature, Partition
-    >>> from tacit.privacy import NoGuarantee
-    >>> rows = pa.table({"city": ["bonn"] * 4 + ["oslo"] * 4})
-    >>> bags = Partition(features=(Feature("city"),), keys=pa.table({"city": ["bonn", "oslo"]}),
-    ...                  counts=np.array([4, 4]), totals=np.array([[1.0], [3.0]]))
-    >>> release = BagTotals(partitions=(bags,), loss=LogLoss(), guarantee=NoGuarantee(reason="exact"), seeded=False,
-    ...                      label="ill", rows=8, mechanism={"name": "exact totals"})
     >>> from tacit.bags.learners.penalty import Ridge
+    >>> from tacit.bags.mechanisms.curation import curate
+    >>> rows = pa.table({"city": ["bonn"] * 4 + ["oslo"] * 4, "ill": [0, 0, 0, 1, 0, 1, 1, 1]})
+    >>> release = curate(rows, by=["city"], label="ill", loss=LogLoss())
     >>> model = AdditiveModel(penalty=Ridge(l2=1e-9)).fit(release, rows)
     >>> model.predict_proba(pa.table({"city": ["oslo", "rome"]})).round(3)
     array([[0.25, 0.75],

@@ -118,21 +118,6 @@ def make_consistent(
     References
     ----------
     Hay et al. (2010). Proof: docs/proofs/bags.md.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from tacit.bags.losses import SquaredLoss
-    >>> from tacit.bags.partition import Feature
-    >>> from tacit.privacy import NoGuarantee
-    >>> def part(name, totals):
-    ...     return Partition(features=(Feature(name),), keys=pa.table({name: range(len(totals))}), variance=1.0,
-    ...                      counts=np.ones(len(totals), dtype=np.int64), totals=np.array(totals)[:, None])
-    >>> noisy = BagTotals(partitions=(part("a", [10.4, 19.1, 5.2]), part("b", [16.0, 17.0])), loss=SquaredLoss(),
-    ...                    guarantee=NoGuarantee(reason="shown"), seeded=True, label="y", mechanism={"name": "shown"})
-    >>> made = make_consistent(noisy)
-    >>> made.release.partitions[0].totals.ravel().round(6), round(made.factors[0], 6)
-    (array([10.06, 18.76,  4.86]), 0.8)
     """
     parts = release.partitions
     if not parts:

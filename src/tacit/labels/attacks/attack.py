@@ -100,7 +100,7 @@ def attack(
     notes += columns
     return replace(
         Leak.uncounted(notes=(), facts={}, level=level) if known is None else best.leak(known, level=level),
-        after=best.posterior,
+        after=best.beliefs,
         guesses=pa.table({"guess": best.labels, "confidence": best.confidence}),
         notes=tuple(notes),
         facts=_facts(alone, best if X is not None else None, test),
@@ -135,7 +135,7 @@ def _note(what: str, guesses: LabelGuesses, truth: pa.ChunkedArray | None) -> st
     counted = "" if truth is None else f", and {guesses.leak(truth).rate:.1%} are"
     return (
         f"From the release {what}: the attacker expects {_rate(guesses):.1%} of its guesses to be correct{counted}. "
-        f"Under its prior the guarantee allows an advantage of at most {guesses.ceiling:.3f}."
+        f"Under its prior the guarantee allows an advantage of at most {guesses.largest_advantage:.3f}."
     )
 
 
@@ -146,7 +146,8 @@ def _rate(guesses: LabelGuesses) -> float:
 def _facts(alone: LabelGuesses, with_features: LabelGuesses | None, test: ResponseTest | None) -> dict[str, Any]:
     both = {"alone": alone} | ({} if with_features is None else {"with_features": with_features})
     facts: dict[str, Any] = {
-        name: {"expected_rate": _rate(found), "largest_advantage": found.ceiling} for name, found in both.items()
+        name: {"expected_rate": _rate(found), "largest_advantage": found.largest_advantage}
+        for name, found in both.items()
     }
     if test is not None:
         facts |= {"randomized_as_claimed": test.acted(), "p_value": test.p_value}

@@ -1,51 +1,22 @@
-"""Canaries: rows whose label a coin decided. How well a trained model tells the coins proves an epsilon."""
+"""Canaries in labels: how well a trained model reveals the coins bounds epsilon from below."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.data.classes import MISSING, Classes
-from tacit.leak import Leak, leak_from_one_run
+from tacit import leak
+from tacit.data.classes import Classes
+from tacit.leak import Canaries, Leak
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.rounding import check_count
 
 __all__ = ["Canaries", "audit_canaries", "plant_canaries"]
 
-Codes = NDArray[np.int64]
-
 _FLOOR = 1e-12  # a model's 0 as a probability
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Canaries:
-    """Rows that carry their own label or another one, as a fair coin fell. Secret until the model is trained.
-
-    Parameters
-    ----------
-    labels
-        The whole column with the canaries in it: what the private training gets.
-    rows
-        Where the canaries are.
-    own, other
-        The two labels, as class codes, that each canary could carry.
-    flipped
-        Whether it carries ``other``.
-    classes
-        The labels that the codes stand for.
-    """
-
-    labels: pa.Array
-    rows: Codes
-    own: Codes
-    other: Codes
-    flipped: NDArray[np.bool_]
-    classes: tuple[Any, ...]
 
 
 def plant_canaries(
@@ -53,8 +24,7 @@ def plant_canaries(
 ) -> Canaries:
     """Choose ``count`` rows, and flip a fair coin for each: keep its label, or give it another one, drawn uniformly.
 
-    The coins are independent of everything else, so that each is a secret bit in one label, what label privacy
-    protects. Half of the canaries train the model on a wrong label.
+    Half of the canaries train the model on a wrong label.
 
     Parameters
     ----------
@@ -75,19 +45,8 @@ def plant_canaries(
     np.True_
     """
     coding = Classes.of(labels, declared=classes)
-    codes = coding.encode(labels)
-    labelled = np.flatnonzero(codes != MISSING)
-    if check_count(count, name="count") > len(labelled):
-        raise InvalidInput(f"must be at most the {len(labelled)} rows with a label, got {count}", field="count")
-    rows = np.sort(rng.choice(labelled, count, replace=False))
-    own, K = codes[rows], len(coding)
-    other = (own + rng.integers(1, K, size=count)) % K
-    flipped = rng.random(count) < 0.5
-    planted = codes.copy()
-    planted[rows] = np.where(flipped, other, own)
-    return Canaries(
-        labels=coding.decode(planted), rows=rows, own=own, other=other, flipped=flipped, classes=coding.values
-    )
+    planted = leak.plant_canaries(coding.encode(labels), classes=len(coding), count=count, rng=rng)
+    return replace(planted, labels=coding.decode(planted.labels), classes=coding.values)
 
 
 def audit_canaries(
@@ -133,6 +92,7 @@ def audit_canaries(
     --------
     A nearest neighbour remembers every label it was given. At epsilon 1 as guaranteed; then with the true labels:
 
+    >>> import pyarrow as pa
     >>> from sklearn.neighbors import KNeighborsClassifier
     >>> from tacit.labels import Plan, protect
     >>> rng = np.random.default_rng(0)
@@ -149,16 +109,7 @@ def audit_canaries(
     score = _log_odds(canaries, probabilities, "probabilities")
     if reference is not None:
         score = score - _log_odds(canaries, reference, "reference")
-    count = check_count(len(score) if guesses is None else guesses, name="guesses")
-    return leak_from_one_run(
-        score[canaries.flipped],
-        score[~canaries.flipped],
-        guess_members=count // 2,
-        guess_nonmembers=count - count // 2,
-        level=level,
-        delta=delta,
-        rng=rng,
-    )
+    return canaries.leak(score, guesses=guesses, delta=delta, level=level, rng=rng)
 
 
 def _log_odds(canaries: Canaries, probabilities: ArrayLike, name: str) -> NDArray[np.float64]:
@@ -166,7 +117,8 @@ def _log_odds(canaries: Canaries, probabilities: ArrayLike, name: str) -> NDArra
     expected = (len(canaries.rows), len(canaries.classes))
     if table.shape != expected or not np.isfinite(table).all() or (table < 0).any():
         raise InvalidInput(
-            f"{name} must be finite numbers >= 0, a row a canary and a column a class, {expected}, got {table.shape}"
+            f"must be finite numbers >= 0, one row per canary and one column per class, {expected}, got {table.shape}",
+            field=name,
         )
     each = np.arange(len(table))
     high = np.maximum(table, _FLOOR)

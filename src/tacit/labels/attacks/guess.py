@@ -15,33 +15,22 @@ from tacit.labels.mechanisms.evidence import Evidence
 from tacit.labels.mechanisms.finite import check_prior
 from tacit.labels.mechanisms.values import Coding
 from tacit.labels.releases.release import Release
-from tacit.leak import ABSTAIN, Leak, largest_advantage, leak_from_guesses
+from tacit.leak import ABSTAIN, LabelBeliefs, Leak
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 
 __all__ = ["LabelGuesses", "bayes_posterior", "guess_labels", "guess_labels_with_features"]
 
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LabelGuesses:
-    """The attacker's best guess of every label, and the rival's, who does not see the row's released label.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class LabelGuesses(LabelBeliefs):
+    """The attacker's best guess of every label, beside that of a baseline attacker without the row's released label.
 
     Parameters
     ----------
     classes, coding
         The labels that the codes stand for, and how true labels become codes.
-    guesses
-        The likeliest class of each row given the release; ``ABSTAIN`` where nothing was released.
-    rival
-        The likeliest class of each row under ``prior``.
-    confidence
-        How likely the attacker holds each guess to be right.
-    prior, posterior
-        P(label | what the rival knows), one row for all or one per row; and P(label | the release too).
-    guarantee
-        The release's guarantee.
 
     Examples
     --------
@@ -52,60 +41,26 @@ class LabelGuesses:
     >>> print(attack.leak(labels, baseline=0.25))
     69.3% of 1000 guesses are right, against 25.0% without the release: advantage 0.443 (0.413 to 0.471 at 95%), and
     epsilon is at least 1.798 (95% confidence, right guesses of one run).
-    >>> round(attack.ceiling, 3)
+    >>> round(attack.largest_advantage, 3)
     0.461
     """
 
     classes: tuple[Any, ...]
     coding: Coding
-    guesses: NDArray[np.int64]
-    rival: NDArray[np.int64]
-    confidence: Array
-    prior: Array
-    posterior: Array
-    guarantee: AnyGuarantee
 
     @property
     def labels(self) -> pa.Array:
         """The guessed labels; null where nothing was released."""
         return Classes(values=self.classes).decode(self.guesses)
 
-    @property
-    def ceiling(self) -> float:
-        """The largest expected advantage over the rival that the guarantee allows, if ``prior`` is right.
-
-        max over k of e^epsilon P_k/(e^epsilon + k - 1), P_k the mass of the k likeliest labels, less P_1, averaged
-        over rows. Never above tanh(epsilon/4); for two classes tanh(epsilon/2)/2.
-        """
-        if not isinstance(self.guarantee, Guarantee):
-            return float(1 - self.prior.max(axis=1).mean())
-        return largest_advantage(self.prior, epsilon=self.guarantee.epsilon, delta=self.guarantee.delta)
-
-    def leak(self, truth: object, *, baseline: float | None = None, level: float = 0.95) -> Leak:
-        """Measure the guesses by the true labels, which are outside the release and used for nothing else.
-
-        Parameters
-        ----------
-        truth
-            The private labels.
-        baseline
-            None: the advantage over the rival's guesses, row by row; nothing is proved about epsilon, as a rival with
-            a wrong prior guesses badly. A number: the largest probability that any of these labels had without the
-            release, such as 1/K for labels drawn uniformly; then the leak proves an epsilon.
-        level
-            Confidence of the intervals and of the bound.
-        """
-        codes = self.coding.encode(truth)
-        if len(codes) != len(self.guesses):
-            raise InvalidInput(
-                f"must have one label for each of {len(self.guesses)} rows, got {len(codes)}", field="truth"
-            )
-        guessed = self.guesses != ABSTAIN
+    def leak(self, truth: Any, *, baseline: float | None = None, level: float = 0.95) -> Leak:  # noqa: ANN401
+        """Measure the guesses by the private labels, as :meth:`LabelBeliefs.leak` does."""
+        codes, guessed = self.coding.encode(truth), self.guesses != ABSTAIN
+        if len(codes) != len(guessed):
+            raise InvalidInput(f"must have one label for each of {len(guessed)} rows, got {len(codes)}", field="truth")
         if (codes[guessed] < 0).any():
             raise InvalidInput("must not be missing where a label was released", field="truth")
-        against = self.rival if baseline is None else baseline
-        delta = self.guarantee.delta if isinstance(self.guarantee, Guarantee) and baseline is not None else 0.0
-        return leak_from_guesses(self.guesses, np.where(guessed, codes, 0), baseline=against, level=level, delta=delta)
+        return super().leak(np.where(guessed, codes, 0), baseline=baseline, level=level)
 
 
 def bayes_posterior(likelihood: ArrayLike, *, prior: ArrayLike) -> Array:
@@ -155,8 +110,8 @@ def guess_labels_with_features(
 ) -> LabelGuesses:
     """Guess each label from the release and the features, with a model fitted on the released labels.
 
-    The rival guesses from P(label | x) alone. Each row's probabilities come from a model that has not seen its released
-    label, so that label counts once, in the posterior.
+    The baseline attacker guesses from P(label | x) alone. Each row's probabilities come from a model that has not seen
+    its released label, so that label counts once, in the posterior.
 
     Parameters
     ----------
@@ -195,17 +150,13 @@ def guess_labels_with_features(
 
 def _guesses(evidence: Evidence, prior: ArrayLike, release: Release) -> LabelGuesses:
     rows = _rows_of(prior, like=evidence.likelihood)
-    posterior = bayes_posterior(evidence.likelihood, prior=rows)
-    guesses, confidence = posterior.argmax(axis=1), posterior.max(axis=1)
     return LabelGuesses(
+        beliefs=bayes_posterior(evidence.likelihood, prior=rows),
+        prior=rows,
+        guarantee=release.guarantee,
+        present=evidence.present,
         classes=evidence.classes,
         coding=release.mechanism.coding,
-        guesses=np.where(evidence.present, guesses, ABSTAIN),
-        rival=np.broadcast_to(rows.argmax(axis=1), len(guesses)),
-        confidence=confidence,
-        prior=rows,
-        posterior=posterior,
-        guarantee=release.guarantee,
     )
 
 

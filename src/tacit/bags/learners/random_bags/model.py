@@ -70,14 +70,11 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
-    >>> from tacit.privacy import NoGuarantee
+    >>> from tacit.bags.mechanisms.drawing import draw
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=2000)
-    >>> y = (x + 0.3 * rng.normal(size=2000) > 0).astype(float)
-    >>> rows = rng.permutation(2000).reshape(500, 4)
-    >>> bags = RandomBags(rows=rows, labels=y[rows].mean(axis=1)[:, None])
-    >>> release = BagTotals(random=bags, loss=LogLoss(), guarantee=NoGuarantee(reason="exact"), seeded=True,
-    ...                      label="y", rows=2000, mechanism={"name": "random bags"})
+    >>> y = (x + 0.3 * rng.normal(size=2000) > 0).astype(int)
+    >>> release = draw(pa.table({"y": y}), size=4, bags=500, label="y", loss=LogLoss(), rng=rng)
     >>> model = RandomBagModel().fit(release, pa.table({"x": x}))
     >>> model.score(pa.table({"x": x}), y) > 0.85
     True

@@ -1,0 +1,106 @@
+"""Canaries: rows whose label a coin decided. How well a release reveals the coins bounds epsilon from below."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tacit.leak.measure import Leak
+from tacit.leak.scores import leak_from_one_run
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.rounding import check_count
+
+__all__ = ["Canaries", "plant_canaries"]
+
+Codes = NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Canaries:
+    """Rows that carry their own label or another one, as a fair coin fell. Secret until the release is out.
+
+    Parameters
+    ----------
+    labels
+        The whole column with the canaries in it: what the release is made from.
+    rows
+        Where the canaries are.
+    own, other
+        The two labels, as class codes, that each canary could carry.
+    flipped
+        Whether it carries ``other``.
+    classes
+        The labels that the codes stand for.
+    """
+
+    labels: Any
+    rows: Codes
+    own: Codes
+    other: Codes
+    flipped: NDArray[np.bool_]
+    classes: tuple[Any, ...]
+
+    def leak(
+        self,
+        log_odds: NDArray[np.float64],
+        *,
+        guesses: int | None = None,
+        delta: float = 0.0,
+        level: float = 0.95,
+        rng: np.random.Generator,
+    ) -> Leak:
+        """Guess the highest log odds of ``other`` flipped and the lowest not, and bound epsilon as in one run.
+
+        Parameters
+        ----------
+        guesses
+            How many guesses, half of either kind; the rest is left out. Fixed before the scores are seen. Default: all.
+        rng
+            Orders equal scores.
+        """
+        count = check_count(len(log_odds) if guesses is None else guesses, name="guesses")
+        return leak_from_one_run(
+            log_odds[self.flipped],
+            log_odds[~self.flipped],
+            guess_members=count // 2,
+            guess_nonmembers=count - count // 2,
+            level=level,
+            delta=delta,
+            rng=rng,
+        )
+
+
+def plant_canaries(labels: ArrayLike, *, classes: int, count: int, rng: np.random.Generator) -> Canaries:
+    """Choose ``count`` rows, and flip a fair coin for each: keep its label, or give it another one, drawn uniformly.
+
+    The coins are independent of everything else, so that each is a secret bit in one label, what label privacy
+    protects.
+
+    Parameters
+    ----------
+    labels
+        The private labels: 0, ..., ``classes`` - 1; rows with a negative one have none and are left alone.
+    count
+        How many canaries. They prove most where only noise hides each of them.
+    rng
+        Chooses rows, labels and coins. It must not be the one that randomizes the release.
+
+    Examples
+    --------
+    >>> plant_canaries([0, 1, 2, 2], classes=3, count=4, rng=np.random.default_rng(0)).rows
+    array([0, 1, 2, 3])
+    """
+    codes = np.asarray(labels, dtype=np.int64)
+    K, labeled = check_count(classes, name="classes", least=2), np.flatnonzero(codes >= 0)
+    if check_count(count, name="count") > len(labeled):
+        raise InvalidInput(f"must be at most the {len(labeled)} rows with a label, got {count}", field="count")
+    rows = np.sort(rng.choice(labeled, count, replace=False))
+    own = codes[rows]
+    other = (own + rng.integers(1, K, size=count)) % K
+    flipped = rng.random(count) < 0.5
+    planted = codes.copy()
+    planted[rows] = np.where(flipped, other, own)
+    return Canaries(labels=planted, rows=rows, own=own, other=other, flipped=flipped, classes=tuple(range(K)))
