@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from benchmarks.labels_accuracy.problems import Problem
+from benchmarks.labels_accuracy.robust_losses import GeneralizedCrossEntropy, SymmetricCrossEntropy
 from tacit.labels.fitting.denoise import Forward, NoCorrection
-from tacit.labels.learners.network import GeneralisedCrossEntropy, Likelihoods, SymmetricCrossEntropy
+from tacit.labels.learners.network import Likelihoods
 from tacit.labels.learners.retrain import Confidence, Consensus, Full
 
 
@@ -97,7 +98,7 @@ METHODS = (
         name="generalised",
         words="generalised cross-entropy",
         settings=PLAIN,
-        network={"loss": GeneralisedCrossEntropy()},
+        network={"loss": GeneralizedCrossEntropy()},
         applies=_network_at_one,
     ),
     Method(

@@ -8,15 +8,14 @@ from sklearn.datasets import make_blobs
 from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import check_estimator
 
+from benchmarks.labels_accuracy.robust_losses import GeneralizedCrossEntropy, SymmetricCrossEntropy
 from tacit.labels.fitting.denoise import Forward, NoCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.network import (
     Adam,
     CrossEntropy,
     ForwardCorrected,
-    GeneralisedCrossEntropy,
     Likelihoods,
-    SymmetricCrossEntropy,
     TorchClassifier,
 )
 from tacit.labels.learners.retrain import Consensus
@@ -69,7 +68,7 @@ def test_losses_are_those_of_their_formulas(some_rows):
     for loss, expected in (
         (CrossEntropy(), -np.log(right)),
         (ForwardCorrected(transition=T), forward_loss(p, noisy, transition=T)),
-        (GeneralisedCrossEntropy(q=0.6), (1 - right**0.6) / 0.6),
+        (GeneralizedCrossEntropy(q=0.6), (1 - right**0.6) / 0.6),
         (SymmetricCrossEntropy(alpha=0.3, beta=0.8), -0.3 * np.log(right) - 0.8 * np.log(1e-4) * (1 - right)),
     ):
         np.testing.assert_allclose(rows_of(loss, logits, noisy), expected, rtol=1e-9)
@@ -240,7 +239,7 @@ def test_refusals(blobs, monkeypatch):
     with pytest.raises(InvalidInput, match="transition must be a square matrix"):
         ForwardCorrected(transition=np.ones((2, 2)))
     with pytest.raises(InvalidInput, match="q must be in"):
-        GeneralisedCrossEntropy(q=0.0)
+        GeneralizedCrossEntropy(q=0.0)
     with pytest.raises(InvalidInput, match="epochs must be"):
         learner(epochs=0).fit(X, y)
     with pytest.raises(InvalidInput, match="targets must have one row"):

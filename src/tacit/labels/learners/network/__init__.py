@@ -5,13 +5,7 @@ Needs the extra ``torch``.
 
 from tacit.labels.learners.network.classifier import TorchClassifier
 from tacit.labels.learners.network.likelihoods import Likelihoods
-from tacit.labels.learners.network.losses import (
-    CrossEntropy,
-    ForwardCorrected,
-    GeneralisedCrossEntropy,
-    Loss,
-    SymmetricCrossEntropy,
-)
+from tacit.labels.learners.network.losses import CrossEntropy, ForwardCorrected, Loss
 from tacit.labels.learners.network.optimizers import Adam, Optimizer
 from tacit.labels.learners.network.twins import Twins
 from tacit.labels.learners.network.views import AffineViews, Corrupted, Views
@@ -22,11 +16,9 @@ __all__ = [
     "Corrupted",
     "CrossEntropy",
     "ForwardCorrected",
-    "GeneralisedCrossEntropy",
     "Likelihoods",
     "Loss",
     "Optimizer",
-    "SymmetricCrossEntropy",
     "TorchClassifier",
     "Twins",
     "Views",
