@@ -8,8 +8,7 @@ from typing import Any
 
 from benchmarks.labels_accuracy.problems import Problem
 from benchmarks.labels_accuracy.robust_losses import GeneralizedCrossEntropy, SymmetricCrossEntropy
-from tacit.labels.fitting.denoise import Forward, NoCorrection
-from tacit.labels.learners.network import Likelihoods
+from tacit.labels.fitting.denoise import Forward, Likelihoods, NoCorrection
 from tacit.labels.learners.retrain import Confidence, Consensus, Full
 
 

@@ -12,7 +12,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.svm import SVC
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.labels.fitting.denoise import Forward, NoCorrection
+from tacit.labels.fitting.denoise import Forward, NoCorrection, NoisyLabels
 from tacit.labels.fitting.model import fit_soft
 from tacit.labels.learners.backward import Backward
 from tacit.labels.learners.classifier import LabelPrivateClassifier
@@ -23,9 +23,8 @@ from tacit.privacy.payment import Payment
 
 
 def weights_of(given, mechanism, denoise=None):
-    return (denoise or Backward()).targets(
-        None, None, likelihood=mechanism.likelihood(given), given=given, rng=np.random.default_rng(0)
-    )
+    noisy = NoisyLabels(given=given, likelihood=mechanism.likelihood(given))
+    return (denoise or Backward()).targets(None, None, noisy, rng=np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("classes", [2, 3])

@@ -5,7 +5,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
-from tacit.labels.fitting.denoise import Forward, NoCorrection
+from tacit.labels.fitting.denoise import Forward, NoCorrection, NoisyLabels
 from tacit.labels.learners.backward import Backward
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.regressor import LabelPrivateRegressor
@@ -53,11 +53,10 @@ def test_balancing_does_not_move_the_posteriors():
     """P(label | x) is wanted, not that of a world with equal classes: given labels and targets agree on the shares."""
     X, y = rare()
     given = RR.randomize(y, rng=np.random.default_rng(1))
-    settings = {"likelihood": RR.likelihood(given), "given": given}
+    noisy = NoisyLabels(given=given, likelihood=RR.likelihood(given))
     for weight in (None, "balanced"):
-        targets = Forward().targets(
-            LogisticRegression(class_weight=weight), X, rng=np.random.default_rng(2), **settings
-        )
+        learner = LogisticRegression(class_weight=weight)
+        targets = Forward().targets(learner, X, noisy, rng=np.random.default_rng(2))
         assert targets[:, 1].mean() == pytest.approx(y.mean(), abs=0.02)
     assert given.mean() > y.mean() + 0.03, "control: the released shares themselves are off"
 

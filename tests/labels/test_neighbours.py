@@ -6,7 +6,7 @@ from scipy.sparse import csr_array
 from sklearn.datasets import load_digits
 from sklearn.linear_model import LogisticRegression
 
-from tacit.labels.fitting.denoise import NoCorrection
+from tacit.labels.fitting.denoise import NoCorrection, NoisyLabels
 from tacit.labels.fitting.expect import posterior_targets
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.neighbours import (
@@ -19,6 +19,10 @@ from tacit.labels.learners.neighbours import (
 from tacit.labels.mechanisms import RandomizedResponse
 from tacit.labels.mechanisms.finite import estimate_counts
 from tacit.privacy.errors import InvalidInput
+
+
+def noisy(likelihood):
+    return NoisyLabels(given=likelihood.argmax(axis=1), likelihood=likelihood)
 
 
 @pytest.fixture
@@ -56,7 +60,7 @@ def test_one_stray_row_does_not_hide_who_is_near():
 
 
 def test_a_row_alone_has_its_own_label():
-    alone = Neighbours().targets(None, [[0.0]], likelihood=np.array([[0.6, 0.2]]), given=None, rng=None)
+    alone = Neighbours().targets(None, [[0.0]], noisy(np.array([[0.6, 0.2]])), rng=None)
     assert np.allclose(alone, [[0.75, 0.25]])
 
 
@@ -79,9 +83,7 @@ def test_the_first_votes_are_the_debiased_shares_of_randomized_response():
 def test_votes_are_worth_more_than_the_own_label(clusters):
     X, truth, likelihood = clusters
     own = (likelihood.argmax(axis=1) == truth).mean()
-    found = (
-        Neighbours(count=100, rounds=3).targets(None, X, likelihood=likelihood, given=None, rng=None).argmax(1) == truth
-    ).mean()
+    found = (Neighbours(count=100, rounds=3).targets(None, X, noisy(likelihood), rng=None).argmax(1) == truth).mean()
     assert own < 0.3
     assert found > 0.85
     strangers = np.random.default_rng(3).integers(0, len(X), size=(len(X), 100))
@@ -104,7 +106,7 @@ def test_mechanisms_may_differ_from_row_to_row(clusters):
     X, truth, likelihood = clusters
     mixed = likelihood.copy()
     mixed[::2] = RandomizedResponse(epsilon=3.0, classes=10).likelihood(truth[::2])
-    right = Neighbours(count=100, rounds=3).targets(None, X, likelihood=mixed, given=None, rng=None).argmax(1) == truth
+    right = Neighbours(count=100, rounds=3).targets(None, X, noisy(mixed), rng=None).argmax(1) == truth
     assert right[1::2].mean() > 0.85
 
 

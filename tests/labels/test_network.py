@@ -9,13 +9,12 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.utils.estimator_checks import check_estimator
 
 from benchmarks.labels_accuracy.robust_losses import GeneralizedCrossEntropy, SymmetricCrossEntropy
-from tacit.labels.fitting.denoise import Forward, NoCorrection
+from tacit.labels.fitting.denoise import Forward, Likelihoods, NoCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.network import (
     Adam,
     CrossEntropy,
     ForwardCorrected,
-    Likelihoods,
     TorchClassifier,
 )
 from tacit.labels.learners.retrain import Consensus

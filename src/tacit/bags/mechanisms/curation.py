@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import ibis
 import numpy as np
@@ -23,7 +23,7 @@ from tacit.bags.mechanisms.totals import Curation
 from tacit.bags.partition import BagTotals, Feature, as_features
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import AnyGuarantee, Unit
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee, Unit
 from tacit.privacy.noise import Grid
 from tacit.privacy.rounding import check_count, check_delta, exact
 
@@ -182,9 +182,10 @@ class PreparedPartitions:
 
 def state_guarantee(plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
     """Return what curated bags of a plan guarantee: noise and choice together, for all rows of one person."""
-    if plan.epsilon is None or plan.choose is None:
-        return _curation(plan, loss).guarantee(plan.rows_per_person)
-    stated: Any = _curation(plan, loss).guarantee()
+    curation = _curation(plan, loss)
+    stated = curation.guarantee()
+    if plan.choose is None or plan.epsilon is None or not isinstance(stated, Guarantee):
+        return curation.guarantee(plan.rows_per_person)
     # basic composition: the two epsilons add up to the plan's
     return replace(stated, epsilon=plan.epsilon, loss=None).for_group(rows=plan.rows_per_person)
 

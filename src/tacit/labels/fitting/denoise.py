@@ -9,26 +9,42 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.labels.fitting.expect import calibrate, expect_outside, posterior_targets
-from tacit.labels.fitting.model import Weights, fit_soft, unbalanced
+from tacit.labels.fitting.model import Model, Weights, fit_soft, fresh_copy, unbalanced
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["Denoise", "Forward", "NoCorrection"]
+__all__ = ["Denoise", "Forward", "Likelihoods", "NoCorrection", "NoisyLabels"]
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class NoisyLabels:
+    """The released labels of some rows.
+
+    Parameters
+    ----------
+    given
+        Their class codes.
+    likelihood
+        P(released label | true label = c) as column c.
+    sample_weight
+        One per row; None: all alike.
+    """
+
+    given: NDArray[np.int64]
+    likelihood: Array
+    sample_weight: Weights = None
 
 
 class Denoise(Protocol):
-    """Makes training targets, a distribution over classes a row, from the released labels."""
+    """Makes training targets, a distribution over classes per row, from the released labels.
 
-    def targets(
-        self,
-        estimator: Any,  # noqa: ANN401
-        X: Any,  # noqa: ANN401
-        *,
-        likelihood: NDArray[np.float64],
-        given: NDArray[np.int64],
-        sample_weight: Weights = None,
-        rng: np.random.Generator,
-    ) -> NDArray[np.float64]:
+    A method ``fit(estimator, X, targets, *, sample_weight, rng)`` trains on them, where it is not to be ``fit_soft``; a
+    method ``check(estimator, X, *, mechanism, classes)`` raises before anything is charged.
+    """
+
+    def targets(self, estimator: Any, X: Any, noisy: NoisyLabels, *, rng: np.random.Generator) -> Array:  # noqa: ANN401
         """Return one row of class weights for each label."""
 
 
@@ -36,18 +52,9 @@ class Denoise(Protocol):
 class NoCorrection:
     """Take the released labels as they are."""
 
-    def targets(
-        self,
-        estimator: Any,  # noqa: ANN401, ARG002
-        X: Any,  # noqa: ANN401, ARG002
-        *,
-        likelihood: NDArray[np.float64],
-        given: NDArray[np.int64],
-        sample_weight: Weights = None,  # noqa: ARG002
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> NDArray[np.float64]:
+    def targets(self, estimator: Any, X: Any, noisy: NoisyLabels, *, rng: np.random.Generator) -> Array:  # noqa: ANN401, ARG002
         """Return the given labels, one-hot."""
-        return np.eye(likelihood.shape[1])[given]
+        return np.eye(noisy.likelihood.shape[1])[noisy.given]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,13 +63,13 @@ class Forward:
 
     Each round predicts every row from models that its label did not reach, directly or through another row's target
     (:func:`~tacit.labels.fitting.expect.expect_outside`), and makes new targets from that. This is expectation
-    maximisation for the forward-corrected likelihood -log (T' p)_z, so any estimator with sample weights can be
+    maximization for the forward-corrected likelihood -log (T' p)_z, so any estimator with sample weights can be
     corrected, not only networks.
 
     Parameters
     ----------
     rounds
-        Passes of expectation and maximisation.
+        Passes of expectation and maximization.
     folds
         Parts for predictions from outside: more than ``rounds``. 1 predicts in-sample, which only rigid models stand.
 
@@ -80,24 +87,20 @@ class Forward:
         if 1 < self.folds <= self.rounds:
             raise InvalidInput(f"must be more than the {self.rounds} rounds, or 1, got {self.folds}", field="folds")
 
-    def targets(
-        self,
-        estimator: Any,  # noqa: ANN401
-        X: Any,  # noqa: ANN401
-        *,
-        likelihood: NDArray[np.float64],
-        given: NDArray[np.int64],  # noqa: ARG002
-        sample_weight: Weights = None,
-        rng: np.random.Generator,
-    ) -> NDArray[np.float64]:
+    def targets(self, estimator: Any, X: Any, noisy: NoisyLabels, *, rng: np.random.Generator) -> Array:  # noqa: ANN401
         """Return the posterior of each label after the last round.
 
         Too few rows to leave any out keep the posterior of their own label alone.
         """
+        likelihood, weights = noisy.likelihood, noisy.sample_weight
         start = posterior_targets(np.full(likelihood.shape, 1 / likelihood.shape[1]), likelihood)
         plain = unbalanced(estimator)  # a posterior takes P(class | x)
         if self.folds == 1:
-            return self._in_sample(plain, X, likelihood, start, sample_weight, rng)
+            targets = start
+            for _ in range(self.rounds):
+                prior = fit_soft(plain, X, targets, sample_weight=weights, rng=rng).probabilities(X)
+                targets = posterior_targets(calibrate(prior, likelihood=likelihood), likelihood)
+            return targets
         if len(likelihood) < 2 * self.folds:
             return start
         prior = expect_outside(
@@ -107,22 +110,46 @@ class Forward:
             start=start,
             rounds=self.rounds,
             folds=self.folds,
-            sample_weight=sample_weight,
+            sample_weight=weights,
             rng=rng,
         )
         return posterior_targets(prior, likelihood)
 
-    def _in_sample(
+
+@dataclass(frozen=True, slots=True)
+class Likelihoods:
+    """Each released label as its likelihood under every true label, for an estimator that learns from that.
+
+    That is an estimator with a method ``fit_likelihoods``, as ``TorchClassifier`` has: forward correction as
+    published, at the cost of one training. :class:`Forward` seeks the same minimizer with any estimator, at several;
+    networks learn far less that way, since each of its models sees part of the rows.
+
+    References
+    ----------
+    Patrini et al. (2017), Theorem 2.
+    """
+
+    def check(self, estimator: Any, X: Any, **channel: Any) -> None:  # noqa: ANN401, ARG002
+        """Reject an estimator that cannot learn from likelihoods, before anything is charged."""
+        if not hasattr(estimator, "fit_likelihoods"):
+            raise InvalidInput(
+                f"denoise=Likelihoods() needs an estimator with fit_likelihoods, got {estimator!r}; "
+                "use a TorchClassifier, or denoise=Forward()"
+            )
+
+    def targets(self, estimator: Any, X: Any, noisy: NoisyLabels, *, rng: np.random.Generator) -> Array:  # noqa: ANN401, ARG002
+        """Return the likelihoods as they are."""
+        return noisy.likelihood
+
+    def fit(
         self,
         estimator: Any,  # noqa: ANN401
         X: Any,  # noqa: ANN401
-        likelihood: NDArray[np.float64],
-        start: NDArray[np.float64],
-        sample_weight: Weights,
-        rng: np.random.Generator,
-    ) -> NDArray[np.float64]:
-        targets = start
-        for _ in range(self.rounds):
-            prior = fit_soft(estimator, X, targets, sample_weight=sample_weight, rng=rng).probabilities(X)
-            targets = posterior_targets(calibrate(prior, likelihood=likelihood), likelihood)
-        return targets
+        targets: Array,
+        *,
+        sample_weight: Weights = None,
+        rng: np.random.Generator | None,
+    ) -> Model:
+        """Fit a fresh copy of the estimator to the likelihoods."""
+        fitted = fresh_copy(estimator, rng).fit_likelihoods(X, targets, sample_weight=sample_weight)
+        return Model(fitted, targets.shape[1])

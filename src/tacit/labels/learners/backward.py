@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import has_fit_parameter
 
-from tacit.labels.fitting.model import Weights, fit_soft
+from tacit.labels.fitting.denoise import NoisyLabels
+from tacit.labels.fitting.model import fit_soft
 from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy.errors import InvalidInput
 
@@ -56,18 +57,10 @@ class Backward:
         if not hasattr(estimator, "fit_targets"):  # a network takes the weights as they are
             _try_out(estimator, columns=X.shape[1], classes=classes)
 
-    def targets(
-        self,
-        estimator: Any,  # noqa: ANN401, ARG002
-        X: Any,  # noqa: ANN401, ARG002
-        *,
-        likelihood: NDArray[np.float64],
-        given: NDArray[np.int64],
-        sample_weight: Weights = None,  # noqa: ARG002
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> NDArray[np.float64]:
+    def targets(self, estimator: Any, X: Any, noisy: NoisyLabels, *, rng: np.random.Generator) -> NDArray[np.float64]:  # noqa: ANN401, ARG002
         """Return the row of T^-1 at each released label."""
-        released = np.eye(likelihood.shape[1], dtype=bool)[given]
+        likelihood = noisy.likelihood
+        released = np.eye(likelihood.shape[1], dtype=bool)[noisy.given]
         pi, q = likelihood[released], np.where(released, np.inf, likelihood).min(axis=1)
         as_response = np.where(released, pi[:, None], q[:, None])
         if not np.allclose(likelihood, as_response, rtol=0, atol=1e-9) or (pi <= q).any():

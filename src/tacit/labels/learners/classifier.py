@@ -14,9 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from tacit.data.classes import Classes
-from tacit.labels.fitting.denoise import Denoise, Forward
+from tacit.labels.fitting.denoise import Denoise, Forward, Likelihoods, NoisyLabels
 from tacit.labels.fitting.model import Model, Weights, fit_hard, fit_soft, fresh_copy
-from tacit.labels.learners.network.likelihoods import Likelihoods
 from tacit.labels.learners.released import release_of
 from tacit.labels.learners.retrain import Retrain, RetrainingReport, SkipIfCollapsed
 from tacit.labels.learners.soften import find_temperature, soften
@@ -166,11 +165,14 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self.guarantee_ = assuming(release.guarantee, *self._assumed(sample_weight))
         self.classes_ = np.asarray(evidence.classes)
         self._rows = rows = np.flatnonzero(evidence.present)
-        given, likelihood = evidence.outputs[rows], evidence.likelihood[rows]
-        kept = None if weights is None else weights[rows]
+        noisy = NoisyLabels(
+            given=evidence.outputs[rows],
+            likelihood=evidence.likelihood[rows],
+            sample_weight=None if weights is None else weights[rows],
+        )
         if len(rows) < len(features):
             features, represented = features[rows], represented[rows]
-        self._train(features, represented, given, likelihood, kept, rng)
+        self._train(features, represented, noisy, rng)
         return self
 
     def _check_settings(self) -> None:
@@ -255,20 +257,10 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         if check is not None:
             check(self._base(), X, mechanism=mechanism, classes=classes)
 
-    def _train(
-        self,
-        X: NDArray[Any],
-        represented: NDArray[Any],
-        given: NDArray[np.int64],
-        likelihood: NDArray[np.float64],
-        weights: Weights,
-        rng: np.random.Generator,
-    ) -> None:
-        K = len(self.classes_)
+    def _train(self, X: NDArray[Any], represented: NDArray[Any], noisy: NoisyLabels, rng: np.random.Generator) -> None:
+        K, given, weights = len(self.classes_), noisy.given, noisy.sample_weight
         self._tell(0)
-        targets = self._denoise().targets(
-            self._base(), represented, likelihood=likelihood, given=given, sample_weight=weights, rng=rng
-        )
+        targets = self._denoise().targets(self._base(), represented, noisy, rng=rng)
         fit = getattr(self._denoise(), "fit", fit_soft)
         model: Model = fit(self._base(), represented, targets, sample_weight=weights, rng=rng)
         probabilities = model.probabilities(represented)
@@ -281,14 +273,14 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             self._tell(1 + number)
             self._chosen = rows = self._retrain().choose(probabilities, given=given)
             if len(rows) == 0:
-                break  # nothing to learn from: the last model stands
+                break  # nothing to learn from: the last model stays
             codes, kept = probabilities.argmax(axis=1)[rows], None if weights is None else weights[rows]
             start = model if self.warm else None
             model = fit_hard(learner, seen[rows], codes, classes=K, sample_weight=kept, start=start, rng=rng)
             probabilities, self._as_given = model.probabilities(seen), self.student is not None
         self._model, self.temperature_ = model, 1.0
         if model is not first:
-            self.temperature_ = find_temperature(probabilities, likelihood, sample_weight=weights)
+            self.temperature_ = find_temperature(probabilities, noisy.likelihood, sample_weight=weights)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return P(class | x), one column for each of ``classes_``."""

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
+from sklearn.neighbors import NearestNeighbors
 
+from tacit.labels.fitting.denoise import NoisyLabels
 from tacit.labels.fitting.expect import calibrate, posterior_targets
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
@@ -20,7 +22,6 @@ Rows = NDArray[np.int64]
 
 _FLOOR = 1e-3  # a vote of 0 from some hundred neighbours is no proof
 _LEAST = 10  # fewer neighbours are not tried
-_ROWS_AT_ONCE = 1024  # rows whose distances to all others are held at a time
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +50,8 @@ class Neighbours:
     --------
     >>> X, likelihood = np.repeat([[0.0], [9.0]], 20, axis=0), np.repeat([[0.6, 0.4], [0.4, 0.6]], 20, axis=0)
     >>> likelihood[0] = [0.4, 0.6]
-    >>> targets = Neighbours(count=10).targets(None, X, likelihood=likelihood, given=None, rng=None)
+    >>> noisy = NoisyLabels(given=likelihood.argmax(axis=1), likelihood=likelihood)
+    >>> targets = Neighbours(count=10).targets(None, X, noisy, rng=None)
     >>> targets[[0, 1, 39]].argmax(axis=1)
     array([0, 0, 1])
     """
@@ -61,17 +63,9 @@ class Neighbours:
         check_count(self.count, name="count")
         check_count(self.rounds, name="rounds", least=0)
 
-    def targets(
-        self,
-        estimator: Any,  # noqa: ANN401, ARG002
-        X: Any,  # noqa: ANN401
-        *,
-        likelihood: Array,
-        given: NDArray[np.int64],  # noqa: ARG002
-        sample_weight: Any = None,  # noqa: ANN401, ARG002
-        rng: np.random.Generator,  # noqa: ARG002
-    ) -> Array:
+    def targets(self, estimator: Any, X: Any, noisy: NoisyLabels, *, rng: np.random.Generator) -> Array:  # noqa: ANN401, ARG002
         """Return the posterior of each label after the last round."""
+        likelihood = noisy.likelihood
         if len(likelihood) == 1:  # nobody to hear
             return posterior_targets(np.ones_like(likelihood), likelihood)
         near = find_neighbours(X, count=min(self.count, max(1, len(likelihood) // 10)))
@@ -92,16 +86,7 @@ def find_neighbours(X: ArrayLike, *, count: int) -> Rows:
     rows = _scaled(np.asarray(X))
     if count >= len(rows):
         raise InvalidInput(f"must be less than the {len(rows)} rows, got {count}", field="count")
-    squares = (rows**2).sum(axis=1)
-    near = np.empty((len(rows), count), dtype=np.int64)
-    for start in range(0, len(rows), _ROWS_AT_ONCE):
-        part = rows[start : start + _ROWS_AT_ONCE]
-        far = squares - 2 * part @ rows.T
-        far[np.arange(len(part)), np.arange(start, start + len(part))] = np.inf  # a row is no neighbour of its own
-        found = np.argpartition(far, count - 1, axis=1)[:, :count]
-        order = np.take_along_axis(far, found, axis=1).argsort(axis=1)
-        near[start : start + len(part)] = np.take_along_axis(found, order, axis=1)
-    return near
+    return np.asarray(NearestNeighbors(n_neighbors=count, algorithm="brute").fit(rows).kneighbors()[1])
 
 
 def _scaled(given: NDArray[Any]) -> NDArray[np.float32]:

@@ -37,14 +37,15 @@ class StageLearner:
 
     def prior(self, name: str, seen: Any, now: Any, drawn: _Drawn, rng: np.random.Generator) -> Any:  # noqa: ANN401
         """Return P(class | x) of the rows ``now`` from a model of the rows ``seen``."""
-        from tacit.labels.fitting.denoise import Forward
+        from tacit.labels.fitting.denoise import Forward, NoisyLabels
         from tacit.labels.fitting.model import fit_soft, named_estimator, unbalanced
 
         estimator = named_estimator(name) if self.estimator is None else self.estimator
         denoise = self.denoise or Forward()
         weights = None if self.sample_weight is None else self.sample_weight[seen]
-        X, likelihood, given = self.X[seen], drawn.likelihood[seen], drawn.given[seen]
-        targets = denoise.targets(estimator, X, likelihood=likelihood, given=given, sample_weight=weights, rng=rng)
+        X = self.X[seen]
+        noisy = NoisyLabels(given=drawn.given[seen], likelihood=drawn.likelihood[seen], sample_weight=weights)
+        targets = denoise.targets(estimator, X, noisy, rng=rng)
         fit = getattr(denoise, "fit", fit_soft)
         model = fit(unbalanced(estimator), X, targets, sample_weight=weights, rng=rng)
         return model.probabilities(self.X[now])

@@ -4,7 +4,6 @@ Needs the extra ``torch``.
 """
 
 from tacit.labels.learners.network.classifier import TorchClassifier
-from tacit.labels.learners.network.likelihoods import Likelihoods
 from tacit.labels.learners.network.losses import CrossEntropy, ForwardCorrected, Loss
 from tacit.labels.learners.network.optimizers import Adam, Optimizer
 from tacit.labels.learners.network.twins import Twins
@@ -16,7 +15,6 @@ __all__ = [
     "Corrupted",
     "CrossEntropy",
     "ForwardCorrected",
-    "Likelihoods",
     "Loss",
     "Optimizer",
     "TorchClassifier",
