@@ -16,6 +16,7 @@ from scipy.stats import chisquare
 
 from tacit.data import csv_file
 from tacit.labels import Plan, Release, protect
+from tacit.labels.releases.matching import rows_of
 from tacit.labels.releases.source import TableSource
 from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, Ledger, Unit
 from tacit.privacy.delivery import Overwrite
@@ -189,17 +190,37 @@ def test_missing_labels_are_public_or_refused():
     assert release.notes() == ["4 rows, 2 of them without a label."]
 
 
-def test_rows_of_a_person_beyond_the_bound_have_no_label_chosen_at_random():
-    table = pa.table({"who": [0] * 5 + [1] * 2 + [2], "illness_secret": ["no", "yes"] * 4})
-    kept = []
+PERSONS = pa.table({"who": [0] * 5 + [1] * 2 + [2], "row": range(8), "illness_secret": ["no", "yes"] * 4})
+
+
+def test_rows_of_a_person_beyond_the_bound_are_left_out_at_random():
+    kept = np.zeros(8)
     for seed in range(400):
-        release = released(table, seed=seed, person="who", rows_per_person=2)
-        present = release.labels.is_valid().to_numpy()
-        assert [present[:5].sum(), present[5:7].sum(), present[7]] == [2, 2, 1]
-        kept.append(present[:5])
-    assert chisquare(np.sum(kept, axis=0)).pvalue > 1e-6
+        release = released(PERSONS, seed=seed, person="who", rows_per_person=2, features=("row",))
+        rows = release.table["row"].to_numpy()
+        assert (np.diff(rows) > 0).all()
+        assert [(rows < 5).sum(), (rows[rows >= 5]).tolist()] == [2, [5, 6, 7]]
+        kept[rows] += 1
+    assert chisquare(kept[:5]).pvalue > 1e-6
     assert str(release.guarantee) == "epsilon 2 for 2 labels of one person"
     assert "which rows belong to one person is public" in release.guarantee.assumptions
+
+
+def test_how_many_rows_were_left_out_is_for_the_owner_alone(tmp_path):
+    made = released(PERSONS, out=tmp_path / "labels.parquet", person="who", rows_per_person=2, features=("row",))
+    assert made.notes() == ["5 rows, epsilon 1 for one label.", "At most 2 rows per person, 3 rows left out."]
+    read = Release.read(tmp_path / "labels.parquet")
+    assert read.notes()[1] == "At most 2 rows per person."
+    assert set(read.settled) == {"classes", "person_seed"}
+
+
+def test_whoever_has_the_persons_finds_the_rows_that_were_used():
+    release = released(PERSONS, person="who", rows_per_person=2, features=("row",))
+    assert rows_of(release, PERSONS, field="data")["row"].to_pylist() == release.table["row"].to_pylist()
+    with pytest.raises(InvalidInput, match="data's person names no column 'who'"):
+        rows_of(release, PERSONS.drop_columns(["who"]), field="data")
+    with pytest.raises(InvalidInput, match="data must have the 5 rows of the release, got 2"):
+        rows_of(release, PERSONS.slice(6), field="data")
 
 
 def test_a_prior_is_estimated_from_the_rows_that_are_used():

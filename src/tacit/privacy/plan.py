@@ -82,7 +82,13 @@ class Plan:
     unit: Unit | None = field(
         default=None, metadata=about("The unit of privacy: what one change changes. Default: the surface's own.")
     )
-    person: str | None = field(default=None, metadata=about("The column that says whose row it is.", metavar="COL"))
+    person: str | None = field(
+        default=None,
+        metadata=about(
+            "The column that says whose row it is; rows of a person beyond rows_per_person are left out at random.",
+            metavar="COL",
+        ),
+    )
     rows_per_person: int = field(
         default=1,
         metadata=about(

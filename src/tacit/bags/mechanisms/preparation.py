@@ -15,7 +15,7 @@ from tacit.bags.mechanisms.encoding import LabelEncoding
 from tacit.bags.partition import BagTotals
 from tacit.data import load_table, read_rows
 from tacit.data.names import check_present
-from tacit.data.persons import limit_rows
+from tacit.data.persons import draw_seed, limit_rows
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _limited(plan: Plan, raw: ibis.Table, rng: np.random.Generator) -> tuple[ibi
     if raw.get_backend().name != "duckdb":
         raise InvalidInput("requires a table with an order of rows: a file or a frame", field="person")
     read = read_rows(raw, columns=list(dict.fromkeys((plan.label, *plan.columns))))
-    used = limit_rows(read[plan.person], rows=plan.rows_per_person, rng=rng)
+    used = limit_rows(read[plan.person], rows=plan.rows_per_person, seed=draw_seed(rng))
     if len(used) == read.num_rows:
         return raw, None
     return load_table(read.take(pa.array(used))), used

@@ -6,7 +6,9 @@ import numpy as np
 import pyarrow as pa
 
 from tacit.data import load_table, read_rows
-from tacit.labels.releases.release import Release
+from tacit.data.names import check_present
+from tacit.data.persons import limit_rows
+from tacit.labels.releases.release import PERSON_SEED, Release
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["rows_of"]
@@ -20,10 +22,11 @@ def rows_of(release: Release, table: object, *, field: str) -> pa.Table:
     Raises
     ------
     InvalidInput
-        The table does not have exactly one row for each row of the release.
+        The table does not have the rows that the release was made from.
     """
     rows = table if isinstance(table, pa.Table) else read_rows(load_table(table))
     if release.header.ordered:
+        rows = _rows_used(release, rows, field=field)
         if rows.num_rows != release.rows:
             raise InvalidInput(f"must have the {release.rows} rows of the release, got {rows.num_rows}", field=field)
         return rows
@@ -42,3 +45,13 @@ def rows_of(release: Release, table: object, *, field: str) -> pa.Table:
             field=field,
         )
     return rows.take(joined[_ROW])
+
+
+def _rows_used(release: Release, rows: pa.Table, *, field: str) -> pa.Table:
+    """The rows that were chosen where a person has more than the plan uses, found again by the public seed."""
+    person = release.asked.person
+    if person is None:
+        return rows
+    check_present(person, rows.column_names, argument=f"{field}'s person")
+    limit = release.asked.rows_per_person
+    return rows.take(pa.array(limit_rows(rows[person], rows=limit, seed=release.settled[PERSON_SEED])))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import chain
 
 import numpy as np
@@ -11,16 +12,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.data import Encoder, load_table
-from tacit.data.classes import MISSING
 from tacit.data.names import check_present
 from tacit.labels.mechanisms import LabelMechanism
 from tacit.labels.mechanisms.staged import StageLearner
 from tacit.labels.plan import ALL, Plan
 from tacit.labels.releases.arrays import header_of
-from tacit.labels.releases.release import ROWS, Release
+from tacit.labels.releases.release import PERSON_SEED, ROWS, Release
 from tacit.labels.releases.source import Source, TableSource
 from tacit.labels.releases.spark import SparkSource, spark_frame
-from tacit.labels.releases.survey import Survey
+from tacit.labels.releases.survey import ChosenRows, Survey
 from tacit.privacy.delivery import Overwrite, Request, deliver
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import is_seeded, system_rng
@@ -97,7 +97,7 @@ def protect(
         rows=survey.read if source.ordered else None,
         private=[plan.label],
     )
-    return deliver(
+    release = deliver(
         Release,
         request,
         draw=lambda: _draw(survey, request, generator, progress),
@@ -106,6 +106,7 @@ def protect(
         payment=payment,
         sources=[table],
     )
+    return replace(release, left_out=survey.left_out)
 
 
 def _open(table: object) -> Source:
@@ -146,15 +147,18 @@ def _draw(survey: Survey, request: Request, rng: np.random.Generator, progress: 
     plan = survey.plan
     chosen = survey.choose(rng)
     mechanism = survey.settle(chosen, rng)
-    batches = _counted(_randomized(survey, mechanism, chosen, rng), survey.rows, progress)
+    rows = survey.rows if chosen is None else int(chosen.mask.sum())
+    batches = _counted(_randomized(survey, mechanism, chosen, rng), rows, progress)
     first = next(batches)
     ordered = survey.source.ordered and not plan.shuffle
     header = header_of(plan, mechanism, plan.guarantee(), seeded=request.seeded, ordered=ordered)
+    if chosen is not None:
+        header = replace(header, settled={**header.settled, PERSON_SEED: chosen.seed})
     return Release(header=header, members={ROWS: TableMember(chain([first], batches), schema=first.schema)})
 
 
 def _randomized(
-    survey: Survey, mechanism: LabelMechanism, chosen: NDArray[np.bool_] | None, rng: np.random.Generator
+    survey: Survey, mechanism: LabelMechanism, chosen: ChosenRows | None, rng: np.random.Generator
 ) -> Iterator[pa.RecordBatch]:
     """The released columns: by Spark's workers, all at once where rows teach each other, else batch by batch."""
     source, plan = survey.source, survey.plan
@@ -180,16 +184,16 @@ def _learner(plan: Plan, rows: pa.Table) -> StageLearner:
 
 
 def _coded(
-    survey: Survey, mechanism: LabelMechanism, chosen: NDArray[np.bool_] | None
+    survey: Survey, mechanism: LabelMechanism, chosen: ChosenRows | None
 ) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
-    """The public columns of each batch, and its labels as codes; rows that are not chosen have none."""
-    start = 0
-    for batch in survey.source.read([*survey.columns, survey.plan.label]):
-        codes = mechanism.coding.encode(batch.column(survey.plan.label))
-        if chosen is not None:
-            codes = np.where(chosen[start : start + len(codes)], codes, MISSING)
-        start += len(codes)
-        yield pa.Table.from_batches([batch]).select(survey.columns), codes
+    """The public columns of each batch, and its labels as codes; rows that are not chosen are left out."""
+    start, label = 0, survey.plan.label
+    for batch in survey.source.read([*survey.columns, label]):
+        used = batch if chosen is None else batch.filter(pa.array(chosen.mask[start : start + batch.num_rows]))
+        start += batch.num_rows
+        if used.num_rows:
+            codes = mechanism.coding.encode(used.column(label))
+            yield pa.Table.from_batches([used]).select(survey.columns), codes
 
 
 def _counted(batches: Iterator[pa.RecordBatch], rows: int, progress: Progress | None) -> Iterator[pa.RecordBatch]:

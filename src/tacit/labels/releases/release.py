@@ -17,20 +17,31 @@ if TYPE_CHECKING:
     from tacit.labels.mechanisms import LabelMechanism
     from tacit.labels.mechanisms.evidence import Evidence
 
-__all__ = ["ROWS", "Release"]
+__all__ = ["PERSON_SEED", "ROWS", "Release"]
 
 ROWS = "rows"
 """The member of the release."""
+
+PERSON_SEED = "person_seed"
+"""Where the header has the seed that chose the rows of persons with too many."""
 
 _OWN = ("label", "stage", "prior")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Release(releases.Release):
-    """The column ``label``, the columns that the plan names, and for staged labels ``stage`` and ``prior``."""
+    """The column ``label``, the columns that the plan names, and for staged labels ``stage`` and ``prior``.
+
+    Parameters
+    ----------
+    left_out
+        How many rows of persons with too many were left out: for the owner who made it, and not in the file.
+    """
 
     plan_type: ClassVar[type[Plan]] = Plan
     member_types: ClassVar[tuple[type[Member], ...]] = (TableMember,)
+
+    left_out: int | None = None
 
     @property
     def asked(self) -> Plan:
@@ -79,12 +90,15 @@ class Release(releases.Release):
         _ = self.mechanism
 
     def notes(self) -> list[str]:
-        """Return how many rows there are, how many have no label, and the guarantee for one label."""
+        """Return how many rows there are and how many have no label; for persons, how many rows were left out."""
         plan = self.asked
-        lines = [f"{self.rows:,} rows"]
-        if plan.missing == "public" or plan.person is not None:
+        counted = f"{self.rows:,} rows"
+        if plan.missing == "public":
             empty = sum(batch.column("label").null_count for batch in cast(TableMember, self.members[ROWS]).batches())
-            lines[0] += f", {empty:,} of them without a label"
+            counted += f", {empty:,} of them without a label"
         if plan.rows_per_person > 1:
-            lines[0] += f", epsilon {plan.epsilon:g} for one label"
-        return [f"{lines[0]}."]
+            counted += f", epsilon {plan.epsilon:g} for one label"
+        if plan.person is None:
+            return [f"{counted}."]
+        most, left_out = plan.rows_per_person, "" if self.left_out is None else f", {self.left_out:,} rows left out"
+        return [f"{counted}.", f"At most {most:,} row{'s' * (most != 1)} per person{left_out}."]

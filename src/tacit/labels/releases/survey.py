@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tacit.data.persons import draw_seed, limit_rows
 from tacit.labels.mechanisms import LabelMechanism
 from tacit.labels.mechanisms.values import Coding
 from tacit.labels.plan import Plan
@@ -17,7 +19,14 @@ from tacit.labels.releases.source import Source
 from tacit.labels.releases.spark import SparkSource
 from tacit.labels.releases.tally import Counts, Tally, count_labels
 
-__all__ = ["Survey"]
+__all__ = ["ChosenRows", "Survey"]
+
+
+class ChosenRows(NamedTuple):
+    """Which rows are released, and the public seed that chose them."""
+
+    seed: int
+    mask: NDArray[np.bool_]
 
 
 class Survey:
@@ -58,24 +67,28 @@ class Survey:
         try_out(self.plan, self.coding)
         self.rows, self._counts = tally.rows, counts
 
-    def choose(self, rng: np.random.Generator) -> NDArray[np.bool_] | None:
-        """Return which rows get a label where a person may have more than the plan uses; None: all."""
+    def choose(self, rng: np.random.Generator) -> ChosenRows | None:
+        """Return which rows are released where a person may have more than the plan uses; None: all."""
         self.complete()
         if self.plan.person is None:
             return None
-        people = pa.Table.from_batches(self._people).column(0).combine_chunks()
-        who = np.asarray(pc.fill_null(people.dictionary_encode(null_encoding="encode").indices, 0))
-        order = np.lexsort((rng.random(len(who)), who))
-        starts = np.flatnonzero(np.diff(who[order], prepend=-1))
-        place = np.arange(len(who)) - np.repeat(starts, np.diff(starts, append=len(who)))
-        chosen = np.empty(len(who), dtype=bool)
-        chosen[order] = place < self.plan.rows_per_person
-        return chosen
+        seed, whose = draw_seed(rng), pa.Table.from_batches(self._people).column(0)
+        mask = np.zeros(self.rows, dtype=bool)
+        mask[limit_rows(whose, rows=self.plan.rows_per_person, seed=seed)] = True
+        return ChosenRows(seed, mask)
 
-    def settle(self, chosen: NDArray[np.bool_] | None, rng: np.random.Generator) -> LabelMechanism:
+    def settle(self, chosen: ChosenRows | None, rng: np.random.Generator) -> LabelMechanism:
         """Return the mechanism; an estimated prior is drawn here, from the chosen rows alone."""
         counts = self._counts
         if chosen is not None:
             labels = pa.Table.from_batches(self._people).column(1)
-            counts = count_labels(self.coding, labels.filter(pa.array(chosen)))
+            counts = count_labels(self.coding, labels.filter(pa.array(chosen.mask)))
         return settle(self.plan, self.coding, counts=np.asarray(counts)[:-1], rng=rng)
+
+    @property
+    def left_out(self) -> int | None:
+        """How many rows of persons with too many are left out; None where the plan names no person."""
+        if self.plan.person is None or not self._people:
+            return None
+        rows = np.asarray(pc.value_counts(pa.Table.from_batches(self._people).column(0)).field("counts"))
+        return int(np.maximum(rows - self.plan.rows_per_person, 0).sum())

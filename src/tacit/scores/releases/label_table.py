@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tacit.data import label_column, load_table, numeric_matrix, read_rows
 from tacit.data.classes import Classes
 from tacit.data.names import check_present
-from tacit.data.persons import limit_rows
+from tacit.data.persons import draw_seed, limit_rows
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.metrics import F1, Accuracy, Measurement, Metric
 from tacit.scores.plan import Plan
@@ -69,7 +69,9 @@ class LabelTable:
             labels=_in_range(values, metric) if coding is None else coding.encode(values),
             classes=coding,
             ids=_ids(rows, name) if _ID in columns[1:] else None,
-            scored=None if plan.person is None else limit_rows(rows[plan.person], rows=plan.rows_per_person, rng=rng),
+            scored=None
+            if plan.person is None
+            else limit_rows(rows[plan.person], rows=plan.rows_per_person, seed=draw_seed(rng)),
         )
 
     @property
