@@ -41,7 +41,7 @@ PUBLIC = 0.3
 FINAL = Laplace(epsilon=5.0)
 KEY = b"scoring_ranking"
 RESULTS = HERE / "results" / "scoring_ranking.json"
-PAGE = HERE.parent / "docs" / "scores_protect.md"
+PAGE = HERE.parent / "docs" / "scores_results.md"
 
 
 def metrics_of(data: Scored, *, share: float = 1.0) -> list[Metric]:

@@ -60,6 +60,7 @@ def test_the_tables_of_the_guide_are_what_their_script_makes():
         assert (ROOT / "examples" / name).read_text(encoding="utf-8") == text, "run python scripts/example_tables.py"
 
 
-def test_the_pictures_are_what_their_script_draws():
-    for name, text in script("pictures")["pictures"]().items():
-        assert (ROOT / "docs" / "images" / name).read_text(encoding="utf-8") == text, "run python scripts/pictures.py"
+@pytest.mark.parametrize("name", ["pictures", "plots"])
+def test_the_pictures_are_what_their_script_draws(name):
+    for picture, text in script(name)["pictures"]().items():
+        assert (ROOT / "docs" / "images" / picture).read_text(encoding="utf-8") == text, f"run python scripts/{name}.py"
