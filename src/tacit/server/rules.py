@@ -27,7 +27,7 @@ _BOUND: Mapping[str, type] = {"classes": int, "epsilon": float}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rules:
-    """All that decides what is released from a competition; the defaults are measured in docs/scores_protect.md.
+    """All that decides what is released from a competition; the defaults are measured in docs/scores_results.md.
 
     Parameters
     ----------
