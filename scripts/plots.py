@@ -198,7 +198,8 @@ def _axes(plot: Plot, xs: Sequence[float]) -> list[str]:
 
 def _legend(ends: Sequence[tuple[float, str, str]]) -> list[str]:
     """Return the names at the right, each near its line and none on another."""
-    parts, free = [], float(TOP)
+    parts: list[str] = []
+    free = float(TOP)
     for y, color, name in ends:
         free = max(y + 4, free)
         parts.append(f'<text x="{WIDTH - RIGHT + 12}" y="{free:.1f}" style="fill:{color}">{escape(name)}</text>')
