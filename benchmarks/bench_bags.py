@@ -27,7 +27,7 @@ from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.engine import GroupedRows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import GaussianNoise, LaplaceNoise
-from tacit.bags.mechanisms.sizes import KeepAll
+from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.mechanisms.totals import Curation
 from tacit.privacy import Unit
 from tacit.privacy.noise import system_rng
@@ -110,7 +110,7 @@ def _building(path: Path, rows: int, *, best_of: int) -> list[Row]:
 
 def _hide(release: Any, noise: LaplaceNoise | GaussianNoise) -> None:
     measure = GridStatistic(loss=LogLoss(), grid=public_grid(LogLoss()))
-    plan = Curation(measure=measure, noise=noise, unit=Unit.LABEL, sizes=KeepAll(), partitions=len(SETS))
+    plan = Curation(measure=measure, noise=noise, unit=Unit.LABEL, sizes=SizeRule(), partitions=len(SETS))
     calibrated, rng = plan.calibrate(), system_rng()
     assert calibrated is not None
     for at, part in enumerate(release.partitions):

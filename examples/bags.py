@@ -14,14 +14,14 @@ from tacit.bags.learners import AdditiveModel
 from tacit.bags.losses import LogLoss
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.noise import LaplaceNoise
-from tacit.bags.mechanisms.sizes import DropSmall
+from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.data import titanic
 from tacit.privacy.noise import system_rng
 
 SETS = [("class", "sex", "age"), ("class", "sex")]
 RELEASES = {
     "exact": {},
-    "exact, 20 people or more": {"sizes": DropSmall(least=20)},
+    "exact, 20 people or more": {"sizes": SizeRule(least=20)},
     "epsilon 1": {"noise": LaplaceNoise(epsilon=1.0)},
     "epsilon 0.1": {"noise": LaplaceNoise(epsilon=0.1)},
 }

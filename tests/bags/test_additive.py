@@ -27,7 +27,7 @@ from tacit.bags.learners.crosses import CrossProblem
 from tacit.bags.losses import LogLoss, SquaredLoss
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.noise import LaplaceNoise
-from tacit.bags.mechanisms.sizes import DropSmall, MergeSmall
+from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.partition import Feature, Partition
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Unit
@@ -310,7 +310,7 @@ def test_the_spread_is_found_where_noise_hides_it():
     assert NoiseRidge(spread=0.3).fitted(a, v, gaps).spread == 0.3
 
 
-@pytest.mark.parametrize("sizes", [DropSmall(least=20), MergeSmall(least=20)], ids=["drop", "merge"])
+@pytest.mark.parametrize("sizes", [SizeRule(least=20), SizeRule(least=20, small="merge")], ids=["drop", "merge"])
 @pytest.mark.parametrize("unit", [Unit.LABEL, Unit.RECORD], ids=["label", "record"])
 def test_releases_of_every_kind_are_learned_from(naive, sizes, unit):
     frame, loss = naive.rows(3000), LogLoss()

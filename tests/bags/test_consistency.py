@@ -11,7 +11,7 @@ from tacit.bags.mechanisms.consistency import Projection, make_consistent, tie_b
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.drawing import draw
 from tacit.bags.mechanisms.noise import GaussianNoise, LaplaceNoise
-from tacit.bags.mechanisms.sizes import DropSmall, MergeSmall
+from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.partition import BagTotals, Feature, Partition
 from tacit.privacy import InvalidInput, NoGuarantee, Unit
 
@@ -125,7 +125,7 @@ def test_exact_totals_stay_as_they_are():
     np.testing.assert_allclose(tied.apply(stacked(exact)), stacked(exact), atol=1e-9)
 
 
-@pytest.mark.parametrize("sizes", [MergeSmall(least=8), DropSmall(least=8)], ids=["merge", "drop"])
+@pytest.mark.parametrize("sizes", [SizeRule(least=8, small="merge"), SizeRule(least=8)], ids=["merge", "drop"])
 @pytest.mark.parametrize("known", [True, False], ids=["rows", "keys"])
 def test_regrouped_bags_are_tied_by_what_holds(sizes, known):
     """Exact totals of regrouped bags meet every tie that is used."""

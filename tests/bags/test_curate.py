@@ -11,7 +11,7 @@ import pytest
 from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, PoissonLoss, SquaredLoss
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.noise import GaussianNoise, LaplaceNoise
-from tacit.bags.mechanisms.sizes import DropSmall, MergeSmall
+from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.partition import Feature
 from tacit.privacy import InvalidInput, Unit
 from tacit.privacy.noise import Grid, system_rng
@@ -106,7 +106,9 @@ def test_real_labels_on_a_grid_have_exact_sums(frame):
 
 def test_a_merged_bag_has_all_rows_of_small_ones(frame):
     whole = curate(frame, by=[("a", "b", "x")], edges=EDGES, label="click", loss=LogLoss()).partitions[0]
-    made = curate(frame, by=[("a", "b", "x")], edges=EDGES, label="click", loss=LogLoss(), sizes=MergeSmall(least=6))
+    made = curate(
+        frame, by=[("a", "b", "x")], edges=EDGES, label="click", loss=LogLoss(), sizes=SizeRule(least=6, small="merge")
+    )
     part = made.partitions[0]
     assert part.counts.min() >= 6
     assert part.counts.sum() == ROWS
@@ -115,7 +117,7 @@ def test_a_merged_bag_has_all_rows_of_small_ones(frame):
 
 
 def test_a_dropped_bag_is_gone(frame):
-    made = curate(frame, by=[("a", "b", "x")], edges=EDGES, label="click", loss=LogLoss(), sizes=DropSmall(least=6))
+    made = curate(frame, by=[("a", "b", "x")], edges=EDGES, label="click", loss=LogLoss(), sizes=SizeRule(least=6))
     part = made.partitions[0]
     assert part.counts.min() >= 6
     assert part.dropped
@@ -256,7 +258,7 @@ def bad_inputs():
         "unit": ({**good, **noise, "unit": Unit.BAG}, "unit must be label or record, got bag"),
         "undeclared": ({**good, **noise, "unit": Unit.RECORD}, "must declare the values or the edges of 'a'"),
         "no_range": ({**good, **noise, "label": "real", "loss": SquaredLoss()}, "needs declared labels"),
-        "too_large": ({**good, **noise, "sizes": DropSmall(least=1000)}, "no bag would have 1000 rows or more"),
+        "too_large": ({**good, **noise, "sizes": SizeRule(least=1000)}, "no bag would have 1000 rows or more"),
         "person": ({**good, **noise, "rows_per_person": 0}, "rows_per_person must be a whole number >= 1"),
         "person_exact": ({**good, "rows_per_person": 0}, "rows_per_person must be a whole number >= 1"),
         "shares": (

@@ -15,7 +15,7 @@ from tacit.bags.learners import MLP, AdditiveModel, Cross, Module, NoiseRidge, R
 from tacit.bags.learners.cells import cells_of
 from tacit.bags.losses import LogLoss
 from tacit.bags.mechanisms.curation import curate
-from tacit.bags.mechanisms.sizes import DropSmall, MergeSmall
+from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.privacy.errors import InvalidInput
 
 torch = pytest.importorskip("torch", reason="needs the extra torch")
@@ -86,7 +86,7 @@ def test_the_gradient_is_that_of_individual_labels(naive, loss, by, share):
     assert_gradient_is_the_labels(modules, codes, cells, loss, labels)
 
 
-@pytest.mark.parametrize("sizes", [DropSmall(least=15), MergeSmall(least=15)], ids=["drop", "merge"])
+@pytest.mark.parametrize("sizes", [SizeRule(least=15), SizeRule(least=15, small="merge")], ids=["drop", "merge"])
 def test_the_gradient_is_exact_where_small_bags_are_gone(naive, sizes):
     """For the model that says nothing, or one thing, about rows of small bags."""
     frame, loss = naive.rows(300), LogLoss()
@@ -96,8 +96,8 @@ def test_the_gradient_is_exact_where_small_bags_are_gone(naive, sizes):
     parts = [MLP(("a", "b"), hidden=(6,)), MLP(("b", "c"), hidden=(5,)), Cross(("c",))]
     modules, codes, cells = bag_gradient(parts, release, frame)
     inside = [cell is None or bool((cell >= 0).all()) for cell in cells]
-    assert all(inside) == isinstance(sizes, MergeSmall)
-    if isinstance(sizes, MergeSmall):
+    assert all(inside) == (sizes.small == "merge")
+    if sizes.small == "merge":
         assert_gradient_is_the_labels(modules, codes, cells, loss, labels)
         return
     # a part's own gradient: over the rows that it speaks about, from their labels

@@ -19,7 +19,7 @@ from tacit.bags.mechanisms.drawing import draw, draw_labels, joined_queries, noi
 from tacit.bags.mechanisms.engine import GroupedRows, group_rows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import CalibratedNoise, GaussianNoise, LaplaceNoise, Query, check_shares
-from tacit.bags.mechanisms.sizes import DropSmall, KeepAll, MergeSmall
+from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.mechanisms.totals import Curation
 from tacit.bags.partition import Feature
 from tacit.data import load_table
@@ -51,7 +51,7 @@ class Given:
 
 def plan(loss, sets, *, noise, sizes=None, unit=Unit.LABEL):
     measure = GridStatistic(loss=loss, grid=public_grid(loss))
-    return Curation(measure=measure, noise=noise, unit=unit, sizes=sizes or KeepAll(), partitions=len(sets))
+    return Curation(measure=measure, noise=noise, unit=unit, sizes=sizes or SizeRule(), partitions=len(sets))
 
 
 @cache
@@ -98,7 +98,9 @@ def worst_ratio(loss, values, sets, *, samplers, sizes=None, noise, rows=4):
     return max(log_ratio(seen[one], seen[two], samplers) for one, two in neighbours(values, rows))
 
 
-@pytest.mark.parametrize("sizes", [None, MergeSmall(least=2), DropSmall(least=2)], ids=["keep", "merge", "drop"])
+@pytest.mark.parametrize(
+    "sizes", [None, SizeRule(least=2, small="merge"), SizeRule(least=2)], ids=["keep", "merge", "drop"]
+)
 @pytest.mark.parametrize("sets", SETS)
 @pytest.mark.parametrize("loss", ["log", "squared"])
 def test_no_release_is_likelier_than_epsilon_allows(loss, sets, sizes):
@@ -179,7 +181,7 @@ def record_law(table, curation, features, counts):
     return law
 
 
-@pytest.mark.parametrize("sizes", [MergeSmall(least=1), DropSmall(least=1)], ids=["merge", "drop"])
+@pytest.mark.parametrize("sizes", [SizeRule(least=2, small="merge"), SizeRule(least=2)], ids=["merge", "drop"])
 def test_records_are_protected_with_counts_sizes_and_totals(sizes):
     """A whole row changes: noised counts, what they decide, and totals together stay within epsilon."""
     features = (Feature("a", values=(0, 1)),)

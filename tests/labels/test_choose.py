@@ -8,7 +8,7 @@ from sklearn.dummy import DummyClassifier
 from sklearn.naive_bayes import GaussianNB
 
 from tacit.labels import Plan, protect
-from tacit.labels.learners.choose import CleanLabels, HeldOut, choose_learner
+from tacit.labels.learners.choose import choose_learner
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.validate import debiased_accuracy
 from tacit.labels.mechanisms import RandomizedResponse
@@ -33,9 +33,9 @@ def released(labels=Y[:900], *, epsilon=2.0, **asked):
 RELEASE = released()
 
 
-@pytest.mark.parametrize("judge", [None, CleanLabels(X[900:], Y[900:])], ids=["released", "clean"])
-def test_the_better_learner_wins(judge):
-    choice = choose_learner([BAD, GOOD], X[:900], RELEASE, judge=judge, rng=np.random.default_rng(1))
+@pytest.mark.parametrize("clean", [None, (X[900:], Y[900:])], ids=["released", "clean"])
+def test_the_better_learner_wins(clean):
+    choice = choose_learner([BAD, GOOD], X[:900], RELEASE, clean=clean, rng=np.random.default_rng(1))
     assert choice.place == 1
     score, truth = choice.scores[1], choice.model.score(X[900:], Y[900:])
     assert abs(score.value - truth) < 5 * score.standard_error + 0.03
@@ -55,7 +55,7 @@ def test_rows_without_a_released_label_do_not_judge():
 def test_clean_labels_are_asked_for_by_name_and_recorded():
     plain = choose_learner([GOOD], X[:900], RELEASE, rng=np.random.default_rng(1))
     assert plain.guarantee == RELEASE.guarantee
-    clean = choose_learner([GOOD], X[:900], RELEASE, judge=CleanLabels(X[900:], Y[900:]), rng=np.random.default_rng(1))
+    clean = choose_learner([GOOD], X[:900], RELEASE, clean=(X[900:], Y[900:]), rng=np.random.default_rng(1))
     (said,) = set(clean.guarantee.assumptions) - set(RELEASE.guarantee.assumptions)
     assert said == "300 clean validation labels chose the model, and are outside this guarantee"
     assert clean.model.guarantee_ == clean.guarantee
@@ -75,7 +75,7 @@ def test_bad_input():
     cases = {
         "learners must be at least one": lambda: choose_learner([], X, RELEASE, rng=np.random.default_rng(0)),
         "one label for each of the 1200 rows": lambda: choose_learner([GOOD], X, RELEASE, rng=np.random.default_rng(0)),
-        "fraction must be": lambda: HeldOut(fraction=0.0),
+        "hold_out must be": lambda: choose_learner([GOOD], X[:900], RELEASE, hold_out=0.0, rng=rng),
         "that judges without bias, got prior": lambda: choose_learner([GOOD], X[:900], by_prior, rng=rng),
     }
     for message, call in cases.items():

@@ -27,21 +27,6 @@ _RESERVED = ("label", "stage", "prior")
 class Plan(kernel.Plan):
     """One randomized label per row, and the public columns that are released beside it.
 
-    Parameters
-    ----------
-    features
-        The columns that are released beside the labels; empty: none, ``all``: every other.
-    mechanism
-        What randomizes.
-    prior
-        Public probabilities, one for each of ``classes`` or ``values``.
-    values
-        For mechanisms of numbers: the public list that labels are rounded to.
-    missing
-        Whether rows without a label are refused, or stay so and are declared public.
-    shuffle
-        Release the rows in random order.
-
     Examples
     --------
     >>> plan = Plan(label="days", epsilon=2, mechanism="bins:share=0.2", values="0:30:1")

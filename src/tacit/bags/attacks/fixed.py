@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array, vstack
 
 from tacit.bags.attacks.components import SearchLimits, SolvedSystem, solve
-from tacit.bags.attacks.cycles import are_disjoint
+from tacit.bags.attacks.cycles import are_disjoint, settle
 from tacit.bags.attacks.membership import read_totals
-from tacit.bags.attacks.openness import settle
 from tacit.bags.attacks.propagation import nested_differences
 from tacit.bags.attacks.row_space import combinations
 from tacit.bags.attacks.system import RowCells, collapse, system_of

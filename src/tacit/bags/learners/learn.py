@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import ibis
 import numpy as np
@@ -24,6 +24,13 @@ __all__ = ["learn"]
 
 Model = AdditiveModel | RandomBagModel
 Progress = Callable[[int, int], None]
+
+
+class _Run(NamedTuple):
+    totals: BagTotals
+    rows: ibis.Table
+    features: tuple[str, ...]
+    progress: Progress | None
 
 
 def learn(
@@ -75,7 +82,7 @@ def learn(
     if data is None:
         raise InvalidInput("must be given: the rows that the bags were made from, without labels", field="data")
     totals, rows = released.totals, released.used_rows(data)
-    model = _TRAIN[type(_method(method, totals))](totals, rows, tuple(features), progress)
+    model = _TRAIN[type(_method(method, totals))](_Run(totals, rows, tuple(features), progress))
     if released.encoding.classes is not None:
         model.classes_ = np.array(released.encoding.classes)
     model.guarantee_ = released.guarantee
@@ -101,29 +108,14 @@ def _method(method: LearnMethod | str | None, totals: BagTotals) -> LearnMethod:
     return chosen
 
 
-def _crosses(totals: BagTotals, rows: ibis.Table, features: tuple[str, ...], progress: Progress | None) -> Model:
-    return _additive(AdditiveModel(), totals, rows, features, progress)
-
-
-def _trees(totals: BagTotals, rows: ibis.Table, features: tuple[str, ...], progress: Progress | None) -> Model:
-    parts = [Tree(part.columns) for part in totals.partitions]
-    return _additive(AdditiveModel(parts=parts), totals, rows, features, progress)
-
-
-def _additive(
-    model: AdditiveModel, totals: BagTotals, rows: ibis.Table, features: tuple[str, ...], progress: Progress | None
-) -> AdditiveModel:
-    if features:
+def _additive(parts: Sequence[Tree] | None, run: _Run) -> Model:
+    if run.features:
         raise InvalidInput("is for random bags: a model of partitions sees the columns of by", field="features")
-    return model.fit(totals, rows, progress=progress)
+    return AdditiveModel(parts=parts).fit(run.totals, run.rows, progress=run.progress)
 
 
-def _linear(totals: BagTotals, rows: ibis.Table, features: tuple[str, ...], progress: Progress | None) -> Model:  # noqa: ARG001
-    return RandomBagModel(columns=features or None).fit(totals, rows)
-
-
-_TRAIN: Mapping[type[Any], Callable[[BagTotals, ibis.Table, tuple[str, ...], Progress | None], Model]] = {
-    Crosses: _crosses,
-    Trees: _trees,
-    Linear: _linear,
+_TRAIN: Mapping[type[Any], Callable[[_Run], Model]] = {
+    Crosses: lambda run: _additive(None, run),
+    Trees: lambda run: _additive([Tree(part.columns) for part in run.totals.partitions], run),
+    Linear: lambda run: RandomBagModel(columns=run.features or None).fit(run.totals, run.rows),
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from tacit.privacy.errors import InvalidInput
 
@@ -28,6 +28,9 @@ class Part:
     Chen et al. (2023), Equation (4).
     """
 
+    needs_torch: ClassVar[bool] = False
+    """Whether the extra ``torch`` is needed to train it."""
+
     columns: tuple[str, ...]
     by: tuple[str, ...] | None = None
 
@@ -40,11 +43,6 @@ class Part:
             if not names or len(set(names)) < len(names) or not all(isinstance(one, str) for one in names):
                 raise InvalidInput(f"{name} of a part must be different column names, at least one, got {given!r}")
             object.__setattr__(self, name, names)
-
-    @property
-    def needs_torch(self) -> bool:
-        """Whether the extra ``torch`` is needed to train it."""
-        return False
 
     def __str__(self) -> str:
         return f"{type(self).__name__}({', '.join(self.columns)})"
@@ -105,6 +103,8 @@ class MLP(Part):
     Chen et al. (2023), Section 5: each sub-model is a network with logits as output.
     """
 
+    needs_torch: ClassVar[bool] = True
+
     hidden: tuple[int, ...] = (32,)
     embedding: int = 8
 
@@ -114,11 +114,6 @@ class MLP(Part):
             raise InvalidInput(
                 f"widths of {self} must be >= 1, got hidden={self.hidden} and embedding={self.embedding}"
             )
-
-    @property
-    def needs_torch(self) -> bool:
-        """Whether the extra ``torch`` is needed to train it."""
-        return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,17 +137,14 @@ class Module(Part):
     'Module(city)'
     """
 
+    needs_torch: ClassVar[bool] = True
+
     build: Callable[[Sequence[int], int], Any] | None = None
 
     def __post_init__(self) -> None:
         Part.__post_init__(self)
         if not callable(self.build):
             raise InvalidInput(f"build of {self} must be a function that returns a torch module, got {self.build!r}")
-
-    @property
-    def needs_torch(self) -> bool:
-        """Whether the extra ``torch`` is needed to train it."""
-        return True
 
 
 def check_parts(parts: Sequence[Part]) -> tuple[Part, ...]:

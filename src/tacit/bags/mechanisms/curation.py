@@ -18,7 +18,7 @@ from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import TotalsNoise, noise_of_budget
 from tacit.bags.mechanisms.preparation import PrivateRows
 from tacit.bags.mechanisms.selection import choice_noise, choose_sets
-from tacit.bags.mechanisms.sizes import KeepAll, SizeRule, rule_for
+from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.mechanisms.totals import Curation
 from tacit.bags.partition import BagTotals, Feature, as_features
 from tacit.data.names import check_present
@@ -82,7 +82,7 @@ def curate(
         The public step that T(y) is rounded to, a power of two; default: 1 for classes, else 1/1000 of the range
         under noise, and no rounding without.
     sizes
-        :class:`DropSmall` or :class:`MergeSmall`; default: every bag is kept.
+        The least size of bags; default: every bag is kept.
     rows_per_person
         How many rows one person holds at most: the guarantee is then stated for all of them.
     rng
@@ -118,7 +118,7 @@ def curate(
         measure=GridStatistic(loss=loss, grid=public_grid(loss) if grid is None and noise is not None else grid),
         noise=noise,
         unit=unit,
-        sizes=sizes or KeepAll(),
+        sizes=sizes or SizeRule(),
         partitions=len(sets),
     )
     if noise is not None and rng is None:
@@ -196,7 +196,7 @@ def _curation(plan: Plan, loss: SemilinearLoss) -> Curation:
         measure=GridStatistic(loss=loss, grid=None if noise is None else public_grid(loss)),
         noise=noise,
         unit=plan.protected,
-        sizes=rule_for(plan.least, small=plan.small),
+        sizes=SizeRule(least=plan.least, small=plan.small),
         partitions=plan.choose or len(plan.by),
     )
 

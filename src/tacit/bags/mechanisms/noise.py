@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Protocol, runtime_checkable
+from typing import ClassVar, Protocol, runtime_checkable
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
@@ -107,17 +107,14 @@ class LaplaceNoise:
     [Fraction(6, 1), Fraction(6, 1), Fraction(6, 1)]
     """
 
+    name: ClassVar[str] = "discrete_laplace"
+
     epsilon: float
     shares: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         check_shares(self.shares)
-
-    @property
-    def name(self) -> str:
-        """``discrete_laplace``."""
-        return "discrete_laplace"
 
     def calibrate(self, queries: Sequence[Query], *, unit: Unit) -> CalibratedNoise:
         """Return the noise of each query, and the guarantee for all of them."""
@@ -148,6 +145,8 @@ class GaussianNoise:
     Canonne, Kamath and Steinke (2020); Balle and Wang (2018) for the start of the search. Proof: docs/proofs/bags.md.
     """
 
+    name: ClassVar[str] = "discrete_gaussian"
+
     epsilon: float
     delta: float
     shares: tuple[float, ...] | None = None
@@ -156,11 +155,6 @@ class GaussianNoise:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         object.__setattr__(self, "delta", check_delta(self.delta, zero=False))
         check_shares(self.shares)
-
-    @property
-    def name(self) -> str:
-        """``discrete_gaussian``."""
-        return "discrete_gaussian"
 
     def calibrate(self, queries: Sequence[Query], *, unit: Unit) -> CalibratedNoise:
         """Return the noise of each query, and the guarantee for all of them."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["DropSmall", "KeepAll", "MergeSmall", "Regrouping", "SizeRule", "check_sizes", "rule_for"]
+__all__ = ["Regrouping", "SizeRule"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -45,68 +45,29 @@ class Regrouping:
         return result
 
 
-@runtime_checkable
-class SizeRule(Protocol):
-    """A rule for small bags."""
-
-    def regroup(self, counts: NDArray[np.generic]) -> Regrouping:
-        """Return where each bag goes, from public or noised counts alone."""
-
-    def describe(self) -> dict[str, object]:
-        """Return the rule as plain JSON."""
-
-
-@dataclass(frozen=True, slots=True)
-class KeepAll:
-    """Leave every bag as it is."""
-
-    def regroup(self, counts: NDArray[np.generic]) -> Regrouping:
-        """Return every bag as it is."""
-        return Regrouping(target=np.arange(len(counts)), bags=len(counts))
-
-    def describe(self) -> dict[str, object]:
-        """Return the rule as plain JSON."""
-        return {"rule": "keep"}
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DropSmall:
-    """Leave out bags with fewer than ``least`` rows: nothing is said about the labels of their rows.
+class SizeRule:
+    """A least size of bags, by public or noisy counts alone: smaller bags are left out, or merged into one.
+
+    Where the bag of merged ones would itself be too small, the next smallest bags join it, so that no row is left out.
+
+    Parameters
+    ----------
+    least
+        The least number of rows; 1 keeps every bag.
+    small
+        ``drop`` says nothing about the labels of the rows of smaller bags; ``merge`` puts them into a bag "other".
 
     Examples
     --------
-    >>> DropSmall(least=3).regroup(np.array([1, 5, 3])).target
+    >>> SizeRule(least=3).regroup(np.array([1, 5, 3])).target
     array([-1,  0,  1])
-    """
-
-    least: int
-
-    def __post_init__(self) -> None:
-        check_count(self.least, name="least")
-
-    def regroup(self, counts: NDArray[np.generic]) -> Regrouping:
-        """Return where each bag goes."""
-        large = np.asarray(counts, dtype=np.float64) >= self.least
-        return Regrouping(target=np.where(large, np.cumsum(large) - 1, -1), bags=int(large.sum()))
-
-    def describe(self) -> dict[str, object]:
-        """Return the rule as plain JSON."""
-        return {"rule": "drop", "least": self.least}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeSmall:
-    """Merge bags with fewer than ``least`` rows into one bag "other".
-
-    Where that bag would itself be too small, the next smallest bags join it, so that no row is left out.
-
-    Examples
-    --------
-    >>> MergeSmall(least=3).regroup(np.array([1, 9, 4])).target
+    >>> SizeRule(least=3, small="merge").regroup(np.array([1, 9, 4])).target
     array([1, 0, 1])
     """
 
-    least: int
+    least: int = 1
+    small: Literal["drop", "merge"] = "drop"
 
     def __post_init__(self) -> None:
         check_count(self.least, name="least")
@@ -115,8 +76,10 @@ class MergeSmall:
         """Return where each bag goes."""
         sizes = np.asarray(counts, dtype=np.float64)
         small = sizes < self.least
-        if not small.any():
+        if self.least == 1 or not small.any():
             return Regrouping(target=np.arange(len(sizes)), bags=len(sizes))
+        if self.small == "drop":
+            return Regrouping(target=np.where(small, -1, np.cumsum(~small) - 1), bags=int((~small).sum()))
         for bag in np.argsort(np.where(small, np.inf, sizes), kind="stable"):
             if sizes[small].sum() >= self.least or small.all():
                 break
@@ -124,20 +87,11 @@ class MergeSmall:
         other = int((~small).sum())
         return Regrouping(target=np.where(small, other, np.cumsum(~small) - 1), bags=other + 1, other=other)
 
+    def check(self, counts: NDArray[np.generic]) -> None:
+        """Raise if public counts leave no bag of the least size."""
+        if self.least > 1 and self.regroup(counts).add(counts).max(initial=0.0) < self.least:
+            raise InvalidInput(f"must be smaller: no bag would have {self.least} rows or more", field="min_size")
+
     def describe(self) -> dict[str, object]:
         """Return the rule as plain JSON."""
-        return {"rule": "merge", "least": self.least}
-
-
-def rule_for(least: int, *, small: str) -> SizeRule:
-    """Return the rule of a plan: every bag is kept where one row is enough."""
-    if least == 1:
-        return KeepAll()
-    return DropSmall(least=least) if small == "drop" else MergeSmall(least=least)
-
-
-def check_sizes(plan: Regrouping, counts: NDArray[np.generic], sizes: SizeRule) -> None:
-    """Raise if public counts leave no bag of the least size."""
-    least = sizes.describe().get("least")
-    if least is not None and plan.add(counts).max(initial=0.0) < least:
-        raise InvalidInput(f"must be smaller: no bag would have {least} rows or more", field="min_size")
+        return {"rule": "keep"} if self.least == 1 else {"rule": self.small, "least": self.least}

@@ -16,7 +16,7 @@ from tacit.bags.mechanisms.domain import fill_domain
 from tacit.bags.mechanisms.engine import GroupedRows
 from tacit.bags.mechanisms.measure import GridStatistic
 from tacit.bags.mechanisms.noise import CalibratedNoise, Query, TotalsNoise, check_shares
-from tacit.bags.mechanisms.sizes import Regrouping, SizeRule, check_sizes
+from tacit.bags.mechanisms.sizes import Regrouping, SizeRule
 from tacit.bags.partition import BagTotals, Partition
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee, Unit
@@ -75,7 +75,7 @@ class Curation:
         """Return what noise is added to: for records all declared bags; public counts must leave a bag."""
         if self.unit is Unit.RECORD and self.noise is not None:
             return fill_domain(grouped)
-        check_sizes(self.sizes.regroup(grouped.counts), grouped.counts, self.sizes)
+        self.sizes.check(grouped.counts)
         return grouped
 
     def release(

@@ -105,9 +105,7 @@ class Release(BaseRelease):
 
     def check(self) -> None:
         """Raise if members do not fit the header, or the guarantee is smaller than the plan's mechanism can keep."""
-        kept = self.asked.mechanism.guarantee(self.asked, self.totals.loss)
-        if isinstance(self.guarantee, Guarantee) and not _covers(self.guarantee, kept):
-            raise InvalidRelease(f"the release states {self.guarantee}, but its plan can keep no more than: {kept}")
+        self.check_guarantee(self.asked.mechanism.guarantee(self.asked, self.totals.loss))
 
     def notes(self) -> list[str]:
         """Return a line per partition: how many bags of which sizes, and the noise."""
@@ -142,16 +140,6 @@ class Release(BaseRelease):
         if not isinstance(member, TableMember):
             raise InvalidRelease(f"the release has lost {name}.parquet, or never had it")
         return member.table
-
-
-def _covers(stated: Guarantee, kept: AnyGuarantee) -> bool:
-    return (
-        isinstance(kept, Guarantee)
-        and stated.unit is kept.unit
-        and stated.epsilon >= kept.epsilon
-        and stated.delta >= kept.delta
-        and stated.rows <= kept.rows
-    )
 
 
 def _describe(part: Mapping[str, Any], rows: int) -> str:

@@ -18,8 +18,7 @@ from tacit.labels.attacks.randomization import ResponseTest, test_randomization
 from tacit.labels.fitting.model import named_estimator
 from tacit.labels.mechanisms import RandomizedResponse
 from tacit.labels.methods import AttackMethod, Bayes
-from tacit.labels.releases.features import feature_names
-from tacit.labels.releases.matching import rows_of
+from tacit.labels.releases.matching import feature_names, rows_of
 from tacit.labels.releases.release import Release
 from tacit.leak import ABSTAIN, Leak
 from tacit.privacy.noise import system_rng

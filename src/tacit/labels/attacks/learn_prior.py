@@ -22,14 +22,7 @@ _FLOOR = 1e-12  # a model's 0 is no proof
 _STEPS = 200
 
 
-def learn_prior(
-    evidence: Evidence,
-    features: Any,  # noqa: ANN401
-    *,
-    model: Any,  # noqa: ANN401
-    folds: int,
-    rng: np.random.Generator,
-) -> Array:
+def learn_prior(evidence: Evidence, features: Any, *, model: Any, folds: int, rng: np.random.Generator) -> Array:  # noqa: ANN401
     """Return P(label | x) for every row, from a model that has not seen that row's released label.
 
     The model learns P(released label | x). The channel is taken off it (:func:`unfold`), and models that are too sure

@@ -107,13 +107,7 @@ def _balance(weights: NDArray[np.float64], codes: NDArray[np.int64], classes: in
     return np.asarray(np.where(totals > 0, weights.sum() / (classes * np.where(totals > 0, totals, 1.0)), 1.0))
 
 
-def _fit_signed(
-    estimator: Any,  # noqa: ANN401
-    X: Any,  # noqa: ANN401
-    copies: Any,  # noqa: ANN401
-    codes: NDArray[np.int64],
-    **options: Any,  # noqa: ANN401
-) -> Model:
+def _fit_signed(estimator: Any, X: Any, copies: Any, codes: NDArray[np.int64], **options: Any) -> Model:  # noqa: ANN401
     """Fit with negative weights, and see that probabilities come out."""
     try:
         model = fit_hard(estimator, copies, codes, **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,96 +18,7 @@ from tacit.labels.releases.release import Release
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee
 
-__all__ = ["ChosenLearner", "CleanLabels", "HeldOut", "Judge", "choose_learner"]
-
-
-class Judge(Protocol):
-    """Says how good a learner is, and what that assumes."""
-
-    @property
-    def assumes(self) -> tuple[str, ...]:
-        """What the guarantee of the chosen model assumes, besides that of the release."""
-
-    def judge(
-        self,
-        learner: Any,  # noqa: ANN401
-        X: NDArray[Any],
-        labels: ReleasedLabels,
-        *,
-        order: NDArray[np.int64],
-    ) -> AccuracyEstimate:
-        """Fit a copy of the learner and return its accuracy; ``order`` is a permutation, the same for all learners."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HeldOut:
-    """Judge by the released labels of rows that were held out: unbiased, and inside the guarantee of the release."""
-
-    fraction: float = 0.2
-
-    def __post_init__(self) -> None:
-        if not 0 < self.fraction < 1:
-            raise InvalidInput(f"must be in (0, 1), got {self.fraction!r}", field="fraction")
-
-    @property
-    def assumes(self) -> tuple[str, ...]:
-        """Nothing more."""
-        return ()
-
-    def judge(
-        self,
-        learner: Any,  # noqa: ANN401
-        X: NDArray[Any],
-        labels: ReleasedLabels,
-        *,
-        order: NDArray[np.int64],
-    ) -> AccuracyEstimate:
-        """Return the de-biased accuracy on the held-out rows."""
-        held, kept = np.split(order, [max(1, round(self.fraction * len(order)))])
-        model = clone(learner).fit(X[kept], labels[kept])
-        judged = released_accuracy(model.predict(X[held]), labels[held].release)
-        if judged is None:
-            raise InvalidInput(
-                f"must be by a mechanism that judges without bias, got {labels.release.asked.mechanism}",
-                field="release",
-            )
-        return judged
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CleanLabels:
-    """Judge by true labels of other rows, which nothing protects: the guarantee then says so.
-
-    Parameters
-    ----------
-    X, y
-        Rows that are not in the release, and their true labels.
-
-    Examples
-    --------
-    >>> CleanLabels([[0.0], [1.0]], [0, 1]).assumes
-    ('2 clean validation labels chose the model, and are outside this guarantee',)
-    """
-
-    X: ArrayLike
-    y: ArrayLike
-
-    @property
-    def assumes(self) -> tuple[str, ...]:
-        """That the validation labels need no protection."""
-        return (f"{len(np.asarray(self.y))} clean validation labels chose the model, and are outside this guarantee",)
-
-    def judge(
-        self,
-        learner: Any,  # noqa: ANN401
-        X: NDArray[Any],
-        labels: ReleasedLabels,
-        *,
-        order: NDArray[np.int64],  # noqa: ARG002
-    ) -> AccuracyEstimate:
-        """Return the accuracy on the clean rows."""
-        right = float(np.mean(clone(learner).fit(X, labels).predict(self.X) == np.asarray(self.y)))
-        return AccuracyEstimate(value=right, standard_error=math.sqrt(right * (1 - right) / len(np.asarray(self.y))))
+__all__ = ["ChosenLearner", "choose_learner"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -128,7 +39,8 @@ def choose_learner(
     X: ArrayLike,
     release: Release,
     *,
-    judge: Judge | None = None,
+    hold_out: float = 0.2,
+    clean: tuple[ArrayLike, ArrayLike] | None = None,
     rng: np.random.Generator,
 ) -> ChosenLearner:
     """Return the learner with the best accuracy, fitted on the whole release.
@@ -142,10 +54,13 @@ def choose_learner(
         Such as :class:`LabelPrivateClassifier`; copies are fitted.
     X, release
         Features, and the labels released for them.
-    judge
-        Default :class:`HeldOut`. :class:`CleanLabels` uses true labels, and the guarantee says so.
+    hold_out
+        The share of rows whose released labels judge: without bias, and inside the guarantee of the release.
+    clean
+        Rows that are not in the release and their true labels, to judge by instead. Nothing protects these labels: the
+        guarantee of the chosen model says so.
     rng
-        Splits the rows.
+        Splits the rows, alike for all learners.
 
     Examples
     --------
@@ -162,14 +77,39 @@ def choose_learner(
     """
     if not learners:
         raise InvalidInput("must be at least one, got none", field="learners")
-    by, rows, labels = judge or HeldOut(), np.asarray(X), ReleasedLabels(release)
+    if not 0 < hold_out < 1:
+        raise InvalidInput(f"must be in (0, 1), got {hold_out!r}", field="hold_out")
+    rows, labels = np.asarray(X), ReleasedLabels(release)
     if len(rows) != len(labels):
         raise InvalidInput(
             f"must have one label for each of the {len(rows)} rows of X, got {len(labels)}", field="release"
         )
-    order = rng.permutation(len(rows))
-    scores = tuple(by.judge(learner, rows, labels, order=order) for learner in learners)
+    held, kept = np.split(rng.permutation(len(rows)), [max(1, round(hold_out * len(rows)))])
+    scores, assumed = [], []
+    for learner in learners:
+        if clean is None:
+            model = clone(learner).fit(rows[kept], labels[kept])
+            scores.append(_by_released(model.predict(rows[held]), labels[held].release))
+        else:
+            scores.append(_by_clean(clone(learner).fit(rows, labels).predict(clean[0]), np.asarray(clean[1])))
+    if clean is not None:
+        judges = len(np.asarray(clean[1]))
+        assumed = [f"{judges} clean validation labels chose the model, and are outside this guarantee"]
     place = int(np.argmax([score.value for score in scores]))
     model = clone(learners[place]).fit(rows, release)
-    model.guarantee_ = assuming(model.guarantee_, *by.assumes)
-    return ChosenLearner(model=model, place=place, scores=scores, guarantee=model.guarantee_)
+    model.guarantee_ = assuming(model.guarantee_, *assumed)
+    return ChosenLearner(model=model, place=place, scores=tuple(scores), guarantee=model.guarantee_)
+
+
+def _by_released(predicted: ArrayLike, release: Release) -> AccuracyEstimate:
+    judged = released_accuracy(predicted, release)
+    if judged is None:
+        raise InvalidInput(
+            f"must be by a mechanism that judges without bias, got {release.asked.mechanism}", field="release"
+        )
+    return judged
+
+
+def _by_clean(predicted: ArrayLike, truth: NDArray[Any]) -> AccuracyEstimate:
+    right = float(np.mean(np.asarray(predicted) == truth))
+    return AccuracyEstimate(value=right, standard_error=math.sqrt(right * (1 - right) / len(truth)))

@@ -25,8 +25,7 @@ from tacit.labels.learners.released import take_rows
 from tacit.labels.learners.retrain import Confidence, Consensus, Full, Retrain
 from tacit.labels.learners.validate import released_accuracy
 from tacit.labels.methods import Denoised, LearnMethod, Regressor, Twins
-from tacit.labels.releases.features import feature_names
-from tacit.labels.releases.matching import rows_of
+from tacit.labels.releases.matching import feature_names, rows_of
 from tacit.labels.releases.release import Release
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng

@@ -1,6 +1,8 @@
-"""The rows of another table in the order of a release's rows."""
+"""What a learner or an attacker has beside a release: its rows in another table, and their features."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +13,7 @@ from tacit.data.persons import limit_rows
 from tacit.labels.releases.release import PERSON_SEED, Release
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["rows_of"]
+__all__ = ["feature_names", "rows_of"]
 
 _PLACE, _ROW = "tacit place", "tacit row"
 
@@ -45,6 +47,25 @@ def rows_of(release: Release, table: object, *, field: str) -> pa.Table:
             field=field,
         )
     return rows.take(joined[_ROW])
+
+
+def feature_names(release: Release, rows: pa.Table, wanted: Sequence[str], *, own: bool) -> list[str]:
+    """Return the named columns, or all but labels and whose row it is."""
+    plan = release.asked
+    hidden = {plan.label, plan.person, "label"} | (
+        {"stage", "prior"} if own and plan.mechanism.needs_features else set()
+    )
+    if not wanted:
+        found = [name for name in rows.column_names if name not in hidden]
+        if not found:
+            raise InvalidInput("must be given: the release has no features beside its labels", field="data")
+        return found
+    if hidden & set(wanted):
+        named = min(name for name in hidden & set(wanted) if name is not None)
+        raise InvalidInput(f"must not name {named!r}, which is no feature", field="features")
+    if len(set(wanted)) < len(wanted):
+        raise InvalidInput(f"must name each column once, got {', '.join(wanted)}", field="features")
+    return list(wanted)
 
 
 def _rows_used(release: Release, rows: pa.Table, *, field: str) -> pa.Table:

@@ -18,8 +18,8 @@ from tacit.labels.mechanisms.staged import StageLearner
 from tacit.labels.plan import ALL, Plan
 from tacit.labels.releases.arrays import header_of
 from tacit.labels.releases.release import PERSON_SEED, ROWS, Release
-from tacit.labels.releases.source import Source, TableSource
-from tacit.labels.releases.spark import SparkSource, spark_frame
+from tacit.labels.releases.source import TableSource
+from tacit.labels.releases.spark import Source, SparkSource, spark_frame
 from tacit.labels.releases.survey import ChosenRows, Survey
 from tacit.privacy.delivery import Overwrite, Request, deliver
 from tacit.privacy.errors import InvalidInput

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 import duckdb
 import ibis
@@ -13,24 +12,9 @@ import pyarrow as pa
 from tacit.data.csv_file import fault
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Source", "TableSource"]
+__all__ = ["TableSource"]
 
 _BATCH_ROWS = 1 << 16
-
-
-class Source(Protocol):
-    """A table that is read in batches by this process; Spark's workers do the same where the rows lie."""
-
-    @property
-    def ordered(self) -> bool:
-        """Whether every reading gives the rows in the same order, which labels can be matched by."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The names of the columns."""
-
-    def read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Return the rows of some columns."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -47,7 +31,7 @@ class TableSource:
 
     @property
     def ordered(self) -> bool:
-        """True for files and frames; another database keeps no order."""
+        """Whether every reading gives the rows in the same order: files and frames do, another database does not."""
         return bool(self.table.get_backend().name == "duckdb")
 
     def read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from tacit.labels.mechanisms import LabelMechanism
 from tacit.labels.plan import Plan
+from tacit.labels.releases.source import TableSource
 from tacit.labels.releases.tally import Tally
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
@@ -19,7 +20,7 @@ from tacit.privacy.noise import system_rng
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-__all__ = ["SparkSource", "spark_frame"]
+__all__ = ["Source", "SparkSource", "spark_frame"]
 
 Work = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -75,6 +76,9 @@ class SparkSource:
                 yield pa.ipc.open_stream(row[0]).read_next_batch().rename_columns(names)
         except Exception as error:
             raise _explained(error) from error
+
+
+Source = TableSource | SparkSource
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,8 +15,7 @@ from tacit.labels.mechanisms import LabelMechanism
 from tacit.labels.mechanisms.values import Coding
 from tacit.labels.plan import Plan
 from tacit.labels.releases.arrays import settle, try_out
-from tacit.labels.releases.source import Source
-from tacit.labels.releases.spark import SparkSource
+from tacit.labels.releases.spark import Source, SparkSource
 from tacit.labels.releases.tally import Counts, Tally, count_labels
 
 __all__ = ["ChosenRows", "Survey"]
