@@ -21,8 +21,8 @@ import pyarrow.parquet as pq
 from benchmarks.timing import timed_row
 from tacit.features import Plan, protect
 from tacit.features.mechanisms.noisy_rows import NoisyRows
-from tacit.privacy.delivery import Overwrite
 from tacit.privacy.noise import system_rng
+from tacit.privacy.targets import Overwrite
 
 Row = dict[str, Any]
 KEPT = 25

@@ -25,8 +25,8 @@ from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.retrain import Consensus
 from tacit.labels.mechanisms import PriorRandomizedResponse, RandomizedResponse
 from tacit.labels.plan import ALL
-from tacit.privacy.delivery import Overwrite
 from tacit.privacy.noise import system_rng
+from tacit.privacy.targets import Overwrite
 
 Row = dict[str, Any]
 CLASSES = 10

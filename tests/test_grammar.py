@@ -267,7 +267,7 @@ def test_a_plan_is_the_same_from_the_command_line(surface, given, monkeypatch, t
     monkeypatch.setattr(import_module(f"tacit.{surface}"), "protect", stop, raising=False)
     words = plan_of(surface, given).to_options()
     with pytest.raises(SystemExit):
-        main([surface, "protect", "private.csv", *words, "--out", str(tmp_path / "out")])
+        main([surface, "protect", "bundled:iris", *words, "--out", str(tmp_path / "out")])
     assert asked == [plan_of(surface, given)]
 
 

@@ -52,8 +52,7 @@ def test_killed_anywhere_it_is_paid_once_and_delivered(surface, table, tmp_path)
 
     def ask(place, name):
         payment = Payment(ledger=Ledger.open(place / "ledger.db"), dataset="visits")
-        suffix = getattr(plan, "mechanism", None) and getattr(plan.mechanism, "suffix", None)
-        out = place / f"{name}{module.Release.suffix if suffix is None else suffix}"
+        out = place / f"{name}{plan.suffix}"
         return module.protect(table, plan, data=data, out=out, payment=payment), out
 
     ledger_for(table, tmp_path / "whole", unit=unit)

@@ -7,9 +7,9 @@ import pytest
 from tacit.bags import Plan, Release, protect
 from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, NoGuarantee, Unit
-from tacit.privacy.delivery import Overwrite
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.payment import Payment
+from tacit.privacy.targets import Overwrite
 
 ROWS = 2000
 

@@ -26,6 +26,7 @@ def test_a_release_is_named_after_its_table(table, name, monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("tacit.labels.protect", protect)
+    monkeypatch.setattr("tacit.cli.options.check_source", lambda source: None)
     with pytest.raises(SystemExit):
         main(["labels", "protect", table, "--label", "y", "--epsilon", "1"])
     assert asked == [f"{name}.labels.parquet"], capsys.readouterr().err

@@ -6,11 +6,12 @@ import weakref
 import pyarrow as pa
 import pytest
 
-from tacit.data.connection import connection, register
+from tacit.data.connection import connection, ibis_backend
+from tacit.data.view import View
 
 
 def setting(name):
-    return connection().raw_sql(f"SELECT current_setting('{name}')").fetchone()[0]
+    return connection().execute(f"SELECT current_setting('{name}')").fetchone()[0]
 
 
 def test_settings():
@@ -27,17 +28,17 @@ def test_rows_are_spilled_where_only_the_user_reads():
 @pytest.mark.parametrize("kind", ["table", "reader"])
 def test_data_goes_when_nothing_refers_to_it(kind):
     rows = pa.table({"x": list(range(10))})
-    table = register(rows if kind == "table" else rows.to_reader())
+    table = View.of_arrow(rows if kind == "table" else rows.to_reader()).to_ibis()
     name = table.get_name()
     derived = table.filter(table.x > 3)
     watch = weakref.ref(table.op())
     del table
     gc.collect()
-    register(rows)
+    View.of_arrow(rows)
     assert derived.count().execute() == 6
-    assert name in connection().list_tables()
+    assert name in ibis_backend().list_tables()
     del derived
     gc.collect()
     assert watch() is None
-    register(rows)
-    assert name not in connection().list_tables()
+    View.of_arrow(rows)
+    assert name not in ibis_backend().list_tables()

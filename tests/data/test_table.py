@@ -82,6 +82,7 @@ def test_file_without_permission(tmp_path, monkeypatch):
     def refuse(*_args, **_kwargs):
         raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
 
+    (tmp_path / "t.csv").touch()
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(InvalidInput, match=r"t\.csv cannot be read: Permission denied$"):
         load_table(tmp_path / "t.csv")
@@ -128,17 +129,17 @@ def test_a_file_larger_than_memory_works(tmp_path):
             writer.write_table(pa.table({"k": rng.integers(0, 7, 100_000), "v": rng.random(100_000)}, schema))
     table = load_table(path)
     backend = connection()
-    before = backend.raw_sql("SELECT current_setting('memory_limit')").fetchone()[0]
-    spill = backend.raw_sql("SELECT current_setting('temp_directory')").fetchone()[0]
-    backend.raw_sql("SET memory_limit = '40MiB'")
+    before = backend.execute("SELECT current_setting('memory_limit')").fetchone()[0]
+    spill = backend.execute("SELECT current_setting('temp_directory')").fetchone()[0]
+    backend.execute("SET memory_limit = '40MiB'")
     try:
         counts = table.group_by("k").agg(n=table.count(), mean=table.v.mean()).to_pyarrow()
-        backend.raw_sql("SET temp_directory = ''")
+        backend.execute("SET temp_directory = ''")
         with pytest.raises(duckdb.OutOfMemoryException):  # the control: the rows do not fit at once
-            backend.raw_sql(f"CREATE TEMP TABLE whole AS FROM '{path}'")
+            backend.execute(f"CREATE TEMP TABLE whole AS FROM '{path}'")
     finally:
-        backend.raw_sql(f"SET temp_directory = '{spill}'")
-        backend.raw_sql(f"SET memory_limit = '{before}'")
+        backend.execute(f"SET temp_directory = '{spill}'")
+        backend.execute(f"SET memory_limit = '{before}'")
     assert sum(counts["n"].to_pylist()) == 5_000_000
     np.testing.assert_allclose(counts["mean"].to_pylist(), 0.5, atol=0.01)
 

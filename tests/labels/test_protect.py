@@ -19,9 +19,9 @@ from tacit.labels import Plan, Release, protect
 from tacit.labels.releases.matching import rows_of
 from tacit.labels.releases.source import TableSource
 from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, Ledger, Unit
-from tacit.privacy.delivery import Overwrite
 from tacit.privacy.payment import Payment
 from tacit.privacy.releases import TableMember
+from tacit.privacy.targets import Overwrite
 
 ASKED = {"label": "illness_secret", "epsilon": 1, "classes": ("no", "yes")}
 CONSTANT = {"mechanism": "prior", "prior": (1.0, 0.0)}
@@ -322,7 +322,7 @@ def test_a_table_that_changes_while_it_is_read_is_not_released(monkeypatch, out)
 
     def shrinking(self, columns):
         readings.append(columns)
-        return real(TableSource(table=self.table.limit(1000 // len(readings))), columns)
+        return real(TableSource(table=self.table.to_ibis().limit(1000 // len(readings))), columns)
 
     monkeypatch.setattr(TableSource, "read", shrinking)
     with pytest.raises(InvalidInput, match="the table changed while it was read"):
@@ -368,7 +368,7 @@ MEASURE = """
     import numpy as np
     from tacit.data import load_table
     from tacit.labels import Plan, protect
-    from tacit.privacy.delivery import Overwrite
+    from tacit.privacy.targets import Overwrite
 
     def peak():
         status = Path("/proc/self/status")

@@ -8,9 +8,9 @@ import pytest
 
 from tacit.models import Plan, Release, protect
 from tacit.privacy import Guarantee, InvalidInput, Ledger, NoGuarantee, Unit
-from tacit.privacy.delivery import Overwrite
 from tacit.privacy.errors import BudgetExceeded, InvalidRelease
 from tacit.privacy.payment import Payment
+from tacit.privacy.targets import Overwrite
 
 torch = pytest.importorskip("torch")
 
@@ -40,7 +40,7 @@ PLANS = {
 @pytest.mark.parametrize("case", list(PLANS))
 def test_a_release_is_written_read_and_refused_when_it_states_less(case, tmp_path):
     table, plan = PLANS[case]
-    path = tmp_path / f"model{Release.suffix_for(plan)}"
+    path = tmp_path / f"model{plan.suffix}"
     made = protect(table, plan, out=path, rng=np.random.default_rng(0))
     back = Release.read(path, trust=True)
     assert back.plan == plan

@@ -8,10 +8,11 @@ import pyarrow as pa
 import pytest
 
 from tacit.privacy import Guarantee, InvalidInput, Ledger, LedgerError, NoGuarantee, Unit
-from tacit.privacy.delivery import Overwrite, Request, deliver
+from tacit.privacy.delivery import Request, deliver
 from tacit.privacy.payment import Payment
 from tacit.privacy.plan import Plan
 from tacit.privacy.releases import DocumentMember, Header, Release, TableMember
+from tacit.privacy.targets import Overwrite
 from tests.killing import run_and_kill
 
 ROWS = pa.record_batch({"age": [31, 64, 50], "ill": [0, 1, 1]})
@@ -23,6 +24,13 @@ class ToyPlan(Plan):
     surface: ClassVar[str] = "toy"
 
 
+@dataclass(frozen=True, kw_only=True)
+class ToyFolderPlan(ToyPlan):
+    @property
+    def suffix(self):
+        return ""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ToyFile(Release):
     plan_type: ClassVar[type[Plan]] = ToyPlan
@@ -30,7 +38,7 @@ class ToyFile(Release):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ToyFolder(ToyFile):
-    suffix: ClassVar[str] = ""
+    plan_type: ClassVar[type[Plan]] = ToyFolderPlan
 
 
 class Drawer:
@@ -62,8 +70,9 @@ def kind(request):
 
 
 @pytest.fixture
-def plan():
-    return ToyPlan(label="ill", epsilon=1)
+def plan(request):
+    kind = request.getfixturevalue("kind") if "kind" in request.fixturenames else ToyFile
+    return kind.plan_type(label="ill", epsilon=1)
 
 
 @pytest.fixture
@@ -76,34 +85,34 @@ def ledger(tmp_path):
 def ask(kind, plan, ledger, out=None, **settings):
     draw = settings.pop("draw", None) or Drawer(kind, plan)
     payment = Payment(ledger=ledger, **settings)
-    return deliver(kind, request(plan), draw=draw, suffix=kind.suffix, out=out, payment=payment)
+    return deliver(kind, request(plan), draw=draw, out=out, payment=payment)
 
 
 def test_without_a_ledger_it_is_drawn_and_written(kind, plan, tmp_path):
     draw = Drawer(kind, plan)
-    for out in (None, tmp_path / f"out{kind.suffix}"):
-        release = deliver(kind, request(plan), draw=draw, suffix=kind.suffix, out=out)
+    for out in (None, tmp_path / f"out{plan.suffix}"):
+        release = deliver(kind, request(plan), draw=draw, out=out)
         assert release.plan == plan
         assert release.guarantee == ONE
         assert release.members["rows"].rows == 1
     assert draw.drawn == 2
     with pytest.raises(InvalidInput, match="exists already"):
-        deliver(kind, request(plan), draw=draw, suffix=kind.suffix, out=out)
-    deliver(kind, request(plan), draw=draw, suffix=kind.suffix, out=Overwrite(out))
+        deliver(kind, request(plan), draw=draw, out=out)
+    deliver(kind, request(plan), draw=draw, out=Overwrite(out))
 
 
 def test_the_same_request_is_delivered_again_and_charged_once(kind, plan, ledger, tmp_path):
-    first = ask(kind, plan, ledger, tmp_path / f"one{kind.suffix}")
-    second = ask(kind, plan, ledger, tmp_path / f"two{kind.suffix}")
+    first = ask(kind, plan, ledger, tmp_path / f"one{plan.suffix}")
+    second = ask(kind, plan, ledger, tmp_path / f"two{plan.suffix}")
     assert (first.receipt.id, first.repeated) == ("visits/1", False)
     assert (second.receipt, second.repeated) == (None, True)
-    assert drawn_label(tmp_path / f"one{kind.suffix}", kind) == drawn_label(tmp_path / f"two{kind.suffix}", kind)
+    assert drawn_label(tmp_path / f"one{plan.suffix}", kind) == drawn_label(tmp_path / f"two{plan.suffix}", kind)
     assert ledger.statement("visits").spent == 1.0
 
 
 def test_another_plan_other_rows_and_again_are_charged(kind, plan, ledger):
     ask(kind, plan, ledger)
-    ask(kind, ToyPlan(label="ill", epsilon=1, features=("age",)), ledger)
+    ask(kind, kind.plan_type(label="ill", epsilon=1, features=("age",)), ledger)
     assert ledger.statement("visits").spent == 2.0
     assert ask(kind, plan, ledger, again=True).receipt.id == "visits/3"
     assert ask(kind, plan, ledger).repeated  # the newest one
@@ -121,7 +130,7 @@ def test_an_entry_pays_for_its_own_guarantee_alone(kind, plan, ledger):
     with pytest.raises(TypeError):
         ask(kind, plan, ledger, draw=Drawer(None, plan))
     more = Request(
-        plan=ToyPlan(label="ill", epsilon=3),
+        plan=kind.plan_type(label="ill", epsilon=3),
         guarantee=Guarantee(unit=Unit.LABEL, epsilon=3.0),
         seeded=False,
         rows=None,
@@ -129,12 +138,12 @@ def test_an_entry_pays_for_its_own_guarantee_alone(kind, plan, ledger):
     )
     payment = Payment(ledger=ledger, entry="visits/1")
     with pytest.raises(LedgerError, match="visits/1 paid for epsilon 1 for one label, and this release has epsilon 3"):
-        deliver(kind, more, draw=Drawer(kind, plan), suffix=kind.suffix, payment=payment)
+        deliver(kind, more, draw=Drawer(kind, plan), payment=payment)
 
 
 def test_an_entry_delivers_its_own_plan_alone(kind, plan, ledger):
     ask(kind, plan, ledger)
-    other = ToyPlan(label="ill", epsilon=1, features=("age",))
+    other = kind.plan_type(label="ill", epsilon=1, features=("age",))
     with pytest.raises(LedgerError, match="visits/1 paid for a release of another plan"):
         ask(kind, other, ledger, entry="visits/1")
 
@@ -167,7 +176,7 @@ def test_a_seeded_release_and_one_without_a_guarantee_are_not_paid_for(plan, led
         (request(plan, guarantee=NoGuarantee(reason="exact")), "ledger must have a guarantee to charge for"),
     ):
         with pytest.raises(InvalidInput, match=sentence):
-            deliver(ToyFile, asked, draw=draw, suffix=".parquet", payment=payment)
+            deliver(ToyFile, asked, draw=draw, payment=payment)
     assert not draw.drawn
     assert ledger.statement("visits").spent == 0
 
@@ -177,13 +186,13 @@ def test_rows_without_an_order_resume_by_their_entry(kind, plan, ledger):
     broken = Drawer(kind, plan)
     broken.kind = None
     with pytest.raises(InvalidInput, match="dataset must name what to charge"):
-        deliver(kind, asked, draw=broken, suffix=kind.suffix, payment=Payment(ledger=ledger))
+        deliver(kind, asked, draw=broken, payment=Payment(ledger=ledger))
     named = Payment(ledger=ledger, dataset="visits")
     with pytest.raises(TypeError):
-        deliver(kind, asked, draw=broken, suffix=kind.suffix, payment=named)
+        deliver(kind, asked, draw=broken, payment=named)
     resumed = Payment(ledger=ledger, entry="visits/1")
-    assert not deliver(kind, asked, draw=Drawer(kind, plan), suffix=kind.suffix, payment=resumed).repeated
-    assert deliver(kind, asked, draw=Drawer(kind, plan), suffix=kind.suffix, payment=resumed).repeated
+    assert not deliver(kind, asked, draw=Drawer(kind, plan), payment=resumed).repeated
+    assert deliver(kind, asked, draw=Drawer(kind, plan), payment=resumed).repeated
     assert ledger.statement("visits").spent == 1.0
 
 
@@ -196,7 +205,7 @@ def test_killed_at_any_statement_nothing_is_paid_twice_and_nothing_paid_is_lost(
         return ledger, place
 
     def act(place):
-        ask(kind, plan, Ledger.open(place / "ledger.db"), place / f"out{kind.suffix}")
+        ask(kind, plan, Ledger.open(place / "ledger.db"), place / f"out{plan.suffix}")
 
     _, place = prepare("counted")
     statements = run_and_kill(lambda: act(place))
@@ -204,8 +213,8 @@ def test_killed_at_any_statement_nothing_is_paid_twice_and_nothing_paid_is_lost(
     for at in range(1 + (kind is ToyFile), statements, 6):
         ledger, place = prepare(str(at))
         assert run_and_kill(lambda place=place: act(place), at=at) is None
-        out = place / f"out{kind.suffix}"
+        out = place / f"out{plan.suffix}"
         before = drawn_label(out, kind) if out.exists() else None
-        again = ask(kind, plan, Ledger.open(place / "ledger.db"), place / f"again{kind.suffix}")
+        again = ask(kind, plan, Ledger.open(place / "ledger.db"), place / f"again{plan.suffix}")
         assert ledger.statement("visits").spent == 1.0
         assert before in (None, again.members["rows"].table["label"][0].as_py())

@@ -30,6 +30,13 @@ class ToyPlan(Plan):
     surface: ClassVar[str] = "toy"
 
 
+@dataclass(frozen=True, kw_only=True)
+class ToyFolderPlan(ToyPlan):
+    @property
+    def suffix(self):
+        return ""
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ToyFile(Release):
     plan_type: ClassVar[type[Plan]] = ToyPlan
@@ -37,7 +44,7 @@ class ToyFile(Release):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ToyFolder(ToyFile):
-    suffix: ClassVar[str] = ""
+    plan_type: ClassVar[type[Plan]] = ToyFolderPlan
 
 
 PLAN = ToyPlan(label="ill", epsilon=1)

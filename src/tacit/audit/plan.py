@@ -67,8 +67,7 @@ class Step:
         """What makes and attacks this release of the whole table, from a shell; empty for a table without a name."""
         if self.source.file is None:
             return ""
-        ending = import_module(f"tacit.{self.surface}").Release.suffix_for(self.plan)
-        file, release = quote(self.source.file), f"planned.{self.surface}{ending}"
+        file, release = quote(self.source.file), f"planned.{self.surface}{self.plan.suffix}"
         make = f"tacit {self.surface} protect {file} {' '.join(map(quote, self.plan.to_options()))} --out {release}"
         attack = f"tacit {self.surface} attack {release} --truth {file}"
         knows = {"labels": f" --data {file}", "bags": f" --data {file}", "models": f" --data {OTHER_ROWS}"}

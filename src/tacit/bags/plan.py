@@ -122,6 +122,11 @@ class Plan(BasePlan):
         what = f"totals by {bags}" if bags else f"totals of {self.mechanism.in_words()}"
         return f"{what}, {self.cost or 'exact'}"
 
+    @property
+    def suffix(self) -> str:
+        """Empty: bags are a folder."""
+        return ""
+
     def check(self) -> None:
         """Raise if two fields do not fit each other."""
         super().check()

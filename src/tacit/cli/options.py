@@ -1,13 +1,16 @@
-"""Options that the commands of several surfaces share, and what becomes of them."""
+"""What becomes of options: checked before anything heavy is imported, then turned into what the library takes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from tacit.data.locations import STDIN, check_source
+from tacit.privacy.errors import InvalidInput, LedgerError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -16,25 +19,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsJson",
-    "Table",
+    "check_ledger",
     "check_out",
+    "check_release",
+    "check_tables",
+    "naming",
     "open_payment",
     "rng_of",
-    "show_progress",
-    "warn_if_seeded",
     "words_of",
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
-
-Table = Annotated[
-    str, typer.Argument(metavar="IN", help="A CSV, TSV, Parquet or Arrow file; for Spark Parquet, or a table's name.")
-]
+_NEEDS_LEDGER = ("dataset", "part", "store", "again", "entry")
 
 
 def words_of(text: str) -> list[str]:
-    """Split a list with commas; a comma in a word, or a blank at its end, is written with a backslash before it."""
+    """Split a list with commas; a comma in a word, or a space at its end, is written with a backslash before it."""
     held = text.replace("\\,", "\0").replace("\\ ", "\1")
     return [word.strip().replace("\0", ",").replace("\1", " ") for word in held.split(",") if word.strip()]
 
@@ -48,59 +49,84 @@ def rng_of(seed: int | None) -> np.random.Generator:
     return system_rng() if seed is None else np.random.default_rng(seed)
 
 
+@contextmanager
+def naming(field: str) -> Iterator[None]:
+    """Say which option an error is about that does not know it, such as one about a path."""
+    try:
+        yield
+    except (InvalidInput, LedgerError) as error:
+        if getattr(error, "field", None) is not None:
+            raise
+        raise InvalidInput(str(error), field=field) from None
+
+
+def check_tables(given: Mapping[str, Any], *fields: str) -> None:
+    """Raise if an option names a table by a path where nothing is; nothing is opened."""
+    for field in fields:
+        with naming(field):
+            check_source(given.get(field))
+
+
+def check_release(path: Path) -> None:
+    """Raise if there is no release to read."""
+    if path != Path(STDIN) and not path.exists():
+        raise InvalidInput(f"{path} does not exist; give the path of a release", field="release")
+
+
 def check_out(out: Path, *sources: object, written: str, force: bool) -> None:
     """Raise if a file of this format cannot be written there, is read, or has a name that says another format."""
     from tacit.privacy.endings import check_ending
     from tacit.privacy.files import check_writable
 
-    for source in sources or (None,):
-        for one in source if isinstance(source, list) else [source]:
-            check_writable(out, force=force, source=one)
-    check_ending(out, written=written)
+    if out == Path(STDIN):
+        return
+    with naming("out"):
+        for source in _each(sources) or [None]:
+            check_writable(out, force=force, source=source)
+        check_ending(out, written=written)
+
+
+def _each(sources: Iterable[object]) -> list[object]:
+    return [one for source in sources for one in (source if isinstance(source, list) else [source])]
+
+
+def check_ledger(given: Mapping[str, Any]) -> None:
+    """Raise if there is no ledger where one is named, or an option is given that only makes sense with one."""
+    location = given["ledger"]
+    if location is None:
+        for name in _NEEDS_LEDGER:
+            if given[name]:
+                raise InvalidInput("requires --ledger, which says what is charged", field=name)
+        return
+    if given["seed"] is not None:
+        raise InvalidInput(
+            "must not be given with --ledger: a seeded release is not for publishing, so it is never paid for",
+            field="seed",
+        )
+    if "://" not in location:
+        from tacit.privacy.ledger.sqlite_file import check_file
+
+        if not Path(location).exists():
+            raise InvalidInput(
+                f"{location} does not exist; make a ledger with: tacit ledger create --ledger {location}",
+                field="ledger",
+            )
+        with naming("ledger"):
+            check_file(Path(location))
 
 
 def open_payment(given: Mapping[str, Any]) -> Payment | None:
-    """Return who pays, if a ledger is named; what only makes sense with one is refused without."""
-    from tacit.privacy.errors import InvalidInput
+    """Return who pays, if a ledger is named."""
+    if given["ledger"] is None:
+        return None
     from tacit.privacy.ledger import Ledger
     from tacit.privacy.payment import Payment
 
-    location = given["ledger"]
-    if location is None:
-        for name in ("dataset", "part", "store", "again", "entry"):
-            if given[name]:
-                raise InvalidInput("requires --ledger, which says what is charged", field=name)
-        return None
     return Payment(
-        ledger=Ledger.open(location),
+        ledger=Ledger.open(given["ledger"]),
         dataset=given["dataset"],
         parts=given["part"] or None,
         store=given["store"],
         again=given["again"],
         entry=given["entry"],
     )
-
-
-@contextmanager
-def show_progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on standard error; yields what to call with the steps done and the steps in all."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
-
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task(what, total=None)
-        yield lambda done, total: progress.update(task, completed=done, total=total)
-
-
-def warn_if_seeded(seeded: bool) -> None:
-    """Say on standard error that a seeded release hides nothing from who knows the seed."""
-    if seeded:
-        typer.echo("warning: seeded, so whoever knows the seed can remove the noise; never publish it", err=True)

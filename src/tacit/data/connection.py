@@ -1,24 +1,21 @@
-"""The process's one DuckDB connection, and Arrow data as tables in it."""
+"""The process's one DuckDB connection."""
 
 from __future__ import annotations
 
 import tempfile
-import weakref
-from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
+from typing import TYPE_CHECKING
 
-import ibis
-import pyarrow as pa
-import pyarrow.dataset
-from ibis.backends.duckdb import Backend
+import duckdb
 
-__all__ = ["connection", "register"]
+if TYPE_CHECKING:
+    from ibis.backends.duckdb import Backend
 
-_unused: list[Callable[[], object]] = []
+__all__ = ["connection", "ibis_backend", "private_folder"]
 
 
 @cache
-def connection() -> Backend:
+def connection() -> duckdb.DuckDBPyConnection:
     """Return the one connection of this process, so that the tables of two files can be joined.
 
     It prints nothing, fetches nothing, keeps the order of rows, and spills what does not fit in memory.
@@ -28,38 +25,29 @@ def connection() -> Backend:
     >>> connection() is connection()
     True
     """
-    # Spilled rows are private: a folder that only this user reads, removed at exit, not the working folder.
-    spill = tempfile.TemporaryDirectory(prefix="tacit-", ignore_cleanup_errors=True)
-    backend = ibis.duckdb.connect(
-        temp_directory=spill.name, preserve_insertion_order=True, autoinstall_known_extensions=False
+    # Spilled rows are private: not into the working folder.
+    opened = duckdb.connect(
+        config={
+            "temp_directory": private_folder().name,
+            "preserve_insertion_order": True,
+            "autoinstall_known_extensions": False,
+            "python_enable_replacements": False,  # a name in a query is never a variable of this process
+        }
     )
-    backend.raw_sql("PRAGMA disable_progress_bar")  # SET is refused in a notebook without widgets
-    backend.spill = spill
-    return backend
+    opened.execute("SET TimeZone = 'UTC'")
+    opened.execute("PRAGMA disable_progress_bar")  # SET is refused in a notebook without widgets
+    return opened
 
 
-def register(rows: pa.Table | pa.dataset.Dataset | pa.RecordBatchReader) -> ibis.Table:
-    """Return Arrow data as a table of the connection, without a copy, until nothing refers to it.
+@cache
+def private_folder() -> tempfile.TemporaryDirectory[str]:
+    """Return a folder that only this user reads, removed when the process ends."""
+    return tempfile.TemporaryDirectory(prefix="tacit-", ignore_cleanup_errors=True)
 
-    A reader can be read once and a table many times, so a reader's rows are copied into DuckDB.
 
-    Examples
-    --------
-    >>> register(pa.table({"x": [1, 2]})).x.sum().execute()
-    3
-    """
-    # Ibis 12 keeps a memtable's data until the process ends; a table loaded again and again must not.
-    while _unused:
-        _unused.pop()()
-    backend, name = connection(), ibis.util.gen_name("tacit")
-    backend.con.register(name, rows)
-    drop = partial(backend.con.unregister, name)
-    if isinstance(rows, pa.RecordBatchReader):
-        view, name = name, ibis.util.gen_name("tacit")
-        backend.raw_sql(f'CREATE TEMP TABLE "{name}" AS FROM "{view}"')
-        drop()
-        drop = partial(backend.raw_sql, f'DROP TABLE "{name}"')
-    table = backend.table(name)
-    # The collector may run inside a query, where the connection is locked: drop at the next call instead.
-    weakref.finalize(table.op(), _unused.append, drop).atexit = False
-    return table
+@cache
+def ibis_backend() -> Backend:
+    """Return Ibis on the connection; importing it takes longer than reading most files."""
+    import ibis
+
+    return ibis.duckdb.from_connection(connection())

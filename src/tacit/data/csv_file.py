@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import duckdb
-import ibis
-from ibis.backends.duckdb import Backend
 
+from tacit.data.connection import connection
 from tacit.data.names import check_names
+from tacit.data.view import View, literal
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["ACCEPTED", "MISSING_WORDS", "fault", "read_csv_file"]
@@ -31,8 +31,8 @@ _BINARY = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _HEAD = 1 << 16
 
 
-def read_csv_file(path: Path, *, connection: Backend) -> ibis.Table:
-    r"""Return a lazy table of a delimited text file, plain or gzipped.
+def read_csv_file(path: Path) -> View:
+    r"""Return a view of a delimited text file, plain or gzipped.
 
     The delimiter is the one of ``, ; tab |`` that splits the header line most often. Types are decided by
     reading the whole file once, so that a late value cannot break a later query; a column of numbers and words
@@ -43,14 +43,14 @@ def read_csv_file(path: Path, *, connection: Backend) -> ibis.Table:
     >>> import tempfile
     >>> path = Path(tempfile.mkdtemp()) / "t.csv"
     >>> _ = path.write_text("a;y\n1;yes\n2;no\n")
-    >>> read_csv_file(path, connection=ibis.duckdb.connect()).columns
+    >>> read_csv_file(path).columns
     ('a', 'y')
     """
     zipped = _is_gzip(path)
     text, encoding = _read_head(path, zipped=zipped)
     header, delimiter = _split_header(text)
     check_names(filter(None, map(str.strip, header)), source=str(path))
-    dialect = {
+    dialect: dict[str, Any] = {
         "header": True,
         "delim": delimiter,
         "quote": '"',
@@ -61,7 +61,8 @@ def read_csv_file(path: Path, *, connection: Backend) -> ibis.Table:
         "encoding": encoding,
     }
     pattern = glob.escape(str(path))  # DuckDB reads *, ? and [ in a name as a pattern
-    return connection.read_csv(pattern, **dialect, **_settle_types(pattern, path, dialect, connection))
+    settled = {**dialect, **_settle_types(pattern, path, dialect), "auto_detect": False}
+    return View.of_query(f"FROM read_csv({literal(pattern)}, {_arguments(settled)})")
 
 
 def _is_gzip(path: Path) -> bool:
@@ -102,14 +103,11 @@ def _decode(head: bytes) -> tuple[str, str]:
     return head.decode("latin-1"), "latin-1"
 
 
-def _settle_types(
-    pattern: str, path: Path, dialect: dict[str, Any], connection: Backend
-) -> dict[str, dict[str, str] | str]:
+def _settle_types(pattern: str, path: Path, dialect: dict[str, Any]) -> dict[str, dict[str, str] | str]:
     options = dialect | {"sample_size": -1, "auto_type_candidates": _TYPES}
-    call = f"FROM sniff_csv(?, {', '.join(f'{key} = {_literal(value)}' for key, value in options.items())})"
     try:
-        found = connection.con.execute(call, [pattern])
-        row = dict(zip((d[0] for d in found.description), found.fetchone(), strict=True))
+        found = connection().execute(f"FROM sniff_csv({literal(pattern)}, {_arguments(options)})")
+        row = dict(zip((d[0] for d in found.description), found.fetchone() or (), strict=True))
     except duckdb.Error as error:
         reason = fault(error)
         split = f" (split by {dialect['delim']!r})" if "fields" in reason else ""
@@ -119,10 +117,8 @@ def _settle_types(
     return {"columns": columns} | {key: value for key, value in formats.items() if value}
 
 
-def _literal(value: object) -> str:
-    if isinstance(value, list):
-        return f"[{', '.join(map(_literal, value))}]"
-    return str(value).lower() if isinstance(value, bool | int) else "'" + str(value).replace("'", "''") + "'"
+def _arguments(options: dict[str, Any]) -> str:
+    return ", ".join(f"{key} = {literal(value)}" for key, value in options.items())
 
 
 def fault(error: Exception) -> str:

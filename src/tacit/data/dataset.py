@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import ibis
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -13,6 +12,9 @@ from numpy.typing import NDArray
 from tacit.data.matrix import FeatureMatrix, numeric_matrix, one_hot_matrix
 from tacit.data.rows import label_column
 from tacit.data.table import load_table
+
+if TYPE_CHECKING:
+    import ibis
 
 __all__ = ["Dataset"]
 

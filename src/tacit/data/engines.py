@@ -44,7 +44,7 @@ def _limit_memory(memory: str, engine: EngineName) -> None:
         raise InvalidInput("is for the engine duckdb: Spark has its own settings", field="memory")
     if not _SIZE.fullmatch(memory):
         raise InvalidInput(f"must be a size such as 2GB or 500MB, got {memory!r}", field="memory")
-    connection().raw_sql(f"SET memory_limit = '{memory}'")
+    connection().execute(f"SET memory_limit = '{memory}'")
 
 
 def _open_spark(source: str) -> Any:  # noqa: ANN401

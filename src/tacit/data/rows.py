@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import duckdb
-import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -16,20 +15,24 @@ from numpy.typing import NDArray
 from tacit.data.column import as_floats
 from tacit.data.csv_file import MISSING_WORDS, fault
 from tacit.data.names import check_present
+from tacit.data.view import View
 from tacit.privacy.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import ibis
 
 __all__ = ["label_column", "read_rows"]
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
-def read_rows(table: ibis.Table, *, columns: Sequence[str] | None = None) -> pa.Table:
+def read_rows(table: View | ibis.Table, *, columns: Sequence[str] | None = None) -> pa.Table:
     """Read ``columns`` of a table into memory by one query, so that row i is row i in each of them.
 
     Parameters
     ----------
     table
-        What ``load_table`` returned, or any Ibis table.
+        What ``load_table`` or ``open_rows`` returned, or any Ibis table.
     columns
         The columns to read, in this order; all of them without it.
 
@@ -46,13 +49,13 @@ def read_rows(table: ibis.Table, *, columns: Sequence[str] | None = None) -> pa.
     if not wanted or len(set(wanted)) < len(wanted):
         raise InvalidInput(f"must be one name or more, each once, got {wanted!r}", field="columns")
     try:
-        return table.select(*wanted).to_pyarrow()
+        return table.to_arrow(wanted) if isinstance(table, View) else table.select(*wanted).to_pyarrow()
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise InvalidInput(f"the table cannot be read to its end: {fault(error)}") from None
 
 
 def label_column(
-    table: ibis.Table | pa.Table, name: str, *, least_classes: int = 2, as_text: bool = False
+    table: View | ibis.Table | pa.Table, name: str, *, least_classes: int = 2, as_text: bool = False
 ) -> NDArray[Any]:
     """Return the labels in row order as int64, float64, bool or str, or raise if they cannot serve as labels.
 

@@ -1,30 +1,33 @@
-"""Take the user's own table, from a file or from memory, as one lazy Ibis table."""
+"""Take the user's own table, from a file or from memory, as a view of DuckDB or as one lazy Ibis table."""
 
 from __future__ import annotations
 
 import glob
+import sys
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import duckdb
-import ibis
-import pandas as pd
 import pyarrow as pa
-import pyarrow.dataset
 import pyarrow.parquet
 
-from tacit.data.connection import connection, register
 from tacit.data.csv_file import ACCEPTED, fault, read_csv_file
-from tacit.data.locations import files_of, is_location, open_location, union_files
+from tacit.data.locations import BUNDLED, STDIN, files_of, is_location
 from tacit.data.names import check_names
+from tacit.data.remote import open_url, spooled_stdin
+from tacit.data.view import View, literal, union_views
 from tacit.privacy.endings import ENDINGS
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
 
-__all__ = ["load_table"]
+if TYPE_CHECKING:
+    import ibis
+    import pandas as pd
+    import pyarrow.dataset
 
-_BUNDLED = "bundled:"
+__all__ = ["load_table", "open_rows"]
+
 _PARQUET, _ARROW_FILE, _ARROW_STREAM, _ZIP = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"PK\x03\x04"
 
 
@@ -67,38 +70,64 @@ def load_table(source: object) -> ibis.Table:
     ...
     tacit.privacy.errors.InvalidInput: nowhere.csv does not exist; give the path of a table
     """
+    rows = open_rows(source)
+    return rows.to_ibis() if isinstance(rows, View) else rows
+
+
+def open_rows(source: object) -> View | ibis.Table:
+    """Return what :func:`load_table` takes without importing Ibis: a view, or the Ibis table of a database.
+
+    Examples
+    --------
+    >>> open_rows(pa.table({"x": [1, 2, 3], "y": ["a", "b", "a"]})).columns
+    ('x', 'y')
+    """
     name = _name_of(source)
-    table = _open(source, name)
-    check_names(table.columns, source=name)
-    return _check_rows(table, name)
+    rows = _open(source, name)
+    check_names(rows.columns, source=name)
+    return _check_rows(rows, name)
 
 
-def _open(source: object, name: str) -> ibis.Table:
-    if isinstance(source, str) and source.startswith(_BUNDLED):
+def _open(source: object, name: str) -> View | ibis.Table:
+    if isinstance(source, str) and source.startswith(BUNDLED):
         return _from_bundle(source)
     if isinstance(source, str) and is_location(source):
-        return open_location(source, read_file=_read_file)
+        return _read_file(spooled_stdin()) if source == STDIN else open_url(source)
     if isinstance(source, str | PathLike):
         path = Path(source)
-        return union_files(files_of(path), read_file=_read_file, folder=path if path.is_dir() else None)
+        return _read_files(files_of(path), folder=path if path.is_dir() else None)
     if isinstance(source, list | tuple) and source and all(isinstance(one, str | PathLike) for one in source):
-        return union_files([file for one in source for file in files_of(Path(one))], read_file=_read_file)
-    return source if isinstance(source, ibis.Table) else _from_memory(source, name)
+        return _read_files([file for one in source for file in files_of(Path(one))])
+    return source if _is_ibis(source) else _from_memory(source, name)
+
+
+def _read_files(files: list[Path], *, folder: Path | None = None) -> View:
+    return union_views([_read_file(file) for file in files], files=files, folder=folder)
+
+
+def _is_ibis(source: object) -> TypeGuard[ibis.Table]:
+    return _is_a(source, "ibis", "Table")
+
+
+def _is_a(source: object, module: str, kind: str) -> bool:
+    """Say whether an object is of a package's class; the package is not imported, as whoever made the object did."""
+    imported = sys.modules.get(module)
+    return imported is not None and isinstance(source, getattr(imported, kind))
 
 
 def _name_of(source: object) -> str:
     if isinstance(source, str | PathLike):
         return str(source)
-    return "the Ibis table" if isinstance(source, ibis.Table) else f"the {type(source).__name__}"
+    return "the Ibis table" if _is_ibis(source) else f"the {type(source).__name__}"
 
 
-def _from_bundle(source: str) -> ibis.Table:
+def _from_bundle(source: str) -> View:
     from tacit.data.bundled_sets import bundled_table  # whose sets are tables themselves
 
-    return _from_memory(bundled_table(source.removeprefix(_BUNDLED)), source)
+    return _from_memory(bundled_table(source.removeprefix(BUNDLED)), source)
 
 
-def _read_file(path: Path) -> ibis.Table:
+def _read_file(path: Path) -> View:
     start = _read_start(path)
     if not start:
         raise InvalidInput(f"{path} is empty; a table needs columns and at least one row")
@@ -110,41 +139,41 @@ def _read_file(path: Path) -> ibis.Table:
         return _read_excel(path)
     if path.suffix.lower() in (".jsonl", ".ndjson"):
         return _read_json_lines(path)
-    return read_csv_file(path, connection=connection())
+    return read_csv_file(path)
 
 
 def _read_start(path: Path) -> bytes:
     try:
         with path.open("rb") as file:
             return file.read(8)
-    except FileNotFoundError:
-        raise InvalidInput(f"{path} does not exist; give the path of a table") from None
     except OSError as error:
-        if path.is_dir():
-            raise InvalidInput(f"{path} is a folder; give the path of one file") from None
         raise InvalidInput(f"{path} cannot be read: {error.strerror}") from None
 
 
-def _read_parquet(path: Path) -> ibis.Table:
+def _read_parquet(path: Path) -> View:
     try:
         names = pyarrow.parquet.read_schema(path).names
         check_names(names, source=str(path))
-        return connection().read_parquet(glob.escape(str(path)))
+        return View.of_query(f"FROM read_parquet({literal(glob.escape(str(path)))})")
     except (pa.ArrowException, OSError, duckdb.Error) as error:
         raise InvalidInput(f"{path} is not a readable Parquet file: {fault(error)}; {ACCEPTED}") from None
 
 
-def _read_arrow(path: Path, *, stream: bool) -> ibis.Table:
+def _read_arrow(path: Path, *, stream: bool) -> View:
+    from pyarrow.dataset import dataset
+
     try:
         if stream:
             with pa.memory_map(str(path)) as file:
                 return _from_memory(pa.ipc.open_stream(file).read_all(), str(path))
-        return _from_memory(pyarrow.dataset.dataset(path, format="ipc"), str(path))
+        return _from_memory(dataset(path, format="ipc"), str(path))
     except (pa.ArrowException, OSError) as error:
         raise InvalidInput(f"{path} is not a readable Arrow file: {fault(error)}; {ACCEPTED}") from None
 
 
-def _read_excel(path: Path) -> ibis.Table:
+def _read_excel(path: Path) -> View:
+    import pandas as pd
+
     load_extra("openpyxl", extra="excel")
     try:
         return _from_memory(pd.read_excel(path), str(path))
@@ -152,29 +181,29 @@ def _read_excel(path: Path) -> ibis.Table:
         raise InvalidInput(f"{path} is not a readable Excel file: {fault(error)}") from None
 
 
-def _read_json_lines(path: Path) -> ibis.Table:
+def _read_json_lines(path: Path) -> View:
     try:
-        return connection().read_json(glob.escape(str(path)), format="newline_delimited")
+        return View.of_query(f"FROM read_json({literal(glob.escape(str(path)))}, format = 'newline_delimited')")
     except (duckdb.Error, OSError) as error:
         raise InvalidInput(f"{path} is not a readable file of JSON lines: {fault(error)}") from None
 
 
-def _from_memory(source: object, name: str) -> ibis.Table:
+def _from_memory(source: object, name: str) -> View:
     rows = _to_arrow(source)
     check_names(rows.schema.names, source=name)
     try:
-        return register(rows)
+        return View.of_arrow(rows)
     except duckdb.Error as error:
         raise InvalidInput(f"{name} cannot be read: {fault(error)}") from None
 
 
 def _to_arrow(source: object) -> pa.Table | pa.dataset.Dataset | pa.RecordBatchReader:
-    if isinstance(source, pa.Table | pa.dataset.Dataset | pa.RecordBatchReader):
+    if isinstance(source, pa.Table | pa.RecordBatchReader) or _is_a(source, "pyarrow.dataset", "Dataset"):
         return source
     if isinstance(source, pa.RecordBatch):
         return pa.Table.from_batches([source])
-    if isinstance(source, pd.DataFrame):
-        return _from_pandas(source)
+    if _is_a(source, "pandas", "DataFrame"):
+        return _from_pandas(source)  # type: ignore[arg-type]
     if type(source).__module__.partition(".")[0] == "polars":  # not imported unless the user did
         frame: Any = source.collect() if hasattr(source, "collect") else source
         if hasattr(frame, "get_columns"):  # a frame, not a series
@@ -200,11 +229,11 @@ def _is_mixed(column: pd.Series[Any]) -> bool:
     return column.dropna().map(type).nunique() > 1
 
 
-def _check_rows(table: ibis.Table, name: str) -> ibis.Table:
+def _check_rows(rows: View | ibis.Table, name: str) -> View | ibis.Table:
     try:
-        rows = table.limit(1).to_pyarrow().num_rows
-    except (duckdb.Error, pa.ArrowException, ibis.common.exceptions.IbisError) as error:
+        is_empty = rows.is_empty() if isinstance(rows, View) else not rows.limit(1).to_pyarrow().num_rows
+    except Exception as error:  # every database has errors of its own
         raise InvalidInput(f"{name} cannot be read: {fault(error)}") from None
-    if not rows:
+    if is_empty:
         raise InvalidInput(f"{name} has no rows; a table needs at least one")
-    return table
+    return rows

@@ -111,6 +111,11 @@ class Plan(plan.Plan):
         ),
     )
 
+    @property
+    def suffix(self) -> str:
+        """Rows are Parquet, totals a JSON document."""
+        return self.mechanism.suffix
+
     def check(self) -> None:
         """Raise if two fields do not fit each other."""
         super().check()

@@ -56,6 +56,11 @@ class Plan(plan.Plan):
         ),
     )
 
+    @property
+    def suffix(self) -> str:
+        """As the mechanism stores its model."""
+        return self.mechanism.ending
+
     def check(self) -> None:
         """Raise if the mechanism cannot keep what is asked for."""
         super().check()

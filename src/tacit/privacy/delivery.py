@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -10,31 +9,23 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeVar
 
-from tacit.privacy.endings import check_ending, format_of
 from tacit.privacy.errors import InvalidInput, LedgerError
-from tacit.privacy.files import check_writable
-from tacit.privacy.folders import check_folder
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
-from tacit.privacy.ledger.requests import Charge, Delivery
-from tacit.privacy.payment import Payment
 from tacit.privacy.plan import Plan
 from tacit.privacy.releases.release import Release
 from tacit.privacy.store import ReleaseStore, digest_of
+from tacit.privacy.targets import Overwrite, Target, check_target
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Overwrite", "Request", "check_target", "deliver"]
+    from tacit.privacy.ledger.requests import Charge, Delivery
+    from tacit.privacy.payment import Payment
+
+__all__ = ["Request", "deliver"]
 
 R = TypeVar("R", bound=Release)
 Batches = Callable[[], Iterable["pa.RecordBatch"]]
-
-
-@dataclass(frozen=True, slots=True)
-class Overwrite:
-    """A path whose file or release may be replaced, as ``out`` of every ``protect``."""
-
-    path: str | os.PathLike[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,8 +67,7 @@ def deliver(
     request: Request,
     *,
     draw: Callable[[], R],
-    suffix: str,
-    out: str | os.PathLike[str] | Overwrite | None = None,
+    out: Target = None,
     payment: Payment | None = None,
     sources: Sequence[object] = (),
 ) -> R:
@@ -95,8 +85,6 @@ def deliver(
     draw
         Draws the release; called once, after the charge. What it holds may be batches that are drawn as they are
         written.
-    suffix
-        The ending of the file where ``out`` has none to say it, empty for a folder.
     out
         Where to write; None returns a release in memory.
     sources
@@ -109,34 +97,18 @@ def deliver(
     BudgetExceeded
         The ledger refuses; nothing is drawn.
     """
-    check_target(out, suffix=suffix, sources=sources)
+    check_target(out, request.plan, sources=sources)
     target = None if out is None else Path(out.path if isinstance(out, Overwrite) else out)
     force = isinstance(out, Overwrite)
     if payment is not None:
-        return _paid(kind, request, payment, draw=draw, suffix=suffix, target=target, force=force)
+        return _paid(kind, request, payment, draw=draw, target=target, force=force)
     if target is None:
         with TemporaryDirectory() as folder:
-            path = Path(folder) / f"release{suffix}"
+            path = Path(folder) / f"release{request.plan.suffix}"
             draw().write(path)
             return kind.read(path).in_memory()
     draw().write(target, force=force)
     return kind.read(target)
-
-
-def check_target(
-    out: str | os.PathLike[str] | Overwrite | None, *, suffix: str, sources: Sequence[object] = ()
-) -> None:
-    """Raise if a release cannot be written there: for whoever reads a large table before :func:`deliver`."""
-    force = isinstance(out, Overwrite)
-    target = out.path if isinstance(out, Overwrite) else out
-    if target is None:
-        return
-    if suffix:
-        for source in sources or (None,):
-            check_writable(target, force=force, source=source)
-        check_ending(target, written=format_of(suffix))
-    else:
-        check_folder(Path(target), force=force)
 
 
 def _paid(
@@ -145,7 +117,6 @@ def _paid(
     payment: Payment,
     *,
     draw: Callable[[], R],
-    suffix: str,
     target: Path | None,
     force: bool,
 ) -> R:
@@ -153,7 +124,8 @@ def _paid(
     store = ReleaseStore.at(_store_folder(payment))
     with store.locked(key.name):
         charge = key.settle()
-        kept = charge.delivery or _draw(store, charge, payment, draw=draw, name=key.name, suffix=suffix)
+        file = f"{key.name[:32]}-{charge.entry.rpartition('/')[2]}{request.plan.suffix}"
+        kept = charge.delivery or _draw(store, charge, payment, draw=draw, file=file)
         if not store.holds(kept.file, kept.digest):
             raise LedgerError(
                 f"the release that {charge.entry} paid for was delivered, and {store.path(kept.file)} no longer holds "
@@ -227,10 +199,9 @@ def _store_folder(payment: Payment) -> Path:
     return payment.ledger.file.with_name(f"{payment.ledger.file.name}.releases")
 
 
-def _draw(
-    store: ReleaseStore, charge: Charge, payment: Payment, *, draw: Callable[[], Release], name: str, suffix: str
-) -> Delivery:
-    file = f"{name[:32]}-{charge.entry.rpartition('/')[2]}{suffix}"
+def _draw(store: ReleaseStore, charge: Charge, payment: Payment, *, draw: Callable[[], Release], file: str) -> Delivery:
+    from tacit.privacy.ledger.requests import Delivery
+
     store.remove_unfinished(file)
     draw().write(store.path(file))
     kept = Delivery(digest=digest_of(store.path(file)), file=file)

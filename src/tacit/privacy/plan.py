@@ -111,6 +111,11 @@ class Plan:
         if len(set(self.features)) < len(self.features):
             raise InvalidInput(f"must name different columns, got {', '.join(self.features)}", field="features")
 
+    @property
+    def suffix(self) -> str:
+        """The ending of the release's file; empty where the release is a folder."""
+        return ".parquet"
+
     def to_json(self) -> dict[str, Any]:
         """Return every field as plain JSON."""
         return {one.name: to_plain(getattr(self, one.name)) for one in settings_of(type(self))}

@@ -54,6 +54,11 @@ class Plan(plan.Plan):
         ),
     )
 
+    @property
+    def suffix(self) -> str:
+        """A JSON document."""
+        return ".json"
+
     def check(self) -> None:
         """Raise if two fields do not fit each other."""
         super().check()

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,11 +13,14 @@ from tacit.bags.mechanisms.engine import open_rows
 from tacit.bags.mechanisms.preparation import PrivateRows
 from tacit.bags.plan import Plan
 from tacit.bags.releases.release import Release
-from tacit.privacy.delivery import Overwrite, Request, check_target, deliver
+from tacit.privacy.delivery import Request, deliver
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.noise import is_seeded, system_rng
-from tacit.privacy.payment import Payment
+from tacit.privacy.targets import Target, check_target
+
+if TYPE_CHECKING:
+    from tacit.privacy.payment import Payment
 
 __all__ = ["protect"]
 
@@ -27,7 +30,7 @@ def protect(
     plan: Plan,
     *,
     data: object = None,
-    out: str | os.PathLike[str] | Overwrite | None = None,
+    out: Target = None,
     payment: Payment | None = None,
     rng: np.random.Generator | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -67,7 +70,7 @@ def protect(
     """
     if data is not None:
         raise InvalidInput("is not used by bags: the table has all that is released", field="data")
-    check_target(out, suffix=Release.suffix)
+    check_target(out, plan)
     generator = system_rng() if rng is None else rng
     with open_rows(table) as raw:
         rows = PrivateRows.of_plan(plan, raw, rng=generator, progress=progress)
@@ -85,7 +88,7 @@ def protect(
         def draw() -> Release:
             return Release.of_totals(prepared.draw(generator), plan, guarantee=guarantee, rows=rows)
 
-        return deliver(Release, request, draw=draw, suffix=Release.suffix, out=out, payment=payment, sources=[table])
+        return deliver(Release, request, draw=draw, out=out, payment=payment, sources=[table])
 
 
 def _with_classes(guarantee: AnyGuarantee, plan: Plan, rows: PrivateRows) -> AnyGuarantee:

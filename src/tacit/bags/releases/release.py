@@ -33,7 +33,6 @@ class Release(BaseRelease):
 
     plan_type: ClassVar[type[Plan]] = Plan
     member_types: ClassVar[tuple[type[Member], ...]] = (TableMember,)
-    suffix: ClassVar[str] = ""
 
     @classmethod
     def of_totals(cls, made: BagTotals, plan: Plan, *, guarantee: AnyGuarantee, rows: PrivateRows) -> Release:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import os
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,13 +14,16 @@ from tacit.features.plan import Plan
 from tacit.features.releases.bound_plan import BoundPlan, box_of
 from tacit.features.releases.feature_table import FeatureTable, Progress
 from tacit.features.releases.release import Release
-from tacit.privacy.delivery import Overwrite, Request, check_target, deliver
+from tacit.privacy.delivery import Request, deliver
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import is_seeded, system_rng
-from tacit.privacy.payment import Payment
 from tacit.privacy.releases import Header
 from tacit.privacy.rounding import check_delta
+from tacit.privacy.targets import Target, check_target
 from tacit.privacy.unit import Unit
+
+if TYPE_CHECKING:
+    from tacit.privacy.payment import Payment
 
 __all__ = ["protect"]
 
@@ -30,7 +33,7 @@ def protect(
     plan: Plan,
     *,
     data: object = None,
-    out: str | os.PathLike[str] | Overwrite | None = None,
+    out: Target = None,
     payment: Payment | None = None,
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
@@ -75,7 +78,7 @@ def protect(
     """
     if data is not None:
         raise InvalidInput("has no use on this surface: a release of features depends on the table alone", field="data")
-    check_target(out, suffix=plan.mechanism.suffix, sources=[table])
+    check_target(out, plan, sources=[table])
     source = FeatureTable.of(load_table(table), plan)
     bound = BoundPlan.of(plan, features=len(source.features), classes=len(source.classes), rows=source.rows)
     guarantee = bound.guarantee(features=plan.select or len(source.features))
@@ -95,7 +98,6 @@ def protect(
         Release,
         request,
         draw=partial(_draw, bound, source, moments, rng=rng, progress=progress),
-        suffix=plan.mechanism.suffix,
         out=out,
         payment=payment,
         sources=[table],

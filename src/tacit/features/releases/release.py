@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -32,11 +32,6 @@ class Release(releases.Release):
     """What an outsider sees of a table's features."""
 
     plan_type: ClassVar[type[AnyPlan]] = Plan
-
-    @classmethod
-    def suffix_for(cls, plan: AnyPlan) -> str:
-        """Return ``.parquet`` for rows, ``.json`` for totals."""
-        return cast(Plan, plan).mechanism.suffix
 
     @cached_property
     def plan(self) -> Plan:

@@ -2,30 +2,33 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.data import Encoder, load_table
 from tacit.data.names import check_present
+from tacit.data.table import open_rows
 from tacit.labels.mechanisms import LabelMechanism
-from tacit.labels.mechanisms.staged import StageLearner
 from tacit.labels.plan import ALL, Plan
 from tacit.labels.releases.arrays import header_of
 from tacit.labels.releases.release import PERSON_SEED, ROWS, Release
 from tacit.labels.releases.source import TableSource
 from tacit.labels.releases.spark import Source, SparkSource, spark_frame
 from tacit.labels.releases.survey import ChosenRows, Survey
-from tacit.privacy.delivery import Overwrite, Request, deliver
+from tacit.privacy.delivery import Request, deliver
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import is_seeded, system_rng
-from tacit.privacy.payment import Payment
 from tacit.privacy.releases import TableMember
+from tacit.privacy.targets import Target
+
+if TYPE_CHECKING:
+    from tacit.labels.mechanisms.staged import StageLearner
+    from tacit.privacy.payment import Payment
 
 __all__ = ["protect"]
 
@@ -37,7 +40,7 @@ def protect(
     plan: Plan,
     *,
     data: object = None,
-    out: str | os.PathLike[str] | Overwrite | None = None,
+    out: Target = None,
     payment: Payment | None = None,
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
@@ -101,7 +104,6 @@ def protect(
         Release,
         request,
         draw=lambda: _draw(survey, request, generator, progress),
-        suffix=Release.suffix,
         out=out,
         payment=payment,
         sources=[table],
@@ -111,7 +113,7 @@ def protect(
 
 def _open(table: object) -> Source:
     frame = spark_frame(table)
-    return TableSource(table=load_table(table)) if frame is None else SparkSource(frame)
+    return TableSource(table=open_rows(table)) if frame is None else SparkSource(frame)
 
 
 def _columns(plan: Plan, source: Source) -> list[str]:
@@ -178,6 +180,9 @@ def _randomized(
 
 
 def _learner(plan: Plan, rows: pa.Table) -> StageLearner:
+    from tacit.data.encoder import Encoder
+    from tacit.labels.mechanisms.staged import StageLearner
+
     columns = [name for name in rows.column_names if name != plan.person]
     encoder = Encoder.fitted(rows, columns, chosen=plan.features != ALL)
     return StageLearner(X=encoder.scaled(rows))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import duckdb
-import ibis
 import pyarrow as pa
 
 from tacit.data.csv_file import fault
+from tacit.data.view import View
 from tacit.privacy.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import ibis
 
 __all__ = ["TableSource"]
 
@@ -19,9 +23,9 @@ _BATCH_ROWS = 1 << 16
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TableSource:
-    """The rows of an Ibis table, streamed: never more than a few batches in memory."""
+    """The rows of a table, streamed: never more than a few batches in memory."""
 
-    table: ibis.Table  # what ``tacit.data.load_table`` returned
+    table: View | ibis.Table  # what ``tacit.data.table.open_rows`` returned
     batch_rows: int = _BATCH_ROWS  # the most rows at a time
 
     @property
@@ -32,13 +36,18 @@ class TableSource:
     @property
     def ordered(self) -> bool:
         """Whether every reading gives the rows in the same order: files and frames do, another database does not."""
-        return bool(self.table.get_backend().name == "duckdb")
+        return isinstance(self.table, View) or bool(self.table.get_backend().name == "duckdb")
 
     def read(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Return the rows of some columns, in order."""
         try:
-            for batch in self.table.select(*columns).to_pyarrow_batches(chunk_size=self.batch_rows):
+            for batch in self._batches(columns):
                 if batch.num_rows:
                     yield batch
         except (duckdb.Error, pa.ArrowException, OSError) as error:
             raise InvalidInput(f"the table cannot be read to its end: {fault(error)}") from None
+
+    def _batches(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        if isinstance(self.table, View):
+            return self.table.read(columns, batch_rows=self.batch_rows)
+        return iter(self.table.select(*columns).to_pyarrow_batches(chunk_size=self.batch_rows))

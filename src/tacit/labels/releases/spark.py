@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import ibis
 import pyarrow as pa
 
 from tacit.labels.mechanisms import LabelMechanism
@@ -29,7 +28,10 @@ _IPC = "batch binary"  # what workers send to the driver: one serialized record 
 
 def spark_frame(table: object) -> DataFrame | None:
     """Return the Spark frame of a Spark frame or an Ibis table of Spark; None for any other table."""
-    if isinstance(table, ibis.Table):
+    if type(table).__module__.startswith("ibis."):
+        import ibis
+
+        assert isinstance(table, ibis.Table)
         backend: Any = table.get_backend()
         return backend._session.sql(str(ibis.to_sql(table))) if backend.name == "pyspark" else None
     is_frame = type(table).__module__.startswith("pyspark.") and hasattr(table, "mapInArrow")

@@ -13,17 +13,19 @@ from tacit.models.plan import Plan
 from tacit.models.points import Points
 from tacit.models.releases.encoding import RowEncoder, read_points
 from tacit.models.releases.release import Release
-from tacit.privacy.delivery import Overwrite, Request, check_target, deliver
+from tacit.privacy.delivery import Request, deliver
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, Unit
 from tacit.privacy.noise import is_seeded, system_rng
-from tacit.privacy.payment import Payment
 from tacit.privacy.releases import Header
+from tacit.privacy.targets import Overwrite, Target, check_target
 
 if TYPE_CHECKING:
     import ibis
     import numpy as np
     import pyarrow as pa
+
+    from tacit.privacy.payment import Payment
 
 __all__ = ["protect"]
 
@@ -33,7 +35,7 @@ def protect(
     plan: Plan,
     *,
     data: object = None,
-    out: str | os.PathLike[str] | Overwrite | None = None,
+    out: Target = None,
     payment: Payment | None = None,
     rng: np.random.Generator | None = None,
     progress: Callable[[int, int], None] | None = None,
@@ -88,7 +90,6 @@ def protect(
         Release,
         _request(plan, header, source, encoder),
         draw=partial(_train, plan, header, points, rng=rng, progress=progress or (lambda *_: None)),
-        suffix=Release.suffix_for(plan),
         out=out,
         payment=payment,
         sources=[table],
@@ -96,13 +97,12 @@ def protect(
     return release.opened()  # made here
 
 
-def _check_out(plan: Plan, out: str | os.PathLike[str] | Overwrite | None, table: object) -> None:
+def _check_out(plan: Plan, out: Target, table: object) -> None:
     """Raise before anything is read if the model could not be written there."""
-    suffix = Release.suffix_for(plan)
-    check_target(out, suffix=suffix, sources=[table])
+    check_target(out, plan, sources=[table])
     path = out.path if isinstance(out, Overwrite) else out
-    if path is not None and (Release.kind_of(path).kind == "joblib") != (suffix == ".joblib"):
-        wanted = ".joblib" if suffix == ".joblib" else ".safetensors, .pt or .onnx"
+    if path is not None and (Release.kind_of(path).kind == "joblib") != (plan.suffix == ".joblib"):
+        wanted = ".joblib" if plan.suffix == ".joblib" else ".safetensors, .pt or .onnx"
         raise InvalidInput(f"must end in {wanted} for {plan.mechanism}, got {os.fspath(path)}", field="out")
 
 

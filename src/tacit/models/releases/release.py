@@ -48,15 +48,8 @@ class Release(releases.Release):
 
     plan_type: ClassVar[type[AnyPlan]] = Plan
     member_types: ClassVar[tuple[type[Member], ...]] = (SafetensorsMember, TorchMember, OnnxMember, EstimatorMember)
-    suffix: ClassVar[str] = ".safetensors"
 
     label_column: str | None = None
-
-    @classmethod
-    def suffix_for(cls, plan: AnyPlan) -> str:
-        """Return the ending of the file that holds the plan's model."""
-        assert isinstance(plan, Plan)
-        return plan.mechanism.ending
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, trust: bool = False, label: str | None = None) -> Self:

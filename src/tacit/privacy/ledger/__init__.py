@@ -1,6 +1,19 @@
 """The ledger: what each data set may spend and has spent, charged before a release exists."""
 
-from tacit.privacy.ledger.ledger import Ledger
-from tacit.privacy.ledger.records import Entry, Part, PartSpend, Receipt, Statement, Version
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tacit.privacy.ledger.ledger import Ledger
+    from tacit.privacy.ledger.records import Entry, Part, PartSpend, Receipt, Statement, Version
 
 __all__ = ["Entry", "Ledger", "Part", "PartSpend", "Receipt", "Statement", "Version"]
+
+
+def __getattr__(name: str) -> object:
+    """Import a name when it is first used: only a ledger that is opened needs a database."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{'ledger' if name == 'Ledger' else 'records'}"), name)

@@ -32,7 +32,7 @@ def check_file(path: Path, *, where: str | None = None) -> None:
     except FileNotFoundError:
         raise LedgerError(f"there is no ledger at {where}; make one with `tacit ledger create`") from None
     except OSError as error:
-        raise LedgerError(f"the ledger {where} cannot be read: {error.strerror}") from error
+        raise LedgerError(f"{where} cannot be read as a ledger: {error.strerror}") from error
     ours = APPLICATION_ID.to_bytes(4, "big")
     if len(head) < 100 or not head.startswith(_MAGIC) or head[68:72] != ours or head[18:20] != _ROLLBACK_JOURNAL:
         raise LedgerError(f"{where} is not a ledger of tacit, or is damaged; it was left as it is")

@@ -14,7 +14,7 @@ from tacit.privacy.errors import InvalidRelease
 from tacit.privacy.files import write_atomically
 from tacit.privacy.folders import MANIFEST, write_folder
 from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee
-from tacit.privacy.ledger import Receipt
+from tacit.privacy.ledger.records import Receipt
 from tacit.privacy.plan import Plan
 from tacit.privacy.releases.header import Header
 from tacit.privacy.releases.members import KEY, DocumentMember, Facts, Member, TableMember
@@ -42,8 +42,6 @@ class Release:
 
     plan_type: ClassVar[type[Plan]]
     member_types: ClassVar[tuple[type[Member], ...]] = (TableMember, DocumentMember)
-    suffix: ClassVar[str] = ".parquet"
-    """The ending of its file; empty where it is a folder."""
 
     header: Header
     members: Mapping[str, Member]
@@ -69,11 +67,6 @@ class Release:
     def seeded(self) -> bool:
         """Whether anyone who knows the seed can remove the noise."""
         return self.header.seeded
-
-    @classmethod
-    def suffix_for(cls, plan: Plan) -> str:  # noqa: ARG003  # a surface whose mechanisms differ in format reads it
-        """Return the ending of the file that a plan's release is written to; empty for a folder."""
-        return cls.suffix
 
     def check(self) -> None:
         """Raise if the plan's mechanism cannot keep the guarantee; a surface's release knows its mechanisms."""
@@ -101,7 +94,7 @@ class Release:
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the release whole or not at all; an existing one is replaced only with ``force``."""
-        if not self.suffix:
+        if self.plan is not None and not self.plan.suffix:
             self._write_folder(Path(path), force=force)
             return
         ((name, member),) = self.members.items()

@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import ibis
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.data import label_column, load_table, numeric_matrix, read_rows
 from tacit.data.classes import Classes
+from tacit.data.matrix import numeric_matrix
 from tacit.data.names import check_present
 from tacit.data.persons import draw_seed, limit_rows
+from tacit.data.rows import label_column, read_rows
+from tacit.data.table import open_rows
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.metrics import F1, Accuracy, Measurement, Metric
 from tacit.scores.plan import Plan
@@ -40,7 +41,7 @@ class LabelTable:
     """
 
     name: str
-    table: ibis.Table
+    table: pa.Table
     metric: Metric
     labels: NDArray[Any]
     classes: Classes | None
@@ -52,7 +53,7 @@ class LabelTable:
         cls, source: object, plan: Plan, *, rng: np.random.Generator, classes: Sequence[Any] | None = None
     ) -> LabelTable:
         """Read the labels of a table and draw which rows of a person are scored; ``classes`` overrides the plan's."""
-        table, name = load_table(source), _name_of(source, "the table")
+        table, name = open_rows(source), _name_of(source, "the table")
         check_present(plan.label, table.columns, argument="label")
         columns = [plan.label] + [_ID] * (_ID in table.columns and plan.label != _ID)
         if plan.person is not None and plan.person not in columns:
@@ -64,7 +65,7 @@ class LabelTable:
         metric = plan.metric if coding is None else replace(plan.metric, classes=len(coding))
         return cls(
             name=name,
-            table=table.select(*columns),
+            table=rows,
             metric=metric,
             labels=_in_range(values, metric) if coding is None else coding.encode(values),
             classes=coding,
@@ -91,12 +92,12 @@ class LabelTable:
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield what the plan reads, for the ledger."""
-        yield from self.table.to_pyarrow_batches()
+        yield from self.table.to_batches()
 
     def read_submission(self, source: object, *, number: int) -> NDArray[np.float64]:
         """Return predictions in the order of the labels: matched by id where both tables have ids, else row by row."""
         name = _name_of(source, f"submission {number}")
-        rows = read_rows(load_table(source))
+        rows = read_rows(open_rows(source))
         columns = [column for column in rows.column_names if column != _ID]
         most = 1 if self.classes is None else len(self.classes)
         if len(columns) not in (1, most):

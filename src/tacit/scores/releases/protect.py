@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.privacy.delivery import Overwrite, Request, check_target, deliver
+from tacit.privacy.delivery import Request, deliver
 from tacit.privacy.errors import BudgetExceeded, InvalidInput
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import is_seeded, system_rng
-from tacit.privacy.payment import Payment
 from tacit.privacy.releases import DocumentMember, Header
+from tacit.privacy.targets import Target, check_target
 from tacit.scores.metrics import Measurement
 from tacit.scores.plan import Plan
 from tacit.scores.policies import Answer, Policy
 from tacit.scores.releases.label_table import LabelTable, sources_of
 from tacit.scores.releases.release import MEMBER, Release, guarantee_for, noise_scale
+
+if TYPE_CHECKING:
+    from tacit.privacy.payment import Payment
 
 __all__ = ["protect"]
 
@@ -34,7 +36,7 @@ def protect(
     plan: Plan,
     *,
     data: object = None,
-    out: str | os.PathLike[str] | Overwrite | None = None,
+    out: Target = None,
     payment: Payment | None = None,
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
@@ -76,7 +78,7 @@ def protect(
     True
     """
     sources = sources_of(data)
-    check_target(out, suffix=Release.suffix, sources=[table, *sources])
+    check_target(out, plan, sources=[table, *sources])
     if len(sources) > plan.submissions:
         raise InvalidInput(
             f"must be at most as many submissions as the plan has, {plan.submissions}, got {len(sources)}", field="data"
@@ -99,7 +101,6 @@ def protect(
         Release,
         request,
         draw=partial(_draw, header, plan.bound_policy, labels, submissions, rng=rng, progress=progress),
-        suffix=Release.suffix,
         out=out,
         payment=payment,
         sources=[table, *sources],

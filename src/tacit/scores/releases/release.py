@@ -33,7 +33,6 @@ class Release(releases.Release):
 
     plan_type: ClassVar[type[AnyPlan]] = Plan
     member_types: ClassVar[tuple[type[Member], ...]] = (DocumentMember,)
-    suffix: ClassVar[str] = ".json"
 
     left_out: int | None = None
 

@@ -1,0 +1,87 @@
+"""Rows that are in no local file: standard input, a file in an object store, a table of a database."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+import duckdb
+
+from tacit.data.connection import connection, private_folder
+from tacit.data.csv_file import fault
+from tacit.data.view import View, literal
+from tacit.privacy.endings import ENDINGS
+from tacit.privacy.errors import InvalidInput, MissingExtra
+
+if TYPE_CHECKING:
+    import ibis
+
+__all__ = ["open_url", "spooled_stdin"]
+
+_STORES = ("s3", "gs", "gcs", "az", "azure", "r2", "http", "https", "hf")
+
+
+@cache
+def spooled_stdin() -> Path:
+    """Return standard input as a file that only this user reads, kept until the process ends: it is read twice."""
+    if sys.stdin.isatty():
+        raise InvalidInput("- reads a table from standard input; pipe one into the command")
+    path = Path(private_folder().name) / "stdin"
+    with path.open("wb") as file:
+        shutil.copyfileobj(sys.stdin.buffer, file)
+    return path
+
+
+def open_url(text: str) -> View | ibis.Table:
+    """Return the table at a URL.
+
+    Parameters
+    ----------
+    text
+        A database as ``URL#TABLE`` or ``URL#SELECT ...``; or a file or pattern in an object store or on the web.
+    """
+    scheme = urlsplit(text).scheme.lower()
+    return _from_store(text, scheme) if scheme in _STORES else _from_database(text, scheme)
+
+
+def _from_store(text: str, scheme: str) -> View:
+    """A file in an object store or on the web, read by DuckDB's extension for it, which must be installed."""
+    extension = "azure" if scheme in ("az", "azure") else "httpfs"
+    try:
+        connection().execute(f"LOAD {extension}")
+    except duckdb.Error:
+        raise MissingExtra(
+            f"reading {scheme}:// needs DuckDB's extension {extension}; install it once with: "
+            f"python -c \"import duckdb; duckdb.sql('INSTALL {extension}')\""
+        ) from None
+    is_csv = text.lower().removesuffix(".gz").endswith(ENDINGS["CSV"])
+    read = f"read_csv({literal(text)}, header = true)" if is_csv else f"read_parquet({literal(text)})"
+    try:
+        return View.of_query(f"FROM {read}")
+    except duckdb.Error as error:
+        raise InvalidInput(f"{text} cannot be read: {fault(error)}") from None
+
+
+def _from_database(text: str, scheme: str) -> ibis.Table:
+    """A table or a query of a database that Ibis connects to."""
+    url, _, wanted = text.partition("#")
+    shown = re.sub(r"://[^/@]*@", "://...@", url)  # no user name or password in a message
+    if not wanted.strip():
+        raise InvalidInput(f"{shown} is a database; name a table or a query after it: {scheme}://.../DATABASE#TABLE")
+    import ibis
+
+    try:
+        backend = ibis.connect(url)
+        is_query = re.match(r"\s*(select|with|from)\s", wanted, re.IGNORECASE)
+        return backend.sql(wanted) if is_query else backend.table(wanted.strip())
+    except ModuleNotFoundError as error:
+        raise MissingExtra(
+            f"{scheme}:// needs the package {error.name}; install it with: pip install 'ibis-framework[{scheme}]'"
+        ) from None
+    except Exception as error:  # every driver has errors of its own
+        raise InvalidInput(f"{shown} cannot be read: {fault(error)}") from None

@@ -1,0 +1,166 @@
+"""Rows as a view of DuckDB's connection: read in batches and in order, without importing Ibis."""
+
+from __future__ import annotations
+
+import secrets
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from tacit.data.connection import connection, ibis_backend
+from tacit.privacy.errors import InvalidInput
+
+if TYPE_CHECKING:
+    import duckdb
+    import ibis
+    import pyarrow.dataset
+
+__all__ = ["View", "literal", "quoted", "union_views"]
+
+_NUMBERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"}
+"""Types that a union makes one of."""
+
+_unused: list[Callable[[], object]] = []
+
+
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
+class View:
+    """A view of the connection: its name there, and its columns with DuckDB's types."""
+
+    name: str
+    types: dict[str, str]
+
+    @classmethod
+    def of_query(cls, query: str) -> View:
+        """Return a view of what a query gives; each reading runs it."""
+        name = _new_name()
+        connection().execute(f"CREATE TEMP VIEW {quoted(name)} AS {query}")
+        return cls._named(name)
+
+    @classmethod
+    def of_arrow(cls, rows: pa.Table | pa.dataset.Dataset | pa.RecordBatchReader) -> View:
+        """Return Arrow data as a view, without a copy, until nothing refers to it.
+
+        A reader can be read once and a view many times, so a reader's rows are copied into DuckDB.
+
+        Examples
+        --------
+        >>> next(View.of_arrow(pa.table({"x": [1, 2], "y": [3, 4]})).read(["y"])).to_pydict()
+        {'y': [3, 4]}
+        """
+        while _unused:
+            _unused.pop()()
+        name = _new_name()
+        connection().register(name, rows)
+        drop: Callable[[], object] = partial(connection().unregister, name)
+        if isinstance(rows, pa.RecordBatchReader):
+            reader, name = name, _new_name()
+            connection().execute(f"CREATE TEMP TABLE {quoted(name)} AS FROM {quoted(reader)}")
+            drop()
+            drop = partial(connection().execute, f"DROP TABLE {quoted(name)}")
+        view = cls._named(name)
+        # The collector may run inside a query, where the connection is locked: drop at the next call instead.
+        weakref.finalize(view, _unused.append, drop).atexit = False
+        return view
+
+    @classmethod
+    def _named(cls, name: str) -> View:
+        described = connection().execute(f"DESCRIBE {quoted(name)}").fetchall()
+        return cls(name, {str(column): str(kind) for column, kind, *_ in described})
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self.types)
+
+    def read(self, columns: Sequence[str], *, batch_rows: int = 1 << 20) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of some columns, in order; never more than a few batches are in memory."""
+        yield from self._select(columns).to_arrow_reader(batch_rows)
+
+    def to_arrow(self, columns: Sequence[str]) -> pa.Table:
+        """Return all rows of some columns."""
+        return self._select(columns).to_arrow_table()
+
+    def is_empty(self) -> bool:
+        """Say whether there is no row."""
+        return connection().execute(f"FROM {quoted(self.name)} LIMIT 1").fetchone() is None
+
+    def _select(self, columns: Sequence[str]) -> duckdb.DuckDBPyConnection:
+        return connection().execute(f"SELECT {', '.join(map(quoted, columns))} FROM {quoted(self.name)}")
+
+    def to_ibis(self) -> ibis.Table:
+        """Return the view as a lazy Ibis table."""
+        table = ibis_backend().table(self.name)
+        weakref.finalize(table.op(), id, self).atexit = False  # the rows live as long as the table
+        return table
+
+
+def union_views(views: Sequence[View], *, files: Sequence[Path], folder: Path | None = None) -> View:
+    """Return the rows of several files, one after the other; ``key=value`` folders become columns.
+
+    Raises
+    ------
+    InvalidInput
+        The files do not have the same columns.
+    """
+    stated = [_partitions(view, file, folder) for view, file in zip(views, files, strict=True)]
+    if len(views) == 1 and not stated[0]:
+        return views[0]
+    _check_alike(views, stated, files)
+    names = [*views[0].columns, *stated[0]]
+    selected = (
+        ", ".join(f"{literal(parts[name])} AS {quoted(name)}" if name in parts else quoted(name) for name in names)
+        for parts in stated
+    )
+    return View.of_query(
+        " UNION ALL ".join(
+            f"SELECT {chosen} FROM {quoted(view.name)}" for chosen, view in zip(selected, views, strict=True)
+        )
+    )
+
+
+def _partitions(view: View, file: Path, folder: Path | None) -> dict[str, str]:
+    """The columns that the names of folders state, as Hive writes them."""
+    if folder is None:
+        return {}
+    pairs = [part.partition("=") for part in file.relative_to(folder).parts[:-1]]
+    return {name: value for name, sign, value in pairs if sign and name not in view.columns}
+
+
+def _check_alike(views: Sequence[View], stated: Sequence[dict[str, str]], files: Sequence[Path]) -> None:
+    names = [*views[0].columns, *stated[0]]
+    for view, parts, file in zip(views, stated, files, strict=True):
+        found = [*view.columns, *parts]
+        if set(found) != set(names):
+            raise InvalidInput(
+                f"{file} must have the columns of {files[0].name}, {', '.join(names)}, got {', '.join(found)}"
+            )
+        for name, kind in view.types.items():
+            expected = views[0].types.get(name, "VARCHAR")
+            if kind != expected and not {kind, expected} <= _NUMBERS:
+                raise InvalidInput(
+                    f"{file} must have the column {name!r} as {files[0].name} has it, {expected}, got {kind}"
+                )
+
+
+def quoted(name: str) -> str:
+    """Return a name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def literal(value: object) -> str:
+    """Return a value as SQL writes it."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{literal(key)}: {literal(one)}" for key, one in value.items()) + "}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(literal, value))}]"
+    return str(value).lower() if isinstance(value, bool | int) else "'" + str(value).replace("'", "''") + "'"
+
+
+def _new_name() -> str:
+    return f"tacit_{secrets.token_hex(8)}"
