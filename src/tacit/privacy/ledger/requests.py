@@ -43,7 +43,8 @@ class Charge:
 
 def find_charge(book: Book, key: bytes) -> Charge | None:
     """Return the newest charge for a key that nobody voided."""
-    voided = {entry["voids"] for entry in book.entries()}
+    corrections = book.rows.find(ENTRY, ENTRY.c.data_set == book.id, ENTRY.c.voids.is_not(None))
+    voided = {entry["voids"] for entry in corrections}
     mine = book.rows.find(REQUEST, REQUEST.c.data_set == book.id, REQUEST.c.key == key)
     standing = [row["number"] for row in mine if row["number"] not in voided]
     return _charge(book, max(standing)) if standing else None
