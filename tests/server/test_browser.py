@@ -103,7 +103,7 @@ def test_the_host_invites_and_replays_the_attack(engine, url, visit, shoot):
     page.get_by_role("button", name="Make an invite").click()
     assert page.get_by_label("New invite").input_value().startswith("tacit_invite_")
     page.goto("/c/leaky/leaks")
-    assert "submissions tell all 60 labels" in page.get_by_role("main").inner_text()
+    assert "submissions reveal all 60 labels" in page.get_by_role("main").inner_text()
     page.get_by_role("button", name="Replay the attack").click()
     page.get_by_text("After").wait_for()
     assert "100.0%" in page.get_by_role("main").inner_text()

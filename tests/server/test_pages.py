@@ -186,7 +186,7 @@ def test_a_host_creates_a_competition_by_form(engine, visit):
     ("changes", "files", "words"),
     [
         ({"epsilon": "much"}, FILES, "epsilon must be a number, got 'much'"),
-        ({"per_team": "1.5"}, FILES, "per_team must be a whole number"),
+        ({"per_team": "1.5"}, FILES, "per_team must be an integer"),
         ({"slug": "Not Good"}, FILES, "slug must be"),
         ({"slug": "coins"}, FILES, "there is a competition 'coins' already"),
         ({"metric": "auc"}, FILES, "class_floor"),
@@ -207,7 +207,7 @@ def test_a_form_that_is_wrong_says_what_and_keeps_what_was_typed(engine, visit, 
 
 def test_the_replay_runs_and_ends_without_scripts(engine, visit):
     admin = visit(engine.new_admin_token())
-    assert "submissions tell all 40 labels" in admin.get("/c/coins/leaks").text
+    assert "submissions reveal all 40 labels" in admin.get("/c/coins/leaks").text
     begun = send(admin, "/c/coins/leaks", {"submissions": "60"})
     assert begun.status_code == 303
     assert send_again_is_refused(admin)
@@ -325,7 +325,7 @@ def test_the_form_stands_at_the_default_and_the_competition_ends_with_its_rankin
     assert send(admin, "/host/new", given, files=FILES).status_code == 303
     assert engine.board("new").rules == Rules(metric=LogLoss())
     board = admin.get("/c/new").text
-    assert "For a team's own bearings: they use about 30% of the rows" in board.replace("&#39;", "'")
+    assert "Feedback for the teams: they use about 30% of the rows" in board
     assert "each label behind the final ranking" in board
     for name in ("First", "Second"):
         team = visit()

@@ -1,4 +1,4 @@
-"""What rules are expected to leak, worked out before the competition opens: labels a query, submissions and days."""
+"""What rules are expected to leak, worked out before the competition opens: labels per query, submissions and days."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def forecast(
     >>> from tacit.scores.policies import Rounded
     >>> rules = Rules(metric=LogLoss(), policy=Rounded(decimals=5), per_team=1000, per_day=5, public_fraction=1.0)
     >>> print(forecast(rules, rows=2201).sentence)
-    176 submissions tell all 2,201 labels, 12.5 a submission; at 5 a day that takes 36 days.
+    176 submissions reveal all 2,201 labels, 12.5 per submission; at 5 per day that takes 36 days.
     """
     check_count(rows, name="rows")
     shown = rules.policy.shown_in_all(submissions=rules.per_team)
@@ -98,7 +98,7 @@ def _planned(rules: Rules, rows: int, *, known: float) -> Forecast | None:
         return None
     share = min(1.0, rules.per_team / queries)  # of the labels that the features do not tell
     about = "About " if found.design.expected else ""
-    sentence = f"{about}{queries:,} submissions tell all {rows:,} labels, {found.labels_per_query:.1f} a submission"
+    sentence = f"{about}{queries:,} submissions reveal all {rows:,} labels, {found.labels_per_query:.1f} per submission"
     return Forecast(
         attack="one by one",
         labels_per_query=found.labels_per_query,
@@ -119,14 +119,14 @@ def _together(rules: Rules, rows: int, doubt: NDArray[np.float64], noise: float,
     queries = _least(lambda count: gain(count) >= public * (_ALL - 1 + doubt.mean()))
     budget = min(1.0, known + gain(rules.per_team) + _final_gain(rules, rows, order) / rows)
     gained = (
-        f"One team's {rules.per_team:,} submissions are expected to raise the labels guessed right from "
+        f"One team's {rules.per_team:,} submissions are expected to raise the labels guessed correctly from "
         f"{known:.1%} (features alone) to {budget:.1%}"
     ) + (", its final score included" if public < 1 else "")
     if queries is None:
         told = f"Not by this attack within {_MOST:,} submissions. {gained}."
     else:
         which = "nearly all labels" if public == 1 else f"nearly all labels behind the live scores ({public:.0%})"
-        told = f"About {queries:,} submissions tell {which}{_when(rules, queries)} {gained}."
+        told = f"About {queries:,} submissions reveal {which}{_when(rules, queries)} {gained}."
     return Forecast(
         attack="all scores together",
         labels_per_query=None if queries is None else rows * public / queries,
@@ -171,7 +171,7 @@ def _days(rules: Rules, queries: int) -> int | None:
 
 def _when(rules: Rules, queries: int) -> str:
     days = _days(rules, queries)
-    at = "." if days is None else f"; at {rules.per_day:,} a day that takes {days:,} days."
+    at = "." if days is None else f"; at {rules.per_day:,} per day that takes {days:,} days."
     if queries > rules.per_team:
         teams = math.ceil(queries / rules.per_team)
         at += f" One team's budget ends at {rules.per_team:,}: it takes {teams:,} teams that share their scores."

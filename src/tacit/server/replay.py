@@ -86,7 +86,7 @@ def replay_attack(
     Parameters
     ----------
     submissions
-        How many the attacker makes; default: a team's whole budget. The limit a day is lifted.
+        How many the attacker makes; default: a team's whole budget. The daily limit is lifted.
     prior
         (rows, classes): what the attacker believes of the labels beforehand; default: what the features say, by
         :func:`prior_of`.

@@ -34,11 +34,11 @@ def audit(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Attack a copy of a competition on its server, and fail if the scores give away too much.
+    """Attack a copy of a competition on its server, and fail if the scores leak too much.
 
     The server runs the real attack over HTTP against a copy: same labels, metric, policy and split. Nothing is
-    charged to the ledger and no team sees it. Compared are two shares of labels guessed right: by the attacker with
-    all its scores, and by the features alone (a model that is judged on rows it has not seen).
+    charged to the ledger and no team sees it. The audit compares two shares of labels guessed correctly: by the
+    attacker with all its scores, and by the features alone (a model that is judged on rows it has not seen).
 
     Exit code 0: the scores added at most --max-recovered. 1: they added more. 2: the audit could not be done.
 
@@ -87,8 +87,8 @@ def _run(client: Client, slug: str, submissions: int | None) -> dict[str, Any]:
 def _words(slug: str, result: dict[str, Any], forecast: str, *, passed: bool, most: float) -> str:
     verdict = "Passed" if passed else "Failed"
     return (
-        f"{verdict}: {result['submissions']:,} submissions to {slug} tell {100 * result['recovered']:.1f}% of "
-        f"{result['rows']:,} labels; the features alone tell {100 * result['baseline']:.1f}%. The scores added "
+        f"{verdict}: {result['submissions']:,} submissions to {slug} reveal {100 * result['recovered']:.1f}% of "
+        f"{result['rows']:,} labels; the features alone reveal {100 * result['baseline']:.1f}%. The scores added "
         f"{100 * result['gained']:.1f} points, {100 * most:g} are allowed.\n"
         f"Attack: {result['attack']}, {result['seconds']:.1f} s.\nForecast: {forecast}"
     )

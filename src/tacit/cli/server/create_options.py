@@ -52,7 +52,7 @@ LivePolicy = Annotated[
     ),
 ]
 PerTeam = Annotated[int, typer.Option(help="Submissions of a team, in all.")]
-PerDay = Annotated[int, typer.Option(help="Submissions of a team in a day; 0: no limit.", min=0)]
+PerDay = Annotated[int, typer.Option(help="Submissions of a team per day; 0: no limit.", min=0)]
 PublicFraction = Annotated[
     float,
     typer.Option(

@@ -124,7 +124,7 @@ class Loss(ABC):
 
 
 def check_labels(labels: ArrayLike, *, classes: int, rows: int | None = None) -> NDArray[np.int64]:
-    """Return labels as integers, or raise if they are not whole numbers in 0..classes-1, one for each row."""
+    """Return labels as integers, or raise if they are not integers in 0..classes-1, one for each row."""
     given = np.asarray(labels)
     if given.ndim != 1 or given.size == 0:
         raise InvalidInput(f"must be a non-empty list of one label a row, got shape {given.shape}", field="labels")
@@ -133,9 +133,7 @@ def check_labels(labels: ArrayLike, *, classes: int, rows: int | None = None) ->
     good = np.isin(given, np.arange(classes))
     if not good.all():
         where = int(np.argmin(good))
-        raise InvalidInput(
-            f"must be whole numbers in 0..{classes - 1}, got {given[where]} at row {where}", field="labels"
-        )
+        raise InvalidInput(f"must be integers in 0..{classes - 1}, got {given[where]} at row {where}", field="labels")
     return given.astype(np.int64)
 
 

@@ -128,7 +128,7 @@ def _number(given: dict[str, str], name: str) -> float | int:
     try:
         return int(given[name]) if name in _WHOLE else float(given[name])
     except ValueError:
-        kind = "a whole number" if name in _WHOLE else "a number"
+        kind = "an integer" if name in _WHOLE else "a number"
         raise InvalidInput(f"{name} must be {kind}, got {given[name][:40]!r}") from None
 
 

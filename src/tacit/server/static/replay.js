@@ -26,7 +26,7 @@ async function look() {
       at.submissions.toLocaleString("en") + " of " + at.planned.toLocaleString("en") + " submissions";
     const now = document.getElementById("now");
     const told =
-      "Labels guessed right: " + percent(at.recovered) + "; by the features alone: " + percent(at.baseline) + ".";
+      "Labels guessed correctly: " + percent(at.recovered) + "; by the features alone: " + percent(at.baseline) + ".";
     if (now.textContent !== told) now.textContent = told; // what is the same is not read out again
   }
   setTimeout(look, 1000);
