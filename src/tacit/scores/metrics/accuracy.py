@@ -24,6 +24,7 @@ class Accuracy(Choice, Metric):
 
     name: ClassVar[str] = "accuracy"
     title = "accuracy"
+    reads_classes = True
     lower_is_better = False
 
     classes: int = field(default=2, metadata=BOUND)

@@ -82,6 +82,9 @@ class Metric(ABC):
     per_class: ClassVar[bool] = False
     """Whether a row of more than two classes is predicted by one number for each."""
 
+    reads_classes: ClassVar[bool] = False
+    """Whether a prediction is a class, not a number."""
+
     no_sensitivity: str = ""
     """Why :meth:`sensitivity` is None, in words for the host."""
 

@@ -33,6 +33,7 @@ class F1(RatioMetric):
 
     name: ClassVar[str] = "f1"
     title = "F1"
+    reads_classes = True
 
     @property
     def reveals(self) -> TruePositives | None:

@@ -20,7 +20,7 @@ from tacit.data.persons import draw_seed, limit_rows
 from tacit.data.rows import label_column, read_rows
 from tacit.data.table import open_rows
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.metrics import F1, Accuracy, Measurement, Metric
+from tacit.scores.metrics import Measurement, Metric
 from tacit.scores.plan import Plan
 
 __all__ = ["LabelTable", "sources_of"]
@@ -126,7 +126,7 @@ class LabelTable:
         return rows.take(places)
 
     def _values(self, rows: pa.Table, columns: list[str]) -> NDArray[np.float64]:
-        if self.classes is None or not isinstance(self.metric, Accuracy | F1):
+        if self.classes is None or not self.metric.reads_classes:
             listed = [] if self.classes is None else [str(value) for value in self.classes.values]
             by_name = listed if len(columns) > 1 and set(listed) == set(columns) else columns
             return numeric_matrix(rows, columns=by_name)
