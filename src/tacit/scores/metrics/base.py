@@ -59,15 +59,7 @@ class Measurement:
 
 
 class Metric(ABC):
-    """A score with a public range, computed by the same array operations whatever the labels are.
-
-    Examples
-    --------
-    >>> from tacit.scores.metrics import LogLoss
-    >>> metric = LogLoss(floor=0.01)
-    >>> metric.name, metric.lower_is_better, round(metric.score([1, 0], [0.5, 0.5]), 4)
-    ('log_loss', True, 0.6931)
-    """
+    """A score with a public range, computed by the same array operations whatever the labels are."""
 
     __slots__ = ()
 
