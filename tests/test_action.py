@@ -117,13 +117,13 @@ def test_below_its_limits_the_audit_passes_and_leaves_summary_page_and_numbers(p
 
 
 def test_over_a_limit_it_fails_and_still_leaves_everything(passed, runner):
-    inputs = {"plan": "tacit.toml", "fail-over": "leak=0.9\nepsilon=0.5\n", "against": "old.json", "only": "labels"}
+    inputs = {"plan": "tacit.toml", "fail-above": "leak=0.9\nepsilon=0.5\n", "against": "old.json", "only": "labels"}
     result = runner.run("Audit", seed="0", artifact="", **inputs)
     assert result.returncode == 1
     (fault,) = json.loads((runner.report / "audit.json").read_text())["faults"]
     assert fault in result.stdout
     summary = runner.summary.read_text().removeprefix(passed["summary"])
-    assert f"- **Over:** {fault}." in summary
+    assert f"- **Failed:** {fault}." in summary
     assert "artifact" not in summary
     page = unescape((runner.report / "report.html").read_text())
     assert passed["numbers"]["findings"][1]["setting"] in page, "a release that only the earlier run has"
@@ -150,13 +150,13 @@ def test_a_complaint_is_no_markup_in_the_summary(mute):
     [
         ({}, []),
         ({"plan": "a b.toml", "only": "labels,bags"}, ["--only=labels,bags", "--", "a b.toml"]),
-        ({"fail-over": " leak=0.1  epsilon=3\n"}, ["--fail-over=leak=0.1", "--fail-over=epsilon=3"]),
-        ({"fail-over": "*"}, ["--fail-over=*"]),
+        ({"fail-above": " leak=0.1  epsilon=3\n"}, ["--fail-above=leak=0.1", "--fail-above=epsilon=3"]),
+        ({"fail-above": "*"}, ["--fail-above=*"]),
         ({"plan": "--help"}, ["--", "--help"]),
         ({"seed": "1", "against": "old.json"}, ["--against=old.json", "--seed=1"]),
         ({"plan": HOSTILE, "only": HOSTILE}, [f"--only={HOSTILE}", "--", HOSTILE]),
         ({"seed": HOSTILE, "against": HOSTILE}, [f"--against={HOSTILE}", f"--seed={HOSTILE}"]),
-        ({"fail-over": HOSTILE}, [f"--fail-over={word}" for word in HOSTILE.split()]),
+        ({"fail-above": HOSTILE}, [f"--fail-above={word}" for word in HOSTILE.split()]),
     ],
 )
 def test_inputs_reach_the_command_as_they_are_and_are_never_run(mute, inputs, arguments):

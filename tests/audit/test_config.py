@@ -71,7 +71,7 @@ def test_a_plan_is_read(write):
         ("epsilon = 2", "epsilon = 0", "line 22, bags.epsilon: epsilon must be"),
         ("[[labels]]\nepsilon = 1.0", "[[labels]]", "line 12, labels: epsilon must be given"),
         ("epsilons = [0.5, 2]", "epsilons = [0.5, -2]", "line 6, audit.epsilons: epsilon must be a finite number > 0"),
-        ("delta = 1e-5", "per_day = 0", "line 7, audit.per_day: per_day must be a whole number >= 1, got 0"),
+        ("delta = 1e-5", "per_day = 0", "line 7, audit.per_day: per_day must be an integer >= 1, got 0"),
         ("delta = 1e-5", "delta = 2", "line 7, audit.delta: delta must be"),
         ("delta = 1e-5", "delta = 0.5", "line 7, audit.delta: delta must be below 1/40, for 40 rows, got 0.5"),
         (

@@ -259,8 +259,8 @@ def bad_inputs():
         "undeclared": ({**good, **noise, "unit": Unit.RECORD}, "must declare the values or the edges of 'a'"),
         "no_range": ({**good, **noise, "label": "real", "loss": SquaredLoss()}, "needs declared labels"),
         "too_large": ({**good, **noise, "sizes": SizeRule(least=1000)}, "no bag would have 1000 rows or more"),
-        "person": ({**good, **noise, "rows_per_person": 0}, "rows_per_person must be a whole number >= 1"),
-        "person_exact": ({**good, "rows_per_person": 0}, "rows_per_person must be a whole number >= 1"),
+        "person": ({**good, **noise, "rows_per_person": 0}, "rows_per_person must be an integer >= 1"),
+        "person_exact": ({**good, "rows_per_person": 0}, "rows_per_person must be an integer >= 1"),
         "shares": (
             {**good, "noise": LaplaceNoise(epsilon=0.5, shares=(1, 2)), "rng": np.random.default_rng(0)},
             "shares must be one for each of 1 partitions",

@@ -208,7 +208,7 @@ def test_a_table_of_another_schema_is_refused(table):
 
 def test_an_existing_release_is_replaced_only_by_force(people, written):
     other = protect(people, plans()["random"])
-    with pytest.raises(InvalidInput, match="exists already; choose another path or force overwriting"):
+    with pytest.raises(InvalidInput, match="exists already; choose another path, or replace it with --force"):
         other.write(written)
     assert Release.read(written).totals.random is None
     other.write(written, force=True)

@@ -159,7 +159,7 @@ def test_noise_that_cannot_be_drawn_is_refused(frame):
     ("change", "message"),
     [
         ({"sets": 3}, "sets must be at most 2, the number of candidates, got 3"),
-        ({"sets": 0}, "sets must be a whole number >= 1"),
+        ({"sets": 0}, "sets must be an integer >= 1"),
         ({"epsilon": float("nan")}, "epsilon must be a finite number > 0, got nan"),
         ({"candidates": ["a", "zz"]}, "candidates names no column 'zz'"),
         ({"candidates": ["a", "y"]}, "candidates must not name the label column"),

@@ -55,5 +55,5 @@ def test_public_counts_that_leave_nothing_are_refused():
 
 @pytest.mark.parametrize("least", [0, -1, 1.5])
 def test_a_least_size_is_a_whole_number(least):
-    with pytest.raises(InvalidInput, match="least must be a whole number >= 1"):
+    with pytest.raises(InvalidInput, match="least must be an integer >= 1"):
         SizeRule(least=least)

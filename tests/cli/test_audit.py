@@ -89,20 +89,20 @@ def test_the_summary_rounds_epsilon_up_and_counts_one_release_as_one(run, tmp_pa
 
 
 def test_limits(run, capsys):
-    assert run("--only", "labels", "--fail-over", "epsilon=1") == 0
+    assert run("--only", "labels", "--fail-above", "epsilon=1") == 0
     assert capsys.readouterr().err == "", "no bar, nor an empty line for one, where there is no terminal"
-    assert run("--only", "labels", "--fail-over", "epsilon=0.5") == 1
-    assert "Over: Iris, 150 rows: the total privacy cost is epsilon 1" in capsys.readouterr().err
-    assert "Over: Iris, 150 rows: the total privacy cost is epsilon 1" in run.page.read_text()
+    assert run("--only", "labels", "--fail-above", "epsilon=0.5") == 1
+    assert "Failed: Iris, 150 rows: the total privacy cost is epsilon 1" in capsys.readouterr().err
+    assert "Failed: Iris, 150 rows: the total privacy cost is epsilon 1" in run.page.read_text()
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (("--only", "moon"), "only must name surfaces among"),
-        (("--fail-over", "moon=1"), "fail-over must be leak=SHARE or epsilon=NUMBER"),
-        (("--fail-over", "leak=much"), "fail-over must be leak=SHARE or epsilon=NUMBER"),
-        (("--fail-over", "leak=2"), "leak must be a share"),
+        (("--fail-above", "moon=1"), "fail-above must be leak=SHARE or epsilon=NUMBER"),
+        (("--fail-above", "leak=much"), "fail-above must be leak=SHARE or epsilon=NUMBER"),
+        (("--fail-above", "leak=2"), "leak must be a share"),
         (("--against", "none.json"), "none.json cannot be read"),
         (("--out", "none/report.html"), "none"),
         (("--out", "report.json"), "report.json ends as JSON does, and HTML is written; call it report.html"),

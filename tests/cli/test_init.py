@@ -116,10 +116,10 @@ def test_moments_and_lists_are_no_suggestion(run, tmp_path, capsys):
 
 
 def test_an_existing_plan_is_kept(run, capsys):
-    run.out.write_text("mine")
+    run.out.write_text("[data]")
     assert run("--label", "clicked") == 2
     assert "exists already" in capsys.readouterr().err
-    assert run.out.read_text() == "mine"
+    assert run.out.read_text() == "[data]"
     assert run("--label", "clicked", "--force") == 0
 
 

@@ -69,7 +69,7 @@ def test_plan_as_json(run):
         ("attack --url http://127.0.0.1:9/x --rows 5 --header nonsense", "header must have the form"),
         ("attack --url http://127.0.0.1:9/x --rows 5", "cannot be reached.*0 of 5 labels recovered, 5 left"),
         ("attack --url nonsense --rows 5", "url must begin with"),
-        ("plan --rows 0", "rows must be a whole number >= 1"),
+        ("plan --rows 0", "rows must be an integer >= 1"),
         ("plan --rows 10 --limit-per-day 0", "limit.per.day must be"),
         ("plan --rows 10 --classes 1", "classes must be"),
         ("plan --rows 2201 --metric accuracy --policy rounded:decimals=2", "accuracy moves by at least"),

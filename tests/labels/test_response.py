@@ -69,7 +69,7 @@ def test_bad_epsilon(epsilon):
 
 
 def test_bad_classes_and_labels():
-    with pytest.raises(InvalidInput, match="classes must be a whole number >= 2, got 1"):
+    with pytest.raises(InvalidInput, match="classes must be an integer >= 2, got 1"):
         RandomizedResponse(epsilon=1.0, classes=1)
     with pytest.raises(InvalidInput, match="classes must be given"):
         RandomizedResponse(epsilon=1.0).transition()

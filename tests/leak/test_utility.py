@@ -152,5 +152,5 @@ def test_refuses(transition, prior, words):
 def test_refuses_guarantees():
     with pytest.raises(InvalidInput, match="epsilon must be"):
         largest_accuracy([0.5, 0.5], epsilon=-1.0)
-    with pytest.raises(InvalidInput, match="classes must be a whole number >= 2"):
+    with pytest.raises(InvalidInput, match="classes must be an integer >= 2"):
         advantage_limit(epsilon=1.0, classes=1)

@@ -173,7 +173,7 @@ def test_files_of_another_kind_are_refused_and_run_no_code(rows, tmp_path, monke
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"models": 3}, "models must be a whole number >= 4, got 3"),
+        ({"models": 3}, "models must be an integer >= 4, got 3"),
         ({"models": 5}, "models must be an even number >= 4"),
         ({"jobs": 0}, "jobs must not be 0"),
         ({"estimator": object()}, "must be a scikit-learn classifier with predict_proba, got object"),

@@ -96,5 +96,5 @@ def test_impossible_scales_are_refused(scale):
 
 @pytest.mark.parametrize("sensitivity", [0, -1, 0.5])
 def test_sensitivity_must_be_a_whole_number(sensitivity):
-    with pytest.raises(InvalidInput, match="sensitivity must be a whole number"):
+    with pytest.raises(InvalidInput, match="sensitivity must be an integer"):
         DiscreteLaplace.for_epsilon(1.0, sensitivity=sensitivity)

@@ -44,7 +44,7 @@ def test_delta_is_refused(bad):
 
 @pytest.mark.parametrize("bad", [0, 1.5, True])
 def test_count_is_refused(bad):
-    with pytest.raises(InvalidInput, match="rows must be a whole number >= 1"):
+    with pytest.raises(InvalidInput, match="rows must be an integer >= 1"):
         check_count(bad, name="rows")
 
 
@@ -64,7 +64,7 @@ def test_whole_numbers_lose_no_digits():
 
 @pytest.mark.parametrize("value", ["abc", "3", None, math.nan, math.inf, 2.5, True, 0])
 def test_what_is_no_count_is_one_sentence(value):
-    with pytest.raises(InvalidInput, match="keep must be a whole number >= 1, got"):
+    with pytest.raises(InvalidInput, match="keep must be an integer >= 1, got"):
         check_count(value, name="keep")
 
 

@@ -42,7 +42,7 @@ def test_limits_that_were_passed_and_surfaces_left_out_come_first(result):
     summary = render_summary(partial, faults=["scores, exact: leak 20%, the limit is 10%"])
     over, skipped = (summary.index(f"- **{word}:**") for word in ("Over", "Skipped"))
     assert over < skipped < summary.index("| surface |")
-    assert "- **Over:** scores, exact: leak 20%, the limit is 10%." in summary
+    assert "- **Failed:** scores, exact: leak 20%, the limit is 10%." in summary
     assert "- **Skipped:** models: torch is missing." in summary
     assert "Over" not in render_summary(result)
 

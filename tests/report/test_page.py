@@ -12,7 +12,7 @@ from tacit.audit.utility import share_utility
 from tacit.leak import leak_from_guesses
 from tacit.privacy import Guarantee, NoGuarantee, Unit
 from tacit.report import render_page
-from tacit.report.chart import draw_use
+from tacit.report.chart import draw_utility
 
 
 @pytest.fixture(scope="module")
@@ -113,9 +113,9 @@ def test_a_column_named_like_markup_or_mathematics_is_shown_as_it_is(labels):
 def test_a_limit_that_was_passed_is_on_the_page(labels):
     over = faults(labels, Limits(epsilon=0.5))
     said = text_of(render_page(labels, faults=over))
-    assert f"Over: {over[0]}." in said
-    assert said.index("Over: ") < said.index("Labels leak: ")
-    assert "Over: " not in text_of(render_page(labels))
+    assert f"Failed: {over[0]}." in said
+    assert said.index("Failed: ") < said.index("Labels leak: ")
+    assert "Failed: " not in text_of(render_page(labels))
 
 
 def test_sentences_have_a_blank_between_them(labels):
@@ -132,7 +132,7 @@ def test_no_curve_runs_through_the_words_of_a_level(labels, ends):
         replace(point, guarantee=Guarantee(unit=Unit.LABEL, epsilon=epsilon), utility=use)
         for point, epsilon, use in zip(labels.findings * 2, (0.1, 10.0), uses, strict=True)
     ]
-    drawing = draw_use(curve)
+    drawing = draw_utility(curve)
     path = re.search(r'<polyline[^>]*points="(.*?)"', drawing)[1]
     (x0, y0), (x1, y1) = (map(float, pair.split(",")) for pair in path.split())
     named = re.findall(r'<text x="([\d.]+)" y="([\d.]+)" text-anchor="end">(private data|no data)<', drawing)

@@ -308,7 +308,7 @@ def test_bad_scores_are_refused(predictions, labels, message):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: CrossEntropy(classes=1), "classes must be a whole number >= 2"),
+        (lambda: CrossEntropy(classes=1), "classes must be an integer >= 2"),
         (lambda: SquaredError(reduction="mean"), "reduction must be Reduction.MEAN or Reduction.SUM, got 'mean'"),
         (lambda: NormLike(alpha=3.0, reduction="sum"), "reduction must be"),
         (lambda: NormLike(alpha=1.5), "alpha must be a finite number >= 2, got 1.5"),
@@ -322,7 +322,7 @@ def test_bad_scores_are_refused(predictions, labels, message):
         (lambda: SigmoidCrossEntropy(classes=3), "use SoftmaxCrossEntropy"),
         (lambda: SoftmaxCrossEntropy(classes=3).row_losses([[0.0, 1.0]]), r"logits of shape \(rows, 3\)"),
         (lambda: SigmoidCrossEntropy().row_losses([math.inf]), "finite logits"),
-        (lambda: FloatingPoint.of_bits(4), "bits must be a whole number >= 5"),
+        (lambda: FloatingPoint.of_bits(4), "bits must be an integer >= 5"),
         (lambda: CrossEntropy().prediction_for([[0.0, 1.0, 2.0]]), r"differences must have shape"),
     ],
 )

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 from tacit.audit.plan import SURFACES
 from tacit.audit.source import Source
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.files import Replaceable
 from tacit.privacy.rounding import check_epsilon
 
-__all__ = ["draft_plan", "suggest_features", "suggest_label"]
+__all__ = ["PLAN", "draft_plan", "suggest_features", "suggest_label"]
 
 _FEW = 20
 _MANY = 50
@@ -89,6 +90,9 @@ def draft_plan(source: Source, *, file: str, surfaces: Sequence[str] = tuple(SUR
     head = _HEAD.format(file=_quoted(file), label=_quoted(source.label), features=_listed(source.features))
     return "\n".join([head, *(parts[name] for name in SURFACES if name in surfaces)])
 
+
+PLAN = Replaceable("a plan for tacit audit", b"[data]")
+"""What a new plan may replace."""
 
 _HEAD = """\
 # What is planned to leave, for: tacit audit tacit.toml

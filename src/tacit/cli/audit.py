@@ -17,7 +17,7 @@ __all__ = ["app"]
 
 app = typer.Typer(no_args_is_help=False)
 
-OVER, PARTIAL, INTERRUPTED = 1, 3, 130
+FAILED, PARTIAL, INTERRUPTED = 1, 3, 130
 
 
 @app.command()
@@ -26,13 +26,15 @@ def audit(
         Path | None,
         typer.Argument(help="A tacit.toml with your data and planned releases (tacit init). None: the bundled data."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="Where the page goes; an earlier page is replaced.")] = Path("report.html"),
+    out: Annotated[
+        Path, typer.Option(help="Where the page goes; an earlier page is replaced, and no other file.")
+    ] = Path("report.html"),
     only: Annotated[str, typer.Option(help="Comma-separated surfaces to run: labels,scores.")] = "",
     seed: Annotated[
         int | None,
         typer.Option(help="Repeat a run exactly; seeded noise is not private. None: the operating system's entropy."),
     ] = None,
-    fail_over: Annotated[
+    fail_above: Annotated[
         list[str] | None,
         typer.Option(
             help="Exit with 1 above a limit: leak=0.05 (the measured advantage of any release, not its interval), "
@@ -53,49 +55,49 @@ def audit(
     Without a plan the bundled data are audited. A finding that was made before with the same data, release and seed is
     taken from the cache. Ctrl-C writes the page of what was found so far.
 
-    Exit status: 0; 1 over a limit, or a violated guarantee; 2 wrong input; 3 a surface was skipped;
+    Exit status: 0; 1 above a limit, or a violated guarantee; 2 wrong input; 3 a surface was skipped;
     130 interrupted.
 
     Example: tacit audit --only scores --seed 0 --out report.html
 
-    Example: tacit audit tacit.toml --fail-over leak=0.05 --fail-over epsilon=3 --json > audit.json
+    Example: tacit audit tacit.toml --fail-above leak=0.05 --fail-above epsilon=3 --json > audit.json
     """
     from tacit.audit import bundled_plan, faults, judge, read_plan
     from tacit.audit.compare import compare
     from tacit.privacy.files import write_atomically
-    from tacit.report import render_page
+    from tacit.report import PAGE, render_page
 
-    check_out(out, written="HTML", force=True)
+    check_out(out, plan, against, written="HTML", force=True, over=PAGE)
     earlier = None if against is None else _read_result(against)
     planned = (bundled_plan() if plan is None else read_plan(plan)).only(
         [name.strip() for name in only.split(",") if name.strip()]
     )
-    limits = _limits(planned, fail_over or [])
+    limits = _limits(planned, fail_above or [])
     result: AuditResult = _run(planned, seed=seed, cache=cache, fresh=fresh)
-    over = faults(result, limits)
-    page = render_page(result, earlier=earlier, faults=over)
-    with write_atomically(out, force=True) as file:
+    failures = faults(result, limits)
+    page = render_page(result, earlier=earlier, faults=failures)
+    with write_atomically(out, force=True, over=PAGE) as file:
         file.write(page.encode(errors="replace"))  # a path may hold bytes that are no text
     if as_json:
         pairs = [] if earlier is None else [pair.to_json() for pair in compare(earlier, result)]
-        extra = {"verdict": judge(result).to_json(), "compared": pairs, "faults": list(over)}
+        extra = {"verdict": judge(result).to_json(), "compared": pairs, "faults": list(failures)}
         typer.echo(json.dumps({**result.to_json(), **extra}, indent=1))
     else:
         _print_summary(result)
         typer.echo(f"\nThe page: {out}")
-    _end(result, over)
+    _end(result, failures)
 
 
-def _end(result: AuditResult, over: tuple[str, ...]) -> None:
+def _end(result: AuditResult, failures: tuple[str, ...]) -> None:
     """Say what failed and what was left out, and exit with the status of the worst of it."""
-    for fault in over:
-        typer.echo(_shown(f"Over: {fault}."), err=True)
+    for fault in failures:
+        typer.echo(_shown(f"Failed: {fault}."), err=True)
     for skipped in result.skipped:
         typer.echo(_shown(f"Skipped: {skipped.surface}: {skipped.reason}."), err=True)
     if any(skipped.surface == "the rest" for skipped in result.skipped):
         raise typer.Exit(INTERRUPTED)
-    if over or result.skipped:
-        raise typer.Exit(OVER if over else PARTIAL)
+    if failures or result.skipped:
+        raise typer.Exit(FAILED if failures else PARTIAL)
 
 
 def _run(plan: AuditPlan, *, seed: int | None, cache: Path | None, fresh: bool) -> AuditResult:
@@ -130,7 +132,7 @@ def _limits(plan: AuditPlan, given: list[str]) -> Limits:
         except (TypeError, ValueError) as error:
             if isinstance(error, InvalidInput):
                 raise
-            raise InvalidInput(f"fail-over must be leak=SHARE or epsilon=NUMBER, got {text!r}") from None
+            raise InvalidInput(f"--fail-above must be leak=SHARE or epsilon=NUMBER, got {text!r}") from None
     return limits
 
 
@@ -157,7 +159,7 @@ def _print_summary(result: AuditResult) -> None:
 
     console, verdict = Console(), judge(result)
     table = Table(
-        "release", "guarantee", "attack without and with it", "advantage", "utility", title="What your data gives away"
+        "release", "guarantee", "attack without and with it", "advantage", "utility", title="What your data reveals"
     )
     for finding in result.ranked:
         table.add_row(

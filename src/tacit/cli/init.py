@@ -44,14 +44,14 @@ def init(
 
     Example: tacit init clicks.csv --label clicked --surfaces labels,scores --epsilon 1 --out tacit.toml
     """
-    from tacit.audit.draft import draft_plan, suggest_features, suggest_label
+    from tacit.audit.draft import PLAN, draft_plan, suggest_features, suggest_label
     from tacit.audit.plan import SURFACES
     from tacit.cli.options import words_of
     from tacit.data import load_table, read_rows
     from tacit.privacy.files import check_writable, write_atomically
     from tacit.privacy.words import join_words
 
-    check_writable(out, force=force)
+    check_writable(out, force=force, source=data, over=PLAN)
     table = read_rows(load_table(data))
     label = label or _ask("Which column is private", suggest_label(table), flag="--label")
     _check_label(table, label, data)
@@ -62,7 +62,7 @@ def init(
     source = _source(data, label, known)
     beside = os.path.relpath(data.resolve(), out.resolve().parent)
     text = draft_plan(source, file=Path(beside).as_posix(), surfaces=chosen, epsilon=strength)
-    with write_atomically(out, force=force) as file:
+    with write_atomically(out, force=force, over=PLAN) as file:
         file.write(text.encode())
     if as_json:
         decided = {"label": label, "features": known, "surfaces": chosen, "epsilon": strength}

@@ -15,6 +15,7 @@ from tacit.privacy.errors import InvalidInput, LedgerError
 if TYPE_CHECKING:
     import numpy as np
 
+    from tacit.privacy.files import Replaceable
     from tacit.privacy.payment import Payment
 
 __all__ = [
@@ -73,7 +74,7 @@ def check_release(path: Path) -> None:
         raise InvalidInput(f"{path} does not exist; give the path of a release", field="release")
 
 
-def check_out(out: Path, *sources: object, written: str, force: bool) -> None:
+def check_out(out: Path, *sources: object, written: str, force: bool, over: Replaceable | None = None) -> None:
     """Raise if a file of this format cannot be written there, is read, or has a name that says another format."""
     from tacit.privacy.endings import check_ending
     from tacit.privacy.files import check_writable
@@ -82,7 +83,7 @@ def check_out(out: Path, *sources: object, written: str, force: bool) -> None:
         return
     with naming("out"):
         for source in _each(sources) or [None]:
-            check_writable(out, force=force, source=source)
+            check_writable(out, force=force, source=source, over=over)
         check_ending(out, written=written)
 
 

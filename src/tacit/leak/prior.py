@@ -11,7 +11,7 @@ from tacit.privacy.errors import InvalidInput
 
 __all__ = ["doubt_of", "feature_prior", "temper_prior"]
 
-_MANY = 100  # rows for each distinct feature row, on average, from which equal rows are counted and not modelled
+_MANY = 100  # rows for each distinct feature row, on average, from which equal rows are counted and not modeled
 _FOLDS, _TREES = 5, 100
 _MOST_CHANCE = 1 - 1e-6  # what is left keeps the best guess, and weighs nothing against a score
 

@@ -166,8 +166,8 @@ def _key(request: Request, payment: Payment) -> _Key:
     if request.rows is None:  # nothing to know the rows by: every request is a new one
         prints, key = None, ledger.key_of(secrets.token_bytes(32))
     else:
-        prints, rows = ledger.recognise(request.rows(), private=request.private)
-        data = (ledger.recognise(one(), private=())[1] for one in request.data)
+        prints, rows = ledger.recognize(request.rows(), private=request.private)
+        data = (ledger.recognize(one(), private=())[1] for one in request.data)
         key = ledger.key_of(request.plan.request().encode(), rows, *data)
     return _Key(
         key.hex(),

@@ -51,7 +51,7 @@ class LossDistribution:
 
     @classmethod
     def from_atoms(cls, losses: ArrayLike, masses: ArrayLike, *, infinity: float = 0.0) -> LossDistribution:
-        """Put atoms on the grid, each split between its two neighbours."""
+        """Put atoms on the grid, each split between its two neighbors."""
         loss = np.atleast_1d(np.asarray(losses, dtype=np.float64))
         mass = np.atleast_1d(np.asarray(masses, dtype=np.float64))
         beyond = loss > LARGEST

@@ -8,18 +8,33 @@ import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["check_writable", "write_atomically"]
+__all__ = ["Replaceable", "check_writable", "write_atomically"]
 
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_HEAD = 1 << 16  # bytes of a file that tell what it is
+_SQLITE = b"SQLite format 3\x00"
+
+
+@dataclass(frozen=True, slots=True)
+class Replaceable:
+    """The only kind of file that a command may replace: another one may be all that someone has."""
+
+    what: str
+    """What it is called in a refusal."""
+    mark: bytes
+    """What its first bytes hold."""
 
 
 @contextmanager
-def write_atomically(path: str | os.PathLike[str], *, force: bool = False, mode: int = 0o666) -> Iterator[BinaryIO]:
+def write_atomically(
+    path: str | os.PathLike[str], *, force: bool = False, mode: int = 0o666, over: Replaceable | None = None
+) -> Iterator[BinaryIO]:
     """Open a new file beside ``path`` that takes its name, synced to disk, when the block ends without an error.
 
     Readers see no file (or the old one) and then the whole new one. After an error or Ctrl-C the unfinished
@@ -31,10 +46,12 @@ def write_atomically(path: str | os.PathLike[str], *, force: bool = False, mode:
     path
         A new file in an existing folder.
     force
-        Replace an existing file; it never becomes readable by more people than before. Links, folders and
-        devices are not replaced.
+        Replace an existing file; it never becomes readable by more people than before. Links, folders, devices
+        and databases, such as a ledger, are not replaced.
     mode
         The permissions, less the user's umask; 0o600 for secrets.
+    over
+        What an existing file must be to be replaced; default: anything else.
 
     Raises
     ------
@@ -53,10 +70,10 @@ def write_atomically(path: str | os.PathLike[str], *, force: bool = False, mode:
     ...     pass
     Traceback (most recent call last):
     ...
-    tacit.privacy.errors.InvalidInput: ... exists already; choose another path or force overwriting
+    tacit.privacy.errors.InvalidInput: ... exists already; choose another path, or replace it with --force
     """
     target = Path(path)
-    mode = _check_target(target, force=force, mode=mode)
+    mode = _check_target(target, force=force, mode=mode, over=over)
     unfinished = target.with_name(f".tacit-{secrets.token_hex(8)}.part")
     try:
         with _create(unfinished, target, mode) as file:
@@ -83,12 +100,14 @@ class _NotWanted(Exception):
     """Ends a writing that was only a trial."""
 
 
-def check_writable(path: str | os.PathLike[str], *, force: bool = False, source: object = None) -> None:
+def check_writable(
+    path: str | os.PathLike[str], *, force: bool = False, source: object = None, over: Replaceable | None = None
+) -> None:
     """Raise as writing would, and leave everything as it was: nothing is charged for a release that cannot be kept.
 
     Parameters
     ----------
-    path, force
+    path, force, over
         What will be given to :func:`write_atomically`.
     source
         What the release is made from. Where that is the path of a file, ``path`` must be another one, ``force`` or not:
@@ -103,7 +122,7 @@ def check_writable(path: str | os.PathLike[str], *, force: bool = False, source:
     """
     if isinstance(source, str | os.PathLike) and _same(Path(source), Path(path)):
         raise InvalidInput(f"{os.fspath(path)} is the table that is read, which would be lost; choose another path")
-    with suppress(_NotWanted), write_atomically(path, force=force):
+    with suppress(_NotWanted), write_atomically(path, force=force, over=over):
         raise _NotWanted
 
 
@@ -114,7 +133,7 @@ def _same(one: Path, other: Path) -> bool:
         return False
 
 
-def _check_target(target: Path, *, force: bool, mode: int) -> int:
+def _check_target(target: Path, *, force: bool, mode: int, over: Replaceable | None) -> int:
     try:
         found = target.lstat()
     except FileNotFoundError:
@@ -125,7 +144,21 @@ def _check_target(target: Path, *, force: bool, mode: int) -> int:
         raise _taken(target)
     if not stat.S_ISREG(found.st_mode):
         raise InvalidInput(f"{target} is not a plain file and is not overwritten; choose another path")
+    if found.st_size:
+        _check_replaceable(target, over)
     return mode & stat.S_IMODE(found.st_mode)
+
+
+def _check_replaceable(target: Path, over: Replaceable | None) -> None:
+    try:
+        with target.open("rb") as file:
+            head = file.read(_HEAD)
+    except OSError as error:
+        raise _unwritable(target, error) from None
+    if head.startswith(_SQLITE):
+        raise InvalidInput(f"{target} is a database, perhaps a ledger, and is not overwritten; choose another path")
+    if over is not None and over.mark not in head:
+        raise InvalidInput(f"{target} is not {over.what} and is not overwritten; choose another path")
 
 
 def _create(unfinished: Path, target: Path, mode: int) -> BinaryIO:
@@ -169,7 +202,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _taken(target: Path) -> InvalidInput:
-    return InvalidInput(f"{target} exists already; choose another path or force overwriting")
+    return InvalidInput(f"{target} exists already; choose another path, or replace it with --force")
 
 
 def _unwritable(target: Path, error: OSError) -> InvalidInput:

@@ -105,4 +105,4 @@ def _rename_new(unfinished: Path, target: Path) -> None:
 
 
 def _taken(target: Path) -> InvalidInput:
-    return InvalidInput(f"{target} exists already; choose another path or force overwriting")
+    return InvalidInput(f"{target} exists already; choose another path, or replace it with --force")

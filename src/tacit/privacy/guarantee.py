@@ -25,7 +25,7 @@ __all__ = ["AnyGuarantee", "Guarantee", "NoGuarantee", "Unit", "guarantee_from_j
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Guarantee:
-    """(epsilon, delta)-differential privacy for neighbours that differ in ``rows`` units.
+    """(epsilon, delta)-differential privacy for neighbors that differ in ``rows`` units.
 
     Parameters
     ----------

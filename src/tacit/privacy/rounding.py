@@ -114,19 +114,19 @@ def check_delta(delta: float, *, name: str = "delta", zero: bool = True, rows: i
 
 
 def check_count(value: int, *, name: str, least: int = 1) -> int:
-    """Return ``value`` as an int, or raise if it is not a whole number >= ``least``.
+    """Return ``value`` as an int, or raise if it is not an integer >= ``least``.
 
     Examples
     --------
     >>> check_count(0, name="rows")
     Traceback (most recent call last):
     ...
-    tacit.privacy.errors.InvalidInput: rows must be a whole number >= 1, got 0
+    tacit.privacy.errors.InvalidInput: rows must be an integer >= 1, got 0
     """
     try:
         whole = not isinstance(value, bool) and int(value) == value and value >= least
     except (TypeError, ValueError, OverflowError):  # words, None, NaN, infinity
         whole = False
     if not whole:
-        raise InvalidInput(f"must be a whole number >= {least}, got {value!r}", field=name)
+        raise InvalidInput(f"must be an integer >= {least}, got {value!r}", field=name)
     return int(value)

@@ -1,4 +1,4 @@
-"""Curves as SVG whose colours and letters are the page's own."""
+"""Curves as SVG whose colors and letters are the page's own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from tacit.audit import Finding
 from tacit.audit.words import percent, points
 
-__all__ = ["draw_leak", "draw_use"]
+__all__ = ["draw_leak", "draw_utility"]
 
 _WIDTH, _HEIGHT = 340, 210  # of the drawing's own units: at phone width one of them is about a pixel
 _LEFT, _RIGHT, _TOP, _BOTTOM = 48, 14, 14, 40
@@ -48,7 +48,7 @@ def draw_leak(curve: Sequence[Finding]) -> Markup:
     return _draw(series, f"The advantage of an attacker: {said}")
 
 
-def draw_use(curve: Sequence[Finding]) -> Markup:
+def draw_utility(curve: Sequence[Finding]) -> Markup:
     """Draw what the release is worth at each epsilon, between no data and the private data."""
     ends = _ordered(curve)
     uses = [finding.utility for finding in ends]

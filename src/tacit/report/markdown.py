@@ -14,7 +14,7 @@ _MARKUP = re.compile(r"[\\`*_\[\]|~$<>&@]|:(?=\S)|(?<=www)\.", re.IGNORECASE)  #
 
 
 def render_summary(result: AuditResult, *, faults: Sequence[str] = ()) -> str:
-    """Return a table of the planned releases, and what is over a limit, in GitHub's Markdown.
+    """Return a table of the planned releases, and why the run fails, in GitHub's Markdown.
 
     Names from the user's data are text: no markup in them has an effect.
 
@@ -29,16 +29,16 @@ def render_summary(result: AuditResult, *, faults: Sequence[str] = ()) -> str:
     --------
     >>> empty = AuditResult(findings=(), version="0.1.0", date="2026-01-01", seed=0)
     >>> print(render_summary(empty, faults=["labels: leak 20%, the limit is 5%"]))
-    ### What your data gives away
+    ### What your data reveals
     <BLANKLINE>
-    - **Over:** labels: leak 20%, the limit is 5%.
+    - **Failed:** labels: leak 20%, the limit is 5%.
     <BLANKLINE>
     | surface | what is released | guarantee | leak | without | utility |
     | --- | --- | --- | --- | --- | --- |
     <BLANKLINE>
     """
-    lines = ["### What your data gives away", ""]
-    notes = [f"- **Over:** {_text(fault)}." for fault in faults]
+    lines = ["### What your data reveals", ""]
+    notes = [f"- **Failed:** {_text(fault)}." for fault in faults]
     notes += [f"- **Skipped:** {_text(skipped.surface)}: {_text(skipped.reason)}." for skipped in result.skipped]
     lines += [*notes, ""] if notes else []
     lines += [_row(_COLUMNS), _row(["---"] * len(_COLUMNS)), *_rows(result), ""]

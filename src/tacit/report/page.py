@@ -10,16 +10,20 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from tacit.audit import AuditResult, Finding, State, judge
 from tacit.audit.compare import compare
 from tacit.audit.words import in_plain_words, percent, points, proved, span
-from tacit.report.chart import draw_leak, draw_use
+from tacit.privacy.files import Replaceable
+from tacit.report.chart import draw_leak, draw_utility
 
-__all__ = ["render_page"]
+__all__ = ["PAGE", "render_page"]
+
+PAGE = Replaceable("a page of tacit audit", b"<title>tacit audit")
+"""What a new page may replace."""
 
 _ABOUT = {
-    "labels": "Every row's label leaves, each replaced by chance with another one.",
-    "bags": "Label totals of groups of rows leave, and no single label.",
-    "features": "Rows of features leave with their labels, or totals of them for each class.",
-    "scores": "A leaderboard tells how well each submission predicts the hidden labels.",
-    "models": "A trained network leaves with its weights.",
+    "labels": "Every row's label is released, replaced by another one at random.",
+    "bags": "Label totals of groups of rows are released, and no single label.",
+    "features": "Rows of features are released with their labels, or totals of each class.",
+    "scores": "A leaderboard shows how well each submission predicts the hidden labels.",
+    "models": "A trained model is released with its weights.",
 }
 _TONES = {State.REFUTED: "refuted", State.OPEN: "open", State.WITHIN: "within", State.QUIET: "still"}
 _DARKEST = 0.5  # of a cell: more would drown its number
@@ -58,7 +62,7 @@ def render_page(result: AuditResult, *, earlier: AuditResult | None = None, faul
             surfaces=surfaces,
             about=_ABOUT,
             heat=_heat(result.curve),
-            curves={name: (draw_leak(points), draw_use(points)) for name, points in curves.items() if points},
+            curves={name: (draw_leak(points), draw_utility(points)) for name, points in curves.items() if points},
             points_of=curves,
         )
     )

@@ -84,9 +84,9 @@ def test_an_output_that_never_happens_counts_nothing():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: bag_count_channel(size=0, rate=0.5), "size must be a whole number >= 1"),
+        (lambda: bag_count_channel(size=0, rate=0.5), "size must be an integer >= 1"),
         (lambda: bag_count_channel(size=2, rate=1.5), "rate must be in"),
-        (lambda: randomized_response_channel(epsilon=1.0, classes=1), "classes must be a whole number >= 2"),
+        (lambda: randomized_response_channel(epsilon=1.0, classes=1), "classes must be an integer >= 2"),
         (lambda: multiplicative_advantage(np.eye(2), [[0.5, 0.5]] * 3), "prior must be one row of 2"),
         (lambda: multiplicative_advantage(np.eye(2), [1.0, 0.0]), "prior must be > 0 for each label"),
     ],

@@ -137,10 +137,10 @@ def test_learnable_labels_follow_the_component():
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: Sphere(dimension=1), "dimension must be a whole number >= 2"),
+        (lambda: Sphere(dimension=1), "dimension must be an integer >= 2"),
         (lambda: GaussianMixture(means=[1.0, 2.0]), "X must have a row per point"),
         (lambda: GaussianMixture(means=[[1.0]], labels=[0.0]), "labels must be -1 or"),
-        (lambda: condition_failure(Sphere(dimension=5), rows=1), "rows must be a whole number >= 2"),
+        (lambda: condition_failure(Sphere(dimension=5), rows=1), "rows must be an integer >= 2"),
     ],
 )
 def test_bad_input(call, message):

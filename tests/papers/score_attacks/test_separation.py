@@ -245,7 +245,7 @@ def test_refusals_name_their_bound():
         (lambda: separate(SquaredError(), 2, -1.0), "tau must be a finite number > 0, got -1.0"),
         (lambda: separate(SquaredError(), 2, math.nan), "tau must be a finite number > 0"),
         (lambda: separate(SquaredError(), 2, 0.1, construction=PrimeLogs()), "tau must be 0"),
-        (lambda: separate(SquaredError(), 0, 0.1), "rows must be a whole number >= 1"),
+        (lambda: separate(SquaredError(), 0, 0.1), "rows must be an integer >= 1"),
         (lambda: separate(SquaredError(), 2, 0.1, asked=3), "asked must be at most rows = 2, got 3"),
         (lambda: separate(CrossEntropy(classes=3), 2, 0.1, construction=TripledExponents()), "classes must be 2"),
         (lambda: separate(CrossEntropy(clip=MachineEpsilon()), 4, 1e-9, precision=Float32()), "rounds these losses"),

@@ -48,7 +48,7 @@ class CrossEntropy(SemilinearLoss):
 
     def __post_init__(self) -> None:
         if not isinstance(self.classes, int) or self.classes < 2:
-            raise InvalidInput(f"must be a whole number >= 2, got {self.classes!r}", field="classes")
+            raise InvalidInput(f"must be an integer >= 2, got {self.classes!r}", field="classes")
 
     @property
     def targets(self) -> int:
@@ -61,9 +61,7 @@ class CrossEntropy(SemilinearLoss):
     def statistic(self, labels: ArrayLike, /) -> Floats:
         y = as_labels(labels)
         wrong = (y != np.floor(y)) | (y < 0) | (y >= self.classes)
-        rule = (
-            f"a label of the cross-entropy over {self.classes} classes must be a whole number in 0..{self.classes - 1}"
-        )
+        rule = f"a label of the cross-entropy over {self.classes} classes must be an integer in 0..{self.classes - 1}"
         refuse(wrong, y, rule, "recode the labels or declare more classes")
         return np.asarray(np.eye(self.classes)[y.astype(np.int64)])
 

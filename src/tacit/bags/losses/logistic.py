@@ -116,7 +116,7 @@ class MultiLabel(_Logistic):
 
     def __post_init__(self) -> None:
         if not isinstance(self.labels, int) or self.labels < 1:
-            raise InvalidInput(f"must be a whole number >= 1, got {self.labels!r}", field="labels")
+            raise InvalidInput(f"must be an integer >= 1, got {self.labels!r}", field="labels")
 
     @property
     def targets(self) -> int:

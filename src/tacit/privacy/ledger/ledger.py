@@ -26,7 +26,7 @@ from tacit.privacy.ledger.rows import Rows
 from tacit.privacy.ledger.schema import DATA_SET
 from tacit.privacy.ledger.sqlite_file import stamp
 from tacit.privacy.ledger.statement import statement
-from tacit.privacy.ledger.transfer import export, read_export
+from tacit.privacy.ledger.transfer import EXPORT, export, read_export
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -166,7 +166,7 @@ class Ledger:
             return statement(Book.find(opened, name))
 
     def identify(self, data: object) -> Version:
-        """Recognise data: the version they are, or a new version if they are a known one with rows appended.
+        """Recognize data: the version they are, or a new version if they are a known one with rows appended.
 
         Examples
         --------
@@ -270,7 +270,7 @@ class Ledger:
         with self._writing() as rows:
             return charging.void(Book.find(rows, name, lock=True), number, reason=reason)
 
-    def recognise(self, batches: Iterable[pa.RecordBatch], *, private: Sequence[str]) -> tuple[dict[int, bytes], bytes]:
+    def recognize(self, batches: Iterable[pa.RecordBatch], *, private: Sequence[str]) -> tuple[dict[int, bytes], bytes]:
         """Return, from one pass over rows, what :meth:`settle` knows their data set by, and a digest of all columns."""
         with self._reading() as rows:
             counts = registry.known_counts(rows)
@@ -298,7 +298,7 @@ class Ledger:
         key
             Of the data and the plan, by :meth:`key_of`.
         prints
-            The private columns' fingerprints by :meth:`recognise`; None where rows have no order.
+            The private columns' fingerprints by :meth:`recognize`; None where rows have no order.
         dataset
             The data set to charge; default: the one that the fingerprints name.
         again
@@ -360,14 +360,14 @@ class Ledger:
         Parameters
         ----------
         path
-            Where to write; an existing file is refused unless ``force``.
+            Where to write; an existing file is refused unless it is an export and ``force`` is set.
         secret
             With it the export is a backup (:meth:`create` restores it); without it, it may be shared:
             fingerprints cannot be guessed from it.
         """
         with self._reading() as rows:
             document = export(rows, secret=secret)
-        with write_atomically(path, force=force, mode=0o600) as file:
+        with write_atomically(path, force=force, mode=0o600, over=EXPORT) as file:
             file.write(f"{json.dumps(document, indent=1)}\n".encode())
         return Path(path)
 

@@ -11,14 +11,17 @@ from typing import Any
 from sqlalchemy import Table
 
 from tacit.privacy.errors import LedgerError, TacitError
+from tacit.privacy.files import Replaceable
 from tacit.privacy.ledger.account import Account
 from tacit.privacy.ledger.book import Book, account_row
 from tacit.privacy.ledger.rows import Row, Rows
 from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, DELIVERY, ENTRY, LEDGER, PART, REQUEST, VERSION
 
-__all__ = ["FORMAT", "export", "read_export", "restore"]
+__all__ = ["EXPORT", "FORMAT", "export", "read_export", "restore"]
 
 FORMAT = "tacit ledger 1"
+EXPORT = Replaceable("an export of a ledger", b'"format": "tacit ledger')
+"""What a new export may replace."""
 
 _TABLES: dict[str, Table] = {
     "budgets": BUDGET,

@@ -70,7 +70,7 @@ def _by_terms(m: int, s: Fraction) -> tuple[mpmath.mpf, mpmath.mpf]:
         tail += term
         term *= ratio
         ratio *= shrink
-    # the ratios of neighbours shrink, so what is left is at most a geometric series
+    # the ratios of neighbors shrink, so what is left is at most a geometric series
     return tail, term / (1 - ratio) + first * MARGIN
 
 
