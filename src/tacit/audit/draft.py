@@ -42,13 +42,6 @@ def suggest_features(table: pa.Table, *, label: str) -> tuple[str, ...]:
 
     Text with more than 50 values, one for nearly every row, is a name, and says nothing of another row's label; so is
     a date, and so are whole numbers that count more than 50 rows, each once.
-
-    Examples
-    --------
-    >>> table = pa.table({"id": range(60), "name": [f"u{k}" for k in range(60)], "age": [31, 64] * 30,
-    ...                   "clicked": [0, 1] * 30})
-    >>> suggest_features(table, label="clicked")
-    ('age',)
     """
     return tuple(name for name in table.column_names if name != label and _tells(table[name]))
 

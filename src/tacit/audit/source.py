@@ -113,15 +113,7 @@ class Source:
         return told if (told.argmax(axis=1) == self.codes).mean() > shares.max() else np.tile(shares, (self.rows, 1))
 
     def check_delta(self, delta: float) -> None:
-        """Raise unless delta is below 1 in the number of rows: one that is not may allow a whole record to leave.
-
-        Examples
-        --------
-        >>> bundled_source("iris").check_delta(0.9)
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: delta must be below 1/150, for 150 rows, got 0.9: with that chance ...
-        """
+        """Raise unless delta is below 1 in the number of rows: one that is not may allow a whole record to leave."""
         check_delta(delta, rows=self.rows)
 
     def halves(self, rng: np.random.Generator) -> Halves:

@@ -35,13 +35,7 @@ class Sides(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Interval:
-    """A range that holds the true value with probability at least ``level``.
-
-    Examples
-    --------
-    >>> print(Interval(low=0.25, high=0.75, level=0.95))
-    0.250 to 0.750
-    """
+    """A range that holds the true value with probability at least ``level``."""
 
     low: float
     high: float

@@ -55,11 +55,6 @@ class Sharp:
     References
     ----------
     docs/proofs/epsilon_lower_bounds.md, "One run".
-
-    Examples
-    --------
-    >>> float(Sharp().p_value(90, 100, 1000, epsilon=1.0, delta=1e-5).round(8))
-    0.00018305
     """
 
     def p_value(
@@ -92,11 +87,6 @@ class Published:
     References
     ----------
     Steinke, Nasr and Jagielski (2023), main theorem.
-
-    Examples
-    --------
-    >>> float(Published().p_value(90, 100, 1000, epsilon=1.0, delta=1e-5).round(10))
-    0.0008412886
     """
 
     def p_value(

@@ -36,15 +36,6 @@ def feature_prior(features: NDArray[np.float64], labels: NDArray[Any], *, classe
         0..classes-1.
     classes
         Number of classes.
-
-    Examples
-    --------
-    >>> from tacit.data import one_hot_matrix, titanic
-    >>> data = titanic()
-    >>> matrix = one_hot_matrix(data.table, columns=data.features).values
-    >>> prior = feature_prior(matrix, data.codes, classes=2)
-    >>> round(float((prior.argmax(axis=1) == data.codes).mean()), 3)
-    0.791
     """
     codes = np.asarray(labels)
     if len(features) != len(codes) or not len(codes):
@@ -73,14 +64,6 @@ def temper_prior(prior: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArr
         (rows, classes), as :func:`feature_prior` returns it.
     labels
         0..classes-1.
-
-    Examples
-    --------
-    >>> temper_prior(np.array([[0.9, 0.1], [0.9, 0.1], [0.1, 0.9], [0.1, 0.9]]), np.array([0, 1, 1, 1])).round(2)
-    array([[0.75, 0.25],
-           [0.75, 0.25],
-           [0.25, 0.75],
-           [0.25, 0.75]])
     """
     right = float((prior.argmax(axis=1) == labels).mean())
     sure, chance = float(prior.max(axis=1).mean()), 1 / prior.shape[1]

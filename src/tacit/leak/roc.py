@@ -35,12 +35,6 @@ class RocPoint:
         The share of members found there.
     interval
         Clopper-Pearson interval of ``tpr`` at that threshold, which the members had no part in choosing.
-
-    Examples
-    --------
-    >>> point = RocPoint(fpr=0.01, attained=0.0, tpr=0.5, interval=Interval(low=0.2, high=0.8, level=0.95))
-    >>> print(point)
-    TPR 50.0% (0.200 to 0.800) at 1% FPR
     """
 
     fpr: float

@@ -30,23 +30,6 @@ def log_leak(leak: Leak, *, guarantee: AnyGuarantee | None = None, name: str = "
         What it is held against.
     name
         What stands before each key.
-
-    Examples
-    --------
-    >>> import logging, tempfile
-    >>> import mlflow
-    >>> from tacit.leak import leak_from_guesses
-    >>> from tacit.privacy import Unit
-    >>> logging.getLogger("mlflow").setLevel(logging.ERROR)
-    >>> folder = tempfile.mkdtemp()
-    >>> mlflow.set_tracking_uri(f"sqlite:///{folder}/mlflow.db")
-    >>> experiment = mlflow.create_experiment("releases", artifact_location=folder)
-    >>> with mlflow.start_run(experiment_id=experiment) as run:
-    ...     log_leak(leak_from_guesses([1] * 90 + [0] * 10, [1] * 100, baseline=0.5),
-    ...              guarantee=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-    >>> logged = mlflow.get_run(run.info.run_id).data
-    >>> round(logged.metrics["leak/advantage_low"], 3), logged.params["leak/epsilon"]
-    (0.324, '1.0')
     """
     mlflow = load_active_run()
     mlflow.log_params(guarantee_parameters(guarantee, name=name))

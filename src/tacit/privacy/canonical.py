@@ -189,13 +189,7 @@ _FLAT: dict[str, Callable[[pa.DataType], bool]] = {
 
 
 def decode(array: pa.Array) -> pa.Array:
-    """Return the values themselves: without dictionaries, runs and extension types.
-
-    Examples
-    --------
-    >>> decode(pa.array(["a", "a"]).dictionary_encode()).type
-    DataType(string)
-    """
+    """Return the values themselves: without dictionaries, runs and extension types."""
     if isinstance(array, pa.ExtensionArray):
         return decode(array.storage)
     if pa.types.is_dictionary(array.type):

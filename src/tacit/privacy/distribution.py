@@ -74,14 +74,7 @@ class LossDistribution:
         return LossDistribution(self.lower + other.lower, masses, infinity + error).trimmed()
 
     def power(self, count: int) -> LossDistribution:
-        """Return the distribution of ``count`` runs of the same mechanism.
-
-        Examples
-        --------
-        >>> coin = LossDistribution.from_atoms([0.1, -0.1], [0.52497919, 0.47502081])
-        >>> bool(abs(coin.power(3).delta_at(0.1) - coin.compose(coin).compose(coin).delta_at(0.1)) < 1e-12)
-        True
-        """
+        """Return the distribution of ``count`` runs of the same mechanism."""
         result: LossDistribution | None = None
         square = self
         while count:

@@ -29,15 +29,6 @@ class Account:
         The exact sums of the charges' epsilons and deltas; None once a charge is a whole curve.
     distribution
         The composed privacy loss; None where the budget's delta is 0 and it would never be asked.
-
-    Examples
-    --------
-    >>> from tacit.privacy import Unit
-    >>> tenth = Guarantee(unit=Unit.LABEL, epsilon=0.1)
-    >>> Account.of([tenth] * 3, delta=0.0).spent(delta=0.0)
-    0.3
-    >>> Account.of([tenth] * 100, delta=1e-6).spent(delta=1e-6) < 5.3
-    True
     """
 
     stated: Stated

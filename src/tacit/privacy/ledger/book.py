@@ -23,18 +23,7 @@ __all__ = ["Book", "account_row", "guarantee_of", "now"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Book:
-    """A data set's terms as they stand, and access to what hangs on them.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from tacit.privacy.ledger import Ledger
-    >>> ledger = Ledger.create(f"{tempfile.mkdtemp()}/ledger.db")
-    >>> _ = ledger.register([0, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-    >>> with ledger._reading() as rows:
-    ...     Book.find(rows, "clicks").left(0.75)
-    0.25
-    """
+    """A data set's terms as they stand, and access to what hangs on them."""
 
     rows: Rows
     id: int

@@ -148,16 +148,6 @@ class Ledger:
             Parts that share no row and, with more than one row a person, no person; in which part a row lies must not
             depend on what the budget protects. Default: all is one part. A charge that names its parts costs the others
             nothing.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from tacit.privacy import Unit
-        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-        >>> budget = Guarantee(unit=Unit.LABEL, epsilon=3.0)
-        >>> halves = [Part(name="train", rows=range(0, 3)), Part(name="test", rows=range(3, 4))]
-        >>> ledger.register([0, 1, 1, 0], name="clicks", budget=budget, parts=halves).left
-        3.0
         """
         terms = registry.Terms(name=name, budget=budget, parts=tuple(parts))
         prints = self._fingerprints(data)
@@ -339,17 +329,7 @@ class Ledger:
             return statement(Book.find(rows, name))
 
     def rebuild(self, name: str) -> Statement:
-        """Work out a data set's spend anew from its entries, and store that.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from tacit.privacy import Unit
-        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-        >>> before = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-        >>> ledger.rebuild("clicks") == before
-        True
-        """
+        """Work out a data set's spend anew from its entries, and store that."""
         with self._writing() as rows:
             charging.rebuild(Book.find(rows, name, lock=True))
             return statement(Book.find(rows, name))

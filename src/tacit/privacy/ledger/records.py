@@ -76,13 +76,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """An entry that was accepted and written: after a charge, the release may be made.
-
-    Examples
-    --------
-    >>> print(Receipt(id="adult/1", spent=1.0, left=2.0))
-    entry adult/1: spent epsilon 1, left 2
-    """
+    """An entry that was accepted and written: after a charge, the release may be made."""
 
     id: str
     spent: float

@@ -62,24 +62,12 @@ class Priced:
 
 
 def sure_epsilon(stated: Stated, *, delta: float) -> float:
-    """Return the stated epsilon, rounded up, where the stated delta is at most ``delta``; else infinity.
-
-    Examples
-    --------
-    >>> sure_epsilon((Fraction(1), Fraction(1, 10)), delta=0.1), sure_epsilon((Fraction(1), Fraction(1, 10)), delta=0.0)
-    (1.0, inf)
-    """
+    """Return the stated epsilon, rounded up, where the stated delta is at most ``delta``; else infinity."""
     return round_up(stated[0]) if stated is not None and stated[1] <= exact(delta) else math.inf
 
 
 def add_stated(one: Stated, other: Stated, *, times: int = 1) -> Stated:
-    """Return what two losses, the other ``times`` over, state together: the sums, exactly (Dwork et al. 2006).
-
-    Examples
-    --------
-    >>> add_stated((Fraction(1), Fraction(0)), (Fraction(1, 2), Fraction(1, 10)), times=2)
-    (Fraction(2, 1), Fraction(1, 5))
-    """
+    """Return what two losses, the other ``times`` over, state together: the sums, exactly (Dwork et al. 2006)."""
     return None if one is None or other is None else (one[0] + times * other[0], one[1] + times * other[1])
 
 

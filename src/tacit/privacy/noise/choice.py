@@ -71,13 +71,7 @@ class Choice:
 
     @classmethod
     def from_fractions(cls, probabilities: Sequence[Fraction]) -> Choice:
-        """Return the choice with exactly these probabilities, which must be rational and sum to 1.
-
-        Examples
-        --------
-        >>> Choice.from_fractions([Fraction(1, 3), Fraction(2, 3)]).probabilities
-        (Fraction(1, 3), Fraction(2, 3))
-        """
+        """Return the choice with exactly these probabilities, which must be rational and sum to 1."""
         shares = [Fraction(p) for p in probabilities]
         if any(p < 0 for p in shares) or sum(shares) != 1:
             raise InvalidInput(f"must be >= 0 and sum to exactly 1, got a sum of {sum(shares)}", field="probabilities")
@@ -146,13 +140,7 @@ def keep_or_switch(epsilon: float, *, outcomes: int) -> Choice:
 
 
 def keep_coin(epsilon: float, *, outcomes: int) -> Coin:
-    """Return the coin that says whether :func:`keep_or_switch` keeps; who switches draws uniformly among the others.
-
-    Examples
-    --------
-    >>> round(float(keep_coin(1.0, outcomes=10).probability), 6)
-    0.231969
-    """
+    """Return the coin that says whether :func:`keep_or_switch` keeps; who switches draws uniformly among the others."""
     keep, _, bits = _keep_weights(epsilon, outcomes)
     return Coin(weight=keep, bits=bits)
 
@@ -184,13 +172,7 @@ def _search_weights(epsilon: Fraction, K: int) -> tuple[int, int, int]:
 
 
 def max_ratio(first: Choice, second: Choice) -> Fraction | float:
-    """Return the largest ratio of the probabilities of an outcome, either way, exactly; infinite if one is 0.
-
-    Examples
-    --------
-    >>> max_ratio(Choice(weights=(1, 3)), Choice(weights=(1, 1)))
-    Fraction(2, 1)
-    """
+    """Return the largest ratio of the probabilities of an outcome, either way, exactly; infinite if one is 0."""
     if len(first.weights) != len(second.weights):
         raise InvalidInput(
             f"both choices must have as many outcomes, got {len(first.weights)} and {len(second.weights)}"
@@ -204,15 +186,7 @@ def max_ratio(first: Choice, second: Choice) -> Fraction | float:
 
 
 def max_log_ratio(first: Choice, second: Choice) -> float:
-    """Return the logarithm of :func:`max_ratio`, rounded up: the epsilon of two rows of a mechanism.
-
-    Examples
-    --------
-    >>> one = keep_or_switch(1.0, outcomes=2)
-    >>> other = Choice(weights=one.weights[::-1], bits=one.bits)
-    >>> max_log_ratio(one, other)
-    1.0
-    """
+    """Return the logarithm of :func:`max_ratio`, rounded up: the epsilon of two rows of a mechanism."""
     ratio = max_ratio(first, second)
     if isinstance(ratio, float) or ratio == 1:
         return ratio if isinstance(ratio, float) else 0.0

@@ -30,11 +30,6 @@ class Coin:
         A whole number in 0..2^bits.
     bits
         A multiple of 64.
-
-    Examples
-    --------
-    >>> Coin(weight=2**62, bits=64).probability
-    Fraction(1, 4)
     """
 
     weight: int
@@ -60,14 +55,7 @@ class Coin:
 
 
 def flip_each(coins: Sequence[Coin], which: NDArray[np.int64], *, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Flip ``coins[which[i]]`` for every i.
-
-    Examples
-    --------
-    >>> never, always = Coin(weight=0), Coin(weight=2**64)
-    >>> flip_each([never, always], np.array([0, 1, 1]), rng=np.random.default_rng(0))
-    array([False,  True,  True])
-    """
+    """Flip ``coins[which[i]]`` for every i."""
     levels = max((coin.bits for coin in coins), default=64) // BASE_BITS
     table = np.zeros((levels, len(coins)), dtype=np.uint16)
     for column, coin in enumerate(coins):
@@ -97,12 +85,6 @@ class ExpCoin:
     ----------
     rate
         A rational > 0.
-
-    Examples
-    --------
-    >>> heads = ExpCoin(rate=Fraction(1)).flip(10_000, rng=np.random.default_rng(0))
-    >>> 0.35 < float(heads.mean()) < 0.39
-    True
     """
 
     rate: Fraction
@@ -132,11 +114,6 @@ def exp_digit(rate: Fraction, level: int) -> int:
     """Return the digit of e^-rate, in base 2^16, with place value 2^(-16 (level + 1)).
 
     e^-rate is irrational, so some precision always tells the digit.
-
-    Examples
-    --------
-    >>> [exp_digit(Fraction(1), level) for level in (0, 1)]
-    [24109, 22744]
     """
     shift = BASE_BITS * (level + 1)
     bits = shift + 64

@@ -21,11 +21,6 @@ def zcdp_delta(rho: Fraction, *, epsilon: float) -> float:
     References
     ----------
     Canonne, Kamath and Steinke (2020), Corollary 13; Bun and Steinke (2016).
-
-    Examples
-    --------
-    >>> f"{zcdp_delta(Fraction(1, 32), epsilon=1.0):.4e}"
-    '1.2253e-05'
     """
     eps = check_epsilon(epsilon, zero=True)
     a = number(Fraction(_best_order(float(rho), eps)))
@@ -35,13 +30,7 @@ def zcdp_delta(rho: Fraction, *, epsilon: float) -> float:
 
 
 def zcdp_epsilon(rho: Fraction, *, delta: float) -> float:
-    """Return an epsilon that rho-zero-concentrated privacy implies at ``delta``, rounded up.
-
-    Examples
-    --------
-    >>> round(zcdp_epsilon(Fraction(1, 32), delta=1e-5), 9)
-    1.012286638
-    """
+    """Return an epsilon that rho-zero-concentrated privacy implies at ``delta``, rounded up."""
     target = check_delta(delta, zero=False)
 
     def enough(epsilon: float) -> bool:
@@ -52,14 +41,7 @@ def zcdp_epsilon(rho: Fraction, *, delta: float) -> float:
 
 
 def zcdp_rho(epsilon: float, *, delta: float) -> float:
-    """Return the largest rho a search finds whose :func:`zcdp_delta` at ``epsilon`` is at most ``delta``.
-
-    Examples
-    --------
-    >>> rho = zcdp_rho(1.0, delta=1e-5)
-    >>> zcdp_delta(exact(rho), epsilon=1.0) <= 1e-5
-    True
-    """
+    """Return the largest rho a search finds whose :func:`zcdp_delta` at ``epsilon`` is at most ``delta``."""
     eps, target = check_epsilon(epsilon), check_delta(delta, zero=False)
 
     def enough(inverse: float) -> bool:

@@ -87,13 +87,7 @@ class CoordinateNoise:
         return DiscreteGaussian(scale=self.scale).draw(size, rng=rng)
 
     def loss(self) -> DiscreteGaussianLoss:
-        """Return what all coordinates together give away, as one query's loss.
-
-        Examples
-        --------
-        >>> CoordinateNoise(scale=Fraction(20), sensitivity=1, coordinates=4).loss()
-        DiscreteGaussianLoss(scale=Fraction(40, 1), sensitivity=4)
-        """
+        """Return what all coordinates together give away, as one query's loss."""
         squared, D = self.coordinates * self.scale**2, self.coordinates * self.sensitivity
         g = _coarseness(squared, D)
         if g == 1 and _is_square(self.coordinates):

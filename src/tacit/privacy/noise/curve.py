@@ -23,11 +23,6 @@ def discrete_gaussian_delta(scale: Fraction, *, epsilon: float, sensitivity: int
     References
     ----------
     Canonne, Kamath and Steinke (2020), Theorem 7. Proof: docs/proofs/discrete_gaussian.md.
-
-    Examples
-    --------
-    >>> f"{discrete_gaussian_delta(Fraction(4), epsilon=1.0, sensitivity=1):.6e}"
-    '3.055455e-06'
     """
     eps, D = exact(check_epsilon(epsilon, zero=True)), check_count(sensitivity, name="sensitivity")
     first = math.floor(eps * scale**2 / D - Fraction(D, 2)) + 1
@@ -40,13 +35,7 @@ def discrete_gaussian_delta(scale: Fraction, *, epsilon: float, sensitivity: int
 
 @lru_cache(maxsize=1024)
 def discrete_gaussian_epsilon(scale: Fraction, *, delta: float, sensitivity: int) -> float:
-    """Return the least epsilon of discrete Gaussian noise at ``delta``, rounded up.
-
-    Examples
-    --------
-    >>> discrete_gaussian_epsilon(Fraction(4), delta=3.05545465e-6, sensitivity=1)
-    1.0
-    """
+    """Return the least epsilon of discrete Gaussian noise at ``delta``, rounded up."""
     target = check_delta(delta, zero=False)
 
     def enough(epsilon: float) -> bool:
@@ -66,11 +55,6 @@ def gaussian_scale(epsilon: float, *, delta: float, sensitivity: float = 1.0) ->
     References
     ----------
     Balle and Wang (2018), Theorem 8: Phi(D/2s - epsilon s/D) - e^epsilon Phi(-D/2s - epsilon s/D) <= delta.
-
-    Examples
-    --------
-    >>> round(gaussian_scale(1.0, delta=1e-5), 6)
-    3.730632
     """
     from scipy.optimize import brentq  # half a second of import, with the next, that few noises need
     from scipy.special import log_ndtr

@@ -41,12 +41,6 @@ def below(size: int, *, digit: Digit, levels: int | None, rng: np.random.Generat
         (level, rows) -> that digit of the threshold of those rows (one for all, or one each).
     levels
         Number of digits; None where they never end.
-
-    Examples
-    --------
-    >>> half = below(1000, digit=lambda level, rows: 0x8000, levels=1, rng=np.random.default_rng(0))
-    >>> 400 < int(half.sum()) < 600
-    True
     """
     threshold = digit(0, slice(None))
     drawn = uniform_digits(size, rng=rng)

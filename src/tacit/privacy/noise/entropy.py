@@ -53,13 +53,7 @@ class SystemGenerator(np.random.Generator):
         return SystemGenerator, ()
 
     def spawn(self, n_children: int) -> list[Any]:
-        """Return ``n_children`` freshly keyed generators.
-
-        Examples
-        --------
-        >>> [is_seeded(child) for child in system_rng().spawn(2)]
-        [False, False]
-        """
+        """Return ``n_children`` freshly keyed generators."""
         return [SystemGenerator() for _ in range(n_children)]
 
 

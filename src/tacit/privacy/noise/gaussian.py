@@ -107,13 +107,7 @@ class DiscreteGaussian:
         return s * s if s >= _SMOOTH else float((k * k * self.pmf(k)).sum())
 
     def pmf(self, k: ArrayLike) -> NDArray[np.float64]:
-        """Return P(k) as floats.
-
-        Examples
-        --------
-        >>> DiscreteGaussian(scale=Fraction(1)).pmf([0, 1]).round(6)
-        array([0.398942, 0.241971])
-        """
+        """Return P(k) as floats."""
         s = float(self.scale)
         total = s * math.sqrt(2 * math.pi) if s >= _SMOOTH else float(_bell(_support(s), s).sum())
         return np.asarray(_bell(np.asarray(k, dtype=np.float64), s) / total)
@@ -127,23 +121,11 @@ class DiscreteGaussian:
         return draw_accepted(size, propose=propose, chance=0.45, rng=rng)
 
     def delta_at(self, epsilon: float, *, sensitivity: int) -> float:
-        """Return the least delta at ``epsilon``, rounded up.
-
-        Examples
-        --------
-        >>> round(DiscreteGaussian(scale=Fraction(1)).delta_at(1.0, sensitivity=1), 6)
-        0.141351
-        """
+        """Return the least delta at ``epsilon``, rounded up."""
         return discrete_gaussian_delta(self.scale, epsilon=epsilon, sensitivity=sensitivity)
 
     def rho(self, *, squared_sensitivity: Fraction | float) -> Fraction:
-        """Return the zero-concentrated privacy of a vector with this noise: squared_sensitivity / 2 scale^2.
-
-        Examples
-        --------
-        >>> DiscreteGaussian(scale=Fraction(4)).rho(squared_sensitivity=2)
-        Fraction(1, 16)
-        """
+        """Return the zero-concentrated privacy of a vector with this noise: squared_sensitivity / 2 scale^2."""
         return exact_positive(squared_sensitivity, name="squared_sensitivity") / (2 * self.scale**2)
 
     def loss(self, *, sensitivity: int) -> DiscreteGaussianLoss:

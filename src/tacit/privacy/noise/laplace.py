@@ -73,13 +73,7 @@ class DiscreteLaplace:
         return 2 * math.exp(-rate) / math.expm1(-rate) ** 2
 
     def pmf(self, k: ArrayLike) -> NDArray[np.float64]:
-        """Return P(k) = (1 - a)/(1 + a) a^|k|, a = e^(-1/scale), as floats.
-
-        Examples
-        --------
-        >>> DiscreteLaplace(scale=Fraction(1)).pmf([0, 1]).round(6)
-        array([0.462117, 0.170003])
-        """
+        """Return P(k) = (1 - a)/(1 + a) a^|k|, a = e^(-1/scale), as floats."""
         rate = float(1 / self.scale)
         return np.asarray(math.tanh(rate / 2) * np.exp(-np.abs(np.asarray(k, dtype=np.float64)) * rate))
 

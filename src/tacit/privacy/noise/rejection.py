@@ -23,16 +23,7 @@ Shape = int | tuple[int, ...]
 
 
 def representable_scale(scale: Fraction | float) -> Fraction:
-    """Return the scale itself where its numerator and denominator are at most 2^52, else one just above it.
-
-    Examples
-    --------
-    >>> representable_scale(0.1)
-    Fraction(1, 10)
-    >>> third = Fraction(10**20 + 1, 3 * 10**20)
-    >>> 0 <= representable_scale(third) - third < Fraction(1, 2**50)
-    True
-    """
+    """Return the scale itself where its numerator and denominator are at most 2^52, else one just above it."""
     value = exact_positive(scale, name="scale")
     if value > LIMIT:
         power = value.numerator.bit_length() - value.denominator.bit_length()  # a float may not hold it
@@ -64,14 +55,6 @@ def draw_accepted(
         (count, rng) -> the accepted among count independent candidates.
     chance
         About the chance of acceptance; it changes the speed only.
-
-    Examples
-    --------
-    >>> def even(count, rng):
-    ...     drawn = rng.integers(0, 10, size=count)
-    ...     return drawn[drawn % 2 == 0]
-    >>> draw_accepted((2, 3), propose=even, chance=0.5, rng=np.random.default_rng(0)) % 2
-    array([[0, 0, 0], [0, 0, 0]])
     """
     total = math.prod(size) if isinstance(size, tuple) else int(size)
     result = np.empty(total, dtype=np.int64)

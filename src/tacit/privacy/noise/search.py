@@ -17,13 +17,7 @@ _NEAR = 1e-9
 
 
 def least_enough(enough: Callable[[float], bool], *, start: float) -> float:
-    """Return the least positive number that is enough, or one that is and lies just above it.
-
-    Examples
-    --------
-    >>> round(least_enough(lambda x: x * x >= 2, start=0.1), 12)
-    1.414213562373
-    """
+    """Return the least positive number that is enough, or one that is and lies just above it."""
     upper = start
     while not enough(upper):
         upper *= 2
@@ -40,11 +34,6 @@ def neat_up(value: float) -> float:
     """Return the number of six digits just above ``value`` where there is one, else ``value``.
 
     Noise made for epsilon 1 then costs 1 and not 0.9999999999993; noise made for 1/3 costs no more than that.
-
-    Examples
-    --------
-    >>> neat_up(0.9999999999993), neat_up(0.3333333333332)
-    (1.0, 0.3333333333332)
     """
     neat = float(Context(prec=6, rounding=ROUND_CEILING).create_decimal(Decimal(repr(value))))
     return neat if neat <= value * (1 + _NEAR) else value
