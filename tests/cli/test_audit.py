@@ -77,7 +77,7 @@ def test_json_alone_on_stdout_and_two_runs_compared(run, capsys, tmp_path):
     assert json.loads(told)["faults"] == []
     (tmp_path / "old.json").write_text(told)
     assert run("--against", str(tmp_path / "old.json")) == 0
-    assert "Against the run of" in run.page.read_text()
+    assert "Compared with the run of" in run.page.read_text()
 
 
 def test_the_summary_rounds_epsilon_up_and_counts_one_release_as_one(run, tmp_path, capsys):

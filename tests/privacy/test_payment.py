@@ -7,7 +7,7 @@ import pytest
 
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, LedgerError, Unit, UnitMismatch
 from tacit.privacy.ledger import Ledger, Part
-from tacit.privacy.payment import Payment, recognise
+from tacit.privacy.payment import Payment
 
 HALF = Guarantee(unit=Unit.LABEL, epsilon=0.5)
 
@@ -48,7 +48,9 @@ def test_another_name_for_known_labels_is_refused(ledger):
     with pytest.raises(InvalidInput, match="dataset must be 'clicks'"):
         Payment(ledger=ledger, dataset="visits").charge(HALF, [0, 1, 1], purpose="totals")
     assert ledger.statement("visits").entries == ()
-    assert recognise(ledger, [0, 1, 1], dataset="clicks") == ("clicks", 1)
+    assert ledger.find([0, 1, 1], dataset="clicks") == ("clicks", 1)
+    with pytest.raises(InvalidInput, match="dataset must be 'clicks', as which the ledger knows these labels"):
+        ledger.find([0, 1, 1], dataset="visits")
 
 
 def test_a_guarantee_for_records_pays_for_labels(ledger):

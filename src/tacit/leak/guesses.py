@@ -47,11 +47,6 @@ def leak_from_guesses(
     delta
         The delta of the guarantee under test; if it is > 0 the number of guesses is fixed beforehand.
 
-    Returns
-    -------
-    Leak
-        Without a ROC.
-
     Examples
     --------
     >>> truth = [0, 1, 2, 1] * 50

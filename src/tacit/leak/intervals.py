@@ -69,11 +69,6 @@ def clopper_pearson(successes: int, trials: int, *, level: float = 0.95, sides: 
     sides
         Both limits (half of the error each), or one with all of it.
 
-    Returns
-    -------
-    Interval
-        Inside [0, 1].
-
     References
     ----------
     Clopper and Pearson (1934).
@@ -105,11 +100,6 @@ def difference_interval(first: tuple[int, int], second: tuple[int, int], *, leve
         Successes and trials of each.
     level
         The probability that the interval holds the true difference is at least this.
-
-    Returns
-    -------
-    Interval
-        Inside [-1, 1].
 
     Examples
     --------

@@ -124,11 +124,6 @@ def roc_from_scores(members: ArrayLike, nonmembers: ArrayLike, *, level: float =
     level
         Confidence of the two points' intervals.
 
-    Returns
-    -------
-    Roc
-        The curve.
-
     References
     ----------
     Carlini et al. (2022), Section IV (why low false-positive rates, on a log scale); Hanley and McNeil (1982) for

@@ -33,11 +33,6 @@ def bayes_accuracy(transition: ArrayLike, prior: ArrayLike) -> float:
         The attacker's probability of each label: one row for all, or a row for each unit (then the mean is
         returned).
 
-    Returns
-    -------
-    float
-        Expected attack utility.
-
     References
     ----------
     Wu et al. (2023), Section 4 (expected attack utility).
@@ -68,11 +63,6 @@ def largest_accuracy(prior: ArrayLike, *, epsilon: float, delta: float = 0.0) ->
     epsilon, delta
         The guarantee for one label.
 
-    Returns
-    -------
-    float
-        At least the largest prior.
-
     References
     ----------
     Ghazi et al. (2021), Theorem 3 (randomized response with prior); docs/proofs/epsilon_lower_bounds.md, "Label
@@ -101,11 +91,6 @@ def largest_advantage(prior: ArrayLike, *, epsilon: float, delta: float = 0.0) -
     epsilon, delta
         The guarantee for one label.
 
-    Returns
-    -------
-    float
-        :func:`largest_accuracy` minus the largest prior.
-
     References
     ----------
     Wu et al. (2023) (expected attack advantage).
@@ -131,11 +116,6 @@ def advantage_limit(*, epsilon: float, delta: float = 0.0, classes: int | None =
         The guarantee for one label.
     classes
         The number of labels; without it the bound for any number.
-
-    Returns
-    -------
-    float
-        In [0, 1].
 
     References
     ----------

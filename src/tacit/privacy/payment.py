@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.privacy.errors import InvalidInput, UnknownData
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger, Receipt
 
-__all__ = ["Payment", "recognise"]
+__all__ = ["Payment"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,32 +98,3 @@ class Payment:
             parts=self.parts,
             again=self.again,
         ).entry
-
-
-def recognise(ledger: Ledger, labels: object, *, dataset: str | None) -> tuple[str, int | None]:
-    """Return the data set to charge for these labels, and its version where the ledger knows the labels.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from tacit.privacy import Unit
-    >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-    >>> _ = ledger.register([0, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-    >>> recognise(ledger, [0, 1], dataset=None)
-    ('clicks', 1)
-    >>> recognise(ledger, [0, 1], dataset="visits")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: dataset must be 'clicks', as which the ledger knows these labels, got 'visits'
-    """
-    try:
-        known = ledger.identify(labels)
-    except UnknownData:
-        if dataset is None:
-            raise
-        return dataset, None  # registered with more columns than the labels
-    if dataset not in (None, known.data_set):
-        raise InvalidInput(
-            f"must be {known.data_set!r}, as which the ledger knows these labels, got {dataset!r}", field="dataset"
-        )
-    return known.data_set, known.number

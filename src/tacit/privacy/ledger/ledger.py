@@ -20,7 +20,7 @@ from tacit.privacy.ledger.book import Book
 from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.fingerprint import fingerprint_rows, fingerprints
 from tacit.privacy.ledger.founding import fill, open_database
-from tacit.privacy.ledger.records import Part, Receipt, Statement, Version, check_text
+from tacit.privacy.ledger.records import Part, Receipt, Statement, Version, check_text, split_id
 from tacit.privacy.ledger.requests import Charge, Delivery
 from tacit.privacy.ledger.rows import Rows
 from tacit.privacy.ledger.schema import DATA_SET
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Ledger"]
-
-_DIGITS = 18  # of an entry's number: more than there will be entries
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,9 +170,11 @@ class Ledger:
         with self._writing() as rows:
             return registry.identify(rows, prints)
 
-    def fingerprint(self, data: object) -> bytes:
-        """Return the keyed fingerprint of data, registered or not; equal values have equal ones."""
-        return max(fingerprints(data, secret=self._secret).items())[1]
+    def find(self, data: object, *, dataset: str | None) -> tuple[str, int | None]:
+        """Return the data set to charge for data, and the version that they are; None where they are named alone."""
+        prints = None if data is None else self._fingerprints(data)
+        with self._writing() as rows:
+            return registry.find_data_set(rows, prints, dataset=dataset)
 
     def charge(
         self,
@@ -256,7 +256,7 @@ class Ledger:
         entry clicks/2: spent epsilon 0, left 1
         """
         check_text(reason, name="reason")
-        name, number = _split(entry)
+        name, number = split_id(entry)
         with self._writing() as rows:
             return charging.void(Book.find(rows, name, lock=True), number, reason=reason)
 
@@ -306,14 +306,14 @@ class Ledger:
 
     def charge_of(self, entry: str, guarantee: Guarantee) -> Charge:
         """Return the charge of a release by its id, if it was made for this guarantee."""
-        name, number = _split(entry)
+        name, number = split_id(entry)
         with self._reading() as rows:
             book = Book.find(rows, name)
             return requests.charge_of_entry(book, number, charging.in_unit_of(book, guarantee))
 
     def deliver(self, entry: str, delivery: Delivery) -> None:
         """Write down the release that leaves for a charge, before anyone is given it."""
-        name, number = _split(entry)
+        name, number = split_id(entry)
         with self._writing() as rows:
             requests.record_delivery(Book.find(rows, name, lock=True), number, delivery)
 
@@ -365,10 +365,3 @@ class Ledger:
     def _writing(self) -> Iterator[Rows]:
         with self._database.writing() as connection:
             yield Rows(connection, self._secret)
-
-
-def _split(entry: str) -> tuple[str, int]:
-    name, _, number = entry.rpartition("/")
-    if not name or not number.isdecimal() or len(number) > _DIGITS:
-        raise LedgerError(f"a charge's id must be a data set's name and a number, as in adult/1, got {entry!r}")
-    return name, int(number)

@@ -5,14 +5,27 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from tacit.privacy.errors import InvalidInput
+from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.rounding import format_up
 
-__all__ = ["ALL", "Entry", "Part", "PartSpend", "Receipt", "Statement", "Version", "check_text", "format_down"]
+__all__ = [
+    "ALL",
+    "Entry",
+    "Part",
+    "PartSpend",
+    "Receipt",
+    "Statement",
+    "Version",
+    "check_text",
+    "format_down",
+    "split_id",
+]
 
 ALL = "all"
 """The name of the one part of a data set that declares none."""
+
+_DIGITS = 18  # of an entry's number: more than there will be entries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,6 +153,14 @@ def check_text(value: str, *, name: str) -> str:
     if not isinstance(value, str) or not value.strip() or not value.isprintable():
         raise InvalidInput(f"{name} must be one line of text, got {value!r}")
     return value
+
+
+def split_id(entry: str) -> tuple[str, int]:
+    """Return the data set's name and the number that are the id of an entry."""
+    name, _, number = entry.rpartition("/")
+    if not name or not number.isdecimal() or len(number) > _DIGITS:
+        raise LedgerError(f"a charge's id must be a data set's name and a number, as in adult/1, got {entry!r}")
+    return name, int(number)
 
 
 def format_down(value: float) -> str:

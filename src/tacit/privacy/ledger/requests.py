@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from tacit.privacy.errors import LedgerError
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger.book import Book, guarantee_of, now
-from tacit.privacy.ledger.records import Receipt
+from tacit.privacy.ledger.records import Receipt, split_id
 from tacit.privacy.ledger.rows import Row
 from tacit.privacy.ledger.schema import DELIVERY, ENTRY, REQUEST
 
-__all__ = ["Charge", "Delivery", "charge_of_entry", "find_charge", "number_of", "record_delivery", "record_request"]
+__all__ = ["Charge", "Delivery", "charge_of_entry", "find_charge", "record_delivery", "record_request"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ def charge_of_entry(book: Book, number: int, guarantee: Guarantee) -> Charge:
 
 def record_request(book: Book, receipt: Receipt, key: bytes) -> Charge:
     """Write down what a new charge is for."""
-    book.rows.add(REQUEST, data_set=book.id, number=number_of(receipt.id), key=key)
+    book.rows.add(REQUEST, data_set=book.id, number=split_id(receipt.id)[1], key=key)
     return Charge(entry=receipt.id, receipt=receipt)
 
 
@@ -79,11 +79,6 @@ def record_delivery(book: Book, number: int, delivery: Delivery) -> None:
         if not book.rows.find(ENTRY, ENTRY.c.data_set == book.id, ENTRY.c.number == number):
             raise LedgerError(f"the ledger has no charge {book.name}/{number}")
         book.rows.add(DELIVERY, data_set=book.id, number=number, digest=delivery.digest, file=delivery.file, time=now())
-
-
-def number_of(entry: str) -> int:
-    """Return the number in an entry's id."""
-    return int(entry.rpartition("/")[2])
 
 
 def _charge(book: Book, number: int) -> Charge:
