@@ -6,7 +6,8 @@ from tacit.leak.epsilon import EpsilonBound, epsilon_from_rates
 from tacit.leak.guesses import ABSTAIN, leak_from_guesses
 from tacit.leak.intervals import Interval, Sides, clopper_pearson, difference_interval
 from tacit.leak.measure import Leak
-from tacit.leak.one_run import OneRunTail, Published, Sharp, epsilon_one_run
+from tacit.leak.one_run import epsilon_one_run
+from tacit.leak.one_run_tails import OneRunTail, Published, Sharp
 from tacit.leak.roc import FPR_GRID, Roc, RocPoint, roc_from_scores
 from tacit.leak.scores import leak_from_one_run, leak_from_scores
 from tacit.leak.threshold import Corrected, FixedThreshold, HeldOut, Threshold
