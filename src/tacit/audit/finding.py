@@ -50,18 +50,6 @@ class Finding:
         What measures it again; set by the run.
     by_hand
         What makes and attacks such a release of all rows, without the audit; empty where there is no file.
-
-    Examples
-    --------
-    >>> from tacit.audit.utility import share_utility
-    >>> from tacit.leak import leak_from_guesses
-    >>> from tacit.privacy import NoGuarantee
-    >>> finding = Finding(surface="scores", data="two rows", setting="exact loss",
-    ...                   guarantee=NoGuarantee(reason="exact"), leak=leak_from_guesses([1, 0], [1, 0], baseline=0.5),
-    ...                   utility=share_utility("accuracy", [True], [True], truth=[0]),
-    ...                   told="Two scores tell both labels", remedy="add noise", seconds=0.1)
-    >>> finding.advice, finding.broken, finding.epsilon, finding.state.value
-    ('Two scores tell both labels: add noise.', False, None, 'no leak measured')
     """
 
     surface: str

@@ -30,12 +30,6 @@ class Total:
         Those without a guarantee for a label, in words.
     rest
         What the others cost together, where there are both.
-
-    Examples
-    --------
-    >>> from tacit.privacy import Guarantee, Unit
-    >>> print(Total(data="Titanic", guarantee=Guarantee(unit=Unit.LABEL, epsilon=3.0), releases=2))
-    All 2 releases of Titanic: epsilon 3 for one label
     """
 
     data: str

@@ -108,14 +108,6 @@ class Leak:
 
         The unit is the caller's duty: what the attack's two worlds differ in must be what the guarantee protects.
         A bound proved at some delta refutes guarantees at that delta or a smaller one.
-
-        Examples
-        --------
-        >>> from tacit.leak import leak_from_guesses
-        >>> from tacit.privacy import Unit
-        >>> leak = leak_from_guesses([1] * 90 + [0] * 10, [1] * 100, baseline=0.5)
-        >>> leak.exceeds(Guarantee(unit=Unit.LABEL, epsilon=1.0))
-        True
         """
         if self.bound is None:
             raise InvalidInput("this leak proves no epsilon, so it cannot be held against a guarantee")

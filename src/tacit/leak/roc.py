@@ -73,12 +73,6 @@ class Roc:
         The chance that a member scores above a non-member, ties counted half; from all scores, not the grid.
     at_0_1_percent, at_1_percent
         The two points that count for privacy, with intervals.
-
-    Examples
-    --------
-    >>> roc = roc_from_scores([3.0, 2.0], [1.0, 0.0])
-    >>> roc.auc, roc.at_1_percent.tpr
-    (1.0, 1.0)
     """
 
     fpr: NDArray[np.float64]

@@ -94,11 +94,6 @@ def largest_advantage(prior: ArrayLike, *, epsilon: float, delta: float = 0.0) -
     References
     ----------
     Wu et al. (2023) (expected attack advantage).
-
-    Examples
-    --------
-    >>> round(largest_advantage([0.5, 0.5], epsilon=1.0), 6)
-    0.231059
     """
     best = float(check_prior(prior).max(axis=1).mean())
     return max(0.0, largest_accuracy(prior, epsilon=epsilon, delta=delta) - best)

@@ -72,16 +72,7 @@ class Guarantee:
     def from_loss(
         cls, loss: PrivacyLoss, *, unit: Unit, delta: float = 0.0, assumptions: tuple[str, ...] = ()
     ) -> Guarantee:
-        """Return the tightest guarantee of a mechanism at ``delta``.
-
-        Examples
-        --------
-        >>> from fractions import Fraction
-        >>> from tacit.privacy import DiscreteLaplaceLoss
-        >>> loss = DiscreteLaplaceLoss(scale=Fraction(2), sensitivity=1)
-        >>> Guarantee.from_loss(loss, unit=Unit.LABEL).epsilon
-        0.5
-        """
+        """Return the tightest guarantee of a mechanism at ``delta``."""
         epsilon = loss.epsilon_at(check_delta(delta))
         if not math.isfinite(epsilon):
             raise InvalidInput(
@@ -120,13 +111,7 @@ class Guarantee:
         return replace(self, epsilon=epsilon, delta=delta, rows=k, loss=None)
 
     def for_unit(self, unit: Unit) -> Guarantee:
-        """Restate the guarantee for a smaller unit: a record's change includes its label's.
-
-        Examples
-        --------
-        >>> Guarantee(unit=Unit.RECORD, epsilon=1.0).for_unit(Unit.LABEL).unit
-        <Unit.LABEL: 'label'>
-        """
+        """Restate the guarantee for a smaller unit: a record's change includes its label's."""
         target = _unit(unit)
         if target == self.unit:
             return self
@@ -147,13 +132,7 @@ class Guarantee:
 
     @property
     def protects(self) -> str:
-        """Who is protected, in words.
-
-        Examples
-        --------
-        >>> Guarantee(unit=Unit.LABEL, epsilon=1.0).for_group(rows=2).protects
-        '2 labels of one person'
-        """
+        """Who is protected, in words."""
         return f"one {self.unit}" if self.rows == 1 else f"{self.rows} {self.unit}s of one person"
 
     def __str__(self) -> str:
@@ -189,13 +168,7 @@ AnyGuarantee = Guarantee | NoGuarantee
 
 
 def guarantee_from_json(document: Mapping[str, Any]) -> AnyGuarantee:
-    """Read back a guarantee, or an explicit none.
-
-    Examples
-    --------
-    >>> print(guarantee_from_json({"unit": "label", "epsilon": 2.0, "delta": 0.0}))
-    epsilon 2 for one label
-    """
+    """Read back a guarantee, or an explicit none."""
     if "none" in document:
         return NoGuarantee(reason=document["none"])
     missing = {"unit", "epsilon", "delta"} - set(document)

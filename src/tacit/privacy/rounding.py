@@ -66,15 +66,7 @@ def format_up(value: float, *, digits: int = 4) -> str:
 
 
 def check_epsilon(epsilon: float, *, name: str = "epsilon", zero: bool = False) -> float:
-    """Return ``epsilon`` as a float, or raise if it is not a finite number > 0 (>= 0 with ``zero``).
-
-    Examples
-    --------
-    >>> check_epsilon(-1.0)
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: epsilon must be a finite number > 0, got -1.0
-    """
+    """Return ``epsilon`` as a float, or raise if it is not a finite number > 0 (>= 0 with ``zero``)."""
     rule = "a finite number >= 0" if zero else "a finite number > 0"
     try:
         number = float(epsilon)
@@ -89,13 +81,6 @@ def check_delta(delta: float, *, name: str = "delta", zero: bool = True, rows: i
     """Return ``delta`` as a float, or raise if it is not in [0, 1) ((0, 1) without ``zero``), or not below 1/rows.
 
     A delta of 1/rows allows a mechanism that shows one row as it is, drawn at random.
-
-    Examples
-    --------
-    >>> check_delta(1.5)
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: delta must be in [0, 1), got 1.5
     """
     rule = "in [0, 1)" if zero else "in (0, 1)"
     try:
@@ -114,15 +99,7 @@ def check_delta(delta: float, *, name: str = "delta", zero: bool = True, rows: i
 
 
 def check_count(value: int, *, name: str, least: int = 1) -> int:
-    """Return ``value`` as an int, or raise if it is not an integer >= ``least``.
-
-    Examples
-    --------
-    >>> check_count(0, name="rows")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: rows must be an integer >= 1, got 0
-    """
+    """Return ``value`` as an int, or raise if it is not an integer >= ``least``."""
     try:
         whole = not isinstance(value, bool) and int(value) == value and value >= least
     except (TypeError, ValueError, OverflowError):  # words, None, NaN, infinity

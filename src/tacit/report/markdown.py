@@ -24,18 +24,6 @@ def render_summary(result: AuditResult, *, faults: Sequence[str] = ()) -> str:
         What was found.
     faults
         Why the run fails, as :func:`tacit.audit.faults` says it.
-
-    Examples
-    --------
-    >>> empty = AuditResult(findings=(), version="0.1.0", date="2026-01-01", seed=0)
-    >>> print(render_summary(empty, faults=["labels: leak 20%, the limit is 5%"]))
-    ### What your data reveals
-    <BLANKLINE>
-    - **Failed:** labels: leak 20%, the limit is 5%.
-    <BLANKLINE>
-    | surface | what is released | guarantee | leak | without | utility |
-    | --- | --- | --- | --- | --- | --- |
-    <BLANKLINE>
     """
     lines = ["### What your data reveals", ""]
     notes = [f"- **Failed:** {_text(fault)}." for fault in faults]

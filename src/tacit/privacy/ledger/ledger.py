@@ -154,18 +154,7 @@ class Ledger:
             return statement(Book.find(opened, name))
 
     def identify(self, data: object) -> Version:
-        """Recognize data: the version they are, or a new version if they are a known one with rows appended.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from tacit.privacy import Unit
-        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-        >>> found = ledger.identify([0, 1, 1, 0, 1, 1])
-        >>> found.data_set, found.number, found.rows
-        ('clicks', 2, 6)
-        """
+        """Recognize data: the version they are, or a new version if they are a known one with rows appended."""
         prints = self._fingerprints(data)
         with self._writing() as rows:
             return registry.identify(rows, prints)
@@ -243,18 +232,7 @@ class Ledger:
             return charging.pay(book, guarantee, parts=parts, purpose=purpose, version=version)
 
     def void(self, entry: str, *, reason: str) -> Receipt:
-        """Correct a charge whose release was never made; charge and correction both stay on record.
-
-        Examples
-        --------
-        >>> import tempfile
-        >>> from tacit.privacy import Unit
-        >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-        >>> _ = ledger.register([0, 1, 1, 0], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-        >>> receipt = ledger.charge("clicks", Guarantee(unit=Unit.LABEL, epsilon=0.25), purpose="totals")
-        >>> print(ledger.void(receipt.id, reason="the job failed before anything was written"))
-        entry clicks/2: spent epsilon 0, left 1
-        """
+        """Correct a charge whose release was never made; charge and correction both stay on record."""
         check_text(reason, name="reason")
         name, number = split_id(entry)
         with self._writing() as rows:

@@ -80,13 +80,7 @@ class DiscreteGaussianLoss(Priced):
         _check_noise(self)
 
     def epsilon_at(self, delta: float) -> float:
-        """The least epsilon of one use, exactly from the curve: the distribution's grid would add a little.
-
-        Examples
-        --------
-        >>> DiscreteGaussianLoss(scale=Fraction(4), sensitivity=1).epsilon_at(3.05545465e-6)
-        1.0
-        """
+        """The least epsilon of one use, exactly from the curve: the distribution's grid would add a little."""
         from tacit.privacy.noise.curve import discrete_gaussian_epsilon  # the noise package imports this module
 
         if delta == 0:

@@ -31,13 +31,7 @@ _KINDS: dict[str, type[Any]] = {
 
 
 def loss_to_json(loss: PrivacyLoss) -> dict[str, Any]:
-    """Return a loss as plain JSON; fractions become strings.
-
-    Examples
-    --------
-    >>> loss_to_json(PureLoss(epsilon=1.0))
-    {'kind': 'pure', 'epsilon': 1.0}
-    """
+    """Return a loss as plain JSON; fractions become strings."""
     if isinstance(loss, ComposedLoss):
         return {"kind": loss.kind, "parts": [loss_to_json(part) for part in loss.parts]}
     fields = asdict(loss)  # type: ignore[call-overload]
@@ -46,13 +40,7 @@ def loss_to_json(loss: PrivacyLoss) -> dict[str, Any]:
 
 
 def loss_from_json(document: Mapping[str, Any]) -> PrivacyLoss:
-    """Read back what :func:`loss_to_json` wrote.
-
-    Examples
-    --------
-    >>> loss_from_json({"kind": "discrete_laplace", "scale": "3/2", "sensitivity": 1})
-    DiscreteLaplaceLoss(scale=Fraction(3, 2), sensitivity=1)
-    """
+    """Read back what :func:`loss_to_json` wrote."""
     fields = {name: value for name, value in document.items() if name != "kind"}
     kind = document.get("kind")
     if kind == ComposedLoss.kind:

@@ -63,13 +63,6 @@ class DiscreteGaussian:
 
         Below a scale of about half the sensitivity more noise is not always better, and the search may miss
         a smaller scale that would do; what it returns always does.
-
-        Examples
-        --------
-        >>> noise = DiscreteGaussian.for_privacy(1.0, delta=1e-5)
-        >>> less = DiscreteGaussian(scale=noise.scale * Fraction(999, 1000))
-        >>> noise.delta_at(1.0, sensitivity=1) <= 1e-5 < less.delta_at(1.0, sensitivity=1)
-        True
         """
         eps, target = check_epsilon(epsilon), check_delta(delta, zero=False)
         D = check_count(sensitivity, name="sensitivity")
@@ -133,14 +126,7 @@ class DiscreteGaussian:
         return DiscreteGaussianLoss(scale=self.scale, sensitivity=check_count(sensitivity, name="sensitivity"))
 
     def guarantee(self, *, sensitivity: int, unit: Unit, delta: float) -> Guarantee:
-        """Return the guarantee to one ``unit``, which moves one integer by at most ``sensitivity``.
-
-        Examples
-        --------
-        >>> noise = DiscreteGaussian.for_privacy(1.0, delta=1e-5)
-        >>> print(noise.guarantee(sensitivity=1, unit=Unit.LABEL, delta=1e-5))
-        epsilon 1, delta 1e-5 for one label
-        """
+        """Return the guarantee to one ``unit``, which moves one integer by at most ``sensitivity``."""
         target = check_delta(delta, zero=False)
         return Guarantee.from_loss(self.loss(sensitivity=sensitivity), unit=unit, delta=target)
 

@@ -85,13 +85,7 @@ class Grid:
         return steps
 
     def values(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return whole numbers of steps as real values.
-
-        Examples
-        --------
-        >>> Grid(step=Fraction(1, 4)).values(np.array([3, -2]))
-        array([ 0.75, -0.5 ])
-        """
+        """Return whole numbers of steps as real values."""
         return np.asarray(steps, dtype=np.float64) * float(self.step)
 
     def sensitivity(self, bound: float) -> int:

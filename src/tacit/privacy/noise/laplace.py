@@ -56,13 +56,7 @@ class DiscreteLaplace:
 
     @classmethod
     def for_epsilon(cls, epsilon: float, *, sensitivity: int = 1) -> DiscreteLaplace:
-        """Return the least noise that gives ``epsilon`` to a query of this integer sensitivity.
-
-        Examples
-        --------
-        >>> DiscreteLaplace.for_epsilon(0.3, sensitivity=2).scale
-        Fraction(20, 3)
-        """
+        """Return the least noise that gives ``epsilon`` to a query of this integer sensitivity."""
         D = check_count(sensitivity, name="sensitivity")
         return cls(scale=D / exact(check_epsilon(epsilon)))
 
@@ -88,13 +82,7 @@ class DiscreteLaplace:
         return DiscreteLaplaceLoss(scale=self.scale, sensitivity=check_count(sensitivity, name="sensitivity"))
 
     def guarantee(self, *, sensitivity: int, unit: Unit, delta: float = 0.0) -> Guarantee:
-        """Return the guarantee to one ``unit``, which moves the query by at most ``sensitivity``.
-
-        Examples
-        --------
-        >>> print(DiscreteLaplace.for_epsilon(0.1).guarantee(sensitivity=1, unit=Unit.LABEL))
-        epsilon 0.1 for one label
-        """
+        """Return the guarantee to one ``unit``, which moves the query by at most ``sensitivity``."""
         return Guarantee.from_loss(self.loss(sensitivity=sensitivity), unit=unit, delta=delta)
 
     def _propose(self, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
