@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, Union
 
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.scalars import SCALARS, FrozenMapping, Unreadable, read_word
 from tacit.privacy.words import join_words, numbers_of, split_words
 
 __all__ = [
@@ -81,7 +82,7 @@ class Setting:
         """Return the value as the field's type, from the type itself, words or TOML; raise if it breaks the rule."""
         try:
             read = _read(self.kind, value)
-        except _Unreadable as wanted:
+        except Unreadable as wanted:
             raise InvalidInput(f"must be {self.rule or wanted}, got {value!r}", field=self.name) from None
         except InvalidInput as error:  # of a choice
             raise InvalidInput(str(error), field=self.name) from None
@@ -176,7 +177,7 @@ def read_value(kind: Any, value: object, *, field: str) -> Any:  # noqa: ANN401
     """Return a value as a type, from the type itself, words or TOML; raise with the field's name."""
     try:
         return _read(kind, value)
-    except _Unreadable as wanted:
+    except Unreadable as wanted:
         raise InvalidInput(f"must be {wanted}, got {value!r}", field=field) from None
 
 
@@ -218,32 +219,6 @@ def _short(value: object) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-class FrozenMapping(Mapping[str, Any]):
-    """A mapping that never changes, and so can be hashed, copied and pickled with the plan that holds it."""
-
-    def __init__(self, items: Mapping[str, Any]) -> None:
-        self._items = dict(items)
-
-    def __getitem__(self, name: str) -> Any:  # noqa: ANN401
-        return self._items[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._items)
-
-    def __len__(self) -> int:
-        return len(self._items)
-
-    def __hash__(self) -> int:
-        return hash(frozenset(self._items.items()))
-
-    def __repr__(self) -> str:
-        return repr(self._items)
-
-
-class _Unreadable(Exception):
-    """Holds what the value must be."""
-
-
 _MAPPING = typing.get_origin(Mapping[str, int])
 
 
@@ -262,21 +237,14 @@ def _read(kind: Any, value: object) -> Any:  # noqa: ANN401
     (only,) = members
     origin, inner = typing.get_origin(only), typing.get_args(only)
     if origin is Literal:
-        return _one_of(inner, value)
+        return read_word(inner, value)
     if origin is tuple:
         return _read_tuple(inner, value)
     if origin is _MAPPING:
         return _read_mapping(inner[1], value)
     if isinstance(only, type) and issubclass(only, StrEnum):
-        return only(_one_of([str(one) for one in only], value))
-    return _SCALARS[only](value)
-
-
-def _one_of(words: typing.Iterable[str], value: object) -> str:
-    known = list(words)
-    if str(value) not in known:
-        raise _Unreadable(f"one of {', '.join(known)}")
-    return str(value)
+        return only(read_word([str(one) for one in only], value))
+    return SCALARS[only](value)
 
 
 def _read_tuple(inner: tuple[Any, ...], value: object) -> tuple[Any, ...]:
@@ -284,13 +252,13 @@ def _read_tuple(inner: tuple[Any, ...], value: object) -> tuple[Any, ...]:
         try:
             value = numbers_of(value) if inner[0] is float else split_words(value)
         except ValueError as wanted:
-            raise _Unreadable(str(wanted)) from None
+            raise Unreadable(str(wanted)) from None
     try:
         read = tuple(_read(inner[0], one) for one in value)  # type: ignore[attr-defined]
     except TypeError:
-        raise _Unreadable("a list") from None
+        raise Unreadable("a list") from None
     if inner[-1] is not ... and len(read) != len(inner):
-        raise _Unreadable(f"{len(inner)} numbers")
+        raise Unreadable(f"{len(inner)} numbers")
     return read
 
 
@@ -298,47 +266,12 @@ def _read_mapping(inner: Any, value: object) -> Mapping[str, Any]:  # noqa: ANN4
     if not isinstance(value, Mapping):
         pairs = [str(one).partition("=") for one in ([value] if isinstance(value, str) else value)]  # type: ignore[attr-defined]
         if any(not sign for _, sign, _ in pairs):
-            raise _Unreadable("COLUMN=NUMBER,NUMBER,...")
+            raise Unreadable("COLUMN=NUMBER,NUMBER,...")
         names = [name.strip() for name, _, _ in pairs]
         if len(set(names)) < len(names):
-            raise _Unreadable("given once for each column")
+            raise Unreadable("given once for each column")
         value = {name.strip(): numbers for name, _, numbers in pairs}
     return FrozenMapping({str(name): _read(inner, numbers) for name, numbers in value.items()})
-
-
-def _read_text(value: object) -> str:
-    if isinstance(value, str) or not hasattr(value, "__iter__"):
-        return str(value)
-    raise _Unreadable("one word")
-
-
-def _read_bool(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    if str(value).lower() in ("true", "false"):
-        return str(value).lower() == "true"
-    raise _Unreadable("true or false")
-
-
-def _read_int(value: Any) -> int:  # noqa: ANN401
-    try:
-        if isinstance(value, bool) or int(value) != float(value):
-            raise ValueError
-        return int(value)
-    except (TypeError, ValueError, OverflowError):
-        raise _Unreadable("an integer") from None
-
-
-def _read_float(value: Any) -> float:  # noqa: ANN401
-    try:
-        if isinstance(value, bool):
-            raise ValueError
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        raise _Unreadable("a number") from None
-
-
-_SCALARS: dict[Any, Callable[[Any], Any]] = {str: _read_text, bool: _read_bool, int: _read_int, float: _read_float}
 
 
 def _parts(value: object) -> tuple[str, dict[str, Any]]:

@@ -11,7 +11,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tacit.privacy.canonical import ColumnDigest, Hash, decode
+from tacit.privacy.canonical import ColumnDigest, Hash
+from tacit.privacy.column_bytes import decode
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["fingerprint_rows", "fingerprints"]
