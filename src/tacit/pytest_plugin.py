@@ -1,4 +1,4 @@
-"""The pytest plugin: a fixture that holds what an attack measured against a threshold or a guarantee.
+"""The pytest plugin: a fixture that compares what an attack measured with a threshold or a guarantee.
 
 pytest imports this module in every run of every project that has tacit installed: it imports nothing of tacit before
 the fixture is used.

@@ -1,4 +1,4 @@
-"""The Leak itself: its JSON, and how it is held against a guarantee."""
+"""The Leak itself: its JSON, and how it compares with a guarantee."""
 
 import json
 
@@ -60,7 +60,7 @@ def test_exceeds_minds_delta():
 
 
 def test_exceeds_needs_a_bound():
-    with pytest.raises(InvalidInput, match="this leak proves no epsilon"):
+    with pytest.raises(InvalidInput, match="this leak has no epsilon bound"):
         leak_from_guesses([0], [0], baseline=[0]).exceeds(Guarantee(unit=Unit.LABEL, epsilon=1.0))
 
 

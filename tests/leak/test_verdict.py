@@ -203,5 +203,5 @@ def test_a_leak_that_proves_no_epsilon_is_held_against_an_advantage_only():
     truth = np.arange(400) % 2
     leak = leak_from_guesses(np.zeros(400), truth, baseline=np.zeros(400))
     assert passes(leak, advantage=0.05)
-    with pytest.raises(InvalidInput, match="can only be held against an advantage"):
+    with pytest.raises(InvalidInput, match="can only be compared with an advantage"):
         assert_leak_below(leak, epsilon=1.0)

@@ -41,7 +41,7 @@ def suggest_features(table: pa.Table, *, label: str) -> tuple[str, ...]:
     """Return the columns an attacker may know: all but the label, constants, lists, text of many values, row numbers.
 
     Text with more than 50 values, one for nearly every row, is a name, and says nothing of another row's label; so is
-    a date, and so are whole numbers that count more than 50 rows, each once.
+    a date, and so are integers that count more than 50 rows, each once.
     """
     return tuple(name for name in table.column_names if name != label and _tells(table[name]))
 
@@ -56,7 +56,7 @@ def draft_plan(source: Source, *, file: str, surfaces: Sequence[str] = tuple(SUR
     file
         Its path as seen from the plan.
     surfaces
-        Those on which something leaves.
+        Those to plan a release for.
     epsilon
         Of each release: for one label, or one record.
 
@@ -88,7 +88,7 @@ PLAN = Replaceable("a plan for tacit audit", b"[data]")
 """What a new plan may replace."""
 
 _HEAD = """\
-# What is planned to leave, for: tacit audit tacit.toml
+# The releases that are planned, for: tacit audit tacit.toml
 
 [data]
 file = {file}  # CSV, Parquet or Arrow; seen from this file

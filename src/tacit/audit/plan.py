@@ -17,7 +17,7 @@ from tacit.privacy.settings import settings_of
 __all__ = ["SURFACES", "AuditPlan", "Limits", "Step", "bundled_plan", "plan_type", "planned_release"]
 
 SURFACES = ("labels", "bags", "features", "scores", "models")
-"""Where something leaves, in the order of every page."""
+"""What can be released, in the order of every page."""
 
 _EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 _OF_NUMBERS = ("features", "models")  # they read columns of numbers alone

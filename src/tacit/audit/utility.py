@@ -105,7 +105,7 @@ def share_utility(measure: str, protected: ArrayLike, unprotected: ArrayLike, *,
     """
     right, clean = np.asarray(protected, dtype=bool), np.asarray(unprotected, dtype=bool)
     rows = len(right)
-    commonest = int(np.unique(np.asarray(truth), return_counts=True)[1].max())
+    majority = int(np.unique(np.asarray(truth), return_counts=True)[1].max())
     lost, won = int((clean & ~right).sum()), int((right & ~clean).sum())
     return Utility(
         measure=measure,
@@ -113,8 +113,8 @@ def share_utility(measure: str, protected: ArrayLike, unprotected: ArrayLike, *,
         interval=clopper_pearson(int(right.sum()), rows),
         unprotected=float(clean.mean()),
         unprotected_interval=clopper_pearson(int(clean.sum()), rows),
-        blind=commonest / rows,
-        blind_interval=clopper_pearson(commonest, rows),
+        blind=majority / rows,
+        blind_interval=clopper_pearson(majority, rows),
         cost_interval=difference_interval((lost, rows), (won, rows)),
         method=_METHOD,
     )

@@ -27,10 +27,13 @@ def init(
     data: Annotated[Path, typer.Argument(help="Your table: CSV, Parquet or Arrow.")],
     label: Annotated[str, typer.Option(help="The private column.")] = "",
     features: Annotated[
-        str, typer.Option(help="Comma-separated columns an attacker may know; default: those that say something.")
+        str, typer.Option(help="Comma-separated columns an attacker may know; default: those that carry information.")
     ] = "",
     surfaces: Annotated[
-        str, typer.Option(help="Where something leaves: labels,bags,features,scores,models; default: all.")
+        str,
+        typer.Option(
+            help="Comma-separated surfaces to plan releases for; default: labels,bags,features,scores,models."
+        ),
     ] = "",
     epsilon: Annotated[float | None, typer.Option(help="Of each release; default: 1.")] = None,
     out: Annotated[Path, typer.Option(help="Where the plan goes.")] = Path("tacit.toml"),
@@ -57,7 +60,7 @@ def init(
     _check_label(table, label, data)
     usual = join_words(suggest_features(table, label=label))
     known = tuple(words_of(features or _ask("Which columns may an attacker know", usual)))
-    chosen = words_of(surfaces or _ask("On which surfaces does something leave", ",".join(SURFACES)))
+    chosen = words_of(surfaces or _ask("Which surfaces release something", ",".join(SURFACES)))
     strength = _ask("Which epsilon for each release", 1.0) if epsilon is None else epsilon
     source = _source(data, label, known)
     beside = os.path.relpath(data.resolve(), out.resolve().parent)
@@ -95,5 +98,7 @@ def _source(data: Path, label: str, features: tuple[str, ...]) -> Source:
     from tacit.privacy.errors import InvalidInput
 
     if not features:
-        raise InvalidInput(f"{data.name} has no column beside {label!r} that says something; name some by --features")
+        raise InvalidInput(
+            f"{data.name} has no column that carries information beside {label!r}; name some by --features"
+        )
     return check_size(source_from_file(data, label=label, features=features))

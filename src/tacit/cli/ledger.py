@@ -32,7 +32,7 @@ Where = Annotated[
     ),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-UnitName = Annotated[str | None, typer.Option(metavar="UNIT", help="What one change changes: label, record or bag.")]
+UnitName = Annotated[str | None, typer.Option(metavar="UNIT", help="The unit of privacy: label, record or bag.")]
 Epsilon = Annotated[float | None, typer.Option(help="Epsilon, read as the decimal you type.")]
 Delta = Annotated[float, typer.Option(help="Delta; 0 is pure differential privacy.")]
 PersonRows = Annotated[
@@ -152,9 +152,7 @@ def charge(
     if void is not None:
         charged = (name, unit, epsilon, part, purpose)  # a void takes back the whole charge, of all its parts
         if reason is None or any(given is not None for given in charged):
-            raise InvalidInput(
-                "--void must stand with --reason, and without NAME, --unit, --epsilon, --part or --purpose"
-            )
+            raise InvalidInput("--void requires --reason, and excludes NAME, --unit, --epsilon, --part and --purpose")
         receipt = _open(ledger).void(void, reason=reason)
     else:
         if name is None or unit is None or epsilon is None or purpose is None or reason is not None:

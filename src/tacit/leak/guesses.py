@@ -29,8 +29,8 @@ def leak_from_guesses(
 
     The rate is the share of right guesses among those made. With a number as baseline, the bound on epsilon says
     that a guess's odds cannot have grown by more than e^epsilon over the baseline's; it holds for guesses about
-    one run, and is that of :func:`tacit.leak.epsilon_one_run` with the baseline as prior. With a rival's guesses as
-    baseline the advantage is paired, row by row, and nothing is proved about epsilon: a rival that guesses badly
+    one run, and is that of :func:`tacit.leak.epsilon_one_run` with the baseline as prior. With a baseline attacker's
+    guesses the advantage is paired, row by row, and nothing is proved about epsilon: a baseline that guesses badly
     would make any release look bad.
 
     Parameters
@@ -65,10 +65,10 @@ def leak_from_guesses(
     level = check_level(level)
     if np.ndim(baseline) == 0:
         return _against_number(right, len(labels), _rate(baseline), level=level, delta=delta)
-    rival = _same_rows(_labels(baseline, "baseline", least=ABSTAIN), labels, "baseline")[made]
-    if np.any(rival == ABSTAIN):
+    others = _same_rows(_labels(baseline, "baseline", least=ABSTAIN), labels, "baseline")[made]
+    if np.any(others == ABSTAIN):
         raise InvalidInput("must guess every row that the attack guesses: fill its abstentions", field="baseline")
-    return _against_rival(right, rival == labels[made], level=level)
+    return _against_attacker(right, others == labels[made], level=level)
 
 
 def _against_number(right: NDArray[np.bool_], examples: int, baseline: float, *, level: float, delta: float) -> Leak:
@@ -89,15 +89,15 @@ def _against_number(right: NDArray[np.bool_], examples: int, baseline: float, *,
     )
 
 
-def _against_rival(right: NDArray[np.bool_], rival: NDArray[np.bool_], *, level: float) -> Leak:
-    hits, made, rival_hits = int(right.sum()), len(right), int(rival.sum())
-    # the difference of the rates is P(only the attack right) - P(only the rival right)
-    won, lost = int((right & ~rival).sum()), int((rival & ~right).sum())
+def _against_attacker(right: NDArray[np.bool_], others: NDArray[np.bool_], *, level: float) -> Leak:
+    hits, made, baseline_hits = int(right.sum()), len(right), int(others.sum())
+    # the difference of the rates is P(only the attack right) - P(only the baseline right)
+    won, lost = int((right & ~others).sum()), int((others & ~right).sum())
     return Leak(
         right=hits,
         trials=made,
-        baseline=rival_hits / made,
-        baseline_right=rival_hits,
+        baseline=baseline_hits / made,
+        baseline_right=baseline_hits,
         baseline_trials=made,
         interval=clopper_pearson(hits, made, level=level),
         advantage_interval=difference_interval((won, made), (lost, made), level=level),

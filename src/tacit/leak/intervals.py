@@ -147,7 +147,7 @@ def check_level(level: float) -> float:
 def check_counts(
     part: ArrayLike, whole: ArrayLike, *, names: tuple[str, str]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return two counts as whole numbers, or raise unless 0 <= part <= whole and whole >= 1."""
+    """Return two counts as integers, or raise unless 0 <= part <= whole and whole >= 1."""
     k, n = (_whole(value, name) for value, name in zip((part, whole), names, strict=True))
     if np.any(n < 1):
         raise InvalidInput(f"{names[1]} must be >= 1, got {int(n.min())}: nothing was counted")
@@ -165,5 +165,5 @@ def check_counts(
 def _whole(values: ArrayLike, name: str) -> NDArray[np.int64]:
     array = np.asarray(values)
     if array.dtype.kind not in "iuf" or not np.isfinite(array).all() or np.any(array != np.floor(array)):
-        raise InvalidInput(f"{name} must be whole numbers, got {values!r}")
+        raise InvalidInput(f"{name} must be integers, got {values!r}")
     return array.astype(np.int64)

@@ -100,7 +100,7 @@ class Leak:
 
     @property
     def epsilon_lower_bound(self) -> float:
-        """The epsilon that is proved; 0, which is always true, where the attack proves none."""
+        """The empirical lower bound on epsilon; 0, which always holds, where the attack has none."""
         return 0.0 if self.bound is None else self.bound.value
 
     def exceeds(self, guarantee: Guarantee) -> bool:
@@ -110,7 +110,7 @@ class Leak:
         A bound proved at some delta refutes guarantees at that delta or a smaller one.
         """
         if self.bound is None:
-            raise InvalidInput("this leak proves no epsilon, so it cannot be held against a guarantee")
+            raise InvalidInput("this leak has no epsilon bound to compare with a guarantee")
         if self.bound.delta < guarantee.delta:
             raise InvalidInput(
                 f"must be at least the guarantee's {guarantee.delta!r}, this leak's bound was computed at "

@@ -27,7 +27,7 @@ def log_leak(leak: Leak, *, guarantee: AnyGuarantee | None = None, name: str = "
     leak
         What was measured.
     guarantee
-        What it is held against.
+        What it is compared with.
     name
         What stands before each key.
     """

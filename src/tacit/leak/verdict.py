@@ -107,7 +107,7 @@ def _above_epsilon(leak: Leak, most: float) -> Iterator[str]:
 def _above_guarantee(leak: Leak, guarantee: Guarantee) -> Iterator[str]:
     if not isinstance(guarantee, Guarantee):
         raise InvalidInput(
-            f"must be a Guarantee, got {guarantee}: hold the leak against an advantage", field="guarantee"
+            f"must be a Guarantee, got {guarantee}: compare the leak with an advantage", field="guarantee"
         )
     bound = _bound(leak)
     if leak.exceeds(guarantee):
@@ -146,7 +146,7 @@ def _most_provable(leak: Leak, bound: EpsilonBound) -> float | None:
 
 def _bound(leak: Leak) -> EpsilonBound:
     if leak.bound is None:
-        raise InvalidInput("this leak proves no epsilon, so it can only be held against an advantage")
+        raise InvalidInput("this leak has no epsilon bound, so it can only be compared with an advantage")
     return leak.bound
 
 

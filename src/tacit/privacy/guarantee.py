@@ -30,7 +30,7 @@ class Guarantee:
     Parameters
     ----------
     unit
-        What one change changes.
+        The unit of privacy.
     epsilon, delta
         The guarantee. A float is read as the decimal it prints.
     rows

@@ -32,7 +32,7 @@ class Plan:
     epsilon, delta
         The guarantee for the whole release; epsilon None for a release without one.
     unit
-        What one change changes; None: the surface's own.
+        The unit of privacy; None: the surface's own.
     person, rows_per_person
         Whose row it is, and how many rows of a person are used at most.
 

@@ -1,4 +1,4 @@
-"""What one change changes."""
+"""The unit of privacy."""
 
 from enum import StrEnum
 

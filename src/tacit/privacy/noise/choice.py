@@ -40,7 +40,7 @@ class Choice:
     Parameters
     ----------
     weights
-        Whole numbers >= 0, not all 0, that sum to at most 2^bits.
+        Integers >= 0, not all 0, that sum to at most 2^bits.
     bits
         A multiple of 64.
 
@@ -61,7 +61,7 @@ class Choice:
             raise InvalidInput(f"must be a multiple of 64, got {self.bits!r}", field="bits")
         if any(weight < 0 for weight in self.weights) or not 0 < sum(self.weights) <= 1 << self.bits:
             raise InvalidInput(
-                f"must be whole numbers >= 0 with a sum in 1..2^{self.bits}, got {len(self.weights)} weights "
+                f"must be integers >= 0 with a sum in 1..2^{self.bits}, got {len(self.weights)} weights "
                 f"with least {min(self.weights, default=None)} and sum {sum(self.weights)}",
                 field="weights",
             )

@@ -27,7 +27,7 @@ class Coin:
     Parameters
     ----------
     weight
-        A whole number in 0..2^bits.
+        An integer in 0..2^bits.
     bits
         A multiple of 64.
     """

@@ -114,7 +114,7 @@ def _finite(values: ArrayLike) -> NDArray[np.float64]:
     if not np.isfinite(numbers).all():
         raise InvalidInput("must be finite, got NaN or infinity; drop or impute those rows first", field="values")
     if given.dtype.kind != "f" and np.abs(numbers).max(initial=0.0) > 2.0**53:
-        raise InvalidInput("must be at most 2^53 where they are whole numbers; measure in larger units", field="values")
+        raise InvalidInput("must be at most 2^53 where they are integers; measure in larger units", field="values")
     return numbers
 
 
