@@ -110,7 +110,7 @@ def test_below_its_limits_the_audit_passes_and_leaves_summary_page_and_numbers(p
     surfaces = [finding.surface for finding in AuditResult.from_json(passed["numbers"]).findings]
     assert surfaces == ["labels", "bags", "scores"]
     assert "| labels | randomized response, epsilon 1 |" in passed["summary"]
-    assert "Over" not in passed["summary"]
+    assert "Failed" not in passed["summary"]
     assert "the artifact tacit-audit of this run" in passed["summary"]
     assert passed["page"].startswith("<!doctype html>")
     assert passed["output"] == f"status=0\nfolder={runner.report}\n"

@@ -156,13 +156,13 @@ main(["audit", "tacit.toml", "--seed", "0", "--cache", "kept", "--out", "page.ht
 
 
 def test_a_refused_release_leaves_the_earlier_page(run, tmp_path, capsys, fail_at_scores):
-    run.page.write_text("earlier")
+    run.page.write_text("<title>tacit audit, earlier")
     fail_at_scores(ValueError("too few rows\nand more"))
     assert run(cache=tmp_path / "cache") == 2
     said = capsys.readouterr().err.strip()
     assert said.startswith("scores, ")
     assert said.endswith("20 submissions, no guarantee: too few rows")
-    assert run.page.read_text() == "earlier"
+    assert run.page.read_text() == "<title>tacit audit, earlier"
 
 
 @pytest.mark.parametrize("name", ["[/x]", "[bold]b[/bold]", "\x1b[31mred\x07", "a" * 300])
