@@ -159,12 +159,6 @@ class Ledger:
         with self._writing() as rows:
             return registry.identify(rows, prints)
 
-    def find(self, data: object, *, dataset: str | None) -> tuple[str, int | None]:
-        """Return the data set to charge for data, and the version that they are; None where they are named alone."""
-        prints = None if data is None else self._fingerprints(data)
-        with self._writing() as rows:
-            return registry.find_data_set(rows, prints, dataset=dataset)
-
     def charge(
         self,
         name: str,
