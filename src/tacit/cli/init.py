@@ -49,18 +49,17 @@ def init(
     """
     from tacit.audit.draft import PLAN, draft_plan, suggest_features, suggest_label
     from tacit.audit.plan import SURFACES
-    from tacit.cli.options import words_of
     from tacit.data import load_table, read_rows
     from tacit.privacy.files import check_writable, write_atomically
-    from tacit.privacy.words import join_words
+    from tacit.privacy.words import join_words, split_words
 
     check_writable(out, force=force, source=data, over=PLAN)
     table = read_rows(load_table(data))
     label = label or _ask("Which column is private", suggest_label(table), flag="--label")
     _check_label(table, label, data)
     usual = join_words(suggest_features(table, label=label))
-    known = tuple(words_of(features or _ask("Which columns may an attacker know", usual)))
-    chosen = words_of(surfaces or _ask("Which surfaces release something", ",".join(SURFACES)))
+    known = tuple(split_words(features or _ask("Which columns may an attacker know", usual)))
+    chosen = split_words(surfaces or _ask("Which surfaces release something", ",".join(SURFACES)))
     strength = _ask("Which epsilon for each release", 1.0) if epsilon is None else epsilon
     source = _source(data, label, known)
     beside = os.path.relpath(data.resolve(), out.resolve().parent)

@@ -27,18 +27,11 @@ __all__ = [
     "naming",
     "open_payment",
     "rng_of",
-    "words_of",
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 _NEEDS_LEDGER = ("dataset", "part", "store", "again", "entry")
-
-
-def words_of(text: str) -> list[str]:
-    """Split a list with commas; a comma in a word, or a space at its end, is written with a backslash before it."""
-    held = text.replace("\\,", "\0").replace("\\ ", "\1")
-    return [word.strip().replace("\0", ",").replace("\1", " ") for word in held.split(",") if word.strip()]
 
 
 def rng_of(seed: int | None) -> np.random.Generator:

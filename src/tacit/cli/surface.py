@@ -20,7 +20,6 @@ from tacit.cli.options import (
     naming,
     open_payment,
     rng_of,
-    words_of,
 )
 from tacit.cli.progress import show_progress
 from tacit.cli.results import (
@@ -36,6 +35,7 @@ from tacit.data.locations import STDIN
 from tacit.privacy.endings import format_of
 from tacit.privacy.settings import Setting, choices_of, read_choice, settings_of, to_words
 from tacit.privacy.targets import Overwrite, check_target
+from tacit.privacy.words import split_words
 
 __all__ = ["SIDES", "attack_command", "learn_command", "option", "protect_command", "surface_app"]
 
@@ -124,7 +124,7 @@ def learn_command(
                     _read_release(module, given, reading),
                     data=given["data"],
                     test=given["test"],
-                    features=tuple(words_of(given["features"])),
+                    features=tuple(split_words(given["features"])),
                     method=method,
                     hold_out=given["hold_out"],
                     rng=rng_of(given["seed"]),

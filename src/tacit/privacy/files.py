@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Replaceable", "check_writable", "write_atomically"]
+__all__ = ["Replaceable", "check_writable", "sync_folder", "taken", "write_atomically"]
 
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _HEAD = 1 << 16  # bytes of a file that tell what it is
@@ -93,7 +93,7 @@ def write_atomically(
     finally:
         with suppress(OSError):  # a folder that cannot be written holds nothing to remove, and says so otherwise
             unfinished.unlink()
-    _sync_folder(target.parent)
+    sync_folder(target.parent)
 
 
 class _NotWanted(Exception):
@@ -141,7 +141,7 @@ def _check_target(target: Path, *, force: bool, mode: int, over: Replaceable | N
     except OSError as error:
         raise _unwritable(target, error) from None
     if not force:
-        raise _taken(target)
+        raise taken(target)
     if not stat.S_ISREG(found.st_mode):
         raise InvalidInput(f"{target} is not a plain file and is not overwritten; choose another path")
     if found.st_size:
@@ -175,7 +175,7 @@ def _publish(unfinished: Path, target: Path, *, force: bool) -> None:
     try:
         os.link(unfinished, target)  # unlike a rename, fails where the name is taken
     except FileExistsError:
-        raise _taken(target) from None
+        raise taken(target) from None
     except OSError:  # a file system without hard links: take the name first, empty, then fill it
         _reserve(target)
         try:
@@ -189,10 +189,11 @@ def _reserve(target: Path) -> None:
     try:
         os.close(os.open(target, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     except FileExistsError:
-        raise _taken(target) from None
+        raise taken(target) from None
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Put the names in a folder on disk."""
     with suppress(OSError):  # Windows opens no folders
         descriptor = os.open(folder, os.O_RDONLY)
         try:
@@ -201,7 +202,8 @@ def _sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
-def _taken(target: Path) -> InvalidInput:
+def taken(target: Path) -> InvalidInput:
+    """Return the refusal of a name that is taken."""
     return InvalidInput(f"{target} exists already; choose another path, or replace it with --force")
 
 

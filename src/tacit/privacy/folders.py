@@ -8,10 +8,11 @@ import secrets
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.files import sync_folder, taken
 
 __all__ = ["MANIFEST", "check_folder", "write_folder"]
 
@@ -34,7 +35,7 @@ def check_folder(path: str | Path, *, force: bool = False) -> Path:
         raise InvalidInput(f"{target} cannot be written: {target.parent} is no folder; make it first")
     if target.is_symlink() or target.exists():
         if not force:
-            raise _taken(target)
+            raise taken(target)
         if target.is_symlink() or not (target / MANIFEST).is_file():
             raise InvalidInput(f"{target} is not a release and is not overwritten; choose another path")
     if not os.access(target.parent, os.W_OK):
@@ -85,24 +86,15 @@ def _publish(unfinished: Path, target: Path, *, force: bool) -> None:
         shutil.rmtree(old, ignore_errors=True)
     else:
         _rename_new(unfinished, target)
-    with suppress(OSError):  # Windows opens no folders
-        descriptor = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
+    sync_folder(target.parent)
 
 
 def _rename_new(unfinished: Path, target: Path) -> None:
     if target.exists():  # POSIX would replace an empty folder
-        raise _taken(target)
+        raise taken(target)
     try:
         os.rename(unfinished, target)
     except OSError as error:
         if error.errno in {errno.ENOTEMPTY, errno.EEXIST}:
-            raise _taken(target) from None
+            raise taken(target) from None
         raise
-
-
-def _taken(target: Path) -> InvalidInput:
-    return InvalidInput(f"{target} exists already; choose another path, or replace it with --force")

@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection, select, text
 
 from tacit.privacy.errors import LedgerError
+from tacit.privacy.files import write_atomically
 from tacit.privacy.ledger.book import now
 from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.rows import Rows
 from tacit.privacy.ledger.schema import LEDGER
+from tacit.privacy.ledger.sqlite_file import stamp
 from tacit.privacy.ledger.transfer import restore
 
-__all__ = ["fill", "open_database"]
+__all__ = ["exists", "found", "open_database"]
 
 
-def fill(database: LedgerDatabase, document: Mapping[str, Any] | None) -> None:
+def exists(database: LedgerDatabase) -> bool:
+    """Say whether something is there: a ledger, or a file of that name."""
+    if database.file is not None:
+        return os.path.lexists(database.file)
+    with database.reading() as connection:
+        return database.schema.revision(connection) is not None
+
+
+def found(database: LedgerDatabase, document: Mapping[str, Any] | None) -> None:
+    """Make a new ledger, empty or as an export has it; a file is made aside and takes its name when it is whole."""
+    if database.file is None:
+        _fill(database, document)
+    elif exists(database):
+        raise LedgerError(f"{database.where} exists already; it was left as it is")
+    else:
+        with write_atomically(database.file, mode=0o600) as draft:
+            stamp(Path(draft.name))
+            _fill(replace(LedgerDatabase.at(Path(draft.name)), where=database.where), document)
+
+
+def _fill(database: LedgerDatabase, document: Mapping[str, Any] | None) -> None:
     """Make the tables and the secret, or those of an export, in one transaction."""
     secret = secrets.token_bytes(32) if document is None else bytes.fromhex(document["secret"])
     with database.founding() as connection:

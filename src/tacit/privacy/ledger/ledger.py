@@ -5,26 +5,23 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tacit.privacy.errors import LedgerError
 from tacit.privacy.files import write_atomically
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.ledger import charging, registry, requests
 from tacit.privacy.ledger.book import Book
 from tacit.privacy.ledger.database import LedgerDatabase
 from tacit.privacy.ledger.fingerprint import fingerprint_rows, fingerprints
-from tacit.privacy.ledger.founding import fill, open_database
+from tacit.privacy.ledger.founding import exists, found, open_database
 from tacit.privacy.ledger.records import Part, Receipt, Statement, Version, check_text, split_id
 from tacit.privacy.ledger.requests import Charge, Delivery
 from tacit.privacy.ledger.rows import Rows
 from tacit.privacy.ledger.schema import DATA_SET
-from tacit.privacy.ledger.sqlite_file import stamp
 from tacit.privacy.ledger.statement import statement
 from tacit.privacy.ledger.transfer import EXPORT, export, read_export
 
@@ -78,17 +75,7 @@ class Ledger:
         restore
             An export (its path, or the document itself) whose secret, data sets and entries the ledger takes over.
         """
-        database = LedgerDatabase.at(location)
-        document = None if restore is None else read_export(restore)
-        if database.file is None:
-            fill(database, document)
-        elif cls.exists(location):
-            raise LedgerError(f"{database.where} exists already; it was left as it is")
-        else:
-            # a ledger is made aside and takes its name when it is whole
-            with write_atomically(database.file, mode=0o600) as draft:
-                stamp(Path(draft.name))
-                fill(replace(LedgerDatabase.at(Path(draft.name)), where=database.where), document)
+        found(LedgerDatabase.at(location), None if restore is None else read_export(restore))
         return cls.open(location)
 
     @classmethod
@@ -100,11 +87,7 @@ class Ledger:
     @classmethod
     def exists(cls, location: str | Path) -> bool:
         """Tell whether something is there that :meth:`create` would refuse and :meth:`open` may open."""
-        database = LedgerDatabase.at(location)
-        if database.file is not None:
-            return os.path.lexists(database.file)
-        with database.reading() as connection:
-            return database.schema.revision(connection) is not None
+        return exists(LedgerDatabase.at(location))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Ledger:
         """Itself: a copy of the handle is the same ledger, so what holds one can be copied."""
