@@ -47,7 +47,7 @@ def test_page_says_what_matters(page, result):
     said = text_of(page)
     assert f"Scores leak most: {result.worst.setting}." in said
     assert "After 176 submissions (36 days at 5 per day) 100% of 2,201 labels are guessed correctly" in said
-    assert "What to do: Release log loss with Laplace noise" in said
+    assert "What to do: Instead, release log loss with Laplace noise" in said
     assert "Seeded noise is not private" in said
     assert "tacit audit --only scores --seed 0 --fresh --json --out again.html" in said
 

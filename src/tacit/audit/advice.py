@@ -9,7 +9,7 @@ from tacit.audit.utility import Utility
 from tacit.audit.words import WEAK, percent
 from tacit.leak import Leak
 
-__all__ = ["advise", "tell_leak"]
+__all__ = ["advise", "tell_leak", "tell_rates"]
 
 _STRONG = 3.0  # above it the odds on a label may change twenty-fold
 _ADD_NOISE = {
@@ -36,16 +36,19 @@ def tell_leak(leak: Leak, *, per_day: int | None = None) -> str:
     per_day
         How many submissions a team may make per day: then the number of days is stated too.
     """
-    rates = (
-        f"{percent(leak.rate)} of {leak.trials:,} {leak.rate_of}, compared with {percent(leak.baseline)} "
-        f"{leak.baseline_of}"
-    )
+    rates = tell_rates(leak)
     if certain := leak.facts.get("determined", 0):
         return f"{_count(certain, 'label')} {'is' if certain == 1 else 'are'} determined for certain, and {rates}"
     if made := leak.facts.get("submissions"):
         days = f" ({_count(math.ceil(made / per_day), 'day')} at {per_day:,} per day)" if per_day else ""
         return f"After {_count(made, 'submission')}{days} {rates}"
     return rates
+
+
+def tell_rates(leak: Leak) -> str:
+    """Return how often the attack is right, with the release and without it."""
+    right = f"{percent(leak.rate)} of {leak.trials:,} {leak.rate_of}"
+    return f"{right}, compared with {percent(leak.baseline)} {leak.baseline_of}"
 
 
 def _count(number: int, noun: str) -> str:

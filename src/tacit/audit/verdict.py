@@ -94,7 +94,7 @@ def _action(result: AuditResult, finding: Finding) -> str:
     use = instead.utility
     chance = "" if instead.leaks else f", which is not statistically significant{_doubt(instead)}"
     return (
-        f"Release {instead.setting} instead: its guarantee is {instead.guarantee}. In the same run the attacker's "
+        f"Instead, release {instead.setting}. The guarantee is {instead.guarantee}. In the same run the attacker's "
         f"advantage is {points(instead.leak.advantage)} ({_reach(instead)}){chance}; {use.measure}: "
         f"{percent(use.protected)}, {percent(use.unprotected)} without protection."
     )

@@ -144,7 +144,7 @@ class Plan(plan.Plan):
         count = self.select or len(self.features)
         chosen = " privately chosen" if self.select and self.epsilon else ""
         columns = f"{count}{chosen} column{'s' * (count != 1)}" if count else "all columns"
-        return f"{self.mechanism.in_words()}, {columns}, {self.cost or 'without noise'}"
+        return f"{self.mechanism.in_words()} of {columns}, {self.cost or 'without noise'}"
 
     def at(self, epsilon: float) -> Self:
         """Return the same release at another epsilon, divided by theory."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from tacit.audit import AuditResult, Finding, State, judge
+from tacit.audit.advice import tell_rates
 from tacit.audit.compare import compare
 from tacit.audit.words import in_plain_words, percent, points, proved, span
 from tacit.privacy.files import Replaceable
@@ -82,6 +83,7 @@ def _environment(places: dict[int, str]) -> Environment:
         "proved": proved,
         "gain": lambda difference: points(difference).removesuffix(" points"),
         "span": span,
+        "rates": tell_rates,
         "words": in_plain_words,
         "tone": lambda finding: _TONES[finding.state],
         "short": _short,

@@ -18,7 +18,7 @@ class Rows(Choice):
     """Release every row: Gaussian noise on each selected feature, randomized response on the label."""
 
     name: ClassVar[str] = "rows"
-    phrase: ClassVar[str] = "every row"
+    phrase: ClassVar[str] = "rows"
     suffix: ClassVar[str] = ".parquet"
     releases_labels: ClassVar[bool] = True
 
