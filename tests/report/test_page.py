@@ -183,9 +183,9 @@ class TestTheTop:
         useful = self.made(labels, [0] * 1000, guarantee, setting="with noise", right=700)
         useless = self.made(labels, [0] * 1000, Guarantee(unit=Unit.LABEL, epsilon=0.1), setting="drowned", right=400)
         said = self.top(self.run_of(bad, curve=(useless, useful)))
-        assert "Release with noise instead: its guarantee is epsilon 1 for one label. In the same run" in said
+        assert "Instead, release with noise. The guarantee is epsilon 1 for one label. In the same run" in said
         assert "advantage is 0.0 points (-0.4 to +0.4), which is not statistically significant; accuracy: 70.0%" in said
-        assert "instead: its guarantee" not in self.top(self.run_of(bad, curve=(useless,)))
+        assert "Instead, release" not in self.top(self.run_of(bad, curve=(useless,)))
 
     def test_no_alternative_guarantees_next_to_nothing_or_spends_more_than_it_must(self, labels):
         bad = self.made(labels, self.truth, setting="as they are")
@@ -193,10 +193,10 @@ class TestTheTop:
             self.made(labels, [0] * 1000, Guarantee(unit=Unit.LABEL, epsilon=e), setting=f"epsilon {e}", right=right)
             for e, right in ((0.1, 690), (1.0, 700), (50.0, 1000))
         )
-        assert "instead: its guarantee" not in self.top(self.run_of(bad, curve=(fifty,)))
-        assert "Release epsilon 0.1 instead:" in self.top(self.run_of(bad, curve=(one, tenth, fifty)))
+        assert "Instead, release" not in self.top(self.run_of(bad, curve=(fifty,)))
+        assert "Instead, release epsilon 0.1." in self.top(self.run_of(bad, curve=(one, tenth, fifty)))
         less = self.made(labels, [0] * 1000, tenth.guarantee, setting="less", right=600)
-        assert "Release epsilon 1.0 instead:" in self.top(self.run_of(bad, curve=(one, less))), "clearly less useful"
+        assert "Instead, release epsilon 1.0." in self.top(self.run_of(bad, curve=(one, less))), "clearly less useful"
 
     def test_an_alternative_from_few_trials_says_so(self, labels):
         bad = self.made(labels, self.truth, setting="as they are")
