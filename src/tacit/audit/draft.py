@@ -51,12 +51,8 @@ def draft_plan(source: Source, *, file: str, surfaces: Sequence[str] = tuple(SUR
 
     Parameters
     ----------
-    source
-        The table.
     file
         Its path as seen from the plan.
-    surfaces
-        Those to plan a release for.
     epsilon
         Of each release: for one label, or one record.
 

@@ -30,16 +30,8 @@ class Finding:
 
     Parameters
     ----------
-    surface
-        Which of the five surfaces.
     data, setting
         The data set, and what leaves it, in words.
-    guarantee
-        The guarantee, or an explicit none.
-    leak
-        What the attack measured.
-    utility
-        The utility of the release.
     certain
         How many labels the release determines.
     told, remedy

@@ -108,8 +108,6 @@ class AuditPlan:
 
     Parameters
     ----------
-    steps
-        The planned releases.
     epsilons
         Where each planned surface's curve is measured; none: no curve.
     delta

@@ -20,12 +20,8 @@ class Total:
 
     Parameters
     ----------
-    data
-        The data set.
     guarantee
         The composed guarantee; none where one of the releases has none.
-    releases
-        How many.
     bare
         Those without a guarantee for a label, in words.
     rest
@@ -81,8 +77,6 @@ class AuditResult:
         The same surfaces at other epsilons.
     totals
         What the planned releases of each data set cost together.
-    skipped
-        What was left out.
     version, date
         Of tacit, and of the run, ISO 8601.
     seed

@@ -41,8 +41,6 @@ class Source:
         What the report calls it.
     table
         The rows, the label column included.
-    label
-        The private column.
     features
         The columns that an attacker may know.
     file
@@ -216,8 +214,6 @@ def source_from_file(
     ----------
     path
         CSV, Parquet or Arrow.
-    label
-        The private column.
     features
         The columns that an attacker may know; default: all others.
     most_rows

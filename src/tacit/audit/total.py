@@ -23,8 +23,6 @@ def add_up(findings: Iterable[Finding], *, delta: float) -> tuple[Total, ...]:
 
     Parameters
     ----------
-    findings
-        What was audited.
     delta
         Of the total, where one of the guarantees has a delta. Where their own deltas are no smaller, their sum is
         added to it.

@@ -25,11 +25,6 @@ def log_audit(result: AuditResult) -> None:
 
     Names of the data file and its columns, and rates measured without noise, are among what is logged: who may read
     the tracking server must be allowed to know them.
-
-    Parameters
-    ----------
-    result
-        Of :func:`tacit.audit.run_audit`.
     """
     mlflow = load_active_run()
     metrics: dict[str, float] = {"broken": float(len(result.broken))}

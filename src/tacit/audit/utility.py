@@ -96,12 +96,8 @@ def share_utility(measure: str, protected: ArrayLike, unprotected: ArrayLike, *,
 
     Parameters
     ----------
-    measure
-        What was measured, in words.
     protected, unprotected
         Whether each prediction was right, of the same rows.
-    truth
-        Their labels.
     """
     right, clean = np.asarray(protected, dtype=bool), np.asarray(unprotected, dtype=bool)
     rows = len(right)

@@ -22,12 +22,6 @@ class Verdict:
 
     Parameters
     ----------
-    headline
-        Which release leaks most.
-    told
-        What it reveals, measured.
-    action
-        What to do.
     caution
         What was left out; empty where nothing was.
     """
@@ -43,13 +37,7 @@ class Verdict:
 
 
 def judge(result: AuditResult) -> Verdict:
-    """Return the verdict on a run.
-
-    Parameters
-    ----------
-    result
-        What was found.
-    """
+    """Return the verdict on a run."""
     caution, worst = _caution(result), result.worst
     if worst is None:
         return Verdict(headline="Nothing was audited.", told="", action="", caution=caution)

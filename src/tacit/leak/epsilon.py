@@ -29,8 +29,6 @@ class EpsilonBound:
         Every (epsilon, delta) guarantee with an epsilon below this is refuted.
     delta
         The delta it holds for, and so for every smaller one.
-    level
-        Its confidence.
     method
         How it was worked out, in words.
 

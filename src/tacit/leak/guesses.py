@@ -37,8 +37,6 @@ def leak_from_guesses(
     ----------
     guesses
         A class 0, 1, ... a row, or ``ABSTAIN`` (-1).
-    truth
-        The labels.
     baseline
         The best rate without the release on the rows guessed (for the bound: the largest probability that any of
         those rows' labels had beforehand), or the guesses of an attacker who did not see the release.

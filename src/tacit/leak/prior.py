@@ -34,8 +34,6 @@ def feature_prior(features: NDArray[np.float64], labels: NDArray[Any], *, classe
         (rows, columns), numbers.
     labels
         0..classes-1.
-    classes
-        Number of classes.
     """
     codes = np.asarray(labels)
     if len(features) != len(codes) or not len(codes):

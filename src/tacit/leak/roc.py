@@ -27,8 +27,6 @@ class RocPoint:
 
     Parameters
     ----------
-    fpr
-        The false-positive rate allowed.
     attained
         The false-positive rate counted at the threshold that the non-members set.
     tpr

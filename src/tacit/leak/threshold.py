@@ -57,8 +57,6 @@ class HeldOut:
     ----------
     fraction
         The part of the members, and of the non-members, that chooses.
-    rng
-        Draws that part.
 
     Examples
     --------

@@ -24,10 +24,6 @@ def log_leak(leak: Leak, *, guarantee: AnyGuarantee | None = None, name: str = "
 
     Parameters
     ----------
-    leak
-        What was measured.
-    guarantee
-        What it is compared with.
     name
         What stands before each key.
     """

@@ -34,8 +34,6 @@ class Request:
 
     Parameters
     ----------
-    plan
-        What is asked for.
     guarantee
         What the release will state, and what is charged.
     seeded
@@ -80,8 +78,6 @@ def deliver(
 
     Parameters
     ----------
-    kind
-        The surface's ``Release``.
     draw
         Draws the release; called once, after the charge. What it holds may be batches that are drawn as they are
         written.

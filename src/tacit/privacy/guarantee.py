@@ -29,8 +29,6 @@ class Guarantee:
 
     Parameters
     ----------
-    unit
-        The unit of privacy.
     epsilon, delta
         The guarantee. A float is read as the decimal it prints.
     rows

@@ -14,8 +14,6 @@ def lazy_names(package: str, **homes: str) -> Callable[[str], Any]:
 
     Parameters
     ----------
-    package
-        The package's ``__name__``.
     homes
         The module inside the package that defines each name.
     """

@@ -20,8 +20,6 @@ def render_summary(result: AuditResult, *, faults: Sequence[str] = ()) -> str:
 
     Parameters
     ----------
-    result
-        What was found.
     faults
         Why the run fails, as :func:`tacit.audit.faults` says it.
     """

@@ -41,8 +41,6 @@ def render_page(result: AuditResult, *, earlier: AuditResult | None = None, faul
 
     Parameters
     ----------
-    result
-        What was found.
     earlier
         Another run, shown beside it.
     faults

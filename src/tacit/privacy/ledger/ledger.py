@@ -155,8 +155,6 @@ class Ledger:
 
         Parameters
         ----------
-        name
-            The data set.
         guarantee
             In the data set's unit and rows a person; others are refused, never added.
         purpose

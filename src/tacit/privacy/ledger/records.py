@@ -34,8 +34,6 @@ class Part:
 
     Parameters
     ----------
-    name
-        What charges call it.
     rows
         Its rows, half-open, where the part is a run of rows; else who is in it is the user's to know.
     """

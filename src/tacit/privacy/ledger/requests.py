@@ -28,8 +28,6 @@ class Charge:
 
     Parameters
     ----------
-    entry
-        Its id in the ledger.
     delivery
         What was delivered for it; None while nothing has left.
     receipt

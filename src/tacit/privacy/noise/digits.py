@@ -35,8 +35,6 @@ def below(size: int, *, digit: Digit, levels: int | None, rng: np.random.Generat
 
     Parameters
     ----------
-    size
-        How many.
     digit
         (level, rows) -> that digit of the threshold of those rows (one for all, or one each).
     levels

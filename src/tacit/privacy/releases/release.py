@@ -30,10 +30,6 @@ class Release:
 
     Parameters
     ----------
-    header
-        What the release says about itself.
-    members
-        What it holds, by name.
     receipt
         What the ledger was charged for it; None without a ledger.
     repeated
