@@ -212,7 +212,7 @@ def test_what_is_written_runs_as_it_is(run, tmp_path, capsys, kind):
     [
         ("\n".join(["a,b,y", *rows_of("an amount")[1]]), "column 'y' has 199 labels, more than 100"),
         ("a,y\n" + "1,0\n2,1\n" * 5, "a table must have 20 rows or more to be audited, got 10"),
-        ("y\n" + "0\n1\n" * 20, "has no column beside 'y' that carries information"),
+        ("y\n" + "0\n1\n" * 20, "has no column that carries information beside 'y'"),
         ("a,y\n" + "1,0\n2,0\n" * 20, "classes must be at least two"),
         ("a,y\n" + "1,0\n2,0\n" * 20 + "3,1\n", "column 'y' must have two labels with 2 rows or more each"),
         ("a,y\n" + "1,0\n2,\n3,1\n" * 20, "column 'y' must have a label in every row, 20 have none"),

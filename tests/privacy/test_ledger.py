@@ -576,9 +576,13 @@ class TestExport:
         (tmp_path / "mine").write_text("precious")
         with pytest.raises(InvalidInput, match="mine exists already"):
             ledger.export(tmp_path / "mine")
+        with pytest.raises(InvalidInput, match="mine is not an export of a ledger and is not overwritten"):
+            ledger.export(tmp_path / "mine", force=True)
         assert (tmp_path / "mine").read_text() == "precious"
-        ledger.export(tmp_path / "mine", force=True)
-        assert json.loads((tmp_path / "mine").read_text())["format"] == "tacit ledger 1"
+        backup = ledger.export(tmp_path / "backup.json")
+        backup.write_text(backup.read_text()[:100])
+        ledger.export(backup, force=True)
+        assert json.loads(backup.read_text())["format"] == "tacit ledger 1"
         assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
 
     def test_damaged_exports_are_refused(self, ledger, tmp_path):

@@ -40,11 +40,11 @@ def test_what_does_not_leak_is_not_said_to(result):
 def test_limits_that_were_passed_and_surfaces_left_out_come_first(result):
     partial = replace(result, skipped=(Skipped(surface="models", reason="torch is missing"),))
     summary = render_summary(partial, faults=["scores, exact: leak 20%, the limit is 10%"])
-    over, skipped = (summary.index(f"- **{word}:**") for word in ("Over", "Skipped"))
-    assert over < skipped < summary.index("| surface |")
+    failed, skipped = (summary.index(f"- **{word}:**") for word in ("Failed", "Skipped"))
+    assert failed < skipped < summary.index("| surface |")
     assert "- **Failed:** scores, exact: leak 20%, the limit is 10%." in summary
     assert "- **Skipped:** models: torch is missing." in summary
-    assert "Over" not in render_summary(result)
+    assert "Failed" not in render_summary(result)
 
 
 def test_names_from_the_data_are_text(result):
