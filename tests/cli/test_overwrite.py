@@ -58,6 +58,13 @@ def test_nothing_else_is_replaced(folder, capsys, command, kept, said):
     assert not list(folder.glob(".tacit-*")), "nothing is left behind"
 
 
+@pytest.mark.parametrize("command", ["audit tacit.toml --out -", "init clicks.csv --label clicked --out -"])
+def test_a_page_and_a_plan_need_a_file(folder, capsys, command):
+    assert main(command.split()) == 2
+    assert "--out must name a file: standard output has the summary" in capsys.readouterr().err
+    assert not (folder / "-").exists()
+
+
 @pytest.mark.parametrize(
     ("first", "again"),
     [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.cli.options import check_out
+from tacit.cli.options import check_named, check_out
 
 if TYPE_CHECKING:
     from tacit.audit import AuditPlan, AuditResult, Limits
@@ -67,6 +67,7 @@ def audit(
     from tacit.privacy.files import write_atomically
     from tacit.report import PAGE, render_page
 
+    check_named(out)
     check_out(out, plan, against, written="HTML", force=True, over=PAGE)
     earlier = None if against is None else _read_result(against)
     planned = (bundled_plan() if plan is None else read_plan(plan)).only(

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
+from tacit.cli.options import check_named
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -53,6 +55,7 @@ def init(
     from tacit.privacy.files import check_writable, write_atomically
     from tacit.privacy.words import join_words, split_words
 
+    check_named(out)
     check_writable(out, force=force, source=data, over=PLAN)
     table = read_rows(load_table(data))
     label = label or _ask("Which column is private", suggest_label(table), flag="--label")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AsJson",
     "check_ledger",
+    "check_named",
     "check_out",
     "check_release",
     "check_tables",
@@ -78,6 +79,12 @@ def check_out(out: Path, *sources: object, written: str, force: bool, over: Repl
         for source in _each(sources) or [None]:
             check_writable(out, force=force, source=source, over=over)
         check_ending(out, written=written)
+
+
+def check_named(out: Path) -> None:
+    """Raise if a command that prints something else is asked to write to standard output."""
+    if out == Path(STDIN):
+        raise InvalidInput("must name a file: standard output has the summary", field="out")
 
 
 def _each(sources: Iterable[object]) -> list[object]:
