@@ -84,7 +84,7 @@ def _action(result: AuditResult, finding: Finding) -> str:
     return (
         f"Instead, release {instead.setting}. The guarantee is {instead.guarantee}. In the same run the attacker's "
         f"advantage is {points(instead.leak.advantage)} ({_reach(instead)}){chance}; {use.measure}: "
-        f"{percent(use.protected)}, {percent(use.unprotected)} without protection."
+        f"{percent(use.protected)}, compared with {percent(use.unprotected)} without protection."
     )
 
 
