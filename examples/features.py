@@ -18,8 +18,8 @@ def main():
     shuffled = rng.permutation(len(data))
     private, later = data.take(shuffled[::2]), data.take(shuffled[1::2])
     clear = FisherClassifier().fit(private.X, private.y).score(later.X, later.y)
-    print(f"{'release':<22}{'accuracy':>9}{'linked':>8}")
-    print(f"{'36 bands in clear':<22}{clear:>9.1%}")
+    print(f"{'release':<54}{'accuracy':>9}{'linked':>8}")
+    print(f"{'36 bands in clear':<54}{clear:>9.1%}")
     for mechanism, epsilon in (("rows", 1), ("rows", 16), ("totals", 1), ("totals", 4)):
         plan = features.Plan(
             label=data.label,
@@ -35,7 +35,7 @@ def main():
         if mechanism == "rows":  # whoever has the private rows guesses which of them a released one is
             linked = f"{features.attack(release, truth=private.table).rate:.1%}"
         accuracy = model.report_.judgment.accuracy
-        print(f"{plan.describe():<22}{accuracy:>9.1%}{linked:>8}")
+        print(f"{plan.describe():<54}{accuracy:>9.1%}{linked:>8}")
 
 
 if __name__ == "__main__":
