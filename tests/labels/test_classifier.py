@@ -1,10 +1,11 @@
+import math
 import pickle
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from sklearn.base import clone
-from sklearn.datasets import make_blobs
+from sklearn.datasets import load_iris, make_blobs
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import get_scorer, roc_auc_score
@@ -18,12 +19,14 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from tacit.labels import Plan, protect
 from tacit.labels.fitting.denoise import Forward, NoCorrection
+from tacit.labels.learners.backward import Backward
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.regressor import LabelPrivateRegressor
+from tacit.labels.learners.released import RandomizedLabels
 from tacit.labels.learners.retrain import Confidence, Consensus, Full, SkipIfCollapsed
 from tacit.labels.learners.validate import debiased_accuracy, debiased_scorer
 from tacit.labels.mechanisms import RandomizedResponse, StagedResponse
-from tacit.privacy import InvalidInput
+from tacit.privacy import Guarantee, InvalidInput, Unit
 
 
 def release_labels(labels, *, epsilon=1.0, rng, **asked):
@@ -253,3 +256,31 @@ def test_regressor_is_unbiased():
 def test_bad_settings(model, message, blobs):
     with pytest.raises(InvalidInput, match=message):
         model.fit(*blobs)
+
+
+class KeepTwoThirds:
+    """A mechanism of the user's own: of three classes, keep a label with probability 2/3."""
+
+    matrix = np.full((3, 3), 1 / 6) + np.eye(3) / 2
+
+    def randomize(self, codes, *, rng):
+        switched = (codes + rng.integers(1, 3, len(codes))) % 3
+        return np.where(rng.random(len(codes)) < 2 / 3, codes, switched)
+
+    def likelihood(self, outputs):
+        return self.matrix.T[outputs]
+
+
+def test_labels_of_a_mechanism_of_ones_own():
+    X, y = load_iris(return_X_y=True)
+    stated = Guarantee(unit=Unit.LABEL, epsilon=math.log(4))
+    names = np.array(["a", "b", "c"])[y]
+    labels = RandomizedLabels.draw(names, KeepTwoThirds(), guarantee=stated, rng=np.random.default_rng(0))
+    model = LabelPrivateClassifier(random_state=0).fit(X, labels)
+    assert model.guarantee_ == stated
+    assert model.classes_.tolist() == ["a", "b", "c"]
+    assert np.mean(model.predict(X) == names) > 0.85
+    with pytest.raises(InvalidInput, match="one label for each of the 10 rows"):
+        LabelPrivateClassifier().fit(X[:10], labels)
+    with pytest.raises(InvalidInput, match="needs randomized response"):
+        LabelPrivateClassifier(denoise=Backward()).fit(X, labels)

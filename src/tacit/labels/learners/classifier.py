@@ -16,7 +16,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from tacit.data.classes import Classes
 from tacit.labels.fitting.denoise import Denoise, Forward, Likelihoods, NoisyLabels
 from tacit.labels.fitting.model import Model, Weights, fit_hard, fit_soft, fresh_copy
-from tacit.labels.learners.released import release_of
+from tacit.labels.learners.released import RandomizedLabels, release_of
 from tacit.labels.learners.retrain import Retrain, RetrainingReport, SkipIfCollapsed
 from tacit.labels.learners.soften import find_temperature, soften
 from tacit.labels.learners.terms import REPRESENTATION, WEIGHTS, assuming, check_choices, without_payment
@@ -109,7 +109,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     (True, None)
     """
 
-    release_: Release
+    release_: Release | RandomizedLabels
     guarantee_: AnyGuarantee
     receipt_: Receipt | None
 
@@ -149,10 +149,10 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self.random_state = random_state
 
     def fit(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> LabelPrivateClassifier:  # noqa: ANN401
-        """Randomize ``y`` and train; a release of labels as ``y`` is taken as it is and charges nothing."""
+        """Randomize ``y`` and train; a release, or :class:`RandomizedLabels`, is taken as it is and charges nothing."""
         rng = generator_from(self.random_state)
         self._check_settings()
-        release = release_of(y)
+        release = y if isinstance(y, RandomizedLabels) else release_of(y)
         features, labels = self._features(X, y) if release is None else (self._features(X), None)
         weights = _weights(sample_weight, features)
         represented = self._represent(features, rng)
@@ -215,12 +215,13 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         )
         return represented
 
-    def _check_release(self, release: Release, X: NDArray[Any]) -> None:
-        if release.asked.mechanism.numbers:
+    def _check_release(self, release: Release | RandomizedLabels, X: NDArray[Any]) -> None:
+        mechanism = release.asked.mechanism if isinstance(release, Release) else None
+        if mechanism is not None and mechanism.numbers:
             raise InvalidInput("must be a release of classes; numbers are for LabelPrivateRegressor", field="y")
         if release.rows != len(X):
             raise InvalidInput(f"must have one label for each of the {len(X)} rows of X, got {release.rows}", field="y")
-        self._check_denoise(X, mechanism=release.asked.mechanism, classes=len(release.settled["classes"]))
+        self._check_denoise(X, mechanism=mechanism, classes=len(release.evidence.classes))
 
     def _protect(self, labels: Any, X: NDArray[Any], weights: Weights, rng: np.random.Generator) -> Release:  # noqa: ANN401
         """Check, charge, and randomize each label once."""
@@ -252,7 +253,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             rows_per_person=self.rows_per_person,
         )
 
-    def _check_denoise(self, X: NDArray[Any], *, mechanism: LabelMechanism, classes: int) -> None:
+    def _check_denoise(self, X: NDArray[Any], *, mechanism: LabelMechanism | None, classes: int) -> None:
         check = getattr(self._denoise(), "check", None)
         if check is not None:
             check(self._base(), X, mechanism=mechanism, classes=classes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,10 +10,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacit.data.classes import Classes
+from tacit.labels.mechanisms.evidence import Evidence
 from tacit.labels.releases.release import ROWS, Release
+from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.releases import TableMember
 
-__all__ = ["ReleasedLabels", "release_of", "take_rows"]
+__all__ = ["RandomizedLabels", "ReleasedLabels", "release_of", "take_rows"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +56,62 @@ class ReleasedLabels:
         if isinstance(wanted, int | np.integer):
             return np.asarray(self)[wanted]
         return ReleasedLabels(take_rows(self.release, np.arange(len(self))[wanted]))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class RandomizedLabels:
+    """Labels that a mechanism of your own randomized, as the ``y`` of ``LabelPrivateClassifier``; nothing is charged.
+
+    The mechanism is any object with ``randomize(codes, rng=...)`` and ``likelihood(outputs)``, P(output | class) as
+    columns; one with a prior for each row is ``PriorRandomizedResponse(epsilon=1.0, prior=rows)``.
+
+    Parameters
+    ----------
+    evidence
+        What each row's released label says about its true one.
+    guarantee
+        What you state about them.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_iris
+    >>> from tacit.labels.learners.classifier import LabelPrivateClassifier
+    >>> from tacit.labels.mechanisms import PriorRandomizedResponse
+    >>> from tacit.privacy import Guarantee, Unit
+    >>> X, y = load_iris(return_X_y=True)
+    >>> prior = np.where(X[:, [2]] < 2.5, [[0.8, 0.1, 0.1]], [[0.1, 0.45, 0.45]])  # from public features alone
+    >>> mechanism = PriorRandomizedResponse(epsilon=3.0, prior=prior)
+    >>> stated = Guarantee(unit=Unit.LABEL, epsilon=3.0, assumptions=mechanism.assumptions(prior))
+    >>> labels = RandomizedLabels.draw(y, mechanism, guarantee=stated, rng=np.random.default_rng(0))
+    >>> LabelPrivateClassifier(random_state=0).fit(X, labels).score(X, y) > 0.85
+    True
+    """
+
+    evidence: Evidence
+    guarantee: AnyGuarantee
+
+    @classmethod
+    def draw(
+        cls,
+        labels: object,
+        mechanism: Any,  # noqa: ANN401
+        *,
+        classes: Sequence[Any] | None = None,
+        guarantee: AnyGuarantee,
+        rng: np.random.Generator,
+    ) -> RandomizedLabels:
+        """Randomize each label once."""
+        coding = Classes.of(labels, declared=classes)
+        outputs = np.asarray(mechanism.randomize(coding.encode(labels), rng=rng))
+        likelihood = np.asarray(mechanism.likelihood(outputs), dtype=np.float64)
+        prior = np.full((1, len(coding)), 1 / len(coding))
+        evidence = Evidence(classes=coding.values, likelihood=likelihood, outputs=outputs, prior=prior)
+        return cls(evidence=evidence, guarantee=guarantee)
+
+    @property
+    def rows(self) -> int:
+        """How many labels there are."""
+        return len(self.evidence.outputs)
 
 
 def take_rows(release: Release, rows: NDArray[np.int64]) -> Release:
