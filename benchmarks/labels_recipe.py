@@ -6,14 +6,14 @@ The first rows of each set, labels by randomized response at epsilon, each once.
     corrected      forward correction: in the loss of a network, by expectation maximisation for logistic regression
     default        what LabelPrivateClassifier does unasked: corrected, then consensus
     stiff          the default with the recipe's logistic regression (C = 0.01), on the features as they are
-    votes          the recipe on the features as they are: votes of neighbours, logistic regression, consensus
+    votes          the recipe on the features as they are: votes of neighbors, logistic regression, consensus
     components     (Adult) the default on 16 principal components
-    recipe         the recipe on a representation by Twins, fitted once a set on the features alone
+    recipe         the recipe on a representation by BarlowTwins, fitted once a set on the features alone
     tuned          (MNIST) the representation's network, fine-tuned on the consensus, instead of the last regression
     chosen         (Adult) of default, components and recipe that with the best de-biased accuracy on held-out released
                    labels
 
-The network on MNIST is that of Twins with a linear head, for rr, corrected and default from scratch.
+The network on MNIST is that of BarlowTwins with a linear head, for rr, corrected and default from scratch.
 
     python -m benchmarks.labels_recipe            # all cells; resumes
     python -m benchmarks.labels_recipe --quick --out FILE
@@ -46,8 +46,8 @@ from tacit.labels import Plan, protect
 from tacit.labels.fitting.denoise import NoCorrection
 from tacit.labels.learners.choose import choose_learner
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.learners.neighbours import Neighbours
-from tacit.labels.learners.network import Adam, TorchClassifier, Twins
+from tacit.labels.learners.neighbors import NeighborVotes
+from tacit.labels.learners.network import Adam, BarlowTwins, TorchClassifier
 from tacit.labels.learners.network.twins import default_body
 
 OUT = Path(__file__).parent / "results" / "labels_recipe.json"
@@ -60,9 +60,9 @@ WORDS = {
     "stiff": "the default with the recipe's logistic regression (C = 0.01)",
     "components": "the default on 16 principal components",
     "votes": "recipe on the features as they are",
-    "recipe": "recipe on `Twins`",
+    "recipe": "recipe on `BarlowTwins`",
     "tuned": "the same, its network fine-tuned on the consensus",
-    "chosen": "the best of default, components and `Twins`, chosen by the release",
+    "chosen": "the best of default, components and `BarlowTwins`, chosen by the release",
 }
 TITLES = {
     "mnist": "MNIST, the first {:,} images",
@@ -178,7 +178,7 @@ class Work:
             return LabelPrivateClassifier(
                 _logistic(C=0.01),
                 representation=FunctionTransformer(as_rows) if method in ("stiff", "votes") else twins,
-                denoise=None if method == "stiff" else Neighbours(),
+                denoise=None if method == "stiff" else NeighborVotes(),
                 student=self._network(seed, twins.estimator.start, rate=1e-3) if method == "tuned" else None,
                 random_state=seed,
             )
@@ -213,7 +213,7 @@ def as_rows(X: np.ndarray) -> np.ndarray:
 
 
 def scratch(shape: tuple[int, ...], classes: int) -> torch.nn.Module:
-    """The body that Twins has, untrained, with a linear head."""
+    """The body that BarlowTwins has, untrained, with a linear head."""
     body = default_body((1, *shape), 256)
     layers = [torch.nn.Unflatten(1, (1, shape[0])), body, torch.nn.BatchNorm1d(256), torch.nn.ReLU()]
     return torch.nn.Sequential(*layers, torch.nn.Linear(256, classes))
@@ -233,14 +233,14 @@ def _split(name: str, rows: int) -> Split:
     return Split(X=next(images), y=split.y, judge_by=next(images), truth=split.truth)
 
 
-_FITTED: dict[str, tuple[Twins, float]] = {}
+_FITTED: dict[str, tuple[BarlowTwins, float]] = {}
 
 
-def _twins(work: Work) -> Twins:
+def _twins(work: Work) -> BarlowTwins:
     """Fit once a set: it sees no label, so all cells may share it."""
     if work.set not in _FITTED:
         begun = process_time()
-        fitted = Twins(random_state=0, **work.sizes.twins[work.set]).fit(work.split().X)
+        fitted = BarlowTwins(random_state=0, **work.sizes.twins[work.set]).fit(work.split().X)
         _FITTED[work.set] = fitted, process_time() - begun
         print(f"{work.set}: a representation in {_FITTED[work.set][1]:.0f} s of processor", file=sys.stderr)
     return _FITTED[work.set][0]

@@ -9,7 +9,7 @@ from typing import Any
 from benchmarks.labels_accuracy.problems import Problem
 from benchmarks.labels_accuracy.robust_losses import GeneralizedCrossEntropy, SymmetricCrossEntropy
 from tacit.labels.fitting.denoise import Forward, Likelihoods, NoCorrection
-from tacit.labels.learners.retrain import Confidence, Consensus, Full
+from tacit.labels.learners.retrain import AllRows, Confidence, Consensus
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,7 +51,7 @@ PLAIN = {"denoise": NoCorrection(), "rounds": 0}
 METHODS = (
     Method(name="rr", words="randomized response, plain", settings=PLAIN),
     Method(name="two_stage", words="2-stage (LP-2ST)", settings={**PLAIN, "mechanism": "staged"}),
-    Method(name="full", words="full retraining", settings={"denoise": NoCorrection(), "retrain": Full()}),
+    Method(name="full", words="full retraining", settings={"denoise": NoCorrection(), "retrain": AllRows()}),
     Method(
         name="consensus", words="consensus retraining", settings={"denoise": NoCorrection(), "retrain": Consensus()}
     ),

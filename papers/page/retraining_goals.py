@@ -116,7 +116,7 @@ def goals_item() -> Item:
         cost=f"GPU seconds: {points:.0f} for the points, {learning:.0f} for the representations." if points else "",
         commands=(IMAGES_COMMAND, f"{IMAGES_COMMAND} --given ENCODER", TEXTS_COMMAND),
         files=tuple(name for name in (FILE, TEXTS) if read(name)),
-        discussed="[how accurate models are](labels_accuracy.md#neighbours)",
+        discussed="[how accurate models are](labels_accuracy.md#neighbors)",
     )
 
 

@@ -166,7 +166,7 @@ def test_the_ledger_is_charged_once_and_again_when_asked(run, result, ledger):
         "denoised:retrain=full,rounds=2",
         "denoised:retrain=confidence,denoise=none",
         "denoised:denoise=backward",
-        "denoised:denoise=neighbours",
+        "denoised:denoise=neighbors",
         "denoised:estimator=trees",
     ],
 )

@@ -23,7 +23,7 @@ from tacit.labels.learners.backward import Backward
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.released import RandomizedLabels
-from tacit.labels.learners.retrain import Confidence, Consensus, Full, SkipIfCollapsed
+from tacit.labels.learners.retrain import AllRows, Confidence, Consensus, SkipIfCollapsed
 from tacit.labels.learners.validate import debiased_accuracy, debiased_scorer
 from tacit.labels.mechanisms import RandomizedResponse, StagedResponse
 from tacit.privacy import Guarantee, InvalidInput, Unit
@@ -101,7 +101,7 @@ def test_denoising_and_consensus_beat_plain_training():
     scores = {}
     for name, settings in {
         "plain": {"denoise": NoCorrection(), "rounds": 0},
-        "full": {"denoise": NoCorrection(), "retrain": Full()},
+        "full": {"denoise": NoCorrection(), "retrain": AllRows()},
         "consensus": {"denoise": NoCorrection()},
         "default": {},
     }.items():
@@ -135,12 +135,12 @@ def test_stages_release_every_label_once(blobs, stages):
     assert right[stage > 0].mean() > right[stage == 0].mean() + 0.05  # the prior makes labels true more often
 
 
-@pytest.mark.parametrize("retrain", [Full(), Consensus(), Confidence(fraction=0.3)])
+@pytest.mark.parametrize("retrain", [AllRows(), Consensus(), Confidence(fraction=0.3)])
 def test_retraining_chooses_rows(blobs, retrain):
     X, y = blobs
     model = LabelPrivateClassifier(epsilon=2.0, retrain=retrain, rounds=2, random_state=0).fit(X, y)
     fraction = model.retraining_report(y).chosen_fraction
-    assert {Full: fraction == 1, Consensus: 0.3 < fraction < 0.9, Confidence: fraction == 0.3}[type(retrain)]
+    assert {AllRows: fraction == 1, Consensus: 0.3 < fraction < 0.9, Confidence: fraction == 0.3}[type(retrain)]
 
 
 def test_rare_labels_are_not_forgotten():
@@ -163,8 +163,8 @@ def test_careful_looks_at_half_of_the_classes():
     given = np.zeros(100, dtype=np.int64)
     assert len(SkipIfCollapsed().choose(weak, given=given)) == 0, "three of four are never predicted"
     one = np.repeat(np.eye(4)[[0, 1, 2]], [34, 33, 33], axis=0) * 0.8 + 0.05
-    assert len(SkipIfCollapsed(by=Full()).choose(one, given=given)) == 100, "one of four is"
-    assert len(SkipIfCollapsed(by=Full(), least=0.0).choose(weak, given=given)) == 100
+    assert len(SkipIfCollapsed(by=AllRows()).choose(one, given=given)) == 100, "one of four is"
+    assert len(SkipIfCollapsed(by=AllRows(), least=0.0).choose(weak, given=given)) == 100
     with pytest.raises(InvalidInput, match="least"):
         SkipIfCollapsed(least=1.5)
 

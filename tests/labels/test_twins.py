@@ -19,8 +19,8 @@ from tacit.labels import Plan, protect
 from tacit.labels.attacks.canary import audit_canaries, plant_canaries
 from tacit.labels.learners.choose import choose_learner
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.learners.neighbours import Neighbours, find_neighbours
-from tacit.labels.learners.network import AffineViews, Corrupted, TorchClassifier, Twins
+from tacit.labels.learners.neighbors import NeighborVotes, find_neighbors
+from tacit.labels.learners.network import AffineViews, BarlowTwins, CorruptedViews, TorchClassifier
 from tacit.labels.learners.network.twins import twins_loss
 from tacit.labels.mechanisms import RandomizedResponse
 from tacit.privacy import Guarantee, InvalidInput, Unit
@@ -44,11 +44,11 @@ def digits():
 
 @pytest.fixture(scope="module")
 def fitted(digits):
-    return Twins(dimensions=64, width=128, epochs=10, batch_size=128, random_state=0).fit(digits[0])
+    return BarlowTwins(dimensions=64, width=128, epochs=10, batch_size=128, random_state=0).fit(digits[0])
 
 
 def test_scikit_learns_checks():
-    check_estimator(Twins(dimensions=4, width=8, epochs=1, random_state=0))
+    check_estimator(BarlowTwins(dimensions=4, width=8, epochs=1, random_state=0))
 
 
 def test_the_loss_is_that_of_the_paper():
@@ -64,10 +64,10 @@ def test_neighbours_are_of_one_class_more_often(digits, fitted):
     X, y = digits
 
     def purity(rows):
-        near = find_neighbours(rows, count=20)
+        near = find_neighbors(rows, count=20)
         return (y[near] == y[:, None]).mean()
 
-    untrained = Twins(dimensions=64, width=128, epochs=1, batch_size=1200, random_state=0).fit(X)
+    untrained = BarlowTwins(dimensions=64, width=128, epochs=1, batch_size=1200, random_state=0).fit(X)
     assert purity(fitted.transform(X)) > purity(untrained.transform(X)) + 0.05, "control: one step"
     assert fitted.losses_[-1] < 0.5 * fitted.losses_[0]
 
@@ -75,7 +75,7 @@ def test_neighbours_are_of_one_class_more_often(digits, fitted):
 def test_fits_repeat_and_leave_torchs_generator_alone(digits):
     X = digits[0][:200]
     before = torch.random.get_rng_state()
-    one, two, other = (Twins(dimensions=8, epochs=1, random_state=seed).fit_transform(X) for seed in (0, 0, 1))
+    one, two, other = (BarlowTwins(dimensions=8, epochs=1, random_state=seed).fit_transform(X) for seed in (0, 0, 1))
     assert np.array_equal(one, two)
     assert not np.allclose(one, other)
     assert torch.equal(torch.random.get_rng_state(), before)
@@ -83,7 +83,9 @@ def test_fits_repeat_and_leave_torchs_generator_alone(digits):
 
 def test_labels_are_not_looked_at(digits):
     X, y = digits[0][:200], digits[1][:200]
-    one, two = (Twins(dimensions=8, epochs=1, random_state=0).fit(X, labels).transform(X) for labels in (y, y[::-1]))
+    one, two = (
+        BarlowTwins(dimensions=8, epochs=1, random_state=0).fit(X, labels).transform(X) for labels in (y, y[::-1])
+    )
     assert np.array_equal(one, two)
 
 
@@ -93,22 +95,22 @@ def test_pickle_shapes_and_progress(digits, fitted):
     assert np.array_equal(again.transform(X[:5]), fitted.transform(X[:5]))
     seen = []
     colour = np.repeat(X[:40, None], 3, axis=1)
-    made = Twins(dimensions=8, epochs=2, progress=lambda *step: seen.append(step)).fit(colour)
+    made = BarlowTwins(dimensions=8, epochs=2, progress=lambda *step: seen.append(step)).fit(colour)
     assert seen == [(1, 2), (2, 2)]
     with pytest.raises(ValueError, match=r"shape \(3, 8, 8\)"):
         made.transform(np.zeros((2, 3, 8, 9)))
     with pytest.raises(InvalidInput, match="dimensions"):
-        Twins(dimensions=0).fit(X)
+        BarlowTwins(dimensions=0).fit(X)
 
 
 def test_views_change_rows_and_keep_their_marginals():
     torch.manual_seed(0)
     rows = torch.arange(3000.0).reshape(1000, 3)
-    seen = Corrupted(share=0.3).draw(rows)
+    seen = CorruptedViews(share=0.3).draw(rows)
     assert (seen != rows).float().mean() == pytest.approx(0.3, abs=0.03)
     assert all(torch.isin(seen[:, column], rows[:, column]).all() for column in range(3))
     with pytest.raises(InvalidInput, match="share"):
-        Corrupted(share=1.5)
+        CorruptedViews(share=1.5)
     images = torch.rand(20, 1, 8, 8)
     assert not torch.allclose(AffineViews().draw(images), images, atol=0.05)
 
@@ -132,12 +134,12 @@ def test_a_learner_does_better_on_it(digits, fitted):
         learner = LabelPrivateClassifier(
             LogisticRegression(C=0.01, max_iter=200),
             representation=FrozenEstimator(representation),
-            denoise=Neighbours(),
+            denoise=NeighborVotes(),
             random_state=0,
         )
         return learner.fit(X[:900], release).score(X[900:], y[900:])
 
-    untrained = Twins(dimensions=64, width=128, epochs=1, batch_size=1200, random_state=0).fit(X)
+    untrained = BarlowTwins(dimensions=64, width=128, epochs=1, batch_size=1200, random_state=0).fit(X)
     assert score(fitted) > score(untrained) + 0.05
 
 
@@ -155,7 +157,7 @@ def test_a_student_is_retrained_on_the_features_as_they_are(digits, fitted):
     learner = LabelPrivateClassifier(
         LogisticRegression(C=0.01, max_iter=200),
         representation=FrozenEstimator(fitted),
-        denoise=Neighbours(),
+        denoise=NeighborVotes(),
         student=TorchClassifier(fitted.start, epochs=30, batch_size=64, random_state=0),
         random_state=0,
     )
@@ -239,8 +241,8 @@ def test_the_model_depends_on_the_labels_through_the_release_alone(digits, stude
         learner = LabelPrivateClassifier(
             LogisticRegression(C=0.1, max_iter=50),
             epsilon=1.0,
-            representation=Twins(dimensions=16, epochs=1, random_state=0),
-            denoise=Neighbours(),
+            representation=BarlowTwins(dimensions=16, epochs=1, random_state=0),
+            denoise=NeighborVotes(),
             student=TorchClassifier(Linear, epochs=1, random_state=0) if student else None,
             classes=range(10),
             random_state=3,
@@ -276,7 +278,7 @@ def test_canaries_prove_no_more_than_the_guarantee(digits, fitted, mechanism):
     learner = LabelPrivateClassifier(
         LogisticRegression(C=0.01, max_iter=100),
         representation=FrozenEstimator(fitted),
-        denoise=Neighbours(),
+        denoise=NeighborVotes(),
         epsilon=1.0,
         mechanism=mechanism,
         random_state=0,

@@ -18,7 +18,7 @@ from papers.label_retraining.images import augment
 from papers.label_retraining.images.given import Given
 from papers.label_retraining.images.neighbours import nearest
 from papers.label_retraining.images.network import ResNet
-from papers.label_retraining.images.parts import RandomizedResponse, expect_from_neighbours, posterior_targets
+from papers.label_retraining.images.parts import RandomizedResponse, expect_from_neighbors, posterior_targets
 from papers.label_retraining.images.training import Trainer, say
 
 Array = NDArray[np.float64]
@@ -131,7 +131,7 @@ class Denoising:
 
     def count_votes(self, near: NDArray[np.int64], *, rounds: int) -> dict[str, float]:
         """Make the neighbours' votes the prior; return how right they are, and they times the released label."""
-        prior = expect_from_neighbours(near, likelihood=self.likelihood, rounds=rounds)
+        prior = expect_from_neighbors(near, likelihood=self.likelihood, rounds=rounds)
         self.prior = torch.from_numpy(np.log(prior)).float().to(self.trainer.device)
         self.mean = self.prior.exp().mean(dim=0)
         truth = self.trainer.truth.cpu().numpy()

@@ -10,21 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from papers.label_retraining.images.parts import (
+    AllRows,
     Confidence,
     Consensus,
     CrossEntropy,
     ForwardCorrected,
-    Full,
     PriorRandomizedResponse,
     RandomizedResponse,
-    soften,
+    scale_temperature,
 )
 from papers.label_retraining.images.training import Trainer, say
 
 Codes = NDArray[np.int64]
 Array = NDArray[np.float64]
 
-CHOICES = {"full": Full(), "consensus": Consensus(), "confidence": Confidence(fraction=0.5)}
+CHOICES = {"full": AllRows(), "consensus": Consensus(), "confidence": Confidence(fraction=0.5)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +105,9 @@ def release(
         prior = trainer.probabilities(rows[now])
         if number not in protocol.corrected:
             prior = undo_noise(prior, mechanism.transition())
-        later = PriorRandomizedResponse(epsilon=epsilon, prior=soften(prior, temperature=protocol.temperature))
+        later = PriorRandomizedResponse(
+            epsilon=epsilon, prior=scale_temperature(prior, temperature=protocol.temperature)
+        )
         given[now] = later.randomize(truth[now], rng=rng)
         likelihood[now] = later.likelihood(given[now])
     return Released(given=given, likelihood=likelihood, stage=stage)

@@ -19,8 +19,8 @@ from papers.label_retraining.texts.retraining import Codes
 from papers.label_retraining.texts.texts import Texts
 from papers.label_retraining.texts.views import View
 from tacit.labels.fitting.expect import calibrate, posterior_targets
-from tacit.labels.learners.neighbours import expect_from_neighbours
-from tacit.labels.learners.retrain import Consensus, Full, Retrain
+from tacit.labels.learners.neighbors import expect_from_neighbors
+from tacit.labels.learners.retrain import AllRows, Consensus, Retrain
 from tacit.labels.mechanisms import PriorRandomizedResponse, RandomizedResponse
 
 CLEAN_DECAY = 1e-5
@@ -53,7 +53,7 @@ class Sure:
         return np.flatnonzero(probabilities.max(axis=1) >= self.least)
 
 
-STUDENTS: Mapping[str, Retrain] = {"full": Full(), "consensus": Consensus(), "sure": Sure()}
+STUDENTS: Mapping[str, Retrain] = {"full": AllRows(), "consensus": Consensus(), "sure": Sure()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,7 +71,7 @@ class Work:
     def vote(self, likelihood: Array, *, count: int, rounds: int = 1) -> Array:
         """Return what the released labels of a training row's neighbours make of its own."""
         near = self.near.train[:, :count].astype(np.int64)
-        return expect_from_neighbours(near, likelihood=likelihood, rounds=rounds)
+        return expect_from_neighbors(near, likelihood=likelihood, rounds=rounds)
 
     def fit(self, X: Matrix, targets: Array) -> Linear:
         """Train the student."""

@@ -19,7 +19,7 @@ class Denoised(Choice):
 
     name: ClassVar[str] = "denoised"
 
-    denoise: Literal["auto", "forward", "backward", "neighbours", "none"] = field(
+    denoise: Literal["auto", "forward", "backward", "neighbors", "none"] = field(
         default="auto", metadata=about("How released labels become targets. auto: forward, or none for trees.")
     )
     retrain: Literal["auto", "none", "full", "consensus", "confidence"] = field(

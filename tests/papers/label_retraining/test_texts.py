@@ -103,7 +103,7 @@ def test_retraining_is_that_of_the_library(package):
 
 
 def test_neighbours_are_those_of_the_library_nearest_first(package, tmp_path):
-    from tacit.labels.learners.neighbours import find_neighbours
+    from tacit.labels.learners.neighbors import find_neighbours
 
     neighbours, views = package("neighbours"), package("views")
     rows = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)

@@ -18,7 +18,7 @@ from tacit.labels.fitting.denoise import Denoise, Forward, Likelihoods, NoisyLab
 from tacit.labels.fitting.model import Model, Weights, fit_hard, fit_soft, fresh_copy
 from tacit.labels.learners.released import RandomizedLabels, release_of
 from tacit.labels.learners.retrain import Retrain, RetrainingReport, SkipIfCollapsed
-from tacit.labels.learners.soften import find_temperature, soften
+from tacit.labels.learners.temperature import find_temperature, scale_temperature
 from tacit.labels.learners.terms import REPRESENTATION, WEIGHTS, assuming, check_choices, without_payment
 from tacit.labels.mechanisms import LabelMechanism, Mechanism
 from tacit.labels.mechanisms.staged import StageLearner
@@ -52,10 +52,10 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     epsilon, mechanism, prior
         As in :class:`tacit.labels.Plan`. ``staged`` learns between stages with this learner's own estimator.
     representation
-        A scikit-learn transformer, such as :class:`Twins`, fitted here on the features alone; denoising, the estimator
-        and predictions read what it returns. One that is fitted already: ``FrozenEstimator(transformer)``; the
-        guarantee assumes that it was not made from these labels. In a pipeline before this learner a transformer would
-        be given the true ones.
+        A scikit-learn transformer, such as :class:`BarlowTwins`, fitted here on the features alone; denoising, the
+        estimator and predictions read what it returns. One that is fitted already: ``FrozenEstimator(transformer)``;
+        the guarantee assumes that it was not made from these labels. In a pipeline before this learner a transformer
+        would be given the true ones.
     denoise
         How released labels become targets; default :class:`Likelihoods` for networks, :class:`Forward` for other
         estimators. :class:`NoCorrection` trains on them as they are.
@@ -66,7 +66,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         How many times to retrain; 0 does not.
     student
         The estimator that is retrained, on the features as they are, and then predicts; such as a network that starts
-        from the representation's own (:meth:`Twins.start`). Default: ``estimator``, on the representation.
+        from the representation's own (:meth:`BarlowTwins.start`). Default: ``estimator``, on the representation.
     warm
         Retrain from the last model's weights, where the estimator has ``warm_start``. Neither did better on MNIST.
     classes
@@ -289,7 +289,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         model: Model = self._model
         features = self._features(X, reset=False)
         probabilities = model.probabilities(features if self._as_given else self._represented(features))
-        return soften(probabilities, temperature=self.temperature_)
+        return scale_temperature(probabilities, temperature=self.temperature_)
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the likeliest class of each row."""

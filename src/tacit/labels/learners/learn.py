@@ -19,10 +19,10 @@ from tacit.labels.fitting.model import named_estimator
 from tacit.labels.learners.backward import Backward
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.model import AccuracyReport, ErrorReport, LearnedModel, Report
-from tacit.labels.learners.neighbours import Neighbours
+from tacit.labels.learners.neighbors import NeighborVotes
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.released import take_rows
-from tacit.labels.learners.retrain import Confidence, Consensus, Full, Retrain
+from tacit.labels.learners.retrain import AllRows, Confidence, Consensus, Retrain
 from tacit.labels.learners.validate import released_accuracy
 from tacit.labels.methods import Denoised, LearnMethod, Regressor, Twins
 from tacit.labels.releases.matching import feature_names, rows_of
@@ -39,13 +39,13 @@ Rows = NDArray[np.int64]
 _DENOISE: dict[str, Denoise] = {
     "forward": Forward(),
     "backward": Backward(),
-    "neighbours": Neighbours(),
+    "neighbors": NeighborVotes(),
     "none": NoCorrection(),
 }
 _RETRAIN: dict[str, Retrain | None] = {
     "auto": None,
     "none": None,
-    "full": Full(),
+    "full": AllRows(),
     "consensus": Consensus(),
     "confidence": Confidence(),
 }
@@ -218,12 +218,12 @@ def _denoised(method: Denoised, rng: np.random.Generator, progress: Progress | N
 
 
 def _twins(method: Twins, rng: np.random.Generator, progress: Progress | None) -> LabelPrivateClassifier:
-    from tacit.labels.learners.network import Twins as Representation
+    from tacit.labels.learners.network import BarlowTwins
 
     return LabelPrivateClassifier(
         LogisticRegression(C=0.01, max_iter=1000),
-        representation=Representation(dimensions=64, epochs=method.epochs, random_state=int(rng.integers(2**31))),
-        denoise=Neighbours(),
+        representation=BarlowTwins(dimensions=64, epochs=method.epochs, random_state=int(rng.integers(2**31))),
+        denoise=NeighborVotes(),
         progress=progress,
         random_state=rng,
     )

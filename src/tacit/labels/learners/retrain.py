@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Confidence", "Consensus", "Full", "Retrain", "RetrainingReport", "SkipIfCollapsed"]
+__all__ = ["AllRows", "Confidence", "Consensus", "Retrain", "RetrainingReport", "SkipIfCollapsed"]
 
 Rows = NDArray[np.int64]
 
@@ -23,7 +23,7 @@ class Retrain(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Full:
+class AllRows:
     """All rows, with the predicted labels.
 
     References

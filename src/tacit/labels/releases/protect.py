@@ -16,10 +16,10 @@ from tacit.data.table import open_rows
 from tacit.labels.mechanisms import LabelMechanism
 from tacit.labels.plan import ALL, Plan
 from tacit.labels.releases.arrays import header_of
+from tacit.labels.releases.label_survey import ChosenRows, LabelSurvey
 from tacit.labels.releases.release import PERSON_SEED, ROWS, Release
 from tacit.labels.releases.source import TableSource
 from tacit.labels.releases.spark import Source, SparkSource, spark_frame
-from tacit.labels.releases.survey import ChosenRows, Survey
 from tacit.privacy.delivery import Request, deliver
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import is_seeded, system_rng
@@ -89,7 +89,7 @@ def protect(
     source = _open(table)
     generator = system_rng() if rng is None else rng
     columns = _columns(plan, source)
-    survey = Survey(source, plan, columns)
+    survey = LabelSurvey(source, plan, columns)
     if not source.ordered:
         _check_unordered(plan, generator, source)
         survey.complete()
@@ -144,7 +144,7 @@ def _check_unordered(plan: Plan, rng: np.random.Generator, source: Source) -> No
         raise InvalidInput("needs all rows at once, and Spark's workers see a part of them each", field=what)
 
 
-def _draw(survey: Survey, request: Request, rng: np.random.Generator, progress: Progress | None) -> Release:
+def _draw(survey: LabelSurvey, request: Request, rng: np.random.Generator, progress: Progress | None) -> Release:
     """Draw after the charge: who gets a label, then an estimated prior, then the labels as they are written."""
     plan = survey.plan
     chosen = survey.choose(rng)
@@ -160,7 +160,7 @@ def _draw(survey: Survey, request: Request, rng: np.random.Generator, progress: 
 
 
 def _randomized(
-    survey: Survey, mechanism: LabelMechanism, chosen: ChosenRows | None, rng: np.random.Generator
+    survey: LabelSurvey, mechanism: LabelMechanism, chosen: ChosenRows | None, rng: np.random.Generator
 ) -> Iterator[pa.RecordBatch]:
     """The released columns: by Spark's workers, all at once where rows teach each other, else batch by batch."""
     source, plan = survey.source, survey.plan
@@ -189,7 +189,7 @@ def _learner(plan: Plan, rows: pa.Table) -> StageLearner:
 
 
 def _coded(
-    survey: Survey, mechanism: LabelMechanism, chosen: ChosenRows | None
+    survey: LabelSurvey, mechanism: LabelMechanism, chosen: ChosenRows | None
 ) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
     """The public columns of each batch, and its labels as codes; rows that are not chosen are left out."""
     start, label = 0, survey.plan.label

@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from tacit.labels.mechanisms import LabelMechanism
 from tacit.labels.plan import Plan
+from tacit.labels.releases.label_counts import LabelCounts
 from tacit.labels.releases.source import TableSource
-from tacit.labels.releases.tally import Tally
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
 
@@ -59,10 +59,10 @@ class SparkSource:
         """Return the rows of some columns, partition by partition."""
         return self._run(columns, _pass_on, names=columns)
 
-    def tally(self, plan: Plan) -> Tally:
+    def counts(self, plan: Plan) -> LabelCounts:
         """Return the labels, counted by the workers."""
-        total = Tally(plan)
-        for batch in self._run([plan.label], _Count(plan), names=["tally"]):
+        total = LabelCounts(plan)
+        for batch in self._run([plan.label], _Count(plan), names=["counts"]):
             total.merge(pickle.loads(batch.column(0)[0].as_py()))  # made by our own workers
         return total
 
@@ -85,15 +85,15 @@ Source = TableSource | SparkSource
 
 @dataclass(frozen=True, slots=True)
 class _Count:
-    """Runs on a worker: the tally of a partition's labels."""
+    """Runs on a worker: the counts of a partition's labels."""
 
     plan: Plan
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        tally = Tally(self.plan)
+        counts = LabelCounts(self.plan)
         for batch in batches:
-            tally.add(batch.column(0))
-        yield pa.record_batch({"tally": [pickle.dumps(tally)]})
+            counts.add(batch.column(0))
+        yield pa.record_batch({"counts": [pickle.dumps(counts)]})
 
 
 @dataclass(frozen=True, slots=True)

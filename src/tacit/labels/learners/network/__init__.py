@@ -6,18 +6,18 @@ Needs the extra ``torch``.
 from tacit.labels.learners.network.classifier import TorchClassifier
 from tacit.labels.learners.network.losses import CrossEntropy, ForwardCorrected, Loss
 from tacit.labels.learners.network.optimizers import Adam, Optimizer
-from tacit.labels.learners.network.twins import Twins
-from tacit.labels.learners.network.views import AffineViews, Corrupted, Views
+from tacit.labels.learners.network.twins import BarlowTwins
+from tacit.labels.learners.network.views import AffineViews, CorruptedViews, Views
 
 __all__ = [
     "Adam",
     "AffineViews",
-    "Corrupted",
+    "BarlowTwins",
+    "CorruptedViews",
     "CrossEntropy",
     "ForwardCorrected",
     "Loss",
     "Optimizer",
     "TorchClassifier",
-    "Twins",
     "Views",
 ]

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit.labels.learners.network.classifier import _bfloat16, _device_of, _repeatable, _seeded
 from tacit.labels.learners.network.optimizers import Adam, Optimizer
-from tacit.labels.learners.network.views import AffineViews, Corrupted, Views
+from tacit.labels.learners.network.views import AffineViews, CorruptedViews, Views
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
 from tacit.privacy.rounding import check_count
@@ -24,12 +24,12 @@ from tacit.privacy.rounding import check_count
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Twins"]
+__all__ = ["BarlowTwins"]
 
 _ROWS_AT_ONCE = 4096
 
 
-class Twins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class BarlowTwins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Barlow Twins: a network whose outputs agree on two views of a row, and share nothing with one another.
 
     With C the correlations, over a batch, of the outputs for one view with those for the other, the loss is
@@ -42,7 +42,7 @@ class Twins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
     dimensions
         Numbers a row in the representation; for images by the default module rounded up to a multiple of 4.
     views
-        Default :class:`AffineViews` for images, :class:`Corrupted` for vectors.
+        Default :class:`AffineViews` for images, :class:`CorruptedViews` for vectors.
     module
         Called with the shape of one row and ``dimensions``; returns the ``torch.nn.Module``. Default: three
         convolutions and a mean over each quarter for images, two hidden layers for vectors.
@@ -68,7 +68,7 @@ class Twins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
     --------
     >>> from sklearn.datasets import load_digits
     >>> images = load_digits().images[:200] / 16
-    >>> Twins(dimensions=8, epochs=1, random_state=0).fit(images).transform(images).shape
+    >>> BarlowTwins(dimensions=8, epochs=1, random_state=0).fit(images).transform(images).shape
     (200, 8)
     """
 
@@ -99,7 +99,7 @@ class Twins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
         self.progress = progress
         self.random_state = random_state
 
-    def fit(self, X: ArrayLike, y: object = None) -> Twins:  # noqa: ARG002
+    def fit(self, X: ArrayLike, y: object = None) -> BarlowTwins:  # noqa: ARG002
         """Learn from the rows; ``y`` is not looked at."""
         torch = load_extra("torch")
         for name in ("dimensions", "width", "epochs"):
@@ -119,7 +119,7 @@ class Twins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  
     def _train(self, rows: torch.Tensor, projector: torch.nn.Module) -> None:
         torch = load_extra("torch")
         both = torch.nn.Sequential(self.module_, projector).train()
-        views = self.views or (AffineViews() if rows.ndim == 4 else Corrupted())
+        views = self.views or (AffineViews() if rows.ndim == 4 else CorruptedViews())
         size = min(self.batch_size, len(rows))
         batches = len(rows) // size  # a smaller last batch is left out: its correlations say little
         optimizer, schedule = (self.optimizer or Adam()).build(both.parameters(), steps=self.epochs * batches)

@@ -11,7 +11,7 @@ from tacit.privacy.extras import load_extra
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["AffineViews", "Corrupted", "Views"]
+__all__ = ["AffineViews", "CorruptedViews", "Views"]
 
 
 class Views(Protocol):
@@ -55,7 +55,7 @@ class AffineViews:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Corrupted:
+class CorruptedViews:
     """Rows of a table with a random share of the numbers taken from other rows of the batch, column by column.
 
     References

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize_scalar
 
-__all__ = ["find_temperature", "soften"]
+__all__ = ["find_temperature", "scale_temperature"]
 
 LEAST = 1e-12  # a probability of 0 is not taken at its word; added to all, so that the order of small ones stays
 HOTTEST = 1000.0
 
 
-def soften(probabilities: NDArray[np.float64], *, temperature: float) -> NDArray[np.float64]:
+def scale_temperature(probabilities: NDArray[np.float64], *, temperature: float) -> NDArray[np.float64]:
     """Return p^(1/temperature), scaled to sum to 1 in each row: the order of classes stays, and of rows where K = 2."""
     if temperature == 1.0:
         return probabilities
@@ -41,12 +41,12 @@ def find_temperature(
     >>> sure = np.tile([0.999, 0.001], (100, 1))
     >>> given = np.eye(2)[np.repeat([0, 1], [90, 10])]
     >>> t = find_temperature(sure, given)
-    >>> soften(sure, temperature=t)[0].round(2)
+    >>> scale_temperature(sure, temperature=t)[0].round(2)
     array([0.9, 0.1])
     """
 
     def loss(log_temperature: float) -> float:
-        soft = soften(probabilities, temperature=float(np.exp(log_temperature)))
+        soft = scale_temperature(probabilities, temperature=float(np.exp(log_temperature)))
         seen = np.log(np.maximum((soft * likelihood).sum(axis=1), np.finfo(float).tiny))
         return -float(np.average(seen, weights=sample_weight))
 

@@ -15,10 +15,10 @@ from tacit.labels.mechanisms import LabelMechanism
 from tacit.labels.mechanisms.values import Coding
 from tacit.labels.plan import Plan
 from tacit.labels.releases.arrays import settle, try_out
+from tacit.labels.releases.label_counts import Counts, LabelCounts, count_labels
 from tacit.labels.releases.spark import Source, SparkSource
-from tacit.labels.releases.tally import Counts, Tally, count_labels
 
-__all__ = ["ChosenRows", "Survey"]
+__all__ = ["ChosenRows", "LabelSurvey"]
 
 
 class ChosenRows(NamedTuple):
@@ -28,7 +28,7 @@ class ChosenRows(NamedTuple):
     mask: NDArray[np.bool_]
 
 
-class Survey:
+class LabelSurvey:
     """What the first reading finds: the classes, and how many labels each has.
 
     The reading serves two ends: the ledger recognizes the rows by them while they are counted here, so that a table is
@@ -45,26 +45,26 @@ class Survey:
     def complete(self) -> None:
         """Read the table, unless it was read to its end before."""
         if self._counts is None and isinstance(self.source, SparkSource):
-            self._take(self.source.tally(self.plan))
+            self._take(self.source.counts(self.plan))
         elif self._counts is None:
             for _ in self.read():
                 pass
 
     def read(self) -> Iterator[pa.RecordBatch]:
         """Yield every column that the plan reads, counting the labels on the way; raise if one cannot be released."""
-        plan, tally, self._people = self.plan, Tally(self.plan), []
+        plan, counts, self._people = self.plan, LabelCounts(self.plan), []
         person = [] if plan.person is None or plan.person in self.columns else [plan.person]
         for batch in self.source.read([*self.columns, *person, plan.label]):
-            tally.add(batch.column(plan.label))
+            counts.add(batch.column(plan.label))
             if plan.person is not None:
                 self._people.append(batch.select([plan.person, plan.label]))
             yield batch
-        self._take(tally)
+        self._take(counts)
 
-    def _take(self, tally: Tally) -> None:
-        self.coding, counts = tally.result()
+    def _take(self, found: LabelCounts) -> None:
+        self.coding, counts = found.result()
         try_out(self.plan, self.coding)
-        self.rows, self._counts = tally.rows, counts
+        self.rows, self._counts = found.rows, counts
 
     def choose(self, rng: np.random.Generator) -> ChosenRows | None:
         """Return which rows are released where a person may have more than the plan uses; None: all."""

@@ -1,4 +1,4 @@
-"""From randomized labels to what a row's neighbours say about its true one."""
+"""From randomized labels to what a row's neighbors say about its true one."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tacit.labels.fitting.expect import calibrate, posterior_targets
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["Neighbours", "choose_count", "expect_from_neighbours", "find_neighbours"]
+__all__ = ["NeighborVotes", "choose_count", "expect_from_neighbors", "find_neighbors"]
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-_FLOOR = 1e-3  # a vote of 0 from some hundred neighbours is no proof
-_LEAST = 10  # fewer neighbours are not tried
+_FLOOR = 1e-3  # a vote of 0 from some hundred neighbors is no proof
+_LEAST = 10  # fewer neighbors are not tried
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Neighbours:
+class NeighborVotes:
     """The posterior of each true label: what the labels of near rows make likely, times the row's own likelihood.
 
     No model is trained, so it takes seconds; it is as good as the rows' distances are. Give it a representation:
@@ -35,7 +35,7 @@ class Neighbours:
     Parameters
     ----------
     count
-        At most so many neighbours a row, and a tenth of the rows. How many of them are heard is chosen: what makes the
+        At most so many neighbors a row, and a tenth of the rows. How many of them are heard is chosen: what makes the
         release likeliest, few where labels are often right, many where they are not.
     rounds
         Votes over votes, after the first. They sharpen clusters of many rows; with few rows or much noise some classes
@@ -51,7 +51,7 @@ class Neighbours:
     >>> X, likelihood = np.repeat([[0.0], [9.0]], 20, axis=0), np.repeat([[0.6, 0.4], [0.4, 0.6]], 20, axis=0)
     >>> likelihood[0] = [0.4, 0.6]
     >>> noisy = NoisyLabels(given=likelihood.argmax(axis=1), likelihood=likelihood)
-    >>> targets = Neighbours(count=10).targets(None, X, noisy, rng=None)
+    >>> targets = NeighborVotes(count=10).targets(None, X, noisy, rng=None)
     >>> targets[[0, 1, 39]].argmax(axis=1)
     array([0, 0, 1])
     """
@@ -68,18 +68,18 @@ class Neighbours:
         likelihood = noisy.likelihood
         if len(likelihood) == 1:  # nobody to hear
             return posterior_targets(np.ones_like(likelihood), likelihood)
-        near = find_neighbours(X, count=min(self.count, max(1, len(likelihood) // 10)))
+        near = find_neighbors(X, count=min(self.count, max(1, len(likelihood) // 10)))
         heard = near[:, : choose_count(near, likelihood=likelihood)]
-        prior = expect_from_neighbours(heard, likelihood=likelihood, rounds=self.rounds)
+        prior = expect_from_neighbors(heard, likelihood=likelihood, rounds=self.rounds)
         return posterior_targets(prior, likelihood)
 
 
-def find_neighbours(X: ArrayLike, *, count: int) -> Rows:
+def find_neighbors(X: ArrayLike, *, count: int) -> Rows:
     """Return for each row the other rows at the least Euclidean distance, the nearest first.
 
     Examples
     --------
-    >>> find_neighbours([[0.0], [1.0], [5.0], [5.5]], count=1).ravel()
+    >>> find_neighbors([[0.0], [1.0], [5.0], [5.5]], count=1).ravel()
     array([1, 0, 3, 2])
     """
     check_count(count, name="count")
@@ -90,7 +90,7 @@ def find_neighbours(X: ArrayLike, *, count: int) -> Rows:
 
 
 def _scaled(given: NDArray[Any]) -> NDArray[np.float32]:
-    """Return rows with the same neighbours whose squares neither overflow nor lose the digits that tell them apart.
+    """Return rows with the same neighbors whose squares neither overflow nor lose the digits that tell them apart.
 
     The offset goes before the digits do: float32 has seven. It is the median, which one stray row does not move.
     """
@@ -99,30 +99,30 @@ def _scaled(given: NDArray[Any]) -> NDArray[np.float32]:
     return np.asarray(rows / (np.abs(rows).max(initial=0.0) or 1.0), dtype=np.float32)
 
 
-def expect_from_neighbours(neighbours: Rows, *, likelihood: Array, rounds: int = 0) -> Array:
-    """Return P(true label) of every row from the released labels of its neighbours.
+def expect_from_neighbors(neighbors: Rows, *, likelihood: Array, rounds: int = 0) -> Array:
+    """Return P(true label) of every row from the released labels of its neighbors.
 
-    With g_j(c) = L_j(c) / mean L_j - 1 the first vote is one Newton step for the neighbours' log-likelihood from the
-    uniform distribution, 1/K + F^+ mean_j g_j with F = E[g g']. Every later round is the mean of the neighbours'
+    With g_j(c) = L_j(c) / mean L_j - 1 the first vote is one Newton step for the neighbors' log-likelihood from the
+    uniform distribution, 1/K + F^+ mean_j g_j with F = E[g g']. Every later round is the mean of the neighbors'
     posteriors, each its own last vote times its own likelihood. Votes are calibrated: to the power, one for all rows,
     that makes the release likeliest.
 
     Parameters
     ----------
-    neighbours
+    neighbors
         Row numbers; row i not among those of row i.
     likelihood
         P(released | true label = c) of every row, as column c.
     rounds
-        After the first vote. From the second vote on a row's own label has a part in it, through its neighbours.
+        After the first vote. From the second vote on a row's own label has a part in it, through its neighbors.
     """
-    n, count = neighbours.shape
+    n, count = neighbors.shape
     if len(likelihood) != n:
         raise InvalidInput(
-            f"must have one row for each of the {n} rows with neighbours, got {likelihood.shape}", field="likelihood"
+            f"must have one row for each of the {n} rows with neighbors, got {likelihood.shape}", field="likelihood"
         )
     mean = csr_array(
-        (np.full(n * count, 1 / count), neighbours.ravel(), np.arange(n + 1) * count), shape=(n, len(likelihood))
+        (np.full(n * count, 1 / count), neighbors.ravel(), np.arange(n + 1) * count), shape=(n, len(likelihood))
     )
     prior = calibrate(_proportions(_first_votes(mean, likelihood)), likelihood=likelihood)
     for _ in range(rounds):
@@ -130,15 +130,15 @@ def expect_from_neighbours(neighbours: Rows, *, likelihood: Array, rounds: int =
     return prior
 
 
-def choose_count(neighbours: Rows, *, likelihood: Array) -> int:
-    """Return how many of the neighbours to hear: what makes the release likeliest.
+def choose_count(neighbors: Rows, *, likelihood: Array) -> int:
+    """Return how many of the neighbors to hear: what makes the release likeliest.
 
     A row's own label has no part in its first vote, so each label is judged by those of others.
     """
-    counts = [int(neighbours.shape[1])]
+    counts = [int(neighbors.shape[1])]
     while counts[-1] // 3 >= _LEAST:
         counts.append(counts[-1] // 3)
-    votes = (expect_from_neighbours(neighbours[:, :count], likelihood=likelihood, rounds=0) for count in counts)
+    votes = (expect_from_neighbors(neighbors[:, :count], likelihood=likelihood, rounds=0) for count in counts)
     fits = [float(np.log((prior * likelihood).sum(axis=1)).sum()) for prior in votes]
     return counts[fits.index(max(fits))]
 

@@ -1,4 +1,4 @@
-"""Votes of neighbours: de-biased, without the row's own label, and worth more than it."""
+"""Votes of neighbors: de-biased, without the row's own label, and worth more than it."""
 
 import numpy as np
 import pytest
@@ -9,12 +9,12 @@ from sklearn.linear_model import LogisticRegression
 from tacit.labels.fitting.denoise import NoCorrection, NoisyLabels
 from tacit.labels.fitting.expect import posterior_targets
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.learners.neighbours import (
-    Neighbours,
+from tacit.labels.learners.neighbors import (
+    NeighborVotes,
     _first_votes,
     choose_count,
-    expect_from_neighbours,
-    find_neighbours,
+    expect_from_neighbors,
+    find_neighbors,
 )
 from tacit.labels.mechanisms import RandomizedResponse
 from tacit.labels.mechanisms.finite import estimate_counts
@@ -40,7 +40,7 @@ def test_neighbours_are_those_of_brute_force():
     X = np.random.default_rng(1).normal(size=(40, 3)) + 100.0
     far = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     np.fill_diagonal(far, np.inf)
-    assert np.array_equal(np.sort(find_neighbours(X, count=5)), np.sort(np.argsort(far, axis=1)[:, :5]))
+    assert np.array_equal(np.sort(find_neighbors(X, count=5)), np.sort(np.argsort(far, axis=1)[:, :5]))
 
 
 @pytest.mark.parametrize(("scale", "offset"), [(1.0, 1e9), (1e25, 0.0), (1e-25, 0.0)])
@@ -49,23 +49,23 @@ def test_neighbours_do_not_depend_on_offset_or_scale(scale, offset):
     X = np.random.default_rng(1).integers(0, 1000, size=(200, 3)) * 1.0
     far = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     np.fill_diagonal(far, np.inf)
-    near = find_neighbours(scale * X + offset, count=5)
+    near = find_neighbors(scale * X + offset, count=5)
     assert np.allclose(np.take_along_axis(far, near, axis=1), np.sort(far, axis=1)[:, :5])
 
 
 def test_one_stray_row_does_not_hide_who_is_near():
     X = np.random.default_rng(1).normal(size=(200, 3))
     X[0] = 1e8
-    assert np.array_equal(find_neighbours(X, count=5)[1:], find_neighbours(X[1:], count=5) + 1)
+    assert np.array_equal(find_neighbors(X, count=5)[1:], find_neighbors(X[1:], count=5) + 1)
 
 
 def test_a_row_alone_has_its_own_label():
-    alone = Neighbours().targets(None, [[0.0]], noisy(np.array([[0.6, 0.2]])), rng=None)
+    alone = NeighborVotes().targets(None, [[0.0]], noisy(np.array([[0.6, 0.2]])), rng=None)
     assert np.allclose(alone, [[0.75, 0.25]])
 
 
 def test_a_row_is_no_neighbour_of_its_own_even_among_copies():
-    near = find_neighbours(np.zeros((30, 2)), count=29)
+    near = find_neighbors(np.zeros((30, 2)), count=29)
     assert all(np.array_equal(np.sort(row), np.delete(np.arange(30), i)) for i, row in enumerate(near))
 
 
@@ -83,21 +83,21 @@ def test_the_first_votes_are_the_debiased_shares_of_randomized_response():
 def test_votes_are_worth_more_than_the_own_label(clusters):
     X, truth, likelihood = clusters
     own = (likelihood.argmax(axis=1) == truth).mean()
-    found = (Neighbours(count=100, rounds=3).targets(None, X, noisy(likelihood), rng=None).argmax(1) == truth).mean()
+    found = (NeighborVotes(count=100, rounds=3).targets(None, X, noisy(likelihood), rng=None).argmax(1) == truth).mean()
     assert own < 0.3
     assert found > 0.85
     strangers = np.random.default_rng(3).integers(0, len(X), size=(len(X), 100))
-    told = expect_from_neighbours(strangers, likelihood=likelihood, rounds=3)
+    told = expect_from_neighbors(strangers, likelihood=likelihood, rounds=3)
     assert (told.argmax(axis=1) == truth).mean() < 0.2, "control: rows that are not near say nothing"
 
 
 def test_the_own_label_is_left_out(clusters):
     X, _, likelihood = clusters
-    near = find_neighbours(X, count=100)
+    near = find_neighbors(X, count=100)
     lonely = np.where(near == 7, (near + 1) % len(near), near)  # nobody hears row 7
     other = likelihood.copy()
     other[7] = np.roll(other[7], 3)
-    one, two = (expect_from_neighbours(lonely, likelihood=part, rounds=3)[7] for part in (likelihood, other))
+    one, two = (expect_from_neighbors(lonely, likelihood=part, rounds=3)[7] for part in (likelihood, other))
     assert np.allclose(one, two, atol=0.01)  # but for F and the power, which are of all rows
     assert not np.allclose(*(posterior_targets(one[None], part[7:8]) for part in (likelihood, other)), atol=0.01)
 
@@ -106,7 +106,7 @@ def test_mechanisms_may_differ_from_row_to_row(clusters):
     X, truth, likelihood = clusters
     mixed = likelihood.copy()
     mixed[::2] = RandomizedResponse(epsilon=3.0, classes=10).likelihood(truth[::2])
-    right = Neighbours(count=100, rounds=3).targets(None, X, noisy(mixed), rng=None).argmax(1) == truth
+    right = NeighborVotes(count=100, rounds=3).targets(None, X, noisy(mixed), rng=None).argmax(1) == truth
     assert right[1::2].mean() > 0.85
 
 
@@ -118,9 +118,9 @@ def test_the_release_says_how_many_neighbours_to_hear(epsilon):
     truth = (np.floor(6 * X[:, 0]) + np.floor(6 * X[:, 1])).astype(int) % 2  # a chess board: 83 rows a field
     rr = RandomizedResponse(epsilon=epsilon, classes=2)
     likelihood = rr.likelihood(rr.randomize(truth, rng=rng))
-    near = find_neighbours(X, count=270)
+    near = find_neighbors(X, count=270)
     right = {
-        count: (expect_from_neighbours(near[:, :count], likelihood=likelihood, rounds=0).argmax(1) == truth).mean()
+        count: (expect_from_neighbors(near[:, :count], likelihood=likelihood, rounds=0).argmax(1) == truth).mean()
         for count in (270, 90, 30, 10)
     }
     chosen = choose_count(near, likelihood=likelihood)
@@ -133,7 +133,7 @@ def test_a_learner_takes_it_for_denoising():
     X, y = load_digits(return_X_y=True)
     X, test, truth = X[:1200] / 16, X[1200:] / 16, y[1200:]
     accuracy = {}
-    for denoise in (Neighbours(count=40), NoCorrection()):
+    for denoise in (NeighborVotes(count=40), NoCorrection()):
         learner = LabelPrivateClassifier(
             LogisticRegression(max_iter=200),
             epsilon=1.0,
@@ -142,15 +142,15 @@ def test_a_learner_takes_it_for_denoising():
             random_state=0,
         )
         accuracy[type(denoise).__name__] = np.mean(learner.fit(X, y[:1200]).predict(test) == truth)
-    assert accuracy["Neighbours"] > accuracy["NoCorrection"] + 0.05
+    assert accuracy["NeighborVotes"] > accuracy["NoCorrection"] + 0.05
 
 
 def test_settings_are_checked(clusters):
     with pytest.raises(InvalidInput, match="count"):
-        Neighbours(count=0)
+        NeighborVotes(count=0)
     with pytest.raises(InvalidInput, match="rounds"):
-        Neighbours(rounds=-1)
+        NeighborVotes(rounds=-1)
     with pytest.raises(InvalidInput, match="less than the 3 rows, got 3"):
-        find_neighbours(np.zeros((3, 1)), count=3)
+        find_neighbors(np.zeros((3, 1)), count=3)
     with pytest.raises(InvalidInput, match="one row for each of the 4 rows"):
-        expect_from_neighbours(np.zeros((4, 1), int), likelihood=np.ones((3, 2)))
+        expect_from_neighbors(np.zeros((4, 1), int), likelihood=np.ones((3, 2)))

@@ -15,14 +15,14 @@ from tacit.labels.mechanisms.values import Coding, Values
 from tacit.labels.plan import Plan
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Tally", "count_labels"]
+__all__ = ["LabelCounts", "count_labels"]
 
 Counts = NDArray[np.int64]
 
 _MOST_CLASSES = 1000
 
 
-class Tally:
+class LabelCounts:
     """Labels counted so far; raises at the first that cannot be released. Tallies of parts of a table add up."""
 
     def __init__(self, plan: Plan) -> None:
@@ -54,7 +54,7 @@ class Tally:
             self._occurring.update(dict(zip(found.field(0).to_pylist(), found.field(1).to_pylist(), strict=True)))
         self._check_few()
 
-    def merge(self, other: Tally) -> None:
+    def merge(self, other: LabelCounts) -> None:
         """Add what was counted in another part of the table."""
         self.rows += other.rows
         self._missing += other._missing
