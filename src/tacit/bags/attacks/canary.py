@@ -39,12 +39,8 @@ def audit_canaries(
         The totals.
     table
         The features of the same rows.
-    guesses
-        How many guesses, half of either kind; the rest is left out. Fixed beforehand. Default: all.
-    level
-        Confidence of the bound.
-    rng
-        Orders equal scores.
+    guesses, level, rng
+        As in :meth:`tacit.leak.Canaries.leak`.
 
     Returns
     -------

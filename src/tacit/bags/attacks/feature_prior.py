@@ -11,11 +11,11 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import KFold
 
-from tacit.data import load_table, read_rows
+from tacit.data import Encoder, load_table, read_rows
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["feature_codes", "prior_from_features"]
+__all__ = ["prior_from_features"]
 
 
 def prior_from_features(
@@ -36,7 +36,7 @@ def prior_from_features(
     Parameters
     ----------
     table
-        The features; text is taken as categories.
+        The features.
     labels
         The true labels: 0, ..., ``classes`` - 1.
     classes
@@ -51,7 +51,12 @@ def prior_from_features(
         Splits the rows.
     """
     y = np.asarray(labels, dtype=np.int64)
-    X = feature_codes(table, leave_out=leave_out)
+    rows = table if isinstance(table, pa.Table) else read_rows(load_table(table))
+    names = [name for name in rows.column_names if name not in leave_out]
+    if not names:
+        raise InvalidInput("must have a column besides the label, got none", field="data")
+    encoder = Encoder.fitted(rows, names)
+    X = encoder.encode(rows) if encoder.rules else np.zeros((rows.num_rows, 1))  # ids say nothing of other rows
     if len(X) != len(y):
         raise InvalidInput(f"must be one for each of {len(X)} rows, got {len(y)}", field="labels")
     if check_count(folds, name="folds", least=2) > len(y):
@@ -63,20 +68,3 @@ def prior_from_features(
         fitted = clone(learner).fit(X[seen], y[seen])
         prior[np.ix_(unseen, fitted.classes_)] = fitted.predict_proba(X[unseen])
     return prior
-
-
-def feature_codes(table: object, *, leave_out: tuple[str, ...] = ()) -> NDArray[np.float64]:
-    """Return the columns as numbers: numbers as they are, anything else as the number of its value."""
-    rows = table if isinstance(table, pa.Table) else read_rows(load_table(table))
-    names = [name for name in rows.column_names if name not in leave_out]
-    if not names:
-        raise InvalidInput("must have a column besides the label, got none", field="data")
-    return np.column_stack([_numbers(rows[name].combine_chunks()) for name in names])
-
-
-def _numbers(column: pa.Array) -> NDArray[np.float64]:
-    kind = column.type
-    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-        return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
-    coded = column if pa.types.is_dictionary(kind) else column.dictionary_encode()
-    return np.asarray(coded.indices.cast(pa.float64()).to_numpy(zero_copy_only=False))

@@ -182,13 +182,8 @@ def labels_from_totals(
         The greatest label, for one target.
     groups
         A number for each bag; bags of one group are disjoint (a partition). Default: each bag by itself.
-    witness
-        Labels that have these totals, such as the true ones in an audit. They decide no label: they help to prove that
-        others have the same totals, in components too large to search.
-    effort
-        How large a component is searched.
-    progress
-        Called with the components done and known so far.
+    witness, effort, progress
+        As in :func:`determined`.
 
     Examples
     --------

@@ -14,14 +14,13 @@ from sklearn.utils.validation import check_is_fitted
 from tacit.bags.learners.cells import cells_of
 from tacit.bags.learners.core import CoreModel, assign_cells, fit_core, overall_total
 from tacit.bags.learners.crosses import Lbfgs, Solver
-from tacit.bags.learners.evaluation import Calibration
+from tacit.bags.learners.evaluation import Calibration, Predictor
 from tacit.bags.learners.parts import Cross, Part, Tree, check_parts
 from tacit.bags.learners.penalty import NoiseRidge, Penalty
-from tacit.bags.learners.predictor import Predictor
 from tacit.bags.learners.training import Training
 from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss
 from tacit.bags.partition import BagTotals
-from tacit.bags.partition.rows import read_columns
+from tacit.bags.partition.bags import read_columns
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from tacit.bags.learners.cells import PartCells
 from tacit.bags.learners.forest import ColumnCodes
 from tacit.bags.partition import Feature, Partition
-from tacit.bags.partition.rows import read_columns
+from tacit.bags.partition.bags import read_columns
 from tacit.data import load_table
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput

@@ -2,8 +2,7 @@
 
 from tacit.bags.losses.categorical import CrossEntropy
 from tacit.bags.losses.logistic import LogLoss, MultiLabel
-from tacit.bags.losses.poisson import PoissonLoss
+from tacit.bags.losses.numbers import PoissonLoss, SquaredLoss
 from tacit.bags.losses.semilinear import SemilinearLoss
-from tacit.bags.losses.squared import SquaredLoss
 
 __all__ = ["CrossEntropy", "LogLoss", "MultiLabel", "PoissonLoss", "SemilinearLoss", "SquaredLoss"]

@@ -6,16 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import ibis
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.bags.partition.feature import Feature
-from tacit.bags.partition.rows import read_columns
+from tacit.data import load_table, read_rows
+from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Partition", "look_up"]
+__all__ = ["Partition", "look_up", "read_columns"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -170,3 +173,13 @@ def _as_type(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
         return column.cast(kind)
     except pa.ArrowInvalid:
         raise InvalidInput(f"column {name!r} must be of type {kind} as in the bags' keys, got {column.type}") from None
+
+
+def read_columns(table: Any, columns: Sequence[str]) -> pa.Table:  # noqa: ANN401
+    """Return these columns of all rows."""
+    if isinstance(table, pd.DataFrame) and all(name in table.columns for name in columns):
+        return pa.Table.from_pandas(table[list(columns)], preserve_index=False)
+    given = table if isinstance(table, pa.Table | ibis.Table) else load_table(table)
+    for name in columns:
+        check_present(name, given.column_names if isinstance(given, pa.Table) else given.columns, argument="data")
+    return given.select(list(columns)) if isinstance(given, pa.Table) else read_rows(given, columns=list(columns))

@@ -75,14 +75,8 @@ def audit_canaries(
     reference
         The same of a model that has not seen the canaries' labels: what it says is taken off the score, which sharpens
         the attack and cannot make the bound wrong.
-    guesses
-        How many guesses, half of either kind; the rest is left out. Fixed before the scores are seen. Default: all.
-    delta
-        The delta of the guarantee under test.
-    level
-        Confidence of the bound.
-    rng
-        Orders equal scores.
+    guesses, delta, level, rng
+        As in :meth:`tacit.leak.Canaries.leak`; delta is that of the guarantee under test.
 
     References
     ----------

@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from tacit.bags.learners.predictor import Predictor
+from tacit.bags.learners.evaluation import Predictor
 from tacit.bags.learners.random_bags.design import Design, design_of
 from tacit.bags.learners.random_bags.noise import L2, center_labels, choose_penalty, is_drowned, membership
 from tacit.bags.learners.random_bags.objectives import EasyLabels, Objective, UnbiasedObjective
@@ -21,7 +21,7 @@ from tacit.bags.learners.random_bags.risk import BagMoments, bag_residuals, labe
 from tacit.bags.learners.training import Training
 from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss, SquaredLoss
 from tacit.bags.partition import BagTotals, RandomBags
-from tacit.bags.partition.rows import read_columns
+from tacit.bags.partition.bags import read_columns
 from tacit.data import load_table
 from tacit.privacy.errors import InvalidInput
 
