@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, BinaryIO
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import ibis
 import numpy as np
@@ -36,19 +35,10 @@ class EncodedRows:
 
     codes: Codes  # (rows, columns): the value of each column, from 1; 0 for a value that no bag has
     bags: Codes  # (rows, partitions): the bag of each row in each partition in use; -1 for none
-    folder: Path | None = None  # where the two lie as files, if they are not in memory; removed on exit
+    folder: Path | None = None  # where the two lie as files, if they are not in memory
 
     def __len__(self) -> int:
         return len(self.codes)
-
-    def __enter__(self) -> EncodedRows:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self.folder is not None:
-            shutil.rmtree(self.folder, ignore_errors=True)
 
 
 def vocabulary(cells: Sequence[PartCells]) -> tuple[ColumnCodes, ...]:
@@ -66,30 +56,33 @@ def vocabulary(cells: Sequence[PartCells]) -> tuple[ColumnCodes, ...]:
     )
 
 
+@contextmanager
 def encode(
     features: Any,  # noqa: ANN401
     columns: Sequence[ColumnCodes],
     partitions: Sequence[Partition],
     *,
     block_rows: int,
-) -> EncodedRows:
+) -> Iterator[EncodedRows]:
     """Join rows to their bags, once.
 
     A table in memory is joined in memory. A path or a table in an engine is read block by block, and what training
-    needs (4 bytes a column and a partition) is kept in files of a temporary folder.
+    needs (4 bytes per column and partition) is kept in files of a temporary folder.
     """
     names = sorted({name for one in partitions for name in one.columns} | {one.feature.name for one in columns})
     if isinstance(features, pa.Table | pd.DataFrame):
         table = read_columns(features, names)
         made = EncodedRows(codes=_codes(table, columns), bags=_bags(table, partitions))
-    else:
-        made = _stream(features, names, columns, partitions, block_rows)
-    try:
         _check(made, partitions, block_rows)
-    except BaseException:
-        made.__exit__(None, None, None)
-        raise
-    return made
+        yield made
+        return
+    lazy = features if isinstance(features, ibis.Table) else load_table(features)
+    for name in names:
+        check_present(name, lazy.columns, argument="features")
+    with TemporaryDirectory(prefix="tacit-bags-", ignore_cleanup_errors=True) as folder:
+        made = _stream(lazy.select(*names), columns, partitions, block_rows, Path(folder))
+        _check(made, partitions, block_rows)
+        yield made
 
 
 def batches(
@@ -133,44 +126,20 @@ def _bags(table: pa.Table, partitions: Sequence[Partition]) -> Codes:
 
 
 def _stream(
-    features: Any,  # noqa: ANN401
-    names: Sequence[str],
-    columns: Sequence[ColumnCodes],
-    partitions: Sequence[Partition],
-    block_rows: int,
+    lazy: ibis.Table, columns: Sequence[ColumnCodes], partitions: Sequence[Partition], block_rows: int, folder: Path
 ) -> EncodedRows:
-    lazy = features if isinstance(features, ibis.Table) else load_table(features)
-    for name in names:
-        check_present(name, lazy.columns, argument="features")
-    folder = Path(tempfile.mkdtemp(prefix="tacit-bags-"))
-    try:
-        with (folder / "codes").open("wb") as codes, (folder / "bags").open("wb") as bags:
-            rows = _write(lazy.select(*names), columns, partitions, block_rows, codes, bags)
-        return EncodedRows(
-            codes=_map(folder / "codes", rows, len(columns)),
-            bags=_map(folder / "bags", rows, len(partitions)),
-            folder=folder,
-        )
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
-
-
-def _write(
-    lazy: ibis.Table,
-    columns: Sequence[ColumnCodes],
-    partitions: Sequence[Partition],
-    block_rows: int,
-    codes: BinaryIO,
-    bags: BinaryIO,
-) -> int:
     rows = 0
-    for batch in lazy.to_pyarrow_batches(chunk_size=block_rows):
-        table = pa.Table.from_batches([batch])
-        codes.write(_codes(table, columns).tobytes())
-        bags.write(_bags(table, partitions).tobytes())
-        rows += table.num_rows
-    return rows
+    with (folder / "codes").open("wb") as codes, (folder / "bags").open("wb") as bags:
+        for batch in lazy.to_pyarrow_batches(chunk_size=block_rows):
+            table = pa.Table.from_batches([batch])
+            codes.write(_codes(table, columns).tobytes())
+            bags.write(_bags(table, partitions).tobytes())
+            rows += table.num_rows
+    return EncodedRows(
+        codes=_map(folder / "codes", rows, len(columns)),
+        bags=_map(folder / "bags", rows, len(partitions)),
+        folder=folder,
+    )
 
 
 def _map(path: Path, rows: int, width: int) -> Codes:
