@@ -103,13 +103,13 @@ def test_retraining_is_that_of_the_library(package):
 
 
 def test_neighbours_are_those_of_the_library_nearest_first(package, tmp_path):
-    from tacit.labels.learners.neighbors import find_neighbours
+    from tacit.labels.learners.neighbors import find_neighbors
 
     neighbours, views = package("neighbours"), package("views")
     rows = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
     near = neighbours.find_near(views.View(rows, rows[:7] + 0.1), count=6, folder=tmp_path)
-    assert np.array_equal(np.sort(near.train, axis=1), np.sort(find_neighbours(unit, count=6), axis=1))
+    assert np.array_equal(np.sort(near.train, axis=1), np.sort(find_neighbors(unit, count=6), axis=1))
     products = np.take_along_axis(unit @ unit.T, near.train, axis=1)
     assert (np.diff(products, axis=1) <= 0).all()
     for path in tmp_path.iterdir():
