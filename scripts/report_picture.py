@@ -22,7 +22,7 @@ from tacit.privacy.files import write_atomically
 from tacit.report import render_page
 
 ROOT = Path(__file__).parents[1]
-WIDTH, ROWS, COLOURS = 1200, 8, 128
+WIDTH, ROWS, COLORS = 1200, 8, 128
 
 
 def picture_of(page: str) -> bytes:
@@ -47,9 +47,9 @@ def picture_of(page: str) -> bytes:
 
 
 def _smaller(shot: bytes) -> bytes:
-    """Return a PNG with few colours: text and bars need no more."""
+    """Return a PNG with few colors: text and bars need no more."""
     kept = io.BytesIO()
-    Image.open(io.BytesIO(shot)).convert("RGB").quantize(COLOURS).save(kept, format="PNG", optimize=True)
+    Image.open(io.BytesIO(shot)).convert("RGB").quantize(COLORS).save(kept, format="PNG", optimize=True)
     return kept.getvalue()
 
 
