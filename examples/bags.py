@@ -1,9 +1,9 @@
-"""Label totals from one end to the other: publish them, learn from them, attack them; exact, then private.
+"""Label totals end to end: publish them, learn from them, attack them; exact, then private.
 
     python examples/bags.py
 
-On the Titanic's people: survivors by class, sex and age. Exact totals fix labels, also those of groups that were left
-out as too small. Under noise they fix none, and at epsilon 1 a model learned from them is nearly as good.
+On the Titanic's people: survivors by class, sex and age. Exact totals determine labels, also those of groups that
+were left out as too small. Noisy totals determine none, and at epsilon 1 a model learned from them is nearly as good.
 """
 
 import pyarrow as pa
@@ -28,7 +28,7 @@ RELEASES = {
 
 
 def main():
-    """Print one line a release."""
+    """Print one line per release."""
     rng = system_rng()
     data = titanic()
     people = data.table.drop_columns([data.label]).append_column(data.label, pa.array(data.codes))

@@ -1,4 +1,4 @@
-"""Features from one end to the other: select a few with noise, learn from them, link them; rows, then totals.
+"""Features end to end: select a few with noise, learn from them, link them; rows, then totals.
 
     python examples/features.py
 

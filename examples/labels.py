@@ -1,4 +1,4 @@
-"""Randomized labels from one end to the other: release them once, learn from them, guess them back.
+"""Randomized labels end to end: release them once, learn from them, guess them back.
 
     python examples/labels.py
 
@@ -17,7 +17,7 @@ from tacit.privacy.noise import system_rng
 
 
 def main():
-    """Print one line a release."""
+    """Print one line per release."""
     rng = system_rng()  # a seeded generator would make releases that are not private, and say so
     data = titanic()
     X, y = data.one_hot().values, data.y

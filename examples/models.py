@@ -1,4 +1,4 @@
-"""A model from one end to the other: train it, tell who it was trained on, then train it under a guarantee.
+"""A model end to end: train it, find the rows it was trained on, then train it with a guarantee.
 
     python examples/models.py
 

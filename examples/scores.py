@@ -1,10 +1,10 @@
-"""A leaderboard from one end to the other: answer submissions, choose a model by the answers, read the labels in them.
+"""A leaderboard end to end: answer submissions, choose a model by the scores, recover the labels from them.
 
     python examples/scores.py
 
 A host keeps the labels of half of the Titanic's people and shows nothing but each submission's log loss. Five decimals
-of it reveal every label; noise hides most of them, and still tells a good model from a bad one. Epsilons add up: 0.1
-per score is 20 for the 200 scores of the attack, so a host who means its guarantee answers fewer.
+of it reveal every label; noise hides most of them, and still separates good models from bad ones. Epsilons add up:
+0.1 per score is 20 for the 200 scores of the attack, so a careful host answers fewer.
 """
 
 import pyarrow as pa

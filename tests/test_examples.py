@@ -21,6 +21,11 @@ PRINTED = {
     "features": [r"^rows of 6 .*, epsilon 1 +[1-4]?\d\.\d% ", r"^class totals .*, epsilon 4 +[4-8]\d\.\d% no rows$"],
     "scores": [r"^rounded\S* .* 100\.0% .* no guarantee$", r"^laplace .* [78]\d\.\d% .* epsilon 20 for one label$"],
     "models": [r"^margin:width=50.*: membership AUC 1\.000", r"^  epsilon 3, delta 1e-5 for one record$"],
+    "sign_off": [
+        r"^randomized response, epsilon 5 +[12]\d\.\d% .* False$",
+        r"^released: epsilon (0\.5|1) for one label; entry visits/1: ",
+        r"^refused: visits has spent epsilon ",
+    ],
     "ad_clicks": [
         r"^made-up clicks: 10,000 ads shown",
         r"^refused: clicks has spent epsilon 2\.5 of 3 .* so nothing was charged$",
