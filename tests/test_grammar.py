@@ -9,6 +9,7 @@ import sys
 import tomllib
 import typing
 from dataclasses import fields
+from datetime import date
 from importlib import import_module
 from pathlib import Path
 
@@ -64,7 +65,10 @@ PLANS = {
             "unit": "label",
             "rows_per_person": 2,
             "select": 2,
-            "ranges": {"*": (-3.0, 3.0), "age": (0.0, 120.5)},
+            "person": "who",
+            "ranges": {"*": (-3.0, 3.0), "age": (0.0, 120.5), "seen": (date(2020, 1, 1), date(2024, 12, 31))},
+            "categories": {"ward": ("A", "b, c")},
+            "gaps": ("age",),
             "label_epsilon": 1 / 3,
             "selection_epsilon": 0.25,
             "score": "t",
@@ -121,7 +125,7 @@ PLANS = {
 REFUSED = {
     "labels": {"delta": 1e-6},
     "bags": {"features": ("age",)},
-    "features": {"person": "who"},
+    "features": {},
     "scores": {"features": ("age",), "delta": 1e-6},
     "models": {"person": "who", "rows_per_person": 2},
 }
@@ -272,6 +276,8 @@ def test_a_plan_is_the_same_from_the_command_line(surface, given, monkeypatch, t
 
 
 def as_toml(value):
+    if isinstance(value, date):
+        return value.isoformat()
     if isinstance(value, dict):
         return "{" + ", ".join(f"{json.dumps(name)} = {as_toml(one)}" for name, one in value.items()) + "}"
     if isinstance(value, list | tuple):

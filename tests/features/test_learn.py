@@ -73,7 +73,7 @@ def test_without_noise_the_classifier_is_that_of_the_rows():
     plain = FisherClassifier().fit(X, np.asarray(table["y"]))
     for mechanism in ("rows", "totals"):
         told = learn(protect(table, _plan(mechanism, **clear)))
-        assert told.means_ == pytest.approx(plain.means_, abs=2e-3)
+        assert told.learner.means_ == pytest.approx(plain.means_, abs=2e-3)
         assert (told.predict(X) == plain.predict(X)).mean() > 0.99
 
 
@@ -119,7 +119,7 @@ def test_some_of_the_released_features_can_be_used():
         model = learn(release, features=["x2", "x0"], hold_out=0)
         whole = learn(release, hold_out=0)
         places = [release.features.index(name) for name in ("x2", "x0")]
-        assert model.means_ == pytest.approx(whole.means_[:, places])
+        assert model.learner.means_ == pytest.approx(whole.learner.means_[:, places])
 
 
 @pytest.mark.parametrize("declared", [("a", "b", "c"), ("c", "a", "b")])

@@ -146,13 +146,57 @@ def test_the_guarantee_is_the_sum_of_its_parts():
     assert (guarantee.epsilon, guarantee.delta) == (7.5, 1e-5)
     assert guarantee.loss.epsilon_at(1e-5) <= 7.5
     assert any("class list" in said for said in guarantee.assumptions)
-    assert any("two rows or more" in said for said in guarantee.assumptions), "a refusal would reveal it"
+    assert any("every row has a label" in said for said in guarantee.assumptions), "a refusal would reveal it"
 
 
 def test_units_and_persons():
     assert protect(_table(), _plan(unit="label")).guarantee.unit is Unit.LABEL
     persons = protect(_table(), _plan(rows_per_person=2)).guarantee
     assert (persons.rows, persons.epsilon) == (2, 16.0)
+
+
+def test_rows_of_a_person_beyond_the_bound_are_left_out():
+    table = _with(who=[f"p{row % 100}" for row in range(600)])
+    release = protect(table, _plan(person="who", rows_per_person=2, select=None))
+    assert release.rows.num_rows == 200
+    assert release.features == tuple(f"x{j}" for j in range(6)), "whose row it is is no feature"
+    assert (release.guarantee.rows, release.guarantee.epsilon) == (2, 16.0)
+    assert "how many rows each person has is public" in release.guarantee.assumptions
+
+
+NEIGHBOURS = {
+    "constant": [1.0] * 600,
+    "gaps": [None] * 600,
+    "infinite": [np.inf] + [0.5] * 599,
+    "one side": [7.0] * 600,
+    "huge": [1e308] + [0.5] * 599,
+}
+
+
+@MECHANISMS
+@pytest.mark.parametrize("values", NEIGHBOURS.values(), ids=NEIGHBOURS)
+def test_no_value_of_a_private_row_is_refused(mechanism, values):
+    """A refusal would tell a table from its neighbour."""
+    table = _table().append_column("z", pa.array(values, pa.float64()))
+    release = protect(table, _plan(mechanism, select=None))
+    assert release.features[-1] == "z"
+
+
+@MECHANISMS
+def test_a_class_of_one_row_or_none_is_released(mechanism):
+    table = _table().set_column(6, "ill", pa.array(["no"] * 599 + ["yes"]))
+    assert protect(table, _plan(mechanism, classes=("no", "yes", "perhaps"))).classes == ("no", "yes", "perhaps")
+
+
+def test_columns_of_any_type_are_released_as_encoded():
+    table = _with(ward=["A", "B", None] * 200).append_column("seen", pa.array([datetime.date(2024, 5, 1)] * 600))
+    ranges = {"*": (-1, 1), "seen": "2020-01-01,2024-12-31"}
+    plan = _plan(select=None, ranges=ranges, categories={"ward": "A,B"}, gaps="ward", epsilon=None, delta=0)
+    release = protect(table, plan)
+    assert release.features[6:10] == ("ward=A", "ward=B", "ward is missing", "seen")
+    assert np.asarray(release.rows["ward is missing"]).sum() == pytest.approx(200)
+    day = (datetime.date(2024, 5, 1) - datetime.date(1970, 1, 1)).days
+    assert np.asarray(release.rows["seen"]) == pytest.approx(day, abs=2)
 
 
 @pytest.fixture
@@ -206,22 +250,17 @@ def _with(**columns):
         (_table(), {"label_epsilon": 9}, "label_epsilon must leave a part of epsilon 8.0"),
         (_table(), {"epsilon": 4097}, "epsilon must be at most 4096, got 4097.0"),
         (_table(), {"delta": 0.01}, "delta must be below 1/600"),
-        (_table(), {"ranges": {"x0": (0, 1)}}, "ranges must have a range of column 'x1', or of all"),
-        (_table(), {"ranges": {"*": (0, 1), "x9": (0, 1)}}, "ranges names no column 'x9'"),
-        (_table(), {"ranges": {"*": (50, 60)}}, "ranges of feature 'x0' clip every row to one side"),
-        (_table(), {"ranges": {"*": (0, 1e-307)}}, "ranges must be wider, got 0.0 to 1e-307"),
-        (_table(), {"classes": ("yes", "no", "perhaps")}, "class 'perhaps' has 0 rows; each class needs at least two"),
-        (_table(), {"label": "sick"}, "label names no column 'sick'"),
-        (_with(flat=[1.0] * 600), {}, "feature 'flat' must vary, got one value in all rows"),
-        (_with(hole=[None] + [1.0, 2.0] * 299 + [1.0]), {}, "'hole' has missing, NaN or infinite"),
-        (_with(inf=[np.inf] + [1.0] * 599), {}, "'inf' has missing, NaN or infinite"),
-        (_with(word=["a"] * 600), {}, "column 'word' is string"),
-        (_table().slice(0, 0).append_column("z", pa.array([], pa.float64())), {}, "has no rows"),
         (
-            pa.table({"x": [0.1, 0.2, 0.3], "ill": ["no", "no", "yes"]}),
-            {"select": None},
-            "class .yes. has 1 row;",
+            _table(),
+            {"ranges": {"x0": (0, 1)}},
+            "ranges must have a range for column 'x1', such as x1=0,100, or for all",
         ),
+        (_table(), {"ranges": {"*": (0, 1), "x9": (0, 1)}}, "ranges names no column 'x9'"),
+        (_table(), {"ranges": {"*": (0, 1e-307)}}, "ranges must be wider, got 0.0 to 1e-307"),
+        (_table(), {"label": "sick"}, "label names no column 'sick'"),
+        (_with(codes=[[1]] * 600), {}, "features must leave out column 'codes', which is list"),
+        (_with(who=[None] + ["a"] * 599), {"person": "who"}, "person must say whose row it is in every row, got 1"),
+        (_table().slice(0, 0).append_column("z", pa.array([], pa.float64())), {}, "has no rows"),
         (
             pa.table({"x": [0.1, 0.2] * 2, "ill": [datetime.date(2020, 1, day) for day in (1, 1, 2, 2)]}),
             {"select": None},
@@ -241,7 +280,6 @@ def test_bad_input_writes_nothing_and_charges_nothing(ledger, tmp_path, table, c
     ("changes", "said"),
     [
         ({"delta": 0}, "delta must be > 0: the noise on features is Gaussian"),
-        ({"ranges": {}}, "ranges must be COL=LOW,HIGH"),
         ({"ranges": {"*": (1, 0)}}, "ranges must be COL=LOW,HIGH"),
         ({"select": 0}, "select must be an integer >= 1, got 0"),
         ({"select": None, "class_rows": (3, 3)}, "class_rows requires select"),
@@ -250,7 +288,8 @@ def test_bad_input_writes_nothing_and_charges_nothing(ledger, tmp_path, table, c
         ({"mechanism": "totals", "label_epsilon": 1}, "label_epsilon has no use with totals"),
         ({"class_rows": (0, 3)}, "class_rows must be integers >= 1, one per class"),
         ({"unit": "bag"}, "unit must be record or label"),
-        ({"person": "who"}, "person is not read on this surface"),
+        ({"person": "ill"}, "person must be neither the label nor a feature, got 'ill'"),
+        ({"categories": {"ward": ("A", "A")}}, "categories must be COL=A,B,... with different words"),
         ({"score": "chi"}, "score must be one of distance, t, got 'chi'"),
     ],
 )

@@ -78,8 +78,8 @@ def _method(step: Step) -> str | None:
 
 def _utility(model: Any, halves: Halves) -> Utility:  # noqa: ANN401
     truth = _words(halves.withheld[halves.label])
-    columns = list(getattr(model.report_, "features", halves.source.features))
-    predicted = _words(pa.array(np.asarray(model.predict(halves.withheld.select(columns))).tolist()))
+    rows = halves.withheld.select(list(halves.source.features))
+    predicted = _words(pa.array(np.asarray(model.predict(rows)).tolist()))
     return share_utility(
         "accuracy on withheld rows of a model trained on the release",
         predicted == truth,

@@ -1,14 +1,22 @@
-"""Rows of persons: how many of each are used."""
+"""At most so many rows of each person."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import ibis
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacit.data.rows import read_rows
+from tacit.data.table import load_table
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["draw_seed", "limit_rows"]
+__all__ = ["ROWS_PUBLIC", "draw_seed", "limit_rows", "limit_table"]
+
+ROWS_PUBLIC = "how many rows each person has is public"
+"""What a guarantee for persons assumes: rows beyond the bound are left out, so their number shows in the release."""
 
 
 def draw_seed(rng: np.random.Generator) -> int:
@@ -34,3 +42,14 @@ def limit_rows(person: pa.ChunkedArray, *, rows: int, seed: int) -> NDArray[np.i
     counts = np.bincount(whose)
     rank = np.arange(len(whose)) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.sort(by_person[rank < rows]).astype(np.int64)
+
+
+def limit_table(
+    table: ibis.Table, *, columns: Sequence[str], person: str, rows: int, rng: np.random.Generator
+) -> ibis.Table:
+    """Return the columns of a table with at most ``rows`` rows of each person, drawn at random."""
+    if table.get_backend().name != "duckdb":
+        raise InvalidInput("requires a table with an order of rows: a file or a frame", field="person")
+    read = read_rows(table, columns=[*columns, person])
+    used = limit_rows(read[person], rows=rows, seed=draw_seed(rng))
+    return load_table(read.select(list(columns)).take(pa.array(used)))

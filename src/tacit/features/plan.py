@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self
 
 from tacit.features.mechanisms import Rows, Totals
-from tacit.privacy import plan
+from tacit.privacy.encoded_plan import EncodedPlan
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import about
 from tacit.privacy.unit import Unit
 
-__all__ = ["EVERY_COLUMN", "Plan"]
-
-EVERY_COLUMN = "*"
-"""The name in ``ranges`` for every column that has no range of its own."""
+__all__ = ["Plan"]
 
 _DELTA = 1e-6  # of a plan without noise that is moved to an epsilon
 
@@ -25,17 +21,12 @@ def _is_positive(epsilon: float) -> bool:
     return math.isfinite(epsilon) and epsilon > 0
 
 
-def _are_ranges(ranges: Mapping[str, tuple[float, float]]) -> bool:
-    return bool(ranges) and all(-math.inf < low < high < math.inf for low, high in ranges.values())
-
-
 @dataclass(frozen=True, kw_only=True)
-class Plan(plan.Plan):
+class Plan(EncodedPlan):
     """Everything that is released of a table's features, and under which guarantee.
 
     Unit: one record, its label included; neighbours replace one record. Not protected: the number of rows and of
-    columns, their names and ranges, the class list, and that the table passed the checks of a release: two rows or
-    more of each class, and no column that is constant or has all its values on one side of its range.
+    columns, the names, types and ranges of these, the class list, and that every row has a label of the list.
 
     Parameters
     ----------
@@ -43,8 +34,6 @@ class Plan(plan.Plan):
         ``Rows()``: every row with noise. ``Totals()``: the totals of the classes with noise, far less of it.
     select
         How many columns to keep; a private part of epsilon chooses them. None keeps all.
-    ranges
-        The public range of each column, or of all columns as ``"*"``; values outside are moved to the nearer end.
     label_epsilon, selection_epsilon
         Parts of epsilon for the labels of released rows and for the selection; None divides epsilon by theory.
     score
@@ -56,7 +45,7 @@ class Plan(plan.Plan):
     --------
     >>> plan = Plan(label="ill", epsilon=4, delta=1e-6, select=5, ranges={"*": (-3, 3)})
     >>> " ".join(plan.to_options())
-    '--label ill --epsilon 4 --delta 1e-06 --select 5 --ranges *=-3,3'
+    '--label ill --epsilon 4 --delta 1e-06 --ranges *=-3,3 --select 5'
     """
 
     surface: ClassVar[str] = "features"
@@ -71,15 +60,6 @@ class Plan(plan.Plan):
             "How many columns to keep, chosen privately. Default: all.",
             rule="an integer >= 1",
             holds=lambda count: count >= 1,
-        ),
-    )
-    ranges: Mapping[str, tuple[float, float]] = field(
-        default_factory=dict,
-        metadata=about(
-            "The public range of a column, not read off the data; repeatable. Values outside are moved to the nearer "
-            "end. COL * is every column without a range of its own.",
-            rule="COL=LOW,HIGH with finite LOW < HIGH for every column, or *=LOW,HIGH for all",
-            holds=_are_ranges,
         ),
     )
     label_epsilon: float | None = field(
@@ -123,11 +103,6 @@ class Plan(plan.Plan):
             raise InvalidInput("must be > 0: the noise on features is Gaussian", field="delta")
         if self.unit is Unit.BAG:
             raise InvalidInput("must be record or label, got 'bag'", field="unit")
-        if self.person is not None:
-            raise InvalidInput(
-                "is not read on this surface: release a table with at most rows_per_person rows per person",
-                field="person",
-            )
         if self.label_epsilon is not None and not self.mechanism.releases_labels:
             raise InvalidInput(
                 f"has no use with {self.mechanism}: labels are released through the totals alone", field="label_epsilon"

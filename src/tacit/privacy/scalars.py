@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import date, datetime
 from typing import Any
 
 __all__ = ["SCALARS", "FrozenMapping", "Unreadable", "read_word"]
@@ -74,5 +75,20 @@ def _read_float(value: Any) -> float:  # noqa: ANN401
         raise Unreadable("a number") from None
 
 
-SCALARS: dict[Any, Callable[[Any], Any]] = {str: _read_text, bool: _read_bool, int: _read_int, float: _read_float}
+def _read_date(value: object) -> date:
+    if isinstance(value, date) and not isinstance(value, datetime):
+        return value
+    try:
+        return date.fromisoformat(str(value))
+    except ValueError:
+        raise Unreadable("a date such as 2020-01-31") from None
+
+
+SCALARS: dict[Any, Callable[[Any], Any]] = {
+    str: _read_text,
+    bool: _read_bool,
+    int: _read_int,
+    float: _read_float,
+    date: _read_date,
+}
 """How a value of each type is read."""

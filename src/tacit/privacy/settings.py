@@ -6,6 +6,7 @@ import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, fields
+from datetime import date
 from enum import StrEnum
 from typing import Any, ClassVar, Literal, Union
 
@@ -194,6 +195,8 @@ def to_plain(value: Any) -> Any:  # noqa: ANN401
         return str(value)
     if isinstance(value, Mapping):
         return {name: to_plain(one) for name, one in value.items()}
+    if isinstance(value, date):
+        return value.isoformat()
     return [to_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
@@ -234,6 +237,8 @@ def _read(kind: Any, value: object) -> Any:  # noqa: ANN401
         members = tuple(one for one in members if one is not types.NoneType)
     if choices_of(kind):
         return read_choice(kind, value)
+    if len(members) > 1:
+        return _read_either(members, value)
     (only,) = members
     origin, inner = typing.get_origin(only), typing.get_args(only)
     if origin is Literal:
@@ -245,6 +250,16 @@ def _read(kind: Any, value: object) -> Any:  # noqa: ANN401
     if isinstance(only, type) and issubclass(only, StrEnum):
         return only(read_word([str(one) for one in only], value))
     return SCALARS[only](value)
+
+
+def _read_either(members: tuple[Any, ...], value: object) -> Any:  # noqa: ANN401
+    wanted = []
+    for one in members:
+        try:
+            return _read(one, value)
+        except Unreadable as error:
+            wanted.append(str(error))
+    raise Unreadable(" or ".join(wanted))
 
 
 def _read_tuple(inner: tuple[Any, ...], value: object) -> tuple[Any, ...]:
@@ -304,5 +319,5 @@ _METAVARS: dict[Any, str] = {
     tuple[int, ...]: "INTEGER,...",
     tuple[tuple[str, ...], ...]: "COL,...",
     Mapping[str, tuple[float, ...]]: "COL=NUMBER,...",
-    Mapping[str, tuple[float, float]]: "COL=LOW,HIGH",
+    Mapping[str, tuple[float | date, float | date]]: "COL=LOW,HIGH",
 }

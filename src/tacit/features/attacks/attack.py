@@ -50,7 +50,8 @@ def attack(
         Has no use on this surface.
     method
         ``Linkage()``, ``Membership()`` or ``Canaries()``. Default: membership with ``data``, linkage with ``truth``
-        alone, canaries with neither, and for class totals, which have no rows to attack.
+        alone, canaries with neither, for class totals, which have no rows to attack, and where rows of persons were
+        left out, so that the order of ``truth`` is not the release's.
     level
         Confidence of the intervals and of the bound on epsilon.
     rng
@@ -90,14 +91,16 @@ class _Target:
     def default_method(self) -> AttackMethod:
         if self.release.rows is None or (self.data is None and self.truth is None):
             return Canaries()
-        return Linkage() if self.data is None else Membership()
+        if self.data is not None:
+            return Membership()
+        return Linkage() if self.release.plan.person is None else Canaries()
 
     def read(self, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
         """Return the released features of the rows of ``data`` or ``truth``."""
         table = getattr(self, name)
         if table is None:
             raise InvalidInput("must be given for this attack", field=name)
-        return read_features(table, self.release.features, field=name)
+        return read_features(self.release, table, field=name)
 
 
 def _link(target: _Target, _: AttackMethod) -> Leak:

@@ -11,12 +11,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from tacit.features.learners.report import FisherReport
 from tacit.features.learners.rules import Independence, Metric, Rule
 from tacit.features.mechanisms.box import Box
 from tacit.features.mechanisms.noisy_totals import ReleasedTotals
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import AnyGuarantee
 
 __all__ = ["FisherClassifier"]
 
@@ -63,8 +61,6 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     priors_: Matrix
     coef_: Matrix
     intercept_: Matrix
-    guarantee_: AnyGuarantee
-    report_: FisherReport
 
     def __init__(
         self,

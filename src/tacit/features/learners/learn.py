@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.data import numeric_matrix
 from tacit.data.classes import Classes
+from tacit.data.learned import LearnedModel
 from tacit.data.names import check_present
 from tacit.features.learners.fisher import FisherClassifier
 from tacit.features.learners.report import FisherReport, Judgment
@@ -37,7 +38,7 @@ def learn(
     hold_out: float = 0.2,
     rng: np.random.Generator | None = None,
     progress: Callable[[int, int], None] | None = None,
-) -> FisherClassifier:
+) -> LearnedModel:
     """Learn a classifier of clean rows from a release; its noise is taken out.
 
     Parameters
@@ -49,7 +50,7 @@ def learn(
     test
         Clean rows with true labels in the plan's label column, to judge by.
     features
-        Some of the released features; default: all. The classifier takes columns in this order.
+        Some of the released features; default: all. The learner takes a matrix in this order.
     method
         ``Fisher(rule="independence")``, or ``rule="full"``, which needs rows.
     hold_out
@@ -60,8 +61,8 @@ def learn(
 
     Returns
     -------
-    FisherClassifier
-        With ``guarantee_``, the release's, and ``report_``.
+    LearnedModel
+        Predicts rows of a table like the private one; its ``learner`` is a :class:`FisherClassifier`.
 
     Examples
     --------
@@ -89,11 +90,15 @@ def learn(
         if test is None
         else _judge_test(model, released, names, test)
     )
-    model.guarantee_ = released.guarantee
-    model.report_ = FisherReport(features=names, rule=chosen.rule, judgment=judgment)
     if progress:
         progress(1, 1)
-    return model
+    return LearnedModel(
+        learner=model,
+        encoder=released.encoder,
+        only=names,
+        guarantee_=released.guarantee,
+        report_=FisherReport(features=names, rule=chosen.rule, judgment=judgment),
+    )
 
 
 def _names(release: Release, features: Sequence[str]) -> tuple[str, ...]:
@@ -127,7 +132,7 @@ def _rows(release: Release, names: Sequence[str]) -> tuple[Matrix, NDArray[np.in
 
 
 def _judge_test(model: FisherClassifier, release: Release, names: Sequence[str], test: object) -> Judgment:
-    values, truth = read_labeled(test, names, label=release.plan.label, field="test")
+    values, truth = read_labeled(release, test, names=names, label=release.plan.label, field="test")
     for value in truth:
         if value not in release.classes:
             raise InvalidInput(f"must have the release's classes, {list(release.classes)}, got {value!r}", field="test")

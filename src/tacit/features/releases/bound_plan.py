@@ -11,6 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tacit.data import Encoder
+from tacit.data.persons import ROWS_PUBLIC
 from tacit.features.mechanisms.box import Box
 from tacit.features.mechanisms.budget import BudgetSplit, split_budget
 from tacit.features.mechanisms.class_rows import NoisyClassRows
@@ -18,7 +20,7 @@ from tacit.features.mechanisms.moments import ClassMoments
 from tacit.features.mechanisms.scores import SCORES
 from tacit.features.mechanisms.selected import BoundMechanism
 from tacit.features.mechanisms.selection import PrivateSelection
-from tacit.features.plan import EVERY_COLUMN, Plan
+from tacit.features.plan import Plan
 from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee, Unit
@@ -27,11 +29,8 @@ from tacit.privacy.rounding import exact, round_up
 
 __all__ = ["BoundPlan", "box_of"]
 
-_PUBLIC = "the number of rows, the names and ranges of the features and the class list are public"
-# else nothing is released, so that there is a release reveals it
-_CHECKED = (
-    "it is public that each class has two rows or more, and no feature is constant or all at one side of its range"
-)
+_PUBLIC = "the number of rows, the names, types and ranges of the features and the class list are public"
+_CHECKED = "it is public that every row has a label of the class list"  # else nothing is released
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,12 +108,13 @@ class BoundPlan:
 
     def _assumptions(self) -> tuple[str, ...]:
         sizes = self.plan.class_rows
-        return (_PUBLIC, _CHECKED, *([f"the class sizes {', '.join(map(str, sizes))} are public"] if sizes else []))
+        public = [f"the class sizes {', '.join(map(str, sizes))} are public"] if sizes else []
+        return (_PUBLIC, _CHECKED, *public, *([ROWS_PUBLIC] if self.plan.person is not None else []))
 
-    def describe(self, features: Sequence[str], classes: Sequence[Any]) -> dict[str, Any]:
+    def describe(self, features: Sequence[str], classes: Sequence[Any], *, box: Box) -> dict[str, Any]:
         """Return what the plan left open, as plain JSON: all that a learner and an attacker need to know."""
         parts = {name: None if math.isinf(part) else part for name, part in asdict(self.split).items()}
-        noise = self.mechanism.describe(box_of(self.plan, features))
+        noise = self.mechanism.describe(box)
         return {"features": list(features), "classes": list(classes), "epsilon": parts, "noise": noise}
 
     @classmethod
@@ -124,13 +124,11 @@ class BoundPlan:
         return cls(plan=plan, classes=len(settled["classes"]), split=BudgetSplit(**parts))
 
 
-def box_of(plan: Plan, features: Sequence[str]) -> Box:
-    """Return the ranges of some columns."""
-    everywhere = plan.ranges.get(EVERY_COLUMN)
-    sides = [plan.ranges.get(name, everywhere) for name in features]
-    if None in sides:
-        raise InvalidInput(f"must have a range of column {features[sides.index(None)]!r}, or of all: *", field="ranges")
-    return Box(lower=tuple(side[0] for side in sides if side), upper=tuple(side[1] for side in sides if side))
+def box_of(encoder: Encoder, features: Sequence[str]) -> Box:
+    """Return the ranges of some encoded columns."""
+    known = {column.name: column for column in encoder.encoded}
+    columns = [known[name] for name in features]
+    return Box(lower=tuple(column.low for column in columns), upper=tuple(column.high for column in columns))
 
 
 def _check_counts(plan: Plan, *, features: int, classes: int) -> None:

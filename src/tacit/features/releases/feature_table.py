@@ -1,4 +1,4 @@
-"""One look at the rows: are they what a release can be made of, and their class totals on the grid."""
+"""One look at the rows: their class totals on the grid."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacit.data import Encoder
 from tacit.data.classes import MISSING, Classes, as_column
 from tacit.data.csv_file import fault
-from tacit.data.matrix import numeric_matrix
-from tacit.data.names import check_present
+from tacit.data.encoder import ColumnRule
+from tacit.data.encoder.planned import declared_encoder
+from tacit.data.persons import limit_table
 from tacit.features.mechanisms.box import Box
 from tacit.features.mechanisms.moments import ClassMoments, class_members
-from tacit.features.plan import EVERY_COLUMN, Plan
+from tacit.features.plan import Plan
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["FeatureTable", "Progress"]
@@ -34,76 +36,72 @@ _BLOCK = 1 << 18  # cells that are added up at a time: they fit a core's cache
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FeatureTable:
-    """A table of any size with numeric features and a private label, read in batches and in order.
+    """A table of any size with a private label, read in batches and in order.
 
     Parameters
     ----------
+    raw
+        The table as it was given, which a ledger knows.
     table
-        What ``tacit.data.load_table`` returned.
-    features
-        Names of numeric columns.
+        The rows that are used.
+    encoder
+        How its features become numbers.
     label
         The private label column.
     classes
         The class list.
     rows
-        How many rows there are.
+        How many rows are used.
     """
 
+    raw: ibis.Table
     table: ibis.Table
-    features: tuple[str, ...]
+    encoder: Encoder
     label: str
     classes: Classes
     rows: int
 
     @classmethod
-    def of(cls, table: ibis.Table, plan: Plan) -> FeatureTable:
-        """Return the columns that a plan reads, or raise if they are missing, not numbers, or of another class.
+    def of(cls, table: ibis.Table, plan: Plan, *, rng: np.random.Generator) -> FeatureTable:
+        """Return the columns that a plan reads, or raise if they are missing, undeclared, or of another class.
 
         Examples
         --------
         >>> from tacit.data import load_table
-        >>> plan = Plan(label="y", epsilon=1, delta=1e-6, ranges={"*": (0, 1)})
-        >>> FeatureTable.of(load_table(pa.table({"a": ["x", "z"], "y": [0, 1]})), plan)
+        >>> plan = Plan(label="y", epsilon=1, delta=1e-6)
+        >>> FeatureTable.of(load_table(pa.table({"a": [0.5], "y": [0]})), plan, rng=np.random.default_rng())
         Traceback (most recent call last):
         ...
-        tacit.privacy.errors.InvalidInput: column 'a' is string, not numbers; leave it out or encode it one-hot
+        tacit.privacy.errors.InvalidInput: ranges must have a range for column 'a', such as a=0,100, or for all ...
         """
-        check_present(plan.label, table.columns, argument="label")
-        features = plan.features or tuple(name for name in table.columns if name != plan.label)
-        for name in features:
-            check_present(name, table.columns, argument="features")
-        for name in plan.ranges:
-            if name != EVERY_COLUMN:
-                check_present(name, features, argument="ranges")
-        if not features:
-            raise InvalidInput("must name at least one column beside the label", field="features")
-        numeric_matrix(table.select(*features).limit(0).to_pyarrow(), columns=features)
-        counted = _read(lambda: table.group_by(plan.label).agg(rows=table.count()).to_pyarrow())
+        encoder = declared_encoder(plan, table)
+        if plan.label in encoder.names:
+            raise InvalidInput(
+                f"must not be the name of an encoded column, got {plan.label!r}; rename it", field="label"
+            )
+        used = table
+        if plan.person is not None:
+            columns = [*encoder.columns(), plan.label]
+            used = limit_table(table, columns=columns, person=plan.person, rows=plan.rows_per_person, rng=rng)
+        counted = _read(lambda: used.group_by(plan.label).agg(rows=used.count()).to_pyarrow())
         kind = as_column(table.select(plan.label).limit(0).to_pyarrow()[plan.label]).type
         classes = Classes.of(counted[plan.label]) if plan.classes is None else _declare(plan.classes, kind)
         rows = sum(counted["rows"].to_pylist())
-        return cls(table=table, features=features, label=plan.label, classes=classes, rows=rows)
+        return cls(raw=table, table=used, encoder=encoder, label=plan.label, classes=classes, rows=rows)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Return all columns of the table, read or not: a ledger knows records by them."""
-        yield from self._stream(self.table.columns)
+        yield from _stream(self.raw, self.raw.columns)
 
-    def read(self, features: Sequence[str]) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
-        """Return rows of some features and their class codes, batch by batch."""
-        for rows in self._tables(features):
-            yield numeric_matrix(rows, columns=features), self._codes(rows)
+    def read(self, names: Sequence[str]) -> Iterator[tuple[NDArray[np.float64], NDArray[np.int64]]]:
+        """Return some encoded features and the class codes of the rows, batch by batch."""
+        for rows in self._tables(self.encoder.columns(names)):
+            yield self.encoder.encode(rows, only=names), self._codes(rows)
 
-    def _tables(self, features: Sequence[str]) -> Iterator[pa.Table]:
-        for batch in self._stream([*features, self.label]):
+    def _tables(self, columns: Sequence[str]) -> Iterator[pa.Table]:
+        for batch in _stream(self.table, [*columns, self.label]):
             if batch.num_rows:
                 yield pa.Table.from_batches([batch])
-
-    def _stream(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        chunk = max(1, min(_CELLS // len(columns), _ROWS))
-        batches = self.table.select(*columns).to_pyarrow_batches(chunk_size=chunk)
-        while (batch := _read(lambda: next(batches, None))) is not None:
-            yield batch
 
     def _codes(self, rows: pa.Table) -> NDArray[np.int64]:
         codes = self.classes.encode(rows[self.label])
@@ -112,81 +110,54 @@ class FeatureTable:
         return codes
 
     def survey(self, *, box: Box, progress: Progress | None = None) -> ClassMoments:
-        """Read all rows once: refuse what cannot be released, and return the class totals."""
-        found = _Survey.none(classes=len(self.classes), features=len(self.features))
+        """Read all rows once, and return the class totals of the encoded features."""
+        found = ClassMoments.none(classes=len(self.classes), features=box.features)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            waiting: list[Future[_Survey]] = []
-            for rows in self._tables(self.features):  # the next batch is read while this one is added up
+            waiting: list[Future[ClassMoments]] = []
+            for rows in self._tables(self.encoder.columns()):  # the next batch is read while this one is added up
                 begun = self._begin(rows, box, pool)
-                found = found.collect(waiting)
+                found = _collect(found, waiting)
                 if progress:
-                    progress(int(found.moments.counts.sum()), self.rows)
+                    progress(int(found.counts.sum()), self.rows)
                 waiting = begun
-            found = found.collect(waiting)
-        self._check(found, box=box)
-        return found.moments
+            return _collect(found, waiting)
 
-    def _begin(self, rows: pa.Table, box: Box, pool: ThreadPoolExecutor) -> list[Future[_Survey]]:
+    def _begin(self, rows: pa.Table, box: Box, pool: ThreadPoolExecutor) -> list[Future[ClassMoments]]:
         members = class_members(self._codes(rows), classes=len(self.classes))
         kinds = {kind: members.astype(kind) for kind in (np.dtype(np.float32), np.dtype(np.float64))}
-        width = max(1, _BLOCK // rows.num_rows)
-        starts = range(0, len(self.features), width)
-        return [pool.submit(self._part, rows, kinds, slice(start, start + width), box) for start in starts]
-
-    def _part(self, rows: pa.Table, members: dict[np.dtype[Any], NDArray[Any]], part: slice, box: Box) -> _Survey:
-        """What a batch shows in some features; each is read as one piece of memory."""
-        names = self.features[part]
-        values = np.stack([_numbers(rows, name) for name in names])
-        least, most = values.min(axis=1), values.max(axis=1)  # NaN if one is
-        for name, finite in zip(names, np.isfinite(least) & np.isfinite(most), strict=True):
-            if not finite:
-                raise InvalidInput(
-                    f"feature {name!r} has missing, NaN or infinite values; drop or impute those rows first"
-                )
-        steps = box.take(range(len(self.features))[part]).whole_steps(values.T)
-        return _Survey(moments=ClassMoments.of_members(steps, members[steps.dtype]), least=least, most=most)
-
-    def _check(self, found: _Survey, *, box: Box) -> None:
-        counts = found.moments.counts
-        if counts.min() < 2:
-            rare, has = self.classes.values[int(counts.argmin())], int(counts.min())
-            raise InvalidInput(f"class {rare!r} has {has} row{'s' * (has != 1)}; each class needs at least two")
-        constant = [self.features[j] for j in np.flatnonzero(found.least == found.most)]
-        if constant:
-            more = f" and {len(constant) - 1} other features" if len(constant) > 1 else ""
-            raise InvalidInput(f"feature {constant[0]!r}{more} must vary, got one value in all rows; leave it out")
-        outside = np.flatnonzero((found.least >= np.asarray(box.upper)) | (found.most <= np.asarray(box.lower)))
-        if len(outside):
-            name = self.features[int(outside[0])]
-            raise InvalidInput(
-                f"of feature {name!r} clip every row to one side; move them to where its values are", field="ranges"
-            )
+        begun, start = [], 0
+        for rules in _blocks(self.encoder.rules, width=_BLOCK // rows.num_rows):
+            end = start + sum(len(rule.encoded) for rule in rules)
+            begun.append(pool.submit(_part, rows, kinds, rules, box.take(range(start, end))))
+            start = end
+        return begun
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Survey:
-    """What one look at rows found: class totals, and the least and largest value of each feature."""
+def _blocks(rules: Sequence[ColumnRule], *, width: int) -> Iterator[list[ColumnRule]]:
+    """Return runs of rules that make at most so many columns, or one rule that makes more."""
+    block: list[ColumnRule] = []
+    columns = 0
+    for rule in rules:
+        if block and columns + len(rule.encoded) > width:
+            yield block
+            block, columns = [], 0
+        block.append(rule)
+        columns += len(rule.encoded)
+    yield block
 
-    moments: ClassMoments
-    least: NDArray[np.float64]
-    most: NDArray[np.float64]
 
-    @classmethod
-    def none(cls, *, classes: int, features: int) -> _Survey:
-        """What no rows show."""
-        nothing = ClassMoments.none(classes=classes, features=features)
-        return cls(moments=nothing, least=np.full(features, np.inf), most=np.full(features, -np.inf))
+def _part(
+    rows: pa.Table, members: dict[np.dtype[Any], NDArray[Any]], rules: Sequence[ColumnRule], box: Box
+) -> ClassMoments:
+    """The totals of some features of a batch; each feature is one piece of memory."""
+    values = np.concatenate([rule.encode(rows[rule.name]).T for rule in rules])
+    steps = box.whole_steps(values.T)
+    return ClassMoments.of_members(steps, members[steps.dtype])
 
-    def collect(self, parts: Sequence[Future[_Survey]]) -> _Survey:
-        """Add what more rows show, each part in some of the features."""
-        if not parts:
-            return self
-        found = [part.result() for part in parts]
-        return _Survey(
-            moments=self.moments + ClassMoments.side_by_side([part.moments for part in found]),
-            least=np.minimum(self.least, np.concatenate([part.least for part in found])),
-            most=np.maximum(self.most, np.concatenate([part.most for part in found])),
-        )
+
+def _collect(found: ClassMoments, parts: Sequence[Future[ClassMoments]]) -> ClassMoments:
+    """Add the totals of more rows, each part of some of the features."""
+    return found + ClassMoments.side_by_side([part.result() for part in parts]) if parts else found
 
 
 def _declare(classes: Sequence[str], kind: pa.DataType) -> Classes:
@@ -199,12 +170,11 @@ def _declare(classes: Sequence[str], kind: pa.DataType) -> Classes:
         ) from None
 
 
-def _numbers(rows: pa.Table, name: str) -> NDArray[Any]:
-    """Return a column as float64, or as the float32 it is."""
-    column = rows[name]
-    if pa.types.is_float32(column.type) and not column.null_count:
-        return np.asarray(column.to_numpy())
-    return numeric_matrix(rows.select([name]), columns=[name])[:, 0]
+def _stream(table: ibis.Table, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    chunk = max(1, min(_CELLS // len(columns), _ROWS))
+    batches = table.select(*columns).to_pyarrow_batches(chunk_size=chunk)
+    while (batch := _read(lambda: next(batches, None))) is not None:
+        yield batch
 
 
 def _read(query: Callable[[], Any]) -> Any:  # noqa: ANN401

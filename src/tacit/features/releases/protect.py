@@ -40,11 +40,11 @@ def protect(
 ) -> Release:
     """Release a table's features: Parquet for noisy rows, JSON for class totals.
 
-    The table is read once to check it and to add up class totals, and once more, the selected columns only, to
-    release rows. A ledger is charged after the checks and before any noise is drawn.
+    Columns of any type become numbers by the plan's public rules. The table is read once to add up class totals, and
+    once more, the selected columns only, to release rows. A ledger is charged before any noise is drawn.
 
-    Unit: one record, its label included; neighbours replace one record. Not protected: see :class:`Plan`. Refusals
-    read the data, so they are for the data owner.
+    Unit: one record, its label included; neighbours replace one record, or with ``person`` all rows of one person.
+    Not protected: see :class:`Plan`.
 
     Parameters
     ----------
@@ -79,20 +79,21 @@ def protect(
     if data is not None:
         raise InvalidInput("has no use on this surface: a release of features depends on the table alone", field="data")
     check_target(out, plan, sources=[table])
-    source = FeatureTable.of(load_table(table), plan)
-    bound = BoundPlan.of(plan, features=len(source.features), classes=len(source.classes), rows=source.rows)
-    guarantee = bound.guarantee(features=plan.select or len(source.features))
+    rng = system_rng() if rng is None else rng
+    source = FeatureTable.of(load_table(table), plan, rng=rng)
+    names = source.encoder.names
+    bound = BoundPlan.of(plan, features=len(names), classes=len(source.classes), rows=source.rows)
+    guarantee = bound.guarantee(features=plan.select or len(names))
     moments = source.survey(
-        box=box_of(plan, source.features), progress=progress and (lambda done, total: progress(done, 2 * total))
+        box=box_of(source.encoder, names), progress=progress and (lambda done, total: progress(done, 2 * total))
     )
     check_delta(plan.delta, rows=source.rows)
-    rng = system_rng() if rng is None else rng
     request = Request(
         plan=plan,
         guarantee=guarantee,
         seeded=is_seeded(rng),
         rows=source.batches,
-        private=[plan.label] if plan.unit is Unit.LABEL else list(source.table.columns),
+        private=[plan.label] if plan.unit is Unit.LABEL else list(source.raw.columns),
     )
     return deliver(
         Release,
@@ -113,12 +114,13 @@ def _draw(
     progress: Progress | None,
 ) -> Release:
     places = bound.select(moments, rng=rng)
-    names = tuple(source.features[j] for j in places)
+    names = tuple(source.encoder.names[j] for j in places)
+    box = box_of(source.encoder, names)
     selected = Selected(
         names=names,
         label=source.label,
         classes=source.classes,
-        box=box_of(bound.plan, names),
+        box=box,
         moments=moments.take(places),
         read=partial(_read, source, names, progress),
     )
@@ -127,7 +129,8 @@ def _draw(
         plan=bound.plan.to_json(),
         guarantee=bound.guarantee(features=len(names)),
         seeded=is_seeded(rng),
-        settled=bound.describe(names, source.classes.values),
+        settled=bound.describe(names, source.classes.values, box=box),
+        encoder=source.encoder.to_json(),
     )
     return Release(header=header, members=bound.mechanism.draw(selected, rng=rng))
 

@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacit.data import Encoder
 from tacit.features.mechanisms.box import Box
 from tacit.features.mechanisms.noisy_totals import ReleasedTotals
 from tacit.features.plan import Plan
@@ -45,9 +46,14 @@ class Release(releases.Release):
         """The plan with its epsilon divided."""
         return BoundPlan.from_description(self.plan, dict(self.settled))
 
+    @cached_property
+    def encoder(self) -> Encoder:
+        """How the columns of the table became features."""
+        return Encoder.from_json(self.header.encoder)
+
     @property
     def features(self) -> tuple[str, ...]:
-        """The names of the released features."""
+        """The names of the released features, as encoded."""
         return tuple(self.settled["features"])
 
     @property
@@ -58,7 +64,7 @@ class Release(releases.Release):
     @property
     def box(self) -> Box:
         """The public ranges of the released features."""
-        return box_of(self.plan, self.features)
+        return box_of(self.encoder, self.features)
 
     @property
     def rows(self) -> pa.Table | None:
@@ -84,7 +90,9 @@ class Release(releases.Release):
 
     def check(self) -> None:
         """Raise if the noise is not the plan's, or the guarantee is smaller than this noise keeps."""
-        if self.bound.describe(self.features, self.classes) != dict(self.settled):
+        if unknown := set(self.features) - set(self.encoder.names):
+            raise InvalidRelease(f"the header has no rule for the feature {min(unknown)!r}")
+        if self.bound.describe(self.features, self.classes, box=self.box) != dict(self.settled):
             raise InvalidRelease("the header states other noise than its division of epsilon gives")
         self.check_guarantee(self.bound.guarantee(features=len(self.features)))
 

@@ -13,15 +13,16 @@ from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
 from tacit.data import Encoder, label_column, load_table, read_rows
+from tacit.data.learned import LearnedModel, Report
 from tacit.data.names import check_present
 from tacit.labels.fitting.denoise import Denoise, Forward, NoCorrection
 from tacit.labels.fitting.model import named_estimator
 from tacit.labels.learners.backward import Backward
 from tacit.labels.learners.classifier import LabelPrivateClassifier
-from tacit.labels.learners.model import AccuracyReport, ErrorReport, LearnedModel, Report
 from tacit.labels.learners.neighbors import NeighborVotes
 from tacit.labels.learners.regressor import LabelPrivateRegressor
 from tacit.labels.learners.released import take_rows
+from tacit.labels.learners.reports import AccuracyReport, ErrorReport
 from tacit.labels.learners.retrain import AllRows, Confidence, Consensus, Retrain
 from tacit.labels.learners.validate import released_accuracy
 from tacit.labels.methods import Denoised, LearnMethod, Regressor, Twins

@@ -1,59 +1,11 @@
-"""What learning from a release returns: a model of rows as they are in a table."""
+"""How good a model that was learned from released labels is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
-import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
-
-from tacit.data import Encoder, load_table, read_rows
-from tacit.privacy.guarantee import AnyGuarantee
-
-__all__ = ["AccuracyReport", "ErrorReport", "LearnedModel", "Report"]
-
-
-class Report(Protocol):
-    """How good a model is: a sentence or two, and plain JSON."""
-
-    def to_json(self) -> Mapping[str, Any]:
-        """Return the numbers."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class LearnedModel:
-    """A fitted learner and how columns become its features."""
-
-    # learner, encoder: ``learner.predict(encoder.scaled(rows))`` predicts
-    learner: Any
-    encoder: Encoder
-    guarantee_: AnyGuarantee  # of the labels that it was trained on
-    report_: Report  # how good it is
-
-    def predict(self, table: object) -> NDArray[Any]:
-        """Return the prediction for each row of a table with the same feature columns."""
-        return np.asarray(self.learner.predict(self._encode(table)))
-
-    def predict_proba(self, table: object) -> NDArray[np.float64]:
-        """Return P(class | row), a column for each of ``classes_``."""
-        return np.asarray(self.learner.predict_proba(self._encode(table)))
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The classes."""
-        return np.asarray(self.learner.classes_)
-
-    @property
-    def notes(self) -> list[str]:
-        """What became of the columns, where a reader should know."""
-        return self.encoder.notes()
-
-    def _encode(self, table: object) -> NDArray[np.float64]:
-        rows = table if isinstance(table, pa.Table) else read_rows(load_table(table))
-        return self.encoder.scaled(rows)
+__all__ = ["AccuracyReport", "ErrorReport"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,75 @@
+"""What learning from a release returns: a model of rows as they are in a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data.encoder import Encoder
+from tacit.data.rows import read_rows
+from tacit.data.table import load_table
+from tacit.privacy.guarantee import AnyGuarantee
+
+__all__ = ["LearnedModel", "Report"]
+
+
+class Report(Protocol):
+    """How good a model is: a sentence or two, and plain JSON."""
+
+    def to_json(self) -> Mapping[str, Any]:
+        """Return the numbers."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class LearnedModel:
+    """A fitted learner, and how the columns of a table become its features.
+
+    Parameters
+    ----------
+    learner
+        What predicts, from a matrix.
+    encoder
+        How a table becomes that matrix.
+    guarantee_
+        The guarantee of what it was learned from.
+    report_
+        How good it is.
+    only
+        The encoded columns that the learner takes, in their own units; None: all of them, scaled.
+    """
+
+    learner: Any
+    encoder: Encoder
+    guarantee_: AnyGuarantee
+    report_: Any
+    only: tuple[str, ...] | None = None
+
+    def predict(self, table: object) -> NDArray[Any]:
+        """Return the prediction for each row of a table with the same columns, or of an encoded matrix."""
+        return np.asarray(self.learner.predict(self._encode(table)))
+
+    def predict_proba(self, table: object) -> NDArray[np.float64]:
+        """Return P(class | row), a column for each of ``classes_``."""
+        return np.asarray(self.learner.predict_proba(self._encode(table)))
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes."""
+        return np.asarray(self.learner.classes_)
+
+    @property
+    def notes(self) -> list[str]:
+        """What became of the columns, where a reader should know."""
+        return self.encoder.notes()
+
+    def _encode(self, table: object) -> NDArray[np.float64]:
+        if isinstance(table, np.ndarray):
+            return table
+        lazy = load_table(table)
+        self.encoder.check(lazy.columns, only=self.only)
+        rows = read_rows(lazy, columns=self.encoder.columns(self.only))
+        return self.encoder.scaled(rows) if self.only is None else self.encoder.encode(rows, only=self.only)

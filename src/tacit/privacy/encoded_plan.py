@@ -1,0 +1,75 @@
+"""What a plan declares of columns that become numbers, where nothing may be read off private rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.plan import Plan
+from tacit.privacy.settings import about
+
+__all__ = ["EncodedPlan"]
+
+End = float | date
+
+
+def _are_ranges(ranges: Mapping[str, tuple[End, End]]) -> bool:
+    return all(_is_range(low, high) for low, high in ranges.values())
+
+
+def _is_range(low: End, high: End) -> bool:
+    if isinstance(low, date) or isinstance(high, date):
+        return isinstance(low, date) and isinstance(high, date) and low < high
+    return -math.inf < low < high < math.inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class EncodedPlan(Plan):
+    """A plan whose columns, of any type, become numbers.
+
+    Parameters
+    ----------
+    ranges
+        The public range of each column of numbers or dates; ``"*"`` for columns without their own.
+    categories
+        The public words of a column of text; text without them is hashed.
+    gaps
+        The columns whose gaps get a 0/1 column of their own; ``"*"`` for all.
+    """
+
+    ranges: Mapping[str, tuple[float | date, float | date]] = field(
+        default_factory=dict,
+        metadata=about(
+            "The public range of a column of numbers, or of dates such as 2020-01-31, not read off the data; "
+            "repeatable. Values outside are moved to the nearer end. COL * is every column without its own.",
+            rule="COL=LOW,HIGH with LOW below HIGH: two finite numbers, or two dates",
+            holds=_are_ranges,
+        ),
+    )
+    categories: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict,
+        metadata=about(
+            "The public words of a text column, which get a 0/1 column each; repeatable. Any other word is 0 in all of "
+            "them. Text without a list of words is hashed into a fixed number of columns.",
+            metavar="COL=A,B,...",
+            rule="COL=A,B,... with different words",
+            holds=lambda categories: all(len(set(words)) == len(words) >= 1 for words in categories.values()),
+        ),
+    )
+    gaps: tuple[str, ...] = field(
+        default=(),
+        metadata=about(
+            "Columns whose missing values get a 0/1 column of their own; * for all. A missing number becomes the "
+            "middle of its range in any case.",
+            metavar="COL,...",
+        ),
+    )
+
+    def check(self) -> None:
+        """Raise if two fields do not fit each other."""
+        super().check()
+        if self.person is not None and self.person in (self.label, *self.features):
+            raise InvalidInput(f"must be neither the label nor a feature, got {self.person!r}", field="person")
