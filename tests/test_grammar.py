@@ -115,7 +115,11 @@ PLANS = {
             "classes": ("no", " yes"),
             "unit": "record",
             "mechanism": {"name": "dp_sgd", "width": 16, "clip": 0.5},
+            "person": "who",
+            "rows_per_person": 2,
             "ranges": {"*": (0.0, 100.0)},
+            "categories": {"ward": ("A", "B")},
+            "gaps": ("*",),
         },
         {"label": "ill", "epsilon": None, "mechanism": "margin:width=20"},
     ),
@@ -127,7 +131,7 @@ REFUSED = {
     "bags": {"features": ("age",)},
     "features": {},
     "scores": {"features": ("age",), "delta": 1e-6},
-    "models": {"person": "who", "rows_per_person": 2},
+    "models": {},
 }
 """Fields that every plan has and a surface cannot use; it must refuse them by name."""
 

@@ -75,7 +75,9 @@ def test_coins_stay_fair_where_rows_occur_more_than_once():
     """Without rows outside that equal a member, most rows left of such a table would be members."""
     pool = pd.concat([rows(1000, 1, 6)] * 2)
     heads = np.random.default_rng(7).random(len(pool)) < 0.5
-    made = protect(pool[heads], Plan(label="ill", epsilon=0.1, delta=1e-5, mechanism="dp_sgd:epochs=1"))
+    made = protect(
+        pool[heads], Plan(label="ill", epsilon=0.1, delta=1e-5, mechanism="dp_sgd:epochs=1", ranges={"*": (-1, 1)})
+    )
     leak = measured(made, Loss(fair_coins=True), truth=pool[heads], data=pool[~heads])
     assert leak.facts["members"] + leak.facts["nonmembers"] == len(pool)
     assert not leak.exceeds(made.guarantee)
@@ -83,7 +85,9 @@ def test_coins_stay_fair_where_rows_occur_more_than_once():
 
 def test_dp_sgd_hides_its_rows():
     members, others = rows(400, 3, 4), rows(400, 3, 5)
-    made = protect(members, Plan(label="ill", epsilon=3, delta=1e-5, mechanism="dp_sgd:epochs=3"))
+    made = protect(
+        members, Plan(label="ill", epsilon=3, delta=1e-5, mechanism="dp_sgd:epochs=3", ranges={"*": (-1, 1)})
+    )
     assert measured(made, "loss", truth=members, data=others).roc.auc < 0.6
 
 
@@ -130,7 +134,7 @@ def test_a_model_from_elsewhere_is_attacked_with_the_columns_it_is_given(margin,
 
     torch.save({name: torch.tensor(value) for name, value in margin.network.state.items()}, tmp_path / "plain.pt")
     leak = measured(Release.read(tmp_path / "plain.pt", label="ill"))
-    assert leak.roc.auc > 0.99
+    assert leak.roc.auc > 0.95
     assert "the file does not say how the model was trained" in leak.notes[0]
 
 
@@ -142,7 +146,7 @@ def test_a_model_from_elsewhere_is_attacked_with_the_columns_it_is_given(margin,
         ({"method": "psychic"}, "method must be one of margin, loss, lira, rmia, reconstruct"),
         ({"method": "lira:models=3"}, "method lira: models must be an even number >= 4"),
         ({"before": np.ones((20, 2))}, "before must not be given"),
-        ({"data": OTHERS[["x0", "ill"]]}, "features names no column 'x1'"),
+        ({"data": OTHERS[["x0", "ill"]]}, "data names no column 'x1'"),
     ],
 )
 def test_what_makes_no_sense_is_refused(margin, given, sentence):

@@ -23,7 +23,7 @@ def rows(count, *, classes=2, features=3, seed=0):
 
 
 TABLE = rows(200)
-DP = Plan(label="ill", epsilon=3, delta=1e-5, mechanism="dp_sgd:epochs=2,width=8")
+DP = Plan(label="ill", epsilon=3, delta=1e-5, mechanism="dp_sgd:epochs=2,width=8", ranges={"*": (-8, 8)})
 FAR = rows(10, features=30)
 PLANS = {
     "dp_sgd": (TABLE, DP),
@@ -67,16 +67,16 @@ def test_declared_classes_are_no_assumption_and_three_classes_are_trained():
     made = protect(table, plan, rng=np.random.default_rng(0))
     assert made.classes == (2, 1, 0)
     assert not any("which classes occur" in one for one in made.guarantee.assumptions)
-    X = table.drop(columns="ill").to_numpy()
+    X = made.encoder.scale(table.drop(columns="ill").to_numpy())
     assert made.member.logits(X, classes=3).shape == (120, 3)
 
 
 def test_ranges_are_public_and_mapped_to_one():
     plan = replace(DP, ranges={"x0": (-10, 10), "*": (0, 4)})
     made = protect(TABLE, plan, rng=np.random.default_rng(0))
-    np.testing.assert_allclose(made.encoder.scale(np.array([[10.0, 0.0, 2.0]])), [[1.0, -1.0, 0.0]])
+    np.testing.assert_allclose(made.encoder.scale(np.array([[10.0, 0.0, 9.0]])), [[1.0, -1.0, 1.0]])
     scaled = TABLE.assign(x0=TABLE.x0 / 10, x1=TABLE.x1 / 2 - 1, x2=TABLE.x2 / 2 - 1)
-    same = protect(scaled, DP, rng=np.random.default_rng(0))
+    same = protect(scaled, replace(DP, ranges={"*": (-1, 1)}), rng=np.random.default_rng(0))
     np.testing.assert_allclose(made.network.weights, same.network.weights, rtol=1e-4)
 
 
@@ -113,6 +113,23 @@ def test_labels_that_randomize_to_one_class_still_make_a_model():
     plan = Plan(label="ill", epsilon=50, mechanism="label_private", classes=("0", "1", "2"))
     made = protect(table, plan, rng=np.random.default_rng(0))
     assert (made.member.logits(table.drop(columns="ill").to_numpy(), classes=3).argmax(axis=1) == 0).all()
+
+
+def test_rows_of_a_person_beyond_the_bound_are_not_trained_on():
+    table = TABLE.assign(who=[f"p{row % 50}" for row in range(200)])
+    made = protect(table, replace(DP, person="who", rows_per_person=2), rng=np.random.default_rng(0))
+    assert made.settled["rows"] == 100
+    assert made.encoder.columns() == ("x0", "x1", "x2"), "whose row it is is no feature"
+    assert (made.guarantee.rows, made.guarantee.epsilon) == (2, 6.0)
+    assert "how many rows each person has is public" in made.guarantee.assumptions
+
+
+@pytest.mark.parametrize("values", [[1.0] * 200, [np.nan] * 200, [np.inf] + [0.5] * 199, [1e308] + [0.5] * 199])
+def test_dp_sgd_refuses_no_value_of_a_private_row(values):
+    """A refusal would tell a table from its neighbour."""
+    made = protect(TABLE.assign(z=values), DP, rng=np.random.default_rng(0))
+    assert made.encoder.names[-1] == "z"
+    assert np.isfinite(made.network.weights).all()
 
 
 @pytest.fixture
@@ -160,8 +177,8 @@ WRONG = {
     "width": ({"epsilon": 3, "mechanism": "dp_sgd:width=0"}, "mechanism dp_sgd: width must be an integer >= 1"),
     "clip": ({"epsilon": 3, "mechanism": "dp_sgd:clip=-1"}, "mechanism dp_sgd: clip must be > 0"),
     "share": ({"epsilon": None, "mechanism": "early_stop:share=1"}, "mechanism early_stop: share must be in"),
-    "ranges": ({"epsilon": None, "mechanism": "plain", "ranges": {"a": (1, 1)}}, "ranges must be COLUMN=LOW,HIGH"),
-    "person": ({"epsilon": None, "mechanism": "plain", "person": "who"}, "person must not be given"),
+    "ranges": ({"epsilon": None, "mechanism": "plain", "ranges": {"a": (1, 1)}}, "ranges must be COL=LOW,HIGH"),
+    "person": ({"epsilon": None, "mechanism": "plain", "person": "ill"}, "person must be neither the label nor"),
 }
 
 
@@ -177,7 +194,7 @@ TABLES = {
     "no label": (TABLE, {"label": "sick"}, "label names no column 'sick'"),
     "no feature": (TABLE, {"features": ("age",)}, "features names no column 'age'"),
     "one class": (TABLE.assign(ill=1), {}, "classes must be at least two"),
-    "gap": (TABLE.assign(x0=np.where(TABLE.index == 3, np.nan, TABLE.x0)), {}, "finite number in every row, 1 have"),
+    "range": (TABLE, {"ranges": {"x0": (0, 1)}}, "ranges must have a range for column 'x1', such as x1=0,100"),
     "batch": (TABLE, {"mechanism": "dp_sgd:batch_size=201"}, "batch_size must be at most the 200 rows"),
     "large delta": (TABLE, {"delta": 0.01}, "delta must be below 1/200"),
     "two of three": (

@@ -11,6 +11,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from tacit.data import Encoder
 from tacit.models import Plan, Release
 from tacit.models.network import TwoLayerReLU
 from tacit.models.releases.layers import Layers
@@ -32,7 +33,7 @@ ONE = Guarantee(unit=Unit.RECORD, epsilon=3.0, delta=1e-5, assumptions=("a state
 def _header(guarantee=ONE, plan=None, **settled):
     plan = plan or Plan(label="ill", epsilon=3, delta=1e-5, mechanism="dp_sgd:width=4")
     run = {"noise": 5.0, "rate": 0.1, "steps": 10, "classes": [0, 1], **settled}
-    encoder = {"features": FEATURES, "ranges": {}}
+    encoder = Encoder.of_numbers(FEATURES).to_json()
     return Header(surface="models", plan=plan.to_json(), settled=run, guarantee=guarantee, seeded=True, encoder=encoder)
 
 
@@ -48,7 +49,7 @@ def test_what_is_written_is_read_bit_for_bit(suffix, tmp_path):
     for part in ("weights", "biases", "outputs"):
         np.testing.assert_array_equal(getattr(back.network, part), getattr(NETWORK, part))
     assert back.guarantee == ONE
-    assert (list(back.encoder.features), back.seeded, back.label) == (FEATURES, True, "ill")
+    assert (list(back.encoder.names), back.seeded, back.label) == (FEATURES, True, "ill")
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~_umask()
     with pytest.raises(InvalidInput, match="exists already"):
         _release().write(path)

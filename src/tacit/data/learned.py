@@ -49,7 +49,7 @@ class LearnedModel:
     only: tuple[str, ...] | None = None
 
     def predict(self, table: object) -> NDArray[Any]:
-        """Return the prediction for each row of a table with the same columns, or of an encoded matrix."""
+        """Return the prediction for each row of a table, or of a matrix with the encoded columns in their units."""
         return np.asarray(self.learner.predict(self._encode(table)))
 
     def predict_proba(self, table: object) -> NDArray[np.float64]:
@@ -68,7 +68,7 @@ class LearnedModel:
 
     def _encode(self, table: object) -> NDArray[np.float64]:
         if isinstance(table, np.ndarray):
-            return table
+            return self.encoder.scale(table) if self.only is None else table
         lazy = load_table(table)
         self.encoder.check(lazy.columns, only=self.only)
         rows = read_rows(lazy, columns=self.encoder.columns(self.only))

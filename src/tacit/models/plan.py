@@ -2,25 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
 from tacit.models.mechanisms import DpSgd, EarlyStop, LabelPrivate, Margin, Plain
-from tacit.privacy import plan
+from tacit.privacy.encoded_plan import EncodedPlan
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import about
 
-__all__ = ["EVERY_COLUMN", "Plan"]
-
-EVERY_COLUMN = "*"
-"""The name in ``ranges`` for every column that has no range of its own."""
+__all__ = ["Plan"]
 
 _DELTA = 1e-6  # of a plan without noise that is moved to an epsilon
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plan(plan.Plan):
+class Plan(EncodedPlan):
     """A model to train on a table, and the guarantee for the rows it is trained on.
 
     Unit: one record for ``DpSgd``, one label for ``LabelPrivate``; the other mechanisms have no guarantee and need
@@ -30,15 +26,15 @@ class Plan(plan.Plan):
     ----------
     mechanism
         How the model is trained.
-    ranges
-        Public ranges of features, which training needs to be of the order of 1: a range is mapped to [-1, 1], values
-        outside of it beyond. ``"*"`` names every other column; a column without a range is used as it is.
+    ranges, categories, gaps
+        What is public of the columns. ``DpSgd`` needs a range for each column of numbers or dates. The features of the
+        other mechanisms are not private, so that means, standard deviations and words are read off them by default.
 
     Examples
     --------
     >>> plan = Plan(label="ill", epsilon=3, delta=1e-6, mechanism="dp_sgd:width=16", ranges={"*": (0, 100)})
     >>> " ".join(plan.to_options())
-    '--label ill --epsilon 3 --delta 1e-06 --mechanism dp_sgd:width=16 --ranges *=0,100'
+    '--label ill --epsilon 3 --delta 1e-06 --ranges *=0,100 --mechanism dp_sgd:width=16'
     """
 
     surface: ClassVar[str] = "models"
@@ -46,14 +42,6 @@ class Plan(plan.Plan):
     mechanism: DpSgd | LabelPrivate | Margin | EarlyStop | Plain = field(
         default=DpSgd(),  # frozen
         metadata=about("How the model is trained."),
-    )
-    ranges: Mapping[str, tuple[float, float]] = field(
-        default_factory=dict,
-        metadata=about(
-            "The public range of a feature, which is mapped to [-1, 1]; * for every other column. Repeatable.",
-            rule="COLUMN=LOW,HIGH with LOW below HIGH, both finite",
-            holds=lambda ranges: all(-float("inf") < low < high < float("inf") for low, high in ranges.values()),
-        ),
     )
 
     @property
@@ -64,9 +52,6 @@ class Plan(plan.Plan):
     def check(self) -> None:
         """Raise if the mechanism cannot keep what is asked for."""
         super().check()
-        if self.person is not None or self.rows_per_person != 1:
-            name = "person" if self.person is not None else "rows_per_person"
-            raise InvalidInput("must not be given: the guarantee of a model is for one row", field=name)
         if self.mechanism.two_classes and self.classes is not None and len(self.classes) != 2:
             raise InvalidInput(f"must be two for {self.mechanism.name}, got {len(self.classes)}", field="classes")
         self.mechanism.check(self)

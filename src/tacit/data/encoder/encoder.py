@@ -158,12 +158,27 @@ class Encoder:
 
     def scaled(self, rows: pa.Table, *, field: str | None = None) -> NDArray[np.float64]:
         """Return the matrix with the range of each measured column mapped to [-1, 1]."""
-        matrix = self.encode(rows, field=field)
+        return self.scale(self.encode(rows, field=field))
+
+    def scale(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a matrix in the columns' own units as :meth:`scaled` does."""
+        scaled = (matrix - self._middle) / self._half
         for place, column in enumerate(self.encoded):
-            if column.measured:
-                values = (matrix[:, place] - column.middle) / column.half
-                matrix[:, place] = np.clip(values, -1.0, 1.0) if column.clipped else values
-        return matrix
+            if column.measured and column.clipped:
+                np.clip(scaled[:, place], -1.0, 1.0, out=scaled[:, place])
+        return np.asarray(scaled)
+
+    def unscale(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return a scaled matrix in the columns' own units."""
+        return np.asarray(matrix * self._half + self._middle)
+
+    @property
+    def _middle(self) -> NDArray[np.float64]:
+        return np.array([column.middle for column in self.encoded])
+
+    @property
+    def _half(self) -> NDArray[np.float64]:
+        return np.array([column.half for column in self.encoded])
 
     def notes(self) -> list[str]:
         """Return what a reader should know about the columns, a sentence each."""

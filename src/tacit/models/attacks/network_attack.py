@@ -70,7 +70,7 @@ def reconstruct_network(
         return _probe(release, rows, method, level=level)
     network = release.network
     if network.dimension == 1:
-        return _reconstruct_line(network, rows, method, level=level)
+        return _reconstruct_line(release, rows, method, level=level)
     if method.margin is not None:
         raise InvalidInput(
             f"must give no margin for a model of {network.dimension} features: the search takes it from the weights",
@@ -79,18 +79,19 @@ def reconstruct_network(
     found = reconstruct_points(
         network, points=method.points, steps=method.steps, rng=rng, report=lambda step: progress(step, method.steps)
     )
+    points = _own_units(release, found.points)
     facts = {
         "residual": found.residual,
         "margin_error": found.margin_error,
         "spread": found.spread if math.isfinite(found.spread) else None,
         "trusted": False,
-        **_listed(found.points, found.labels, multipliers=found.multipliers),
+        **_listed(points, found.labels, multipliers=found.multipliers),
     }
     note = (
         f"{len(found.points)} points found, stationarity residual {found.residual:.3g}, spread over the starts "
         f"{found.spread:.3g}. Not to be trusted without a prior: far-off points can satisfy the same equations."
     )
-    guesses = _table(release, found.points, found.labels, found.multipliers)
+    guesses = _table(release, points, found.labels, found.multipliers)
     if rows is None:
         return Leak.uncounted(notes=[note], facts=facts, guesses=guesses, level=level)
     leak = measure_similarity(found.points, rows.inside, fresh=rows.outside).leak(level=level)
@@ -141,10 +142,16 @@ def _margin_notes(told: MarginLeak, covered: str, largest: float) -> list[str]:
     return [f"{curve}.", f"Theory: {covered}{'' if covered == NOT_COVERED else there}."]
 
 
-def _reconstruct_line(network: TwoLayerReLU, rows: AttackedRows | None, method: Reconstruct, *, level: float) -> Leak:
-    found = reconstruct_univariate(network, margin=method.margin)
-    lines = [f"{x:.9g} ({y:+d})" for x, y in zip(found.points, found.labels, strict=True)]
-    notes, facts = [f"{found}", *lines], found.to_json()
+def _reconstruct_line(release: Release, rows: AttackedRows | None, method: Reconstruct, *, level: float) -> Leak:
+    found = reconstruct_univariate(release.network, margin=method.margin)
+    own = replace(
+        found,
+        points=_own_units(release, found.points),
+        flats=_own_units(release, found.flats),
+        candidates=replace(found.candidates, points=_own_units(release, found.candidates.points)),
+    )
+    lines = [f"{x:.9g} ({y:+d})" for x, y in zip(own.points, own.labels, strict=True)]
+    notes, facts = [f"{own}", *lines], own.to_json()
     if rows is None or not len(found.points):
         return Leak.uncounted(notes=notes, facts=facts, level=level)
     signs = np.where(rows.labels[: len(rows.inside)] == 1, 1.0, -1.0)
@@ -163,9 +170,14 @@ def _probe(release: Release, rows: AttackedRows | None, method: Reconstruct, *, 
     low, high = ends[0] - (ends[1] - ends[0]), ends[1] + (ends[1] - ends[0])
     found = probe_function(lambda x: np.ravel(ask(x[:, None])), low=low, high=high)
     margin = float(np.abs(ask(rows.inside)).min()) if method.margin is None else method.margin
-    points = build_candidates(found.function, margin=margin).points
+    points = _own_units(release, build_candidates(found.function, margin=margin).points)
     note = f"{len(points)} candidates from {found.queries} questions: a quarter of them are training points."
     return Leak.uncounted(notes=[note], facts={"candidates": points.tolist(), "margin": margin}, level=level)
+
+
+def _own_units(release: Release, points: Matrix) -> Matrix:
+    """Return encoded points in the units of the columns, where the release has an encoder."""
+    return points if release.encoder is None else release.encoder.unscale(points)
 
 
 def _listed(points: Matrix, labels: Matrix, **more: Matrix) -> dict[str, Any]:
@@ -179,6 +191,6 @@ def _listed(points: Matrix, labels: Matrix, **more: Matrix) -> dict[str, Any]:
 def _table(release: Release, points: Matrix, labels: Matrix, multipliers: Matrix) -> pa.Table:
     """The points found, under the names of the features where the release has them."""
     encoder = release.encoder
-    names = encoder.features if encoder else tuple(f"x{place}" for place in range(points.shape[1]))
+    names = encoder.names if encoder else tuple(f"x{place}" for place in range(points.shape[1]))
     columns = {name: points[:, place] for place, name in enumerate(names)}
     return pa.table({**columns, "sign": labels, "multiplier": multipliers})

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.data.classes import Classes
 from tacit.models.attacks.confidence import confidence_from_logits
 from tacit.models.points import Matrix
-from tacit.models.releases.encoding import RowEncoder, read_labelled
+from tacit.models.releases.encoding import encoder_of_numbers, read_labelled
 from tacit.models.releases.release import Release
 from tacit.privacy.errors import InvalidInput
 
@@ -84,10 +84,11 @@ def read_attacked(release: Release, truth: object, data: object, *, fair_coins: 
             what = "the rows that the model was trained on" if field == "truth" else "rows that it was not trained on"
             raise InvalidInput(f"must be given: {what}", field=field)
     encoder = release.encoder
-    rows, labels = read_labelled(truth, features=encoder.features if encoder else (), label=release.label)
-    encoder = encoder or RowEncoder(features=tuple(rows.column_names), ranges={})
-    other, other_labels = read_labelled(data, features=encoder.features, label=release.label)
-    inside, outside = encoder.encode(rows), encoder.encode(other)
+    named = encoder.columns() if encoder else ()
+    rows, labels = read_labelled(truth, features=named, label=release.label, field="truth")
+    encoder = encoder or encoder_of_numbers(rows)
+    other, other_labels = read_labelled(data, features=encoder.columns(), label=release.label, field="data")
+    inside, outside = encoder.scaled(rows), encoder.scaled(other)
     kept = np.ones(len(outside), dtype=bool) if fair_coins else _not_shared(inside, outside)
     codes, classes = _codes(release, labels, None if other_labels is None else other_labels[kept])
     return AttackedRows(inside=inside, outside=outside[kept], codes=codes, classes=classes, shared=int((~kept).sum()))

@@ -11,21 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_softmax, softmax
 
-from tacit.data import load_table, read_rows
+from tacit.data import Encoder
 from tacit.data.classes import Classes
+from tacit.data.learned import LearnedModel
 from tacit.models.methods import LearnMethod, Load
 from tacit.models.points import Matrix
-from tacit.models.releases.encoding import RowEncoder, read_labelled
+from tacit.models.releases.encoding import encoder_of_numbers, read_labelled
 from tacit.models.releases.members import ModelMember
 from tacit.models.releases.release import Release
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.settings import read_choice
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["LoadedModel", "ModelReport", "learn"]
+__all__ = ["ModelReport", "ReleasedClassifier", "learn"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,43 +62,31 @@ class ModelReport:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class LoadedModel:
-    """A released model that predicts rows of a table, or of a matrix with its features in order.
+class ReleasedClassifier:
+    """A released model that predicts encoded rows.
 
     Parameters
     ----------
     member
         What the release holds.
-    encoder, classes_
-        The features that it takes, and what it predicts.
-    guarantee_
-        What the release guarantees about the rows it was trained on.
-    report_
-        How well it did on test rows.
+    classes_
+        What it predicts.
     """
 
     member: ModelMember
-    encoder: RowEncoder
     classes_: NDArray[Any]
-    guarantee_: AnyGuarantee
-    report_: ModelReport = ModelReport()
-
-    def predict_proba(self, X: object) -> Matrix:
-        """Return a probability per class."""
-        return np.asarray(softmax(self.logits(self._encode(X)), axis=1))
-
-    def predict(self, X: object) -> NDArray[Any]:
-        """Return a label per row."""
-        return np.asarray(self.classes_[self.logits(self._encode(X)).argmax(axis=1)])
 
     def logits(self, X: Matrix) -> Matrix:
-        """Return a logit per class for encoded rows."""
+        """Return a logit per class."""
         return self.member.logits(X, classes=len(self.classes_))
 
-    def _encode(self, X: object) -> Matrix:
-        if isinstance(X, np.ndarray):
-            return self.encoder.scale(np.asarray(X, dtype=np.float64))
-        return self.encoder.encode(read_rows(load_table(X), columns=self.encoder.features))
+    def predict_proba(self, X: Matrix) -> Matrix:
+        """Return a probability per class."""
+        return np.asarray(softmax(self.logits(X), axis=1))
+
+    def predict(self, X: Matrix) -> NDArray[Any]:
+        """Return a label per row."""
+        return np.asarray(self.classes_[self.logits(X).argmax(axis=1)])
 
 
 def learn(
@@ -111,7 +99,7 @@ def learn(
     hold_out: float = 0.2,  # noqa: ARG001  # what was released holds no rows
     rng: np.random.Generator | None = None,  # noqa: ARG001  # nothing is drawn
     progress: Callable[[int, int], None] | None = None,  # noqa: ARG001
-) -> LoadedModel:
+) -> LearnedModel:
     """Load a released model, and judge it on test rows.
 
     Parameters
@@ -146,26 +134,27 @@ def learn(
     if source.encoder is not None and features:
         raise InvalidInput("must not be given: the release names its own", field="features")
     if test is None:
-        return _loaded(source, source.encoder or RowEncoder(features=tuple(features), ranges={}), None)
-    chosen = source.encoder.features if source.encoder is not None else tuple(features)
-    rows, labels = read_labelled(test, features=chosen, label=source.label)
+        return _loaded(source, source.encoder or Encoder.of_numbers(features), None)
+    chosen = source.encoder.columns() if source.encoder is not None else tuple(features)
+    rows, labels = read_labelled(test, features=chosen, label=source.label, field="test")
     if labels is None:
         column = "its label column" if source.label is None else f"the column {source.label!r}"
         raise InvalidInput(f"must have {column} of true labels; name another one as label", field="test")
-    encoder = source.encoder or RowEncoder(features=tuple(rows.column_names), ranges={})
+    encoder = source.encoder or encoder_of_numbers(rows)
     return _judged(_loaded(source, encoder, labels), rows, labels)
 
 
-def _loaded(release: Release, encoder: RowEncoder, labels: NDArray[Any] | None) -> LoadedModel:
+def _loaded(release: Release, encoder: Encoder, labels: NDArray[Any] | None) -> LearnedModel:
     known = release.classes
     if known is None:  # the file does not say: the labels that occur, sorted
         known = () if labels is None else Classes.of(labels).values
-    return LoadedModel(member=release.member, encoder=encoder, classes_=np.asarray(known), guarantee_=release.guarantee)
+    learner = ReleasedClassifier(member=release.member, classes_=np.asarray(known))
+    return LearnedModel(learner=learner, encoder=encoder, guarantee_=release.guarantee, report_=ModelReport())
 
 
-def _judged(model: LoadedModel, rows: pa.Table, labels: NDArray[Any]) -> LoadedModel:
+def _judged(model: LearnedModel, rows: pa.Table, labels: NDArray[Any]) -> LearnedModel:
     codes = Classes(values=tuple(model.classes_.tolist())).encode(labels)
-    logits = model.logits(model.encoder.encode(rows))
+    logits = model.learner.logits(model.encoder.scaled(rows))
     own = log_softmax(logits, axis=1)[np.arange(len(codes)), codes]
     report = ModelReport(
         rows=len(codes),

@@ -26,6 +26,8 @@ class Mechanism(Choice):
     suffix: ClassVar[str] = ".safetensors"
     two_classes: ClassVar[bool] = False
     """Whether it trains one output, whose sign is the class."""
+    private_features: ClassVar[bool] = False
+    """Whether the guarantee is for features too: then nothing may be read off them to encode them."""
     reason: ClassVar[str] = ""
     """Why there is no guarantee."""
 

@@ -37,6 +37,7 @@ class DpSgd(Mechanism):
     """
 
     name: ClassVar[str] = "dp_sgd"
+    private_features: ClassVar[bool] = True
     phrase: ClassVar[str] = "a network trained by DP-SGD"
 
     width: int = field(

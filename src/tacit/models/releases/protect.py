@@ -9,13 +9,14 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from tacit.data import load_table
+from tacit.data.encoder.planned import planned_features
 from tacit.models.plan import Plan
 from tacit.models.points import Points
-from tacit.models.releases.encoding import RowEncoder, read_points
-from tacit.models.releases.release import Release
+from tacit.models.releases.encoding import read_points
+from tacit.models.releases.release import Release, guarantee_of
 from tacit.privacy.delivery import Request, deliver
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import AnyGuarantee, Guarantee, Unit
+from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.noise import is_seeded, system_rng
 from tacit.privacy.releases import Header
 from tacit.privacy.targets import Overwrite, Target, check_target
@@ -48,7 +49,7 @@ def protect(
     Parameters
     ----------
     table
-        The private table: numeric features without gaps, and the label.
+        The private table: features of any type, and the label.
     plan
         What to train, and for which guarantee.
     data
@@ -75,20 +76,20 @@ def protect(
         raise InvalidInput("must not be given: a model is trained on the table alone", field="data")
     _check_out(plan, out, table)
     source = load_table(table)
-    points, encoder = read_points(source, plan)
-    settled = plan.mechanism.settle(plan, rows=len(points.rows), classes=len(points.classes))
     rng = system_rng() if rng is None else rng
+    points, encoder = read_points(source, plan, rng=rng)
+    settled = plan.mechanism.settle(plan, rows=len(points.rows), classes=len(points.classes))
     header = Header(
         surface=plan.surface,
         plan=plan.to_json(),
         settled={"rows": len(points.rows), "classes": list(points.classes), **settled},
-        guarantee=_guarantee(plan, plan.mechanism.guarantee(plan, settled)),
+        guarantee=guarantee_of(plan, settled),
         seeded=is_seeded(rng),
         encoder=encoder.to_json(),
     )
     release = deliver(
         Release,
-        _request(plan, header, source, encoder),
+        _request(plan, header, source),
         draw=partial(_train, plan, header, points, rng=rng, progress=progress or (lambda *_: None)),
         out=out,
         payment=payment,
@@ -106,16 +107,11 @@ def _check_out(plan: Plan, out: Target, table: object) -> None:
         raise InvalidInput(f"must end in {wanted} for {plan.mechanism}, got {os.fspath(path)}", field="out")
 
 
-def _guarantee(plan: Plan, kept: AnyGuarantee) -> AnyGuarantee:
-    if isinstance(kept, Guarantee) and plan.classes is None:
-        return replace(kept, assumptions=(*kept.assumptions, "which classes occur is public"))
-    return kept
-
-
-def _request(plan: Plan, header: Header, source: ibis.Table, encoder: RowEncoder) -> Request:
+def _request(plan: Plan, header: Header, source: ibis.Table) -> Request:
     """A ledger knows records by all columns of their table, and labels by the label."""
     records = isinstance(header.guarantee, Guarantee) and header.guarantee.unit == Unit.RECORD
-    columns = list(source.columns) if records else [*encoder.features, plan.label]
+    named = (*planned_features(plan, source.columns), plan.label, *([plan.person] if plan.person else []))
+    columns = list(source.columns if records else named)
 
     def rows() -> Iterator[pa.RecordBatch]:
         yield from source.select(columns).to_pyarrow_batches()

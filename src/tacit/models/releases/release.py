@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from tacit.data import Encoder
+from tacit.data.persons import ROWS_PUBLIC
 from tacit.models.network import TwoLayerReLU
 from tacit.models.plan import Plan
-from tacit.models.releases.encoding import RowEncoder
 from tacit.models.releases.members import (
     EstimatorMember,
     ModelMember,
@@ -20,17 +21,32 @@ from tacit.models.releases.members import (
     TorchMember,
 )
 from tacit.models.releases.state_files import arrays_of
-from tacit.models.trained import Trained
+from tacit.models.trained import Settled, Trained
 from tacit.privacy import releases
 from tacit.privacy.errors import InvalidInput, InvalidRelease
-from tacit.privacy.guarantee import NoGuarantee
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee, Unit
 from tacit.privacy.plan import Plan as AnyPlan
 from tacit.privacy.releases import Header, Member
 
-__all__ = ["Release"]
+__all__ = ["Release", "guarantee_of"]
 
 ELSEWHERE = NoGuarantee(reason="the file does not say how the model was trained")
 """What is known of a model that was made elsewhere."""
+
+_TYPES = "the names and types of the columns are public, and that every row has a label"
+_PERSONS = "which rows belong to one person is public"
+
+
+def guarantee_of(plan: Plan, settled: Settled) -> AnyGuarantee:
+    """Return what holds for a model that was trained by a plan, for one row or for all rows of one person."""
+    kept = plan.mechanism.guarantee(plan, settled)
+    if not isinstance(kept, Guarantee):
+        return kept
+    records = kept.unit is Unit.RECORD
+    persons = [] if plan.person is None else [ROWS_PUBLIC if records else _PERSONS]
+    classes = [] if plan.classes is not None else ["which classes occur is public"]
+    assumed = (*kept.assumptions, *([_TYPES] if records else []), *persons, *classes)
+    return replace(kept, assumptions=assumed).for_group(rows=plan.rows_per_person)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -101,7 +117,7 @@ class Release(releases.Release):
         >>> print(Release.of_model(network, label="ill", features=["age", "pulse"], classes=["no", "yes"]))
         models: no guarantee: the file does not say how the model was trained
         """
-        encoder = RowEncoder(features=tuple(features), ranges={})
+        encoder = Encoder.of_numbers(features)
         header = Header(
             surface=Plan.surface,
             plan=None,
@@ -138,9 +154,9 @@ class Release(releases.Release):
         return None if known is None else tuple(known)
 
     @property
-    def encoder(self) -> RowEncoder | None:
+    def encoder(self) -> Encoder | None:
         """How columns become numbers; None where the file does not say."""
-        return None if self.header.encoder is None else RowEncoder.from_json(self.header.encoder)
+        return None if self.header.encoder is None else Encoder.from_json(self.header.encoder)
 
     @property
     def network(self) -> TwoLayerReLU:
@@ -158,12 +174,14 @@ class Release(releases.Release):
     def check(self) -> None:
         """Raise if the guarantee is smaller than what the plan's mechanism keeps."""
         plan = self.plan
-        kept = plan.mechanism.guarantee(plan, self.settled) if isinstance(plan, Plan) else ELSEWHERE
+        kept = guarantee_of(plan, self.settled) if isinstance(plan, Plan) else ELSEWHERE
         self.check_guarantee(kept)
 
     def notes(self) -> list[str]:
         """Return what the owner should read about the training."""
-        return self.plan.mechanism.notes(self.settled) if isinstance(self.plan, Plan) else []
+        if not isinstance(self.plan, Plan):
+            return []
+        return [*self.plan.mechanism.notes(self.settled), *(self.encoder.notes() if self.encoder else [])]
 
     def write(self, path: str | os.PathLike[str], *, force: bool = False) -> None:
         """Write the kind of file that the ending of ``path`` names, whole or not at all."""
