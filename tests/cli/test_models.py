@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
     return where
 
 
-DP = ("--epsilon", "3", "--delta", "1e-5", "--mechanism", "dp_sgd:epochs=2")
+DP = ("--epsilon", "3", "--delta", "1e-5", "--mechanism", "dp_sgd:epochs=2", "--ranges", "*=-5,5")
 MECHANISMS = {
     "dp_sgd": ("visits", "later", "model.pt", DP),
     "label_private": ("visits", "later", "model.safetensors", ("--epsilon", "2", "--mechanism", "label_private")),
@@ -122,7 +122,7 @@ def test_the_ledger_pays_delivers_again_and_refuses(folder, ledger, tmp_path):
     again = run("models", "protect", *words, *DP, "--out", tmp_path / "again.pt")
     assert "nothing was charged" in again.stdout
     assert left(ledger) == spent
-    more = ("--epsilon", "6", "--delta", "1e-5", "--out", tmp_path / "refused.pt")
+    more = ("--epsilon", "6", "--delta", "1e-5", "--ranges", "*=-5,5", "--out", tmp_path / "refused.pt")
     assert "visits has spent" in run("models", "protect", *words, *more, code=2).stderr
     assert not (tmp_path / "refused.pt").exists()
 
@@ -130,7 +130,7 @@ def test_the_ledger_pays_delivers_again_and_refuses(folder, ledger, tmp_path):
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (("--ranges", "*=1,0"), "--ranges must be COLUMN=LOW,HIGH"),
+        (("--ranges", "x0=1,0"), "--ranges must be COL=LOW,HIGH"),
         (("--mechanism", "dp_sgd:clip=-1"), "--mechanism dp_sgd: clip must be > 0"),
         (("--mechanism", "margin"), "--epsilon must be none"),
         (("--features", "nothing"), "nothing"),

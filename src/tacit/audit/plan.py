@@ -20,7 +20,7 @@ SURFACES = ("labels", "bags", "features", "scores", "models")
 """What can be released, in the order of every page."""
 
 _EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
-_OF_NUMBERS = ("features", "models")  # they read columns of numbers alone
+_ENCODED = ("features", "models")  # they read every other column, unless features are named
 _EVERY = ("*", "all")  # stand for columns and are none
 
 
@@ -188,8 +188,8 @@ def bundled_plan() -> AuditPlan:
 def planned_release(surface: str, source: Source, keys: Mapping[str, Any]) -> Plan:
     """Return a surface's plan for a table: the table says what the keys leave out, such as its label."""
     own: dict[str, Any] = {"label": source.label}
-    if surface in _OF_NUMBERS and len(source.numbers) + 1 < source.table.num_columns:
-        own["features"] = list(source.numbers)
+    if surface in _ENCODED and len(source.features) + 1 < source.table.num_columns:
+        own["features"] = list(source.features)
     if surface == "bags" and len(source.classes) > 2:
         own["totals"] = "classes"
     return plan_type(surface).from_json({**own, **keys})

@@ -85,9 +85,14 @@ class Source:
         return self._encoded[1]
 
     @cached_property
+    def encoder(self) -> Encoder:
+        """How the features become numbers."""
+        return Encoder.fitted(self.table, self.features)
+
+    @cached_property
     def X(self) -> NDArray[np.float64]:  # noqa: N802 (scikit-learn's name)
         """The features as numbers."""
-        return Encoder.fitted(self.table, self.features).scaled(self.table)
+        return self.encoder.scaled(self.table)
 
     @property
     def numbers(self) -> tuple[str, ...]:
@@ -247,6 +252,7 @@ def source_from_file(
     if not known:
         raise InvalidInput(f"{Path(path).name} must have a column beside the label {label!r}, got none")
     source = Source(name=name, table=chosen, label=label, features=known, file=str(path))
+    source.encoder.check(known)
     if len(source.classes) < 2:
         raise InvalidInput(f"column {label!r} must have two labels or more, got {len(source.classes)}")
     return source
