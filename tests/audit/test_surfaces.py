@@ -83,7 +83,8 @@ def test_commands_can_be_pasted(run, folder, monkeypatch, capsys):
     monkeypatch.chdir(folder)
     assert "--label 'the outcome'" in run.findings[0].by_hand
     assert "--by 'ward $x$'" in run.findings[1].by_hand
-    (folder / "later.csv").write_text("age,the outcome\n" + "".join(f"{a}5,fair\n" for a in range(2, 9)))
+    later = "".join(f"a,{a}5,,fair\n" for a in range(2, 9))
+    (folder / "later.csv").write_text(f"ward $x$,age,pulse,the outcome\n{later}")
     for finding in run.findings:
         assert finding.by_hand.startswith(f"tacit {finding.surface} protect ")
         for command in finding.by_hand.replace("OTHER_ROWS", "later.csv").split(" && "):
@@ -92,9 +93,10 @@ def test_commands_can_be_pasted(run, folder, monkeypatch, capsys):
             assert end.value.code == 0, (command, capsys.readouterr().err)
 
 
-def test_features_and_models_are_of_the_columns_of_numbers(folder):
-    plans = {step.surface: step.plan for step in read_plan(folder / "tacit.toml").steps}
-    assert plans["features"].features == plans["models"].features == ("age",), "a pulse is missing, a ward is text"
+def test_features_and_models_are_of_the_columns_that_an_attacker_may_know(folder):
+    (folder / "known.toml").write_text(PLAN.replace("[audit]", 'features = ["age"]\n\n[audit]', 1))
+    plans = {step.surface: step.plan for step in read_plan(folder / "known.toml").steps}
+    assert plans["features"].features == plans["models"].features == ("age",)
 
 
 @pytest.mark.parametrize(

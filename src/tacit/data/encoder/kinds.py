@@ -39,7 +39,7 @@ def is_word(kind: pa.DataType) -> bool:
 def numbers_of(column: Column, *, name: str) -> NDArray[Any]:
     """Return a column of numbers as floats, with NaN where a value is missing; float32 without gaps stays so."""
     kind = column.type
-    if pa.types.is_null(kind):
+    if column.null_count == len(column):  # of any type: a CSV's empty column is read as text
         return np.full(len(column), np.nan)
     if pa.types.is_boolean(kind):
         return np.asarray(as_floats(column.cast(pa.int8())).to_numpy(zero_copy_only=False))
@@ -56,7 +56,7 @@ def numbers_of(column: Column, *, name: str) -> NDArray[Any]:
 
 def days_of(column: Column, *, name: str) -> NDArray[np.float64]:
     """Return dates and times as days since the start of 1970, with NaN where one is missing."""
-    if pa.types.is_null(column.type):
+    if column.null_count == len(column):
         return np.full(len(column), np.nan)
     if not is_date(column.type):
         raise InvalidInput(f"column {name!r} must be dates, as its encoder was made for, got {column.type}")

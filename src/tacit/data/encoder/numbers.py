@@ -62,7 +62,7 @@ class FlagColumn(ColumnRule):
         return (EncodedColumn(name=self.name),)
 
     def _encode(self, column: Column) -> Matrix:
-        if not (pa.types.is_boolean(column.type) or pa.types.is_null(column.type)):
+        if not (pa.types.is_boolean(column.type) or column.null_count == len(column)):
             raise InvalidInput(
                 f"column {self.name!r} must be truth values, as its encoder was made for, got {column.type}"
             )
