@@ -3,6 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 WORKERS ?= auto
+# The tests of a file on one worker: what they share is made once.
+IN_PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 export NO_MKDOCS_2_WARNING := 1
 
 .PHONY: help audit test test-all check format docs reference bench constraints wheel clean
@@ -18,11 +20,14 @@ $(READY): pyproject.toml constraints.txt
 audit: $(READY) ## audit the bundled data: prints a summary, writes report.html
 	$(BIN)/tacit audit --out report.html
 
+# One thread a worker: threads of several workers on the same cores wait for each other longer than they work.
+test test-all: export OMP_NUM_THREADS := 1
+
 test: $(READY) ## the test suite, without the slow cases
-	$(BIN)/python -m pytest -n $(WORKERS) -m "not slow"
+	$(BIN)/python -m pytest $(IN_PARALLEL) -m "not slow"
 
 test-all: $(READY) ## the test suite, slow cases included
-	$(BIN)/python -m pytest -n $(WORKERS)
+	$(BIN)/python -m pytest $(IN_PARALLEL)
 
 check: $(READY) ## ruff, mypy --strict, the layers, the docs, the command reference
 	$(BIN)/ruff check .
@@ -31,6 +36,7 @@ check: $(READY) ## ruff, mypy --strict, the layers, the docs, the command refere
 	$(BIN)/lint-imports
 	$(BIN)/python scripts/command_reference.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python scripts/check_site.py
 
 format: $(READY) ## apply ruff's fixes and formatting
 	$(BIN)/ruff check --fix .

@@ -25,7 +25,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "commands.md"
 HEADER = """\
 # Commands
 
-Written by `make reference` from the commands' own `--help`; a test fails when it is out of date.
+Written by `make reference` from the commands' own `--help`; `make check` fails when it is out of date.
 """
 
 

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from pathlib import Path
+from functools import cache
 
 WATCHED = ("delivery.py", "store.py", "ledger.py", "requests.py", "charging.py", "release.py", "files.py", "folders.py")
 KILLED = 9
@@ -23,12 +23,17 @@ def run_and_kill(action, *, at=None):
     return seen if code == 0 else None
 
 
+@cache  # asked at every call of a function
+def _is_watched(file):
+    return os.path.basename(file) in WATCHED
+
+
 def _run(action, at, writer):
     seen = 0
 
     def trace(frame, event, _):
         nonlocal seen
-        if Path(frame.f_code.co_filename).name not in WATCHED:
+        if not _is_watched(frame.f_code.co_filename):
             return None
         if event == "line":
             seen += 1

@@ -2,42 +2,15 @@
 
 import importlib
 import inspect
-import os
-import pkgutil
-import re
-import subprocess
-import sys
+import runpy
 from pathlib import Path
 
 import pytest
 from markdown import markdown
 
-import tacit
-
 ROOT = Path(__file__).parents[1]
-SIDES = ("protect", "learn", "attack", "theory")
-
-
-def module_names():
-    """All modules but those of the command line, whose documentation is their ``--help``, and migrations."""
-    for found in pkgutil.walk_packages(tacit.__path__, "tacit."):
-        if "._" not in found.name and ".migrations" not in found.name and not found.name.startswith("tacit.cli"):
-            yield found.name
-
-
-def public_modules():
-    """Packages, and the sides of the surfaces: where users import from."""
-    for module in map(importlib.import_module, module_names()):
-        if hasattr(module, "__path__") or module.__name__.rpartition(".")[2] in SIDES:
-            yield module
-
-
-def is_code(thing):
-    return inspect.isclass(thing) or inspect.isroutine(thing)
-
-
-def exported(module):
-    return {name: getattr(module, name) for name in getattr(module, "__all__", ())}
+SITE = runpy.run_path(str(ROOT / "scripts" / "check_site.py"))
+exported, is_code, module_names = SITE["exported"], SITE["is_code"], SITE["module_names"]
 
 
 def methods(cls):
@@ -73,7 +46,7 @@ def test_modules_say_what_they_are_for_and_what_they_export(module_name):
 def test_public_names_have_docstrings():
     missing = {
         f"{thing.__module__}.{lack}"
-        for module in public_modules()
+        for module in SITE["public_modules"]()
         for name, thing in exported(module).items()
         if is_code(thing)
         for lack in undocumented(thing, name)
@@ -92,35 +65,16 @@ def test_a_missing_docstring_is_found():
     assert list(undocumented(Bare, "Bare")) == ["Bare", "Bare.method"]
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The text of all pages of the built documentation."""
-    folder = tmp_path_factory.mktemp("site")
-    # not --quiet: it hides warnings from --strict too, and the build passes
-    result = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", folder],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-    )
-    assert result.returncode == 0, result.stderr
-    return "\n".join(page.read_text(encoding="utf-8") for page in folder.rglob("*.html"))
-
-
-def is_shown(site, module, name, thing):
-    """In the reference, under whatever path of its area it is imported from; what is no code, in the text by name."""
-    area = module.__name__.split(".")[1]
-    in_reference = re.search(rf'id="tacit\.{area}(?:\.\w+)*\.{name}"', site)
-    return in_reference or (not is_code(thing) and re.search(rf"<code>[^<]*\b{name}\b", site))
-
-
-def test_public_names_are_in_the_documentation(site):
-    names = [(m, name, thing) for m in public_modules() for name, thing in exported(m).items()]
+def test_the_check_of_the_site_finds_a_name_on_no_page_and_a_foreign_address():
+    names = {f"{m.__name__}.{name}": m.__name__.split(".")[1] for m in SITE["public_modules"]() for name in exported(m)}
     assert len(names) > 20, "control: the packages were found"
-    missing = [f"{m.__name__}.{name}" for m, name, thing in names if not is_shown(site, m, name, thing)]
-    assert not missing, "on no page: " + ", ".join(missing)
-    assert not is_shown(site, tacit.privacy, "made_up", None), "control: a name that is on no page"
+    whole = "".join(f'<h2 id="tacit.{area}.{name.rpartition(".")[2]}">' for name, area in names.items())
+    whole += "".join(f"<code>{name.rpartition('.')[2]}</code>" for name in names)
+    assert SITE["find_faults"](whole) == []
+    lacking = whole.replace("tacit.privacy.Guarantee", "tacit.privacy.MadeUp")
+    assert SITE["find_faults"](lacking) == ["tacit.privacy.Guarantee is on no page"]
+    foreign = whole + '<script src="https://example.com/x.js">'
+    assert SITE["find_faults"](foreign) == ["a page loads https://example.com/x.js"]
 
 
 @pytest.mark.parametrize("page", sorted((ROOT / "docs").rglob("*.md")), ids=lambda page: page.stem)
@@ -129,8 +83,3 @@ def test_no_index_of_a_formula_is_read_as_emphasis(page):
     text = page.read_text()
     plain, bare = (markdown(kept, extensions=["fenced_code", "tables"]) for kept in (text, text.replace("_", "")))
     assert plain.count("<em>") == bare.count("<em>")
-
-
-def test_the_site_needs_no_network(site):
-    loaded = re.findall(r'<(?:link|script|img)[^>]+(?:href|src)="((?:https?:)?//[^"]+)"', site)
-    assert loaded == []

@@ -1,5 +1,6 @@
 """On every surface: whatever dies between charge and release, nothing is paid twice and nothing paid is lost."""
 
+import shutil
 from importlib import import_module
 
 import numpy as np
@@ -34,13 +35,12 @@ def table():
     return pa.table({**columns, "city": rng.choice(["bonn", "ulm"], 200), "ill": np.array(["no", "yes"])[ill]})
 
 
-def ledger_for(table, place, *, unit):
+def make_ledger(table, place, *, unit):
     place.mkdir()
     ledger = Ledger.create(place / "ledger.db")
     columns = ["ill"] if unit is Unit.LABEL else ["age", "weight", "ill"]
     budget = Guarantee(unit=unit, epsilon=1.0, delta=1e-5 if unit is Unit.RECORD else 0.0)
     ledger.register(table.select(columns), name="visits", budget=budget)
-    return ledger
 
 
 @pytest.mark.parametrize("surface", list(PLANS))
@@ -55,18 +55,19 @@ def test_killed_anywhere_it_is_paid_once_and_delivered(surface, table, tmp_path)
         out = place / f"{name}{plan.suffix}"
         return module.protect(table, plan, data=data, out=out, payment=payment), out
 
-    ledger_for(table, tmp_path / "whole", unit=unit)
+    make_ledger(table, tmp_path / "fresh", unit=unit)
+    for name in ("whole", "counted"):
+        shutil.copytree(tmp_path / "fresh", tmp_path / name)
     ask(tmp_path / "whole", "warm")  # imports happen here and not in a child
-    ledger_for(table, tmp_path / "counted", unit=unit)
     statements = run_and_kill(lambda: ask(tmp_path / "counted", "out"))
     assert statements > 50, "control: the code that pays and delivers was watched"
     first = 1 + sum(map(ord, surface)) % (statements // KILLS)
     for at in range(first, statements, statements // KILLS):
-        place = tmp_path / str(at)
-        ledger = ledger_for(table, place, unit=unit)
+        place = shutil.copytree(tmp_path / "fresh", tmp_path / str(at))
         assert run_and_kill(lambda place=place: ask(place, "out"), at=at) is None, "control: it was killed"
         before = [path for path in place.iterdir() if path.name.startswith("out")]
         _, again = ask(place, "again")
+        ledger = Ledger.open(place / "ledger.db")
         assert len([entry for entry in ledger.statement("visits").entries if entry.guarantee]) == 1
         for published in before:
             assert content(published) == content(again)

@@ -4,7 +4,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 import tomllib
 from pathlib import Path
 
@@ -21,13 +20,6 @@ def tracked_files():
         pytest.skip("needs git and a checkout")
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, check=True, text=True).stdout
     return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
-
-
-def test_the_layers_hold():
-    code = "from importlinter.cli import lint_imports_command; lint_imports_command()"
-    result = subprocess.run([sys.executable, "-c", code, "--no-cache"], cwd=ROOT, capture_output=True, text=True)
-    assert result.returncode == 0, result.stdout
-    assert "0 broken" in result.stdout
 
 
 def test_every_package_is_in_a_layer():

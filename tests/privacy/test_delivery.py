@@ -1,6 +1,7 @@
 """What is paid for is delivered, once: whatever dies in between."""
 
 import os
+import shutil
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -197,24 +198,22 @@ def test_rows_without_an_order_resume_by_their_entry(kind, plan, ledger):
 
 
 def test_killed_at_any_statement_nothing_is_paid_twice_and_nothing_paid_is_lost(kind, plan, tmp_path):
-    def prepare(name):
-        place = tmp_path / name
-        place.mkdir()
-        ledger = Ledger.create(place / "ledger.db")
-        ledger.register([0, 1, 1], name="visits", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-        return ledger, place
+    (tmp_path / "fresh").mkdir()
+    fresh = Ledger.create(tmp_path / "fresh" / "ledger.db")
+    fresh.register([0, 1, 1], name="visits", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
 
     def act(place):
         ask(kind, plan, Ledger.open(place / "ledger.db"), place / f"out{plan.suffix}")
 
-    _, place = prepare("counted")
-    statements = run_and_kill(lambda: act(place))
+    counted = shutil.copytree(tmp_path / "fresh", tmp_path / "counted")
+    statements = run_and_kill(lambda: act(counted))
     assert statements > 100
     for at in range(1 + (kind is ToyFile), statements, 6):
-        ledger, place = prepare(str(at))
+        place = shutil.copytree(tmp_path / "fresh", tmp_path / str(at))
         assert run_and_kill(lambda place=place: act(place), at=at) is None
         out = place / f"out{plan.suffix}"
         before = drawn_label(out, kind) if out.exists() else None
-        again = ask(kind, plan, Ledger.open(place / "ledger.db"), place / f"again{plan.suffix}")
+        ledger = Ledger.open(place / "ledger.db")
+        again = ask(kind, plan, ledger, place / f"again{plan.suffix}")
         assert ledger.statement("visits").spent == 1.0
         assert before in (None, again.members["rows"].table["label"][0].as_py())
