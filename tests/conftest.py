@@ -1,4 +1,4 @@
-"""A throw-away PostgreSQL server, and a browser, for every test that wants one."""
+"""A throw-away PostgreSQL server, a local Spark, and a browser, for every test that wants one."""
 
 import itertools
 import os
@@ -75,6 +75,28 @@ def new_postgresql_location(postgresql: str) -> Callable[[], str]:
         return f"postgresql://tacit@/postgres?host={postgresql}&options=-csearch_path%3D{schema}"
 
     return make
+
+
+@pytest.fixture(scope="session")
+def spark():
+    """A local Spark, set to start quickly: its queries are small, and compiling them well takes longer than they do."""
+    pytest.importorskip("pyspark", reason="needs PySpark: install the extra spark")
+    if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
+        pytest.skip("needs Java, which Spark runs on")
+    from tacit.data.spark import start_spark
+
+    session = start_spark(
+        {
+            "spark.master": "local[2]",
+            "spark.ui.enabled": "false",
+            "spark.driver.host": "127.0.0.1",
+            "spark.driver.bindAddress": "127.0.0.1",
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+            "spark.sql.shuffle.partitions": "2",
+        }
+    )
+    yield session
+    session.stop()
 
 
 @pytest.fixture(scope="module")  # no longer: while it is open, no other test can run an event loop

@@ -1,8 +1,5 @@
 """Curated bags on a local Spark: the same as on DuckDB, to the last bit."""
 
-import os
-import shutil
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -17,12 +14,6 @@ from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import Grid
 from tacit.privacy.payment import Payment
-
-pytest.importorskip("pyspark", reason="needs PySpark: install the extra spark")
-if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
-    pytest.skip("needs Java, which Spark runs on", allow_module_level=True)
-
-from tacit.data.spark import start_spark
 
 ROWS = 4000
 EDGES = {"x": (-1.0, 0.0, 0.5), "n": (3.0,)}
@@ -68,26 +59,18 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module")
-def session():
-    settings = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1"}
-    made = start_spark({**settings, "spark.driver.bindAddress": "127.0.0.1", "spark.sql.shuffle.partitions": "2"})
-    yield made
-    made.stop()
-
-
 @pytest.mark.parametrize(
     "case",
     ["log", pytest.param("cross_entropy", marks=pytest.mark.slow), pytest.param("squared", marks=pytest.mark.slow)],
 )
-def test_spark_makes_the_same_bags(session, path, case):
+def test_spark_makes_the_same_bags(spark, path, case):
     given = {"by": SETS, "edges": EDGES, **CASES[case]}
     same(curate(open_table(str(path), engine="spark"), **given), curate(path, **given))
 
 
 @pytest.mark.slow
-def test_spark_takes_its_own_tables(session, path):
-    frame = session.read.parquet(str(path)).repartition(3)
+def test_spark_takes_its_own_tables(spark, path):
+    frame = spark.read.parquet(str(path)).repartition(3)
     given = {"by": SETS, "edges": EDGES, **CASES["log"]}
     same(curate(frame, **given), curate(path, **given))
     frame.createOrReplaceTempView("rows_of_spark")
@@ -95,13 +78,13 @@ def test_spark_takes_its_own_tables(session, path):
 
 
 @pytest.mark.slow
-def test_spark_draws_the_same_noise_from_the_same_seed(session, path):
+def test_spark_draws_the_same_noise_from_the_same_seed(spark, path):
     given = {"by": SETS, "edges": EDGES, **CASES["log"], "noise": LaplaceNoise(epsilon=1.0)}
     one = curate(open_table(str(path), engine="spark"), **given, rng=np.random.default_rng(0))
     same(one, curate(path, **given, rng=np.random.default_rng(0)))
 
 
-def test_spark_says_what_is_wrong_in_one_sentence(session, path, tmp_path):
+def test_spark_says_what_is_wrong_in_one_sentence(spark, path, tmp_path):
     for source in (str(tmp_path / "no.parquet"), "no_such_table"):
         with pytest.raises(InvalidInput, match="must be a Parquet file or folder") as caught:
             open_table(source, engine="spark")
@@ -110,11 +93,11 @@ def test_spark_says_what_is_wrong_in_one_sentence(session, path, tmp_path):
         curate(open_table(str(path), engine="spark"), by=["word"], label="kind", loss=LogLoss())
 
 
-def test_a_table_without_an_order_is_charged_by_name(session, path, tmp_path):
+def test_a_table_without_an_order_is_charged_by_name(spark, path, tmp_path):
     ledger = Ledger.create(tmp_path / "ledger.db")
     ledger.register([0, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
     plan = Plan(label="click", epsilon=0.5, by=["word"], min_size=1)
-    table = session.read.parquet(str(path))
+    table = spark.read.parquet(str(path))
     with pytest.raises(InvalidInput, match="dataset must name what to charge"):
         protect(table, plan, payment=Payment(ledger=ledger))
     protect(table, plan, payment=Payment(ledger=ledger, dataset="clicks"))

@@ -1,8 +1,5 @@
 """The same mechanisms on a local Spark: each partition its own entropy, one valid release."""
 
-import os
-import shutil
-
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -11,36 +8,22 @@ from scipy.stats import chisquare
 
 from tacit.labels import Plan, protect
 from tacit.labels.mechanisms import RandomizedResponse
+from tacit.labels.releases.spark import _explained
 from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.payment import Payment
-
-pytest.importorskip("pyspark", reason="needs PySpark: install the extra spark")
-if shutil.which("java") is None and not os.environ.get("JAVA_HOME"):
-    pytest.skip("needs Java, which Spark runs on", allow_module_level=True)
-
-from tacit.data.spark import start_spark
-from tacit.labels.releases.spark import _explained
 
 ROWS = 30_000
 
 
 @pytest.fixture(scope="module")
-def session():
-    settings = {"spark.master": "local[2]", "spark.ui.enabled": "false", "spark.driver.host": "127.0.0.1"}
-    session = start_spark({**settings, "spark.driver.bindAddress": "127.0.0.1", "spark.sql.shuffle.partitions": "2"})
-    yield session
-    session.stop()
-
-
-@pytest.fixture(scope="module")
-def frame(session, tmp_path_factory):
+def frame(spark, tmp_path_factory):
     """Two partitions; the labels repeat 0, 1, 2 down the rows."""
     path = tmp_path_factory.mktemp("spark") / "visits.parquet"
     pq.write_table(
         pa.table({"id": np.arange(ROWS), "age.years": np.arange(ROWS) % 90, "ill": np.arange(ROWS) % 3}), path
     )
-    return session.read.parquet(str(path)).repartition(2, "id")
+    return spark.read.parquet(str(path)).repartition(2, "id")
 
 
 def release_of(frame, *, payment=None, rng=None, **asked):
@@ -63,10 +46,10 @@ def test_it_is_a_release_of_the_same_guarantee(released):
     assert sorted(released.table["id"].to_pylist()) == list(range(ROWS))
 
 
-def test_an_ibis_table_of_spark_is_randomized_by_its_workers(session, frame):
+def test_an_ibis_table_of_spark_is_randomized_by_its_workers(spark, frame):
     ibis = pytest.importorskip("ibis")
     frame.createOrReplaceTempView("visits")
-    release = release_of(ibis.pyspark.connect(session).table("visits"), epsilon=60)
+    release = release_of(ibis.pyspark.connect(spark).table("visits"), epsilon=60)
     assert (np.asarray(release.labels) == np.asarray(release.table["id"]) % 3).all()
 
 
@@ -85,12 +68,12 @@ def test_labels_stay_with_their_rows(frame):
     assert (np.asarray(release.table["label"]) == np.asarray(release.table["id"]) % 3).all()
 
 
-def test_no_two_partitions_share_their_noise(session):
+def test_no_two_partitions_share_their_noise(spark):
     from pyspark.sql.functions import spark_partition_id
 
     def part(number):
         rows = [(number, position, "no") for position in range(500)]
-        return session.createDataFrame(rows, ["part", "place", "ill"]).coalesce(1)
+        return spark.createDataFrame(rows, ["part", "place", "ill"]).coalesce(1)
 
     frame = part(0).union(part(1)).union(part(2))  # a range partitioner would sample, and now and then merge two
     assert frame.select(spark_partition_id()).distinct().count() == 3, "control: each part is a partition"
@@ -107,8 +90,8 @@ def test_an_estimated_prior_and_noisy_one_hot_labels(frame):
     assert {len(row) for row in release_of(frame, mechanism="laplace").labels.to_pylist()} == {3}
 
 
-def test_missing_labels(session):
-    frame = session.createDataFrame([(1, "a"), (2, None), (3, "b")], ["id", "ill"])
+def test_missing_labels(spark):
+    frame = spark.createDataFrame([(1, "a"), (2, None), (3, "b")], ["id", "ill"])
     with pytest.raises(InvalidInput, match="got 1 without a label"):
         release_of(frame, classes=("a", "b"))
     assert release_of(frame, classes=("a", "b"), missing="public").labels.null_count == 1

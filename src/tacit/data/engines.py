@@ -49,7 +49,7 @@ def _limit_memory(memory: str, engine: EngineName) -> None:
 
 def _open_spark(source: str) -> Any:  # noqa: ANN401
     import ibis
-    from ibis.common.exceptions import IbisError
+    from ibis.common.exceptions import IbisError, TableNotFound
 
     from tacit.data.spark import start_spark
 
@@ -59,7 +59,7 @@ def _open_spark(source: str) -> Any:  # noqa: ANN401
     backend = ibis.pyspark.connect(session)
     try:
         return backend.read_parquet(source) if "/" in source or Path(source).exists() else backend.table(source)
-    except (PySparkException, IbisError) as error:
+    except (PySparkException, IbisError, TableNotFound) as error:
         raise InvalidInput(
             f"{source} must be a Parquet file or folder, or a table of Spark's catalog, to be read by Spark"
         ) from error
