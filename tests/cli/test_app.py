@@ -1,9 +1,12 @@
 """The root command: what it prints, how it ends, how quickly it starts."""
 
+import json
 import os
 import signal
 import subprocess
 import sys
+import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -107,7 +110,63 @@ def test_an_unknown_command_is_a_usage_error(capsys):
     with pytest.raises(SystemExit) as end:
         root.main(["nonsense"])
     assert end.value.code == 2
-    assert "No such command 'nonsense'" in capsys.readouterr().err
+    assert capsys.readouterr().err == "No such command 'nonsense'; see tacit --help\n"
+
+
+@pytest.mark.parametrize(
+    ("command", "error", "field"),
+    [
+        (
+            "labels protect t.csv --epsilon 1 --json",
+            "Missing option '--label'; see tacit labels protect --help",
+            "label",
+        ),
+        ("labels protect absent.csv --label y --epsilon 1 --json", "IN absent.csv does not exist; give", "table"),
+        ("labels protect absent.csv --label y --epsilon 0 --json", "--epsilon must be a finite number > 0", "epsilon"),
+        ("labels learn absent.parquet --json", "IN absent.parquet does not exist; give the path of a", "release"),
+        ("nonsense --json", "No such command 'nonsense'; see tacit --help", None),
+    ],
+)
+def test_errors_are_json_where_results_are(command, error, field, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(SystemExit) as end:
+        root.main(command.split())
+    out, err = capsys.readouterr()
+    found = json.loads(err)
+    assert (end.value.code, out) == (2, "")
+    assert (found["field"], found["exit"], list(found)) == (field, 2, ["error", "field", "exit"])
+    assert found["error"].startswith(error)
+
+
+@pytest.mark.parametrize(("typed", "offered"), [("tacit la", "labels"), ("tacit labels protect --eps", "--epsilon")])
+def test_a_shell_completes_commands_and_options(typed, offered, capsys, monkeypatch):
+    monkeypatch.setenv("_TACIT_COMPLETE", "complete_bash")
+    monkeypatch.setenv("COMP_WORDS", typed)
+    monkeypatch.setenv("COMP_CWORD", str(typed.count(" ")))
+    with pytest.raises(SystemExit):
+        root.main([])
+    assert offered in capsys.readouterr().out.split()
+
+
+def test_work_without_a_terminal_says_now_and_then_how_far_it_is(capsys):
+    from tacit.cli.progress import show_progress
+
+    with show_progress("audit", every=0.05) as report:
+        report(1, 3, "labels")
+        time.sleep(0.2)
+    lines = capsys.readouterr().err.splitlines()
+    assert 1 <= len(lines) <= 5
+    assert lines[0] == "labels, 1 of 3, 0 s"
+
+
+@pytest.mark.parametrize("code", root.EXIT_CODES)
+def test_exit_codes_are_in_the_help_and_in_the_guide(code, capsys):
+    with pytest.raises(SystemExit):
+        root.main(["--help"])
+    help_text = " ".join(capsys.readouterr().out.split())
+    assert f"{code} {root.EXIT_CODES[code]}" in help_text
+    page = (Path(__file__).parents[2] / "docs" / "integrations.md").read_text(encoding="utf-8")
+    assert f"| {code} | {root.EXIT_CODES[code]} |" in page
 
 
 def test_an_area_of_one_command_needs_no_second_word(run):
@@ -118,12 +177,19 @@ def test_an_area_of_one_command_needs_no_second_word(run):
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX signals")
-def test_an_interrupt_is_one_line_and_exit_code_130():
-    process = in_process(DEMO + "    print('ready', flush=True)\n    import time; time.sleep(60)\nroot.main(['demo'])")
+@pytest.mark.parametrize(("number", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 143)])
+def test_a_signal_is_one_line_and_leaves_nothing_unfinished(number, code, tmp_path):
+    lines = (
+        f"    from tacit.privacy.files import write_atomically\n    with write_atomically({str(tmp_path / 'out')!r}):\n"
+        "        print('ready', flush=True)\n        import time; time.sleep(60)\n"
+        "sys.argv = ['tacit', 'demo']\nroot.main()"
+    )
+    process = in_process(DEMO + lines)
     assert process.stdout.readline() == "ready\n"
-    process.send_signal(signal.SIGINT)
+    process.send_signal(getattr(signal, number))
     _, err = process.communicate(timeout=30)
-    assert (process.returncode, err) == (130, "interrupted\n")
+    assert (process.returncode, err) == (code, "interrupted\n")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.skipif(os.name == "nt", reason="needs POSIX pipes")

@@ -103,7 +103,7 @@ def test_limits(run, capsys):
         (("--fail-above", "moon=1"), "fail-above must be leak=SHARE or epsilon=NUMBER"),
         (("--fail-above", "leak=much"), "fail-above must be leak=SHARE or epsilon=NUMBER"),
         (("--fail-above", "leak=2"), "leak must be a share"),
-        (("--against", "none.json"), "none.json cannot be read"),
+        (("--against", "none.json"), "--against none.json does not exist; give the JSON of an earlier run"),
         (("--out", "none/report.html"), "none"),
         (("--out", "report.json"), "report.json ends as JSON does, and HTML is written; call it report.html"),
     ],

@@ -220,3 +220,34 @@ def test_what_is_read_is_not_written_over(tmp_path, kind):
     assert table.read_text() == "x\n1\n"
     check_writable(tmp_path / "new.csv", force=True, source=table)
     check_writable(tmp_path / "new.csv", source=object())  # a table in memory has no path
+
+
+KILLED = """
+import os, signal, sys
+from tacit.privacy.files import write_atomically
+from tacit.privacy.folders import write_folder
+with (write_folder if sys.argv[2] == "folder" else write_atomically)(sys.argv[1]) as made:
+    print("ready", flush=True)
+    signal.pause()
+"""
+
+
+@posix
+@pytest.mark.parametrize("kind", ["file", "folder"])
+def test_what_a_killed_process_left_is_swept_by_the_next_and_nothing_else_is(tmp_path, kind):
+    target, foreign = tmp_path / "a.bin", [".tacit-notes.part", ".tacit-0123456789abcdef.part.gz", "a.part"]
+    for name in foreign:
+        (tmp_path / name).write_text("mine")
+    with subprocess.Popen([sys.executable, "-c", KILLED, target, kind], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "ready\n"
+        (left,) = (path for path in tmp_path.iterdir() if path.name not in foreign)
+        os.utime(left, (0, 0))
+        check_writable(target)
+        assert left.exists(), "its process lives"
+        process.kill()
+    os.utime(left)
+    check_writable(target)
+    assert left.exists(), "too young to tell"
+    os.utime(left, (0, 0))
+    check_writable(target)
+    assert names(tmp_path) == sorted(foreign)

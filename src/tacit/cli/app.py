@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from types import FrameType
 from typing import Annotated, Any, cast
 
 import typer
@@ -30,6 +33,14 @@ AREAS = {
     "serve": "Host a competition whose leaderboard does not give its labels away.",
 }
 """Name and one sentence of each area; ``tacit.cli.<name>`` holds its ``app``."""
+
+EXIT_CODES = {
+    0: "done",
+    1: "an unexpected error, a limit exceeded, or a guarantee violated",
+    2: "wrong input, or a refused release",
+    3: "an audit that skipped a surface",
+    130: "interrupted (143: terminated)",
+}
 
 _COMPLETION = ("install_completion", "show_completion")  # typer gives them to every app; they only work on the root
 
@@ -72,14 +83,13 @@ class _Areas(Listing):
     def invoke(self, ctx: Any) -> Any:  # noqa: ANN401
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:  # typer itself would exit without a word
-            raise typer.Exit(_say("interrupted", code=130)) from None
+        except KeyboardInterrupt as stop:  # typer itself would exit without a word
+            raise typer.Exit(_fail("interrupted", code=getattr(stop, "exit_code", 130))) from None
 
 
 app = typer.Typer(
     cls=_Areas,
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     context_settings={"max_content_width": 100, "help_option_names": ["-h", "--help"]},
 )
@@ -91,7 +101,11 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(epilog="TACIT_TRACEBACK=1 shows the traceback of an error.")
+@app.callback(
+    epilog="Exit codes: "
+    + "; ".join(f"{code} {meaning}" for code, meaning in EXIT_CODES.items())
+    + ". TACIT_TRACEBACK=1 shows the traceback of an error."
+)
 def _root(
     version: Annotated[
         bool,
@@ -100,8 +114,8 @@ def _root(
 ) -> None:
     """Learn from labels you are not allowed to see, and measure what every release gives away.
 
-    Results go to standard output, progress and errors to standard error. Exit codes: 0 done, 1 an unexpected
-    error, 2 bad input or a refused release, 130 interrupted.
+    Results go to standard output, progress and errors to standard error; with --json both are JSON, and an error is
+    one line: {"error": SENTENCE, "field": NAME, "exit": CODE}.
     """
 
 
@@ -122,9 +136,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     tacit ...
     0
     """
+    as_json = "--json" in (sys.argv if arguments is None else arguments)
+    if arguments is None:
+        _handle_signals()
     try:
         try:
-            get_command(app).main(arguments, prog_name="tacit")
+            code = get_command(app).main(arguments, prog_name="tacit", standalone_mode=False)
         finally:
             sys.stdout.flush()
     except BrokenPipeError:
@@ -132,24 +149,58 @@ def main(arguments: Sequence[str] | None = None) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except Exception as error:
-        sys.exit(_explain(error))
+        code = _explain(error, as_json=as_json)
+    sys.exit(code or 0)
 
 
-def _explain(error: Exception) -> int:
+class _Terminated(KeyboardInterrupt):
+    """A signal that asks the process to end: everything is left as it is after Ctrl-C."""
+
+    exit_code = 128 + signal.SIGTERM
+
+
+def _handle_signals() -> None:
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        raise _Terminated
+
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores SIGHUP
+            signal.signal(number, stop)
+
+
+def _explain(error: Exception, *, as_json: bool) -> int:
+    """Say what went wrong in one sentence, and return the exit code."""
     from tacit.privacy.errors import TacitError  # imports the kernel: not before there is an error to explain
 
     if os.environ.get("TACIT_TRACEBACK"):
         traceback.print_exception(error)
     if isinstance(error, TacitError):
-        return _say(str(error), code=2)
+        return _fail(str(error), code=2, field=getattr(error, "field", None), as_json=as_json)
     if isinstance(error, OSError) and error.filename is not None:
-        return _say(f"{error.filename}: {error.strerror}", code=2)
-    return _say(
+        return _fail(f"{error.filename}: {error.strerror}", code=2, as_json=as_json)
+    if isinstance(error, typer.Abort):
+        return _fail("interrupted", code=130, as_json=as_json)
+    if hasattr(error, "format_message"):  # of the parser: an unknown option, a missing one, a wrong number
+        return _explain_usage(error, as_json=as_json)
+    return _fail(
         f"unexpected {type(error).__name__}: {error}; please report it with the traceback that TACIT_TRACEBACK=1 shows",
         code=1,
+        as_json=as_json,
     )
 
 
-def _say(sentence: str, *, code: int) -> int:
-    typer.echo(" ".join(sentence.split()), err=True)
+def _explain_usage(error: Any, *, as_json: bool) -> int:  # noqa: ANN401
+    where = error.ctx.command_path if getattr(error, "ctx", None) else "tacit"
+    if type(error).__name__ == "NoArgsIsHelpError" and not as_json:
+        error.show()
+        return 2
+    param = getattr(error, "param", None)
+    sentence = f"{error.format_message().rstrip('.')}; see {where} --help"
+    return _fail(sentence, code=2, field=param and param.name, as_json=as_json)
+
+
+def _fail(sentence: str, *, code: int, field: str | None = None, as_json: bool = False) -> int:
+    line = " ".join(sentence.split())
+    typer.echo(json.dumps({"error": line, "field": field, "exit": code}) if as_json else line, err=True)
     return code

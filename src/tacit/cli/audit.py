@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tacit.cli.options import check_named, check_out
+from tacit.cli.options import check_exists, check_named, check_out
+from tacit.cli.progress import show_progress
 
 if TYPE_CHECKING:
     from tacit.audit import AuditPlan, AuditResult, Limits
@@ -62,12 +63,14 @@ def audit(
 
     Example: tacit audit tacit.toml --fail-above leak=0.05 --fail-above epsilon=3 --json > audit.json
     """
+    check_named(out)
+    check_exists(plan, "plan", remedy="write one with tacit init")
+    check_exists(against, "against", remedy="give the JSON of an earlier run")
     from tacit.audit import bundled_plan, faults, judge, read_plan
     from tacit.audit.compare import compare
     from tacit.privacy.files import write_atomically
     from tacit.report import PAGE, render_page
 
-    check_named(out)
     check_out(out, plan, against, written="HTML", force=True, over=PAGE)
     earlier = None if against is None else _read_result(against)
     planned = (bundled_plan() if plan is None else read_plan(plan)).only(
@@ -102,20 +105,14 @@ def _end(result: AuditResult, failures: tuple[str, ...]) -> None:
 
 
 def _run(plan: AuditPlan, *, seed: int | None, cache: Path | None, fresh: bool) -> AuditResult:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
     from tacit.audit import run_audit
     from tacit.audit.cache import Cache, NoCache, default_folder
 
     kept = NoCache() if fresh else Cache(cache or default_folder())
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    console = Console(stderr=True)
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task("audit", total=None)
+    with show_progress("audit") as report:
 
         def tell(what: str, done: int, parts: int) -> None:
-            bar.update(task, description=_shown(what), completed=done, total=parts)
+            report(done, parts, _shown(what))
 
         return run_audit(plan, seed=seed, cache=kept, progress=tell)
 
@@ -133,7 +130,7 @@ def _limits(plan: AuditPlan, given: list[str]) -> Limits:
         except (TypeError, ValueError) as error:
             if isinstance(error, InvalidInput):
                 raise
-            raise InvalidInput(f"--fail-above must be leak=SHARE or epsilon=NUMBER, got {text!r}") from None
+            raise InvalidInput(f"must be leak=SHARE or epsilon=NUMBER, got {text!r}", field="fail_above") from None
     return limits
 
 

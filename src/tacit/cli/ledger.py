@@ -203,7 +203,10 @@ def export(
 
     Example: tacit ledger export for-the-auditor.json --no-secret
     """
+    from tacit.privacy.files import check_writable
+
     book = _open(ledger)
+    check_writable(path, force=force, source=book.file)
     book.export(path, secret=secret, force=force)
     if as_json:
         _print_json({"path": str(path), "secret": secret, "data_sets": list(book.data_sets)})

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AsJson",
+    "check_exists",
     "check_ledger",
     "check_named",
     "check_out",
-    "check_release",
     "check_tables",
     "naming",
     "open_payment",
@@ -62,10 +62,10 @@ def check_tables(given: Mapping[str, Any], *fields: str) -> None:
             check_source(given.get(field))
 
 
-def check_release(path: Path) -> None:
-    """Raise if there is no release to read."""
-    if path != Path(STDIN) and not path.exists():
-        raise InvalidInput(f"{path} does not exist; give the path of a release", field="release")
+def check_exists(path: Path | None, field: str, *, remedy: str) -> None:
+    """Raise if an option names a file that is not there."""
+    if path not in (None, Path(STDIN)) and not path.exists():
+        raise InvalidInput(f"{path} does not exist; {remedy}", field=field)
 
 
 def check_out(out: Path, *sources: object, written: str, force: bool, over: Replaceable | None = None) -> None:

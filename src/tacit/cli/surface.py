@@ -13,9 +13,9 @@ import typer
 
 from tacit.cli import words
 from tacit.cli.options import (
+    check_exists,
     check_ledger,
     check_out,
-    check_release,
     check_tables,
     naming,
     open_payment,
@@ -247,7 +247,7 @@ def _checked(
     given: Mapping[str, Any], *tables: str, sources: Sequence[object], suffix: str
 ) -> Iterator[Destination | None]:
     """Check every path of learn or attack before anything is imported; give where the result goes, if anywhere."""
-    check_release(given["release"])
+    check_exists(given["release"], "release", remedy="give the path of a release")
     check_tables(given, *tables)
     if given["out"] is None:
         yield None

@@ -8,6 +8,7 @@ import gzip
 import io
 import re
 import zlib
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -109,12 +110,25 @@ def _settle_types(pattern: str, path: Path, dialect: dict[str, Any]) -> dict[str
         found = connection().execute(f"FROM sniff_csv({literal(pattern)}, {_arguments(options)})")
         row = dict(zip((d[0] for d in found.description), found.fetchone() or (), strict=True))
     except duckdb.Error as error:
-        reason = fault(error)
+        reason = _ragged_line(path, dialect) or fault(error)
         split = f" (split by {dialect['delim']!r})" if "fields" in reason else ""
         raise InvalidInput(f"{path} is not a table: {reason}{split}") from None
     columns = {column["name"]: column["type"] for column in row["Columns"]}
     formats = {"dateformat": row["DateFormat"], "timestampformat": row["TimestampFormat"]}
     return {"columns": columns} | {key: value for key, value in formats.items() if value}
+
+
+def _ragged_line(path: Path, dialect: dict[str, Any]) -> str | None:
+    """Say which line has another number of fields than the header; None where all have as many."""
+    opened = gzip.open if dialect["compression"] == "gzip" else open
+    with opened(path, "rt", encoding=dialect["encoding"], errors="replace", newline="") as file:
+        lines = csv.reader(file, delimiter=dialect["delim"])
+        with suppress(csv.Error):
+            header = next(lines)
+            for fields in lines:
+                if fields and len(fields) != len(header):
+                    return f"line {lines.line_num} has {len(fields)} fields and the header has {len(header)}"
+    return None
 
 
 def _arguments(options: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ import sys
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
+from zipfile import BadZipFile
 
 import duckdb
 import pyarrow as pa
@@ -177,7 +178,7 @@ def _read_excel(path: Path) -> View:
     load_extra("openpyxl", extra="excel")
     try:
         return _from_memory(pd.read_excel(path), str(path))
-    except (ValueError, OSError, KeyError) as error:
+    except (ValueError, OSError, KeyError, BadZipFile) as error:
         raise InvalidInput(f"{path} is not a readable Excel file: {fault(error)}") from None
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.unfinished import held, sweep, unfinished_name
 
 __all__ = ["Replaceable", "check_writable", "sync_folder", "taken", "write_atomically"]
 
@@ -74,18 +74,15 @@ def write_atomically(
     """
     target = Path(path)
     mode = _check_target(target, force=force, mode=mode, over=over)
-    unfinished = target.with_name(f".tacit-{secrets.token_hex(8)}.part")
+    sweep(target.parent)
+    unfinished = unfinished_name(target)
     try:
-        with _create(unfinished, target, mode) as file:
-            duplicate = os.dup(file.fileno())  # the block may close its handle; the sync comes after it
-            try:
-                yield file
-                if not file.closed:
-                    file.flush()
-                os.fsync(duplicate)
-            finally:
-                os.close(duplicate)
-        _publish(unfinished, target, force=force)
+        with _create(unfinished, target, mode) as file, held(os.dup(file.fileno())) as lock:
+            yield file  # the block may close its handle; the lock's is open until the file has its name
+            if not file.closed:
+                file.flush()
+            os.fsync(lock)
+            _publish(unfinished, target, force=force)
     except OSError as error:
         if error.errno in _DISK_FULL:
             raise _unwritable(target, error) from error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import secrets
 import shutil
 import stat
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import sync_folder, taken
+from tacit.privacy.unfinished import held, sweep, unfinished_name
 
 __all__ = ["MANIFEST", "check_folder", "write_folder"]
 
@@ -47,8 +47,8 @@ def check_folder(path: str | Path, *, force: bool = False) -> Path:
 def write_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     """Give a new folder that takes the name ``path`` when the block ends without an error.
 
-    After an error, or when the process dies, ``path`` is as it was; a killed process leaves at most a hidden
-    ``.tacit-*.part`` beside it. With ``force`` an earlier release is moved away first and put back if
+    After an error, or when the process dies, ``path`` is as it was; what a killed process leaves beside it is
+    removed by the next one that writes there. With ``force`` an earlier release is moved away first and put back if
     the new one cannot take its place; the folder never becomes readable by more people than before.
 
     Examples
@@ -61,13 +61,15 @@ def write_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     (['manifest.json'], 1)
     """
     target = check_folder(path, force=force)
-    unfinished = target.with_name(f".tacit-{secrets.token_hex(8)}.part")
+    sweep(target.parent)
+    unfinished = unfinished_name(target)
     try:
         unfinished.mkdir()
-        if target.exists():
-            unfinished.chmod(stat.S_IMODE(unfinished.stat().st_mode & (target.stat().st_mode | stat.S_IRWXU)))
-        yield unfinished
-        _publish(unfinished, target, force=force)
+        with held(os.open(unfinished, os.O_RDONLY)):
+            if target.exists():
+                unfinished.chmod(stat.S_IMODE(unfinished.stat().st_mode & (target.stat().st_mode | stat.S_IRWXU)))
+            yield unfinished
+            _publish(unfinished, target, force=force)
     except OSError as error:
         raise InvalidInput(f"{target} cannot be written: {error.strerror}; choose another path") from error
     finally:

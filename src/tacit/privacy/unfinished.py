@@ -1,0 +1,60 @@
+"""Files and folders that are not finished: held by their process, and swept when it is dead."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+__all__ = ["held", "sweep", "unfinished_name"]
+
+_NAME = re.compile(r"\.tacit-[0-9a-f]{16}\.part")
+_YOUNG = 2.0  # seconds in which a new file may not have its lock yet
+
+
+def unfinished_name(target: Path) -> Path:
+    """Return a new hidden name beside a target."""
+    return target.with_name(f".tacit-{secrets.token_hex(8)}.part")
+
+
+@contextmanager
+def held(descriptor: int) -> Iterator[int]:
+    """Lock an unfinished file or folder until the block ends, or its process does; the descriptor is closed then."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def sweep(folder: Path) -> None:
+    """Remove what processes of this user that are dead left unfinished in a folder; anything else stays.
+
+    A name that only tacit gives, owned by this user, on which nobody holds the lock that every writer takes.
+    """
+    with suppress(OSError):  # a folder that cannot be looked at is not swept, and says so when it is written
+        for name in os.listdir(folder):
+            if _NAME.fullmatch(name):
+                with suppress(OSError):  # held, gone by now, or not ours
+                    _remove_if_dead(folder / name)
+
+
+def _remove_if_dead(path: Path) -> None:
+    found = path.lstat()
+    if found.st_uid != os.getuid() or time.time() - found.st_mtime < _YOUNG:
+        return
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+    finally:
+        os.close(descriptor)

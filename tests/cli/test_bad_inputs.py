@@ -1,0 +1,252 @@
+"""Two hundred wrong inputs: each is one sentence with the right name and the right remedy, and changes nothing."""
+
+import shlex
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tacit.cli import main
+
+ROWS = "".join(f"{20 + i},{i % 3},{'yes' if i % 3 else 'no'},{i % 7}\n" for i in range(60))
+TABLE = f"age,city,ill,days\n{ROWS}"
+FILES = {
+    "t.csv": TABLE,
+    "empty.csv": "",
+    "blank.csv": "\n\n",
+    "header.csv": "age,ill\n",
+    "ragged.csv": "age,ill\n1,no\n2,yes,3\n4,no\n",
+    "twice.csv": "age,age,ill\n1,2,no\n3,4,yes\n",
+    "case.csv": "age,Age,ill\n1,2,no\n3,4,yes\n",
+    "constant.csv": "age,ill\n1,no\n2,no\n",
+    "gaps.csv": "age,ill\n1,no\n2,\n3,yes\n",
+    "nan.csv": "age,ill\n1,0.5\n2,nan\n3,1.5\n",
+    "mixed.csv": "age,ill\n1,1\n2,2\n3,unknown\n",
+    "other.csv": "age,sick\n1,no\n2,yes\n",
+    "short.csv": "prediction\n0.5\n",
+    "page.csv": "<!doctype html><p>no table</p>",
+    "object.csv": '{"age": 1}',
+    "binary.csv": b"\x00\x01\x02\x03",
+    "cut.parquet": b"PAR1 and nothing more",
+    "cut.arrow": b"ARROW1\0\0 and nothing more",
+    "cut.xlsx": b"PK\x03\x04 and nothing more",
+    "cut.jsonl": '{"age": 1\n',
+    "old.xls": b"\xd0\xcf\x11\xe0 an older Excel",
+    "taken.parquet": "mine",
+    "taken.json": "{}",
+    "notes.txt": "not a table of any kind\nreally\n",
+    "ledger.txt": "not a ledger\n",
+    "days/1.csv": "age,ill\n1,no\n",
+    "days/2.csv": "age,sick\n1,no\n",
+    "kinds/1.csv": "age,ill\n1,no\n",
+    "kinds/2.csv": "age,ill\nold,no\n",
+    "hollow/readme.md": "nothing\n",
+    "broken.toml": "[data\n",
+    "list.toml": "data = 3\n",
+    "unknown.toml": '[data]\nfile = "t.csv"\nlabel = "ill"\n\n[[labels]]\nepsilons = 1\n',
+    "wrong.toml": '[data]\nfile = "t.csv"\nlabel = "ill"\n\n[[labels]]\nepsilon = "much"\n',
+    "surface.toml": '[data]\nfile = "t.csv"\nlabel = "ill"\n\n[[tables]]\nepsilon = 1\n',
+    "absent.toml": '[data]\nfile = "absent.csv"\nlabel = "ill"\n\n[[labels]]\nepsilon = 1\n',
+    "column.toml": '[data]\nfile = "t.csv"\nlabel = "sick"\n\n[[labels]]\nepsilon = 1\n',
+    "good.toml": '[data]\nfile = "t.csv"\nlabel = "ill"\n\n[[labels]]\nepsilon = 1\n',
+}
+PLAN = {
+    "labels": "--label ill --epsilon 1",
+    "bags": "--label ill --epsilon 1 --by city",
+    "features": "--label ill --epsilon 1 --delta 1e-6 --features age --ranges *=0,100",
+    "scores": "--label ill --epsilon 1",
+    "models": "--label ill --epsilon 1 --delta 1e-6 --features age --ranges *=0,100",
+}
+SURFACES = tuple(PLAN)
+
+# What every surface says alike: {s} the surface, {plan} options of a plan that it takes.
+EVERY_PROTECT = [
+    ("{s} protect absent.csv {plan}", "IN absent.csv does not exist; give the path of a table"),
+    ("{s} protect *.tsv {plan}", "IN *.tsv matches no file; give the path of a table"),
+    ("{s} protect hollow {plan}", "IN hollow is a folder without a table; it needs files that end in"),
+    ("{s} protect empty.csv {plan}", "empty.csv is empty; a table needs"),
+    ("{s} protect header.csv {plan}", "header.csv has no rows; a table needs at least one"),
+    ("{s} protect ragged.csv {plan}", "line 3 has 3 fields and the header has 2"),
+    ("{s} protect cut.parquet {plan}", "cut.parquet is not a readable Parquet file"),
+    ("{s} protect t.csv {plan} --epsilon nan", "--epsilon must be a finite number > 0, or none, got 'nan'"),
+    ("{s} protect t.csv {plan} --epsilon 0", "--epsilon must be a finite number > 0, or none, got '0'"),
+    ("{s} protect t.csv {plan} --epsilon -1", "--epsilon must be a finite number > 0, or none, got '-1'"),
+    ("{s} protect t.csv {plan} --epsilon much", "--epsilon must be a finite number > 0, or none, got 'much'"),
+    ("{s} protect t.csv {plan} --delta 1", "--delta must be in [0, 1), got '1'"),
+    ("{s} protect t.csv {plan} --classes no", "--classes must be a list of at least two different classes"),
+    ("{s} protect t.csv {plan} --unit person", "--unit must be one of"),
+    ("{s} protect t.csv {plan} --rows-per-person 0", "--rows-per-person must be an integer >= 1"),
+    ("{s} protect t.csv {plan} --label iil", "--label names no column 'iil'; did you mean 'ill'?"),
+    ("{s} protect t.csv {plan} --out nowhere/out", "--out nowhere/out cannot be written"),
+    (
+        "{s} protect t.csv {plan} --out days",
+        "--out days exists already; choose another path, or replace it with --force",
+    ),
+    ("{s} protect t.csv {plan} --ledger absent.db", "--ledger absent.db does not exist; make a ledger with: tacit"),
+    ("{s} protect t.csv {plan} --ledger ledger.txt", "--ledger ledger.txt is not a ledger of tacit"),
+    ("{s} protect t.csv {plan} --ledger days", "--ledger days cannot be read as a ledger: Is a directory"),
+    ("{s} protect t.csv {plan} --ledger ledger.db --seed 1", "--seed must not be given with --ledger"),
+    ("{s} protect t.csv {plan} --dataset visits", "--dataset requires --ledger"),
+    ("{s} protect t.csv {plan} --again", "--again requires --ledger"),
+    ("{s} protect t.csv {plan} --memory much", "--memory must be a size such as 2GB or 500MB, got 'much'"),
+    ("{s} protect t.csv {plan} --seed -1", "Invalid value for '--seed'"),
+    ("{s} protect t.csv {plan} --colour red", "No such option: --colour"),
+    ("{s} protect {plan}", "Missing argument 'IN'; see tacit {s} protect --help"),
+]
+EVERY_READER = [
+    ("{s} {side} absent.parquet", "IN absent.parquet does not exist; give the path of a release"),
+    ("{s} {side} hollow", "hollow is a folder without manifest.json"),
+    ("{s} {side} {made} --data absent.csv", "--data absent.csv does not exist; give the path of a table"),
+    ("{s} {side} {made} --method guess", "--method must be one of"),
+    ("{s} {side} {made} --out nowhere/out", "--out nowhere/out cannot be written"),
+    ("{s} {side} {made} --out taken.parquet", "--out taken.parquet exists already; choose another path, or replace"),
+    ("{s} {side} {made} --out page.html", "--out page.html ends as HTML does"),
+]
+OTHERS = [
+    ("labels protect blank.csv {labels}", "blank.csv is empty; a table needs a header line"),
+    ("labels protect twice.csv {labels}", "twice.csv has two columns named 'age'; rename one of them"),
+    ("labels protect case.csv {labels}", "has columns 'age' and 'Age', the same but for case; rename one"),
+    ("labels protect constant.csv {labels}", "--label names a column with one value, 'no', in all rows"),
+    ("labels protect gaps.csv {labels}", "--missing must be public where labels are missing"),
+    ("labels protect page.csv {labels}", "page.csv is not a table: it looks like markup"),
+    ("labels protect object.csv {labels}", "object.csv is not a table: it looks like JSON"),
+    ("labels protect binary.csv {labels}", "binary.csv is not a table: it is not text"),
+    ("labels protect cut.arrow {labels}", "cut.arrow is not a readable Arrow file"),
+    ("labels protect cut.xlsx {labels}", "cut.xlsx is not a readable Excel file"),
+    ("labels protect cut.jsonl {labels}", "cut.jsonl is not a readable file of JSON lines"),
+    ("labels protect days {labels}", "2.csv must have the columns of 1.csv, age, ill, got age, sick"),
+    ("labels protect kinds {labels}", "2.csv must have the column 'age' as 1.csv has it, BIGINT, got VARCHAR"),
+    ("labels protect bundled:nothing {labels}", "bundled"),
+    ("labels protect nosuch://host/db#t {labels}", "nosuch://"),
+    ("labels protect s3://bucket/t.parquet {labels}", "needs DuckDB's extension httpfs; install it once with"),
+    ("labels protect postgresql://me:secret@127.0.0.1:1/db {labels}", "name a table or a query after it"),
+    ("labels protect t.csv {labels} --out t.csv --force", "--out t.csv is the table that is read, which would be lost"),
+    ("labels protect t.csv {labels} --out x.csv", "--out x.csv ends as CSV does, and Parquet is written; call it"),
+    ("labels protect t.csv {labels} --ledger ledger.db --out ledger.db --force", "--out ledger.db is the table"),
+    ("labels protect t.csv {labels} --out - --json", "--out must be a file with --json"),
+    ("labels protect t.csv {labels} --mechanism guess", "--mechanism must be one of rr, prior, bins"),
+    ("labels protect t.csv {labels} --features ill", "--features must not name the private column 'ill'"),
+    ("labels protect t.csv {labels} --features aeg", "--features names no column 'aeg'; did you mean 'age'?"),
+    ("labels protect t.csv {labels} --person whose", "--person names no column 'whose'"),
+    ("labels protect t.csv {labels} --delta 0.1", "--delta must be 0"),
+    ("labels protect t.csv {labels} --engine flink", "Invalid value for '--engine'"),
+    ("bags protect t.csv {bags} --out -", "--out must name a folder: this release has several files"),
+    ("bags protect t.csv --label ill --epsilon 1 --by town", "--by"),
+    ("bags protect t.csv {bags} --min-size 0", "--min-size must be"),
+    ("bags protect t.csv {bags} --small keep", "--small must be one of"),
+    ("features protect t.csv --label ill --epsilon 1 --delta 1e-6 --ranges *=1,0", "--ranges must be COL=LOW,HIGH"),
+    ("features protect t.csv --label ill --epsilon 1 --features age --ranges *=0,1", "--delta"),
+    ("features protect t.csv {features} --select 0", "--select must be"),
+    ("scores protect t.csv {scores} --metric guess", "--metric must be one of"),
+    ("scores protect t.csv {scores} --policy guess", "--policy must be one of"),
+    ("scores protect t.csv {scores} --submissions 0", "--submissions must be"),
+    ("scores protect t.csv {scores} --data short.csv", "short.csv must have one row for each of the 60 labels"),
+    ("scores protect t.csv {scores} --data absent.csv", "--data absent.csv does not exist"),
+    ("scores attack", "IN or --url must be given"),
+    ("scores plan --rows 0", "rows must be"),
+    ("models protect t.csv {models} --mechanism guess", "--mechanism must be one of"),
+    ("models protect t.csv --label ill --epsilon 1 --features age --ranges *=0,1", "--delta"),
+    ("models attack taken.parquet", "taken.parquet must end in .safetensors"),
+    ("labels attack made.labels --truth absent.csv", "--truth absent.csv does not exist"),
+    ("labels attack made.bags", "made.bags is a release of bags, not of labels; use tacit bags"),
+    ("bags learn made.labels", "made.labels is a release of labels, not of bags; use tacit labels"),
+    ("features attack made.labels", "made.labels is a release of labels, not of features; use tacit labels"),
+    ("scores learn made.labels", "made.labels is not a release: it must be a file that ends in .json"),
+    ("labels attack cut.parquet", "cut.parquet is a damaged Parquet file"),
+    ("labels attack tampered.parquet", "bad checksum: its rows were changed or damaged since"),
+    ("labels learn made.labels --test absent.csv", "--test absent.csv does not exist"),
+    ("labels learn made.labels --hold-out 1", "--hold-out must be in [0, 1), got 1"),
+    ("init absent.csv --label ill", "absent.csv does not exist; give the path of a table"),
+    ("init t.csv --label sick", "'sick' is not in t.csv"),
+    ("init t.csv", "--label must be given where there is no terminal to ask in"),
+    ("init t.csv --label ill --out good.toml", "good.toml exists already; choose another path, or replace it with"),
+    ("init t.csv --label ill --out t.csv --force", "t.csv is the table that is read, which would be lost"),
+    ("audit absent.toml.toml", "absent.toml.toml does not exist"),
+    ("audit broken.toml", "broken.toml"),
+    ("audit unknown.toml", "epsilons"),
+    ("audit wrong.toml", "epsilon must be a finite number > 0"),
+    ("audit surface.toml", "tables"),
+    ("audit absent.toml", "absent.csv does not exist"),
+    ("audit column.toml", "sick"),
+    ("audit good.toml --out good.toml", "--out good.toml is the table that is read, which would be lost"),
+    ("audit good.toml --out ledger.db", "--out ledger.db"),
+    ("audit good.toml --out nowhere/page.html", "--out nowhere/page.html cannot be written"),
+    ("audit good.toml --only tables", "tables"),
+    ("audit good.toml --fail-above much", "--fail-above must be leak=SHARE or epsilon=NUMBER, got 'much'"),
+    ("audit good.toml --against absent.json", "--against absent.json does not exist"),
+    ("audit good.toml --against taken.json", "taken.json is not the JSON of an audit"),
+    ("ledger show --ledger absent.db", "there is no ledger at absent.db; make one with `tacit ledger create`"),
+    ("ledger show --ledger ledger.txt", "ledger.txt is not a ledger of tacit"),
+    ("ledger show nobody --ledger ledger.db", "nobody"),
+    ("ledger create --ledger ledger.db", "ledger.db exists already"),
+    ("ledger create --ledger mysql://host/books", "ledger must be a file or a postgresql:// URL, got mysql://..."),
+    ("ledger export ledger.db --ledger ledger.db --force", "ledger.db is the table that is read, which would be lost"),
+    ("ledger export taken.json --ledger ledger.db", "taken.json exists already; choose another path, or replace it"),
+    ("nonsense", "No such command 'nonsense'; see tacit --help"),
+    ("labels nonsense", "No such command 'nonsense'; see tacit labels --help"),
+    ("serve --port 70000", "Invalid value for '--port'"),
+]
+
+
+def every_case():
+    for surface in SURFACES:
+        for command, said in EVERY_PROTECT:
+            words = {"s": surface, "plan": PLAN[surface]}
+            yield command.format(**words), said.format(**words)
+        for side in ("learn", "attack"):
+            for command, said in EVERY_READER:
+                made = "made.safetensors" if surface == "models" else f"made.{surface}"
+                words = {"s": surface, "side": side, "made": made}
+                yield command.format(**words), said.format(**words)
+    for command, said in OTHERS:
+        yield command.format(**PLAN), said
+
+
+CASES = list(every_case())
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Every wrong file, a ledger, and a release of each surface; no test changes it."""
+    folder = tmp_path_factory.mktemp("inputs")
+    for name, content in FILES.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        run("ledger create --ledger ledger.db")
+        for surface in ("labels", "bags", "features", "scores"):
+            run(f"{surface} protect t.csv {PLAN[surface]} --seed 0 --out made.{surface}")
+        run("models protect t.csv --label ill --epsilon none --mechanism plain --out made.safetensors")
+    whole = pq.read_table(folder / "made.labels")
+    pq.write_table(whole.set_column(0, "label", pa.array(["no"] * len(whole))), folder / "tampered.parquet")
+    return folder
+
+
+def run(command):
+    with pytest.raises(SystemExit) as end:
+        main(shlex.split(command))
+    return end.value.code
+
+
+def snapshot(folder):
+    return {path.relative_to(folder): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
+
+
+def test_there_are_two_hundred():
+    assert len({command for command, _ in CASES}) >= 200
+
+
+@pytest.mark.parametrize(("command", "said"), CASES, ids=[command for command, _ in CASES])
+def test_one_sentence_with_name_and_remedy_and_nothing_changes(folder, monkeypatch, capsys, command, said):
+    monkeypatch.chdir(folder)
+    before = snapshot(folder)
+    code = run(command)
+    out, err = capsys.readouterr()
+    assert (code, out) == (2, ""), err
+    assert err.count("\n") == 1, err
+    assert said in err
+    assert "Traceback" not in err
+    assert "secret" not in err
+    assert snapshot(folder) == before
