@@ -122,7 +122,10 @@ OTHERS = [
     ("labels protect postgresql://me:secret@127.0.0.1:1/db {labels}", "name a table or a query after it"),
     ("labels protect t.csv {labels} --out t.csv --force", "--out t.csv is the table that is read, which would be lost"),
     ("labels protect t.csv {labels} --out x.csv", "--out x.csv ends as CSV does, and Parquet is written; call it"),
-    ("labels protect t.csv {labels} --ledger ledger.db --out ledger.db --force", "--out ledger.db is the table"),
+    (
+        "labels protect t.csv {labels} --ledger ledger.db --out ledger.db --force",
+        "--out ledger.db is a database, perhaps a ledger, and is not",
+    ),
     ("labels protect t.csv {labels} --out - --json", "--out must be a file with --json"),
     ("labels protect t.csv {labels} --mechanism guess", "--mechanism must be one of rr, prior, bins"),
     ("labels protect t.csv {labels} --features ill", "--features must not name the private column 'ill'"),
