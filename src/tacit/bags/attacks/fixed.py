@@ -97,7 +97,7 @@ def determined(
     Bags of one and bags of equal labels are the obvious cases; then come bags that are the rest of a larger one,
     bounds that bags set on each other, the row space of the membership matrix, and in components that are small enough
     a search of all solutions. Two partitions are decided at any size, by a flow. Sound always; complete wherever no row
-    is ``undecided``. Noised totals fix nothing.
+    is ``undecided``. Noisy totals determine nothing.
 
     Parameters
     ----------

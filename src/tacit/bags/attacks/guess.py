@@ -39,7 +39,7 @@ def guess_labels(release: BagTotals, table: object, *, prior: ArrayLike | None =
     Parameters
     ----------
     release
-        Totals for the log loss, cross-entropy or Poisson loss; noised or not.
+        Totals for the log loss, cross-entropy or Poisson loss; noisy or not.
     table
         The features of the same rows.
     prior

@@ -1,4 +1,4 @@
-"""The likeliest labels given totals, noised or exact: a convex problem with one multiplier for each total."""
+"""The likeliest labels given totals, noisy or exact: a convex problem with one multiplier for each total."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def posterior(
 ) -> Floats:
     """Return the probability of each label of each row that fits the totals best.
 
-    Over distributions q_i of the rows' labels, minimises
+    Over distributions q_i of the rows' labels, minimizes
 
     sum_i KL(q_i || prior_i) + sum over bags b of -log P(noise = z_b - sum of E T(y_i) over rows i in b),
 
@@ -73,8 +73,8 @@ def posterior(
     Laplace noise. With epsilon split over the partitions these widths add up to epsilon: the log odds of a label
     never move by more than the guarantee.
 
-    Rows of a bag are treated as independent given the multipliers: exact for one label a bag and close for large bags;
-    for small bags without noise a true posterior would be a little sharper.
+    Rows of a bag are treated as independent given the multipliers: exact for one label per bag and close for large
+    bags; for small bags without noise a true posterior would be a little sharper.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
 
     For a semilinear loss b(f) - T(y)'f the sum of row gradients needs, for each part, only the totals of T(y) over
     bags on which the part's columns are constant: the gradient is exactly that of the individual labels. Where the
-    totals are exact the model is the one that the labels give; where they are noised, the noise enters the gradient
+    totals are exact the model is the one that the labels give; where they are noisy, the noise enters the gradient
     as it is and ``penalty`` keeps it from being learned.
 
     A row whose bag was dropped as too small gets nothing from the parts that learn from that partition; the bag of
@@ -47,7 +47,7 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
     loss
         The loss; None takes the release's, and another is refused: its T(y) was not added up.
     parts
-        :class:`Cross`, :class:`Tree`, :class:`MLP` or :class:`Module` objects; None makes one cross a partition.
+        :class:`Cross`, :class:`Tree`, :class:`MLP` or :class:`Module` objects; None makes one cross per partition.
     penalty
         Default ``NoiseRidge()``, which learns from the release how far to trust it; ``Ridge(l2=0.0)`` for the plain
         maximum likelihood fit.
@@ -65,7 +65,7 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
     loss_, parts_, cells_
         The loss, the parts, and what each part learned from.
     intercept_
-        w_0, one number a target.
+        w_0, one number per target.
     n_iter_
         Steps that the solver made.
     classes_
@@ -116,7 +116,7 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         release
-            Partitions with totals, exact or noised.
+            Partitions with totals, exact or noisy.
         features
             The rows: an Arrow table, a frame, an Ibis table or a path. Only the partitions' columns are read.
         progress

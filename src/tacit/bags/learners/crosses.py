@@ -72,7 +72,7 @@ class CrossProblem:
         return np.repeat(np.sqrt(rows / np.concatenate(bends)), self.loss.targets)
 
     def value_and_gradient(self, parameters: Floats) -> tuple[float, Floats]:
-        """Return the penalised mean loss, less the mean of c(y), and its gradient."""
+        """Return the penalized mean loss, less the mean of c(y), and its gradient."""
         intercept, tables = self.split(parameters)
         f = self.predict(parameters)
         rows = self.weights.sum()

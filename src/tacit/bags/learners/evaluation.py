@@ -142,7 +142,7 @@ def predictions_of(loss: SemilinearLoss, f: Floats) -> NDArray[Any]:
 
 
 def probabilities_of(loss: SemilinearLoss, f: Floats) -> Floats:
-    """Return one column a class, or a label of several."""
+    """Return one column per class, or a label of several."""
     if not isinstance(loss, LogLoss | CrossEntropy | MultiLabel):
         raise InvalidInput(f"predict_proba needs a loss over classes, got {loss}; use predict")
     mean = loss.mean(f)
@@ -177,7 +177,7 @@ class Predictor(ABC):
         """Return f, (rows, targets), or raise where the learner is not fitted."""
 
     def decision_function(self, features: Any) -> Floats:  # noqa: ANN401
-        """Return f, one column a target (a flat array for one target)."""
+        """Return f, one column per target (a flat array for one target)."""
         f = self._f(features)
         return f[:, 0] if f.shape[1] == 1 else f
 

@@ -17,7 +17,7 @@ __all__ = ["PartModules", "Perceptron"]
 
 
 class Perceptron(nn.Module):
-    """Embeddings of the columns, hidden layers with ReLU, and one output a target, 0 at first."""
+    """Embeddings of the columns, hidden layers with ReLU, and one output per target, 0 at first."""
 
     def __init__(self, embeddings: Sequence[nn.Embedding], hidden: Sequence[int], targets: int) -> None:
         super().__init__()

@@ -99,7 +99,7 @@ class AdditiveNetwork:
 
     @property
     def intercept(self) -> Floats:
-        """w_0, one number a target."""
+        """w_0, one number per target."""
         return self.modules.intercept.detach().cpu().numpy().astype(np.float64)
 
     def predict(self, rows: pa.Table, *, block_rows: int = 1 << 16) -> Floats:

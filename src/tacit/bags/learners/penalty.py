@@ -24,7 +24,7 @@ class Penalty(Protocol):
         ...
 
     def strengths(self, curvature: Floats, noise: Floats, /) -> Floats:
-        """Return one strength a cell, from the loss's curvature over its rows and its noise variance."""
+        """Return one strength per cell, from the loss's curvature over its rows and its noise variance."""
         ...
 
 
@@ -63,7 +63,7 @@ class NoiseRidge:
         for each part from the release itself, which costs no privacy: a cell's total differs from its rows' share
         of the overall total by about a w, with variance a + v, so squared differences less a + v tell spread^2,
         between 0.05 and 2. For the squared loss that is in units of the label, and a label's variance among the rows
-        of a cell is taken for 1: where labels are noised, release them in units of about their deviation.
+        of a cell is taken for 1: where labels are noisy, release them in units of about their deviation.
     """
 
     spread: float | None = None

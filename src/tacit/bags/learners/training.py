@@ -28,7 +28,7 @@ class Training:
     weight_decay
         For Adam; shrinks all parameters, beside the model's penalty on outputs.
     share_embeddings
-        Let all :class:`MLP` parts use one embedding table a column, so that they share parameters.
+        Let all :class:`MLP` parts use one embedding table per column, so that they share parameters.
     device
         ``"cpu"``, ``"cuda"``, ...; None takes a GPU where there is one.
     double

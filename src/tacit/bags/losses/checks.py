@@ -17,7 +17,7 @@ LEAST = 1e-12
 
 
 def as_predictions(f: ArrayLike, targets: int) -> Floats:
-    """Read predictions as a matrix with one column a target."""
+    """Read predictions as a matrix with one column per target."""
     values = np.asarray(f, dtype=np.float64)
     if values.ndim == 1 and targets == 1:
         values = values[:, None]

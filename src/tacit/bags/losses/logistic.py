@@ -90,7 +90,7 @@ class LogLoss(_Logistic):
 class MultiLabel(_Logistic):
     """The sum over K labels of a row of their log losses: T(y) = y in {0, 1}^K, labels in an array column.
 
-    With 0/1 predictions the risk that goes with it is the expected Hamming distance. Neighbours differ in all K
+    With 0/1 predictions the risk that goes with it is the expected Hamming distance. Neighbors differ in all K
     labels of one row.
 
     Parameters

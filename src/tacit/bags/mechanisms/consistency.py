@@ -83,7 +83,7 @@ class ConsistentTotals:
     Parameters
     ----------
     release
-        The release with totals (and noised counts) that agree.
+        The release with totals (and noisy counts) that agree.
     factors
         For each partition the mean over its bags of the variance left, as a part of what it was.
     exact
@@ -144,7 +144,7 @@ def make_consistent(
 
 
 def tie_by_rows(partitions: Sequence[Partition], table: object) -> sparse.csr_array:
-    """Return which cells each bag holds, one row a bag: cells are rows that are in the same bag everywhere."""
+    """Return which cells each bag holds, one row per bag: cells are rows that are in the same bag everywhere."""
     number = np.unique(np.column_stack([part.assign(table) for part in partitions]), axis=0)
     starts = np.cumsum([0, *map(len, partitions)])
     cell, which = np.nonzero(number >= 0)
@@ -154,7 +154,7 @@ def tie_by_rows(partitions: Sequence[Partition], table: object) -> sparse.csr_ar
 
 
 def tie_by_keys(partitions: Sequence[Partition]) -> sparse.csr_array:
-    """Return what must be 0 for totals that agree, one column a tie: sums over shared features, for every pair.
+    """Return what must be 0 for totals that agree, one column per tie: sums over shared features, for every pair.
 
     A partition that left rows out ties to none; one with a bag "other" only by its grand total.
     """

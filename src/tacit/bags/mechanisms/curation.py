@@ -57,9 +57,9 @@ def curate(
     count #{i: x_i = v} and total sum_{x_i = v} T(y_i). Under ``noise`` each total gets discrete noise
     before it leaves; everything else is post-processing.
 
-    Unit ``LABEL``: neighbours differ in one row's label; it moves one total in each partition. Features, keys and
-    counts are public by declaration. Unit ``RECORD``: neighbours differ in one whole row; keys come from declared
-    values and edges, counts are noised from half of each partition's budget, and only the number of rows is public.
+    Unit ``LABEL``: neighbors differ in one row's label; it moves one total in each partition. Features, keys and
+    counts are public by declaration. Unit ``RECORD``: neighbors differ in one whole row; keys come from declared
+    values and edges, counts get noise from half of each partition's budget, and only the number of rows is public.
     Not protected: anything about groups larger than ``rows_per_person``, and how long it takes.
 
     Parameters

@@ -49,7 +49,7 @@ def draw(
 
     Every bag has ``size`` different rows; a row may be in several bags, in at most ``joins`` where that is given.
     Under ``noise`` it must be given: a label then moves at most ``joins`` sums, and the noise is scaled to
-    that. The label of a bag is its noised sum over ``size``.
+    that. The label of a bag is its noisy sum over ``size``.
 
     Unit: one row's label; which rows are in which bag is public. Not protected: anything about the features.
 

@@ -42,7 +42,7 @@ class GroupedRows:
     """The bags of one partition before anything is hidden: private."""
 
     features: tuple[Feature, ...]  # what the rows are grouped by
-    keys: pa.Table  # one row a bag, sorted, missing values last
+    keys: pa.Table  # one row per bag, sorted, missing values last
     counts: NDArray[np.int64]  # rows in each bag
     sums: NDArray[np.float64]  # the sum of T(y) in each bag, in steps where the measure has a grid
 

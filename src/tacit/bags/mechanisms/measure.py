@@ -40,7 +40,7 @@ class GridStatistic:
         return 1.0 if self.grid is None else float(self.grid.step)
 
     def values(self, labels: ArrayLike) -> NDArray[np.float64]:
-        """Return T(y), in steps where there is a grid, one row a label."""
+        """Return T(y), in steps where there is a grid, one row per label."""
         exactly = self.loss.statistic(labels)
         return exactly if self.grid is None else self.grid.snap(exactly).astype(np.float64)
 

@@ -58,7 +58,7 @@ class Query:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CalibratedNoise:
-    """One sampler a query, and what they guarantee together."""
+    """One sampler per query, and what they guarantee together."""
 
     samplers: tuple[Sampler, ...]
     guarantee: Guarantee

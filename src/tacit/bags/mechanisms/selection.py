@@ -185,7 +185,7 @@ def _pursue(
 def _noised_means(
     residuals: NDArray[np.int64], code: NDArray[np.int64], meter: DiscreteLaplace, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """What the bags of a set add to the prediction of their rows: their noised means, shrunk by their noise."""
+    """What the bags of a set add to the prediction of their rows: their noisy means, shrunk by their noise."""
     counts = np.bincount(code)
     update = np.empty_like(residuals)
     for k in range(residuals.shape[1]):

@@ -18,7 +18,7 @@ __all__ = ["Regrouping", "SizeRule"]
 class Regrouping:
     """Where each bag goes: its new number, or -1 where it is left out."""
 
-    target: NDArray[np.int64]  # one number a bag
+    target: NDArray[np.int64]  # one number per bag
     bags: int  # how many bags there are afterwards
     other: int | None = None  # the number of the bag of merged ones, if there is one; it is the last
 
@@ -36,7 +36,7 @@ class Regrouping:
         return bool((self.target < 0).any())
 
     def add(self, values: NDArray[np.generic]) -> NDArray[np.float64]:
-        """Return the sums of ``values``, one row a bag, over the new bags."""
+        """Return the sums of ``values``, one row per bag, over the new bags."""
         if self.bags == len(values) and self.other is None:
             return values.astype(np.float64)
         result = np.zeros((self.bags, *values.shape[1:]))

@@ -30,12 +30,12 @@ class Partition:
     features
         The key columns.
     keys
-        One row a bag, one column a feature, named as the feature: its value, or its bucket's number; NULL is a
+        One row per bag, one column per feature, named as the feature: its value, or its bucket's number; NULL is a
         key like any other. The row of the bag ``other`` is all NULL and is no key.
     counts
-        Rows in each bag: int64 where they are public, else noised and float64 (they may be below 0).
+        Rows in each bag: int64 where they are public, else noisy and float64 (they may be below 0).
     totals
-        The sum of T(y) over each bag, one column for each target of the loss, noised where a guarantee says so.
+        The sum of T(y) over each bag, one column for each target of the loss, noisy where a guarantee says so.
     variance
         The variance of the noise in one total; 0 where totals are exact. After :func:`consistent` the mean over bags.
     count_variance

@@ -84,7 +84,7 @@ def audit_canaries(
 
     Examples
     --------
-    A nearest neighbour remembers every label it was given. At epsilon 1 as guaranteed; then with the true labels:
+    A nearest neighbor remembers every label it was given. At epsilon 1 as guaranteed; then with the true labels:
 
     >>> import pyarrow as pa
     >>> from sklearn.neighbors import KNeighborsClassifier

@@ -118,7 +118,7 @@ def guess_labels_with_features(
     release
         Randomized labels; never the private ones.
     features
-        One row a label.
+        One row per label.
     model
         A scikit-learn classifier with ``predict_proba``.
     folds

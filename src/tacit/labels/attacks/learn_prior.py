@@ -28,7 +28,7 @@ def learn_prior(evidence: Evidence, features: Any, *, model: Any, folds: int, rn
     The model learns P(released label | x). The channel is taken off it (:func:`unfold`), and models that are too sure
     or not sure enough are set right (:func:`~tacit.labels.fitting.expect.calibrate`). Where rows went through different
     channels, or through one without finitely many outputs, the model learns posteriors instead, in two rounds of
-    expectation maximisation (:func:`~tacit.labels.fitting.expect.expect_outside`).
+    expectation maximization (:func:`~tacit.labels.fitting.expect.expect_outside`).
     """
     rows = features.shape[0] if hasattr(features, "shape") else len(features)
     if rows != len(evidence.present):

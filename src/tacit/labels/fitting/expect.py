@@ -1,4 +1,4 @@
-"""P(true label | x) of every row from the released labels of other rows: expectation maximisation without an echo."""
+"""P(true label | x) of every row from the released labels of other rows: expectation maximization without an echo."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def posterior_targets(prior: Array, likelihood: Array) -> Array:
 def calibrate(prior: Array, *, likelihood: Array) -> Array:
     """Return the priors to the power, one for all rows, that makes the release likeliest.
 
-    A regularised model, or one trained on soft targets, is not sure enough; a naive one is too sure. One number from
+    A regularized model, or one trained on soft targets, is not sure enough; a naive one is too sure. One number from
     all rows says nothing about any of them.
 
     Examples

@@ -32,9 +32,9 @@ _BOUNDS = "the least and the largest label are public"
 class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator):  # type: ignore[misc]
     """Randomize the numbers once, in ``fit``, without bias, then train ``estimator`` on what was released.
 
-    A label is clipped to ``bounds``, rounded at random to one of two neighbouring levels so that its expectation
+    A label is clipped to ``bounds``, rounded at random to one of two neighboring levels so that its expectation
     stays, and replaced by the best unbiased epsilon-DP randomizer on the levels. A squared-error learner then has
-    the same minimiser as on the clipped labels.
+    the same minimizer as on the clipped labels.
 
     Unit: one row's label. Not protected: the features, the number of rows, ``sample_weight``, and, where ``bounds`` is
     None, the least and the largest label.

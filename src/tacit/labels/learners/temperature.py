@@ -28,7 +28,7 @@ def find_temperature(
 ) -> float:
     """Return the temperature, at least 1, under which the released labels are likeliest.
 
-    Maximises sum_i w_i log sum_y p_i(y)^(1/t) / Z_i * P(released label of i | y). Never below 1: labels that a model
+    Maximizes sum_i w_i log sum_y p_i(y)^(1/t) / Z_i * P(released label of i | y). Never below 1: labels that a model
     was fitted to would have it surer than it should be.
 
     References

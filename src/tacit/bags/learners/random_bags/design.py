@@ -38,7 +38,7 @@ class Design:
         return [name for name, *_ in self.numbers] + [name for name, _ in self.words]
 
     def matrix(self, rows: pa.Table) -> sparse.csr_matrix:
-        """Return one row a row; a missing number is the mean, an unknown word is 0 in all of its columns."""
+        """Return one row per row; a missing number is the mean, an unknown word is 0 in all of its columns."""
         blocks = [sparse.csr_matrix(self._scaled(rows))] if self.numbers else []
         for name, values in self.words:
             code = np.asarray(pc.fill_null(pc.index_in(_words(rows[name]), value_set=values), -1)).astype(np.int64)

@@ -24,7 +24,7 @@ _SPREAD, _FAR = 1 / 3, 2.0  # logits; chosen on Adult and generated rows, see do
 
 
 def center_labels(bags: RandomBags, loss: SemilinearLoss) -> RandomBags:
-    """Move noised labels so that their mean is the expected one, given the range in which labels lie.
+    """Move noisy labels so that their mean is the expected one, given the range in which labels lie.
 
     The mean of n labels has noise of variance s^2/n. With a flat prior inside the loss's bounds its posterior is a
     normal distribution cut at them. One of K classes has the density (1-p)^(K-2), nearly e^(-(K-2)p), where all

@@ -1,4 +1,4 @@
-"""What a network minimises: losses of a row's logits and the weights of its classes."""
+"""What a network minimizes: losses of a row's logits and the weights of its classes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Loss(Protocol):
     """Gives the loss of each row, from its logits and the weights ``targets`` of its classes (one-hot for a label)."""
 
     def rows(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """Return one loss a row."""
+        """Return one loss per row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,13 @@ class CrossEntropy:
     """-sum_k t_k log p_k."""
 
     def rows(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """Return one loss a row."""
+        """Return one loss per row."""
         return -(targets * logits.log_softmax(dim=1)).sum(dim=1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class ForwardCorrected:
-    """-log sum_z t_z (p T)_z: the forward-corrected loss, whose minimiser is the model of the true labels.
+    """-log sum_z t_z (p T)_z: the forward-corrected loss, whose minimizer is the model of the true labels.
 
     Without a transition matrix T the targets are themselves likelihoods, t_k = P(released label | true label k), one
     row of them for each release: that covers mechanisms that differ from row to row, as in stages. Either way a
@@ -64,7 +64,7 @@ class ForwardCorrected:
             )
 
     def rows(self, logits: Tensor, targets: Tensor) -> Tensor:
-        """Return one loss a row."""
+        """Return one loss per row."""
         torch = load_extra("torch")
         if self.transition is not None:
             T = torch.as_tensor(self.transition, dtype=targets.dtype, device=targets.device)

@@ -1,4 +1,4 @@
-"""How a network's weights move: an optimiser with its schedule."""
+"""How a network's weights move: an optimizer with its schedule."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ __all__ = ["Adam", "Optimizer"]
 
 
 class Optimizer(Protocol):
-    """Makes a torch optimiser and its scheduler, which steps once a batch."""
+    """Makes a torch optimizer and its scheduler, which steps once a batch."""
 
     def build(self, parameters: Iterable[Any], *, steps: int) -> tuple[Any, Any]:
-        """Return the torch optimiser and scheduler for a training of ``steps`` batches."""
+        """Return the torch optimizer and scheduler for a training of ``steps`` batches."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -31,7 +31,7 @@ class Adam:
     weight_decay: float = 1e-4
 
     def build(self, parameters: Iterable[Any], *, steps: int) -> tuple[Any, Any]:
-        """Return the torch optimiser and scheduler for a training of ``steps`` batches."""
+        """Return the torch optimizer and scheduler for a training of ``steps`` batches."""
         made = load_extra("torch").optim.AdamW(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
         return made, _one_cycle(made, self.learning_rate, steps)
 

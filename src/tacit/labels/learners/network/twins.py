@@ -34,7 +34,7 @@ class BarlowTwins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     With C the correlations, over a batch, of the outputs for one view with those for the other, the loss is
     sum_i (1 - C_ii)^2 + lambda sum_(i != j) C_ij^2. ``fit`` ignores ``y``. Rows are vectors, images (n, height, width)
-    or images (n, channels, height, width). What ``transform`` returns is centred and each row scaled to the same
+    or images (n, channels, height, width). What ``transform`` returns is centered and each row scaled to the same
     length, so that near means alike. Two fits with the same ``random_state`` on the same device give the same network.
 
     Parameters

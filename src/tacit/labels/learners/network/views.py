@@ -18,14 +18,14 @@ class Views(Protocol):
     """Draws another view of each row of a batch."""
 
     def draw(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return one view a row, by torch's own generator."""
+        """Return one view per row, by torch's own generator."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AffineViews:
     """Images turned, slanted, scaled and moved a little, each by its own draw; what lies outside is 0.
 
-    For drawings, digits, scans: things that stay what they are under this. Photographs want changes of colour as well.
+    For drawings, digits, scans: things that stay what they are under this. Photographs want changes of color as well.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class CorruptedViews:
             raise InvalidInput(f"must be in [0, 1], got {self.share!r}", field="share")
 
     def draw(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return one view a row."""
+        """Return one view per row."""
         library, flat = load_extra("torch"), rows.flatten(1)
         other = flat.gather(0, library.randint(len(flat), flat.shape, device=flat.device))
         seen: torch.Tensor = library.where(library.rand_like(flat) < self.share, other, flat)
