@@ -50,19 +50,6 @@ def audit_canaries(
     References
     ----------
     Steinke, Nasr and Jagielski (2023), Algorithm 1. Formula sheet d2.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from tacit.bags.losses import LogLoss
-    >>> from tacit.bags.mechanisms.curation import curate
-    >>> from tacit.leak import plant_canaries
-    >>> rng = np.random.default_rng(0)
-    >>> canaries = plant_canaries([0] * 200, classes=2, count=100, rng=rng)
-    >>> pairs = pa.table({"pair": np.arange(200) // 2, "y": canaries.labels})
-    >>> release = curate(pairs, by=["pair"], label="y", loss=LogLoss())
-    >>> audit_canaries(canaries, release, pairs, guesses=40, rng=rng).epsilon_lower_bound > 2
-    True
     """
     published, values = read_totals(release, table), class_values(release.loss)
     if published.membership.shape[0] != len(canaries.labels):

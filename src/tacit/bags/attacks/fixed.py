@@ -119,16 +119,6 @@ def determined(
     References
     ----------
     docs/proofs/bags_attack.md.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from tacit.bags.losses import LogLoss
-    >>> from tacit.bags.mechanisms.curation import curate
-    >>> people = pa.table({"city": ["bonn", "bonn", "rome"], "ill": [0, 1, 0]})
-    >>> release = curate(people, by=["city"], label="ill", loss=LogLoss())
-    >>> determined(release, people).labels
-    array([nan, nan,  0.])
     """
     if isinstance(release.loss, MultiLabel):
         raise InvalidInput(
@@ -184,13 +174,6 @@ def labels_from_totals(
         A number for each bag; bags of one group are disjoint (a partition). Default: each bag by itself.
     witness, effort, progress
         As in :func:`determined`.
-
-    Examples
-    --------
-    Nobody is in a bag of one, and still the three totals fix all labels:
-
-    >>> labels_from_totals([[1, 0, 1], [1, 1, 0], [0, 1, 1]], [[2], [1], [1]]).labels
-    array([1., 1., 0.])
     """
     rows = csr_array(membership).astype(np.int64)
     low = _whole(totals, rows.shape[1])

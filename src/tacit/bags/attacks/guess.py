@@ -49,16 +49,6 @@ def guess_labels(release: BagTotals, table: object, *, prior: ArrayLike | None =
     References
     ----------
     Wu et al. (2023) (expected attack utility); Busa-Fekete et al. (2024). docs/proofs/bags_attack.md.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from tacit.bags.losses import LogLoss
-    >>> from tacit.bags.mechanisms.curation import curate
-    >>> people = pa.table({"city": ["bonn"] * 3 + ["rome"] * 3, "ill": [1, 1, 0, 0, 0, 0]})
-    >>> release = curate(people, by=["city"], label="ill", loss=LogLoss())
-    >>> guess_labels(release, people).guesses
-    array([1, 1, 1, 0, 0, 0])
     """
     published = read_totals(release, table)
     values = class_values(release.loss)

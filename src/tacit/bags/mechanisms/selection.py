@@ -86,15 +86,6 @@ def choose_sets(
     ----------
     McKenna and Sheldon (2020), "Permute-and-flip"; Mallat and Zhang (1993), matching pursuit, for the greedy rounds.
     Proof: docs/proofs/bags.md.
-
-    Examples
-    --------
-    >>> from tacit.bags.losses import LogLoss
-    >>> rows = pa.table({"a": [0, 1] * 50, "b": [0, 0, 1, 1] * 25, "y": [0, 1] * 50})
-    >>> made = choose_sets(rows, candidates=["a", "b"], sets=1, label="y", loss=LogLoss(), epsilon=2.0,
-    ...                    rng=np.random.default_rng(0))
-    >>> print(made)
-    (a): epsilon 2 for one label; seeded, so the noise hides nothing from who knows the seed
     """
     options = tuple(as_features(one, edges=edges) for one in candidates)
     k = check_count(sets, name="sets")

@@ -81,24 +81,6 @@ def audit_canaries(
     References
     ----------
     Steinke, Nasr and Jagielski (2023), Algorithm 1. Formula sheet d2.
-
-    Examples
-    --------
-    A nearest neighbor remembers every label it was given. At epsilon 1 as guaranteed; then with the true labels:
-
-    >>> import pyarrow as pa
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> from tacit.labels import Plan, protect
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.normal(size=(2000, 5)), rng.integers(0, 2, 2000)
-    >>> canaries = plant_canaries(y, count=1000, rng=rng)
-    >>> release = protect(pa.table({"y": canaries.labels}), Plan(label="y", epsilon=1), rng=rng)
-    >>> for given in (release.labels, canaries.labels):
-    ...     model = KNeighborsClassifier(1).fit(X, given)
-    ...     leak = audit_canaries(canaries, model.predict_proba(X[canaries.rows]), rng=rng)
-    ...     print(round(leak.epsilon_lower_bound, 2), leak.exceeds(release.guarantee))
-    0.8 False
-    3.8 True
     """
     score = _log_odds(canaries, probabilities, "probabilities")
     if reference is not None:

@@ -31,18 +31,6 @@ class LabelGuesses(LabelBeliefs):
     ----------
     classes, coding
         The labels that the codes stand for, and how true labels become codes.
-
-    Examples
-    --------
-    >>> from tacit.labels import Plan, protect
-    >>> labels = np.arange(1000) % 4
-    >>> release = protect(pa.table({"y": labels}), Plan(label="y", epsilon=2.0), rng=np.random.default_rng(0))
-    >>> attack = guess_labels(release, prior=[0.25] * 4)
-    >>> print(attack.leak(labels, baseline=0.25))
-    69.3% of 1000 guesses are right, against 25.0% without the release: advantage 0.443 (0.413 to 0.471 at 95%), and
-    epsilon is at least 1.798 (95% confidence, right guesses of one run).
-    >>> round(attack.largest_advantage, 3)
-    0.461
     """
 
     classes: tuple[Any, ...]
@@ -129,19 +117,6 @@ def guess_labels_with_features(
     References
     ----------
     Wu et al. (2023). Formula sheet c1.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from sklearn.naive_bayes import GaussianNB
-    >>> from tacit.labels import Plan, protect
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = load_iris(return_X_y=True)
-    >>> release = protect(pa.table({"y": y}), Plan(label="y", epsilon=1.0), rng=rng)
-    >>> alone = guess_labels(release).leak(y)
-    >>> both = guess_labels_with_features(release, X, model=GaussianNB(), rng=rng).leak(y)
-    >>> alone.rate < both.rate, both.rate > 0.8
-    (True, True)
     """
     evidence = release.evidence
     prior = learn_prior(evidence, features, model=model, folds=folds, rng=rng)

@@ -40,13 +40,6 @@ class ResponseTest:
         the wrong classes, or some classes are kept more than others.
     epsilon
         The epsilons that the kept share allows, at 95%.
-
-    Examples
-    --------
-    >>> labels = [0, 1] * 500
-    >>> print(test_randomization(labels, labels, epsilon=1.0))
-    100.0% of 1000 labels are kept, where epsilon 1 keeps 73.1%: not a randomized response at that epsilon, too little
-    noise (p = 3e-136)
     """
 
     rows: int
@@ -105,18 +98,6 @@ def test_randomization(
         The claim.
     classes
         The class list; None: the classes that occur in either column.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from tacit.labels import Plan, protect
-    >>> labels = ["no", "yes", "maybe"] * 1000
-    >>> release = protect(pa.table({"y": labels}), Plan(label="y", epsilon=1), rng=np.random.default_rng(0))
-    >>> test_randomization(labels, release.labels, epsilon=1.0).acted()
-    True
-    >>> test = test_randomization(labels, release.labels, epsilon=0.5)
-    >>> test.acted(), test.p_too_little_noise < 1e-6
-    (False, True)
     """
     coding = _coding(before, after, classes)
     first, second = _both(coding.encode(before), coding.encode(after))

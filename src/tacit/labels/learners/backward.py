@@ -35,15 +35,6 @@ class Backward:
     References
     ----------
     Natarajan et al. (2013); Patrini et al. (2017), Theorem 1. Formula sheet a10.
-
-    Examples
-    --------
-    >>> from sklearn.datasets import load_iris
-    >>> from tacit.labels.learners.classifier import LabelPrivateClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> model = LabelPrivateClassifier(epsilon=3.0, denoise=Backward(), random_state=0)
-    >>> model.fit(X, y).score(X, y) > 0.9
-    True
     """
 
     def check(self, estimator: Any, X: Any, *, mechanism: object, classes: int) -> None:  # noqa: ANN401

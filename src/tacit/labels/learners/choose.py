@@ -61,19 +61,6 @@ def choose_learner(
         guarantee of the chosen model says so.
     rng
         Splits the rows, alike for all learners.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from sklearn.datasets import load_iris
-    >>> from tacit.labels import Plan, protect
-    >>> from tacit.labels.learners.classifier import LabelPrivateClassifier
-    >>> X, y = load_iris(return_X_y=True)
-    >>> rng = np.random.default_rng(0)
-    >>> release = protect(pa.table({"y": y}), Plan(label="y", epsilon=3), rng=rng)
-    >>> learners = [LabelPrivateClassifier(rounds=rounds, random_state=0) for rounds in (0, 1)]
-    >>> choose_learner(learners, X, release, rng=rng).model.score(X, y) > 0.9
-    True
     """
     if not learners:
         raise InvalidInput("must be at least one, got none", field="learners")

@@ -51,12 +51,8 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         Number of equally spaced values that labels are rounded to.
     prior
         Public probabilities of the levels that the randomizer is best for; None: all equal.
-    rows_per_person
-        How many rows one person holds at most: the guarantee is then stated for all of them.
-    payment
-        Charged with the guarantee before anything is released.
-    random_state
-        None draws from the operating system: a real release. Anything else makes the release seeded.
+    rows_per_person, payment, random_state
+        As in :class:`LabelPrivateClassifier`.
 
     Attributes
     ----------

@@ -46,11 +46,6 @@ class Consensus:
     References
     ----------
     Das et al. (2024), Section 5.
-
-    Examples
-    --------
-    >>> Consensus().choose(np.eye(3), given=np.array([0, 0, 2]))
-    array([0, 2])
     """
 
     def choose(self, probabilities: NDArray[np.float64], *, given: NDArray[np.int64]) -> Rows:
@@ -65,11 +60,6 @@ class Confidence:
     References
     ----------
     Das et al. (2024), Appendix H.
-
-    Examples
-    --------
-    >>> Confidence(fraction=0.5).choose(np.array([[0.9, 0.1], [0.6, 0.4]]), given=np.array([1, 1]))
-    array([0])
     """
 
     fraction: float = 0.5

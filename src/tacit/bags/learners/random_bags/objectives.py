@@ -8,9 +8,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.bags.learners.random_bags.risk import BagMoments
+from tacit.bags.learners.random_bags.risk import BagMoments, unbiased_risk
 from tacit.bags.partition import RandomBags
-from tacit.privacy.errors import InvalidInput
 
 __all__ = [
     "BagMeanObjective",
@@ -68,14 +67,9 @@ class UnbiasedObjective(_Plain):
     def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:
         """Return the objective and its gradient."""
         r = means - labels
-        n = len(r)
-        if n < 2:
-            raise InvalidInput(f"an unbiased risk needs at least 2 bags, got {n}: release more of them")
-        mean = r.mean(axis=0)
-        square = np.mean(np.sum(r**2, axis=1))
-        U = (n * mean @ mean - square) / (n - 1)
-        slope = 2 * r / n - moments.c * (2 * mean - 2 * r / n) / (n - 1)
-        return float(moments.k * (square - moments.c * U)), moments.k * slope
+        n, risk = len(r), unbiased_risk(r, moments)
+        slope = 2 * r / n - moments.c * (2 * r.mean(axis=0) - 2 * r / n) / (n - 1)
+        return risk, moments.k * slope
 
 
 @dataclass(frozen=True, slots=True)
