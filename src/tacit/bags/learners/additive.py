@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
@@ -130,7 +129,9 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
         self.loss_, self.parts_, self.cells_ = loss, parts, tuple(cells)
         self.model_: CoreModel | AdditiveNetwork
         if isinstance(solver, Training):
-            _refuse_trees(parts)
+            trees = [part for part in parts if isinstance(part, Tree)]
+            if trees:
+                raise InvalidInput(f"part {trees[0]} does not train by batches: use Lbfgs() for crosses and trees")
             from tacit.bags.learners.network import fit_network  # torch is an extra
 
             self.model_ = fit_network(
@@ -145,7 +146,9 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
                 progress=progress,
             )
         else:
-            _refuse_networks(parts, solver)
+            networks = [part for part in parts if part.needs_torch]
+            if networks:
+                raise InvalidInput(f"part {networks[0]} is a network: solver must be Training(), got {solver}")
             rows = read_columns(features, _columns(release))
             assigned = assign_cells(cells, release.partitions, rows)
             total = overall_total(
@@ -170,10 +173,8 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
 
     def _f(self, features: Any) -> Floats:  # noqa: ANN401
         check_is_fitted(self, "model_")
-        return self.model_.predict(self._rows(features))
-
-    def _rows(self, features: Any) -> pa.Table:  # noqa: ANN401
-        return read_columns(features, sorted({name for one in self.cells_ for name in one.domain.columns}))
+        names = sorted({name for one in self.cells_ for name in one.domain.columns})
+        return self.model_.predict(read_columns(features, names))
 
     def _loss_of(self, release: BagTotals) -> SemilinearLoss:
         if not release.partitions:
@@ -187,15 +188,3 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
 
 def _columns(release: BagTotals) -> list[str]:
     return sorted({name for partition in release.partitions for name in partition.columns})
-
-
-def _refuse_trees(parts: Sequence[Part]) -> None:
-    for part in parts:
-        if isinstance(part, Tree):
-            raise InvalidInput(f"part {part} does not train by batches: use Lbfgs() for crosses and trees")
-
-
-def _refuse_networks(parts: Sequence[Part], solver: Solver) -> None:
-    for part in parts:
-        if part.needs_torch:
-            raise InvalidInput(f"part {part} is a network: solver must be Training(), got {solver}")

@@ -126,7 +126,9 @@ def make_consistent(
         raise InvalidInput("must not be given for the unit record: its features are private", field="table")
     if len(parts) == 1 or not all(part.variance > 0 for part in parts):
         return ConsistentTotals(release=release, factors=(1.0,) * len(parts), exact=True)
-    totals, factors, exact = _reconcile(parts, [part.totals for part in parts], _variances(parts), table, rng)
+    totals, factors, exact = _reconcile(
+        parts, [part.totals for part in parts], [part.variance for part in parts], table, rng
+    )
     made = [
         replace(part, totals=total, variance=part.variance * factor)
         for part, total, factor in zip(parts, totals, factors, strict=True)
@@ -194,10 +196,6 @@ def _numbered(one: Partition, two: Partition, shared: list[str]) -> tuple[NDArra
 def _codes(column: Any) -> NDArray[np.int64]:  # noqa: ANN401
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     return np.asarray(encoded.indices.to_numpy(zero_copy_only=False), dtype=np.int64)
-
-
-def _variances(parts: Sequence[Partition]) -> list[float]:
-    return [part.variance for part in parts]
 
 
 def _reconcile(

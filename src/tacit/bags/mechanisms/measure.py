@@ -79,7 +79,7 @@ class GridStatistic:
     def label_moves(self) -> tuple[tuple[int, ...], ...]:
         """By how many steps one label can move the entries of one bag's sum: the only worst case."""
         if isinstance(self.loss, CrossEntropy):
-            one = self._steps(1.0)
+            one = 1 if self.grid is None else int(self.grid.snap([1.0])[0])
             return ((one, one),)
         lower, upper = self._bounds()
         return (tuple(int(b - a) for a, b in zip(lower, upper, strict=True)),)
@@ -99,9 +99,6 @@ class GridStatistic:
         _ = self.loss.l1  # raises, in the loss's own words, where a range must be declared first
         lower, upper = self.loss.bounds
         return self.grid.snap(lower), self.grid.snap(upper)
-
-    def _steps(self, value: float) -> int:
-        return 1 if self.grid is None else int(self.grid.snap([value])[0])
 
 
 def public_grid(loss: SemilinearLoss) -> Grid:

@@ -227,7 +227,9 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         """Check, charge, and randomize each label once."""
         check_classification_targets(labels)
         coding = (
-            self.classes if isinstance(self.classes, Classes) else Classes.of(labels, declared=_listed(self.classes))
+            self.classes
+            if isinstance(self.classes, Classes)
+            else Classes.of(labels, declared=None if self.classes is None else sorted(self.classes))
         )
         codes, plan = coding.encode(labels), self._plan(coding)
         self._check_denoise(X, mechanism=plan.mechanism, classes=len(coding))
@@ -325,10 +327,6 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         if self.denoise is None:
             return Likelihoods() if hasattr(self._base(), "fit_likelihoods") else Forward()
         return self.denoise
-
-
-def _listed(classes: Any) -> list[Any] | None:  # noqa: ANN401
-    return None if classes is None else sorted(classes)
 
 
 def _weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> Weights:

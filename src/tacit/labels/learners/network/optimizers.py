@@ -32,12 +32,9 @@ class Adam:
 
     def build(self, parameters: Iterable[Any], *, steps: int) -> tuple[Any, Any]:
         """Return the torch optimizer and scheduler for a training of ``steps`` batches."""
-        made = load_extra("torch").optim.AdamW(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
-        return made, _one_cycle(made, self.learning_rate, steps)
-
-
-def _one_cycle(optimizer: Any, rate: float, steps: int) -> Any:  # noqa: ANN401
-    # a cycle of one batch has no rise: torch divides by its length
-    return load_extra("torch").optim.lr_scheduler.OneCycleLR(
-        optimizer, max_lr=rate, total_steps=max(steps, 10), cycle_momentum=False
-    )
+        optim = load_extra("torch").optim
+        made = optim.AdamW(parameters, lr=self.learning_rate, weight_decay=self.weight_decay)
+        # a cycle of one batch has no rise: torch divides by its length
+        steps = max(steps, 10)
+        cycle = optim.lr_scheduler.OneCycleLR(made, max_lr=self.learning_rate, total_steps=steps, cycle_momentum=False)
+        return made, cycle
