@@ -22,7 +22,7 @@ __all__ = ["PartCells", "cells_of", "choose_partition", "project"]
 class PartCells:
     """The finite domain of a part, with the label total of each of its points."""
 
-    part: Part  # the sub-model
+    part: Part
     source: int  # the number of the partition it learns from
     domain: Partition  # the partition's bags added up to the part's columns; its ``counts`` are the release's
     cell_of_bag: NDArray[np.int64]  # for each bag of the partition its cell in ``domain``

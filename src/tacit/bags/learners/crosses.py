@@ -31,7 +31,7 @@ class CrossProblem:
     Chen et al. (2023), Theorem 1.
     """
 
-    loss: SemilinearLoss  # a semilinear loss
+    loss: SemilinearLoss
     cells: Ints  # (rows, parts): the cell of each row in each part, -1 where the part says nothing about the row
     weights: Floats  # how many rows each of these rows stands for
     totals: Sequence[Floats]  # for each part the total of T(y) in each cell

@@ -46,7 +46,7 @@ def potential(loss: SemilinearLoss, f: torch.Tensor) -> torch.Tensor:
 class BagTargets:
     """What the rows' bags say, as tables to look up: means of T(y) for each partition, and penalties for each part."""
 
-    loss: SemilinearLoss  # the loss
+    loss: SemilinearLoss
     mean: torch.Tensor  # the mean of T(y) over all rows
     source: tuple[int, ...]  # for each part the place of its partition among those in use
     means: tuple[torch.Tensor, ...]  # for each partition in use (bags, targets): the mean of T(y) in each bag

@@ -35,7 +35,7 @@ class LabelEncoding:
     array([1., 0.])
     """
 
-    label: str  # the private column
+    label: str
     classes: tuple[str, ...] | None = None  # the list; None where labels are numbers or truth values already
 
     @classmethod
