@@ -120,14 +120,24 @@ def test_a_tenth_of_epsilon_chooses_partitions(people):
 def test_rows_of_a_person_beyond_the_bound_are_left_out(people):
     plan = Plan(label="ill", epsilon=1, by=["city"], person="who", rows_per_person=2)
     release = protect(people, plan)
-    held = np.bincount(np.asarray(people["who"])[release.used])
+    used = release.used_rows(people).numbers
+    held = np.bincount(np.asarray(people["who"])[used])
     assert held.max() == 2
-    assert len(release.used) == np.minimum(np.bincount(np.asarray(people["who"])), 2).sum()
-    assert release.totals.partitions[0].counts.sum() == len(release.used)
+    assert len(used) == np.minimum(np.bincount(np.asarray(people["who"])), 2).sum()
+    assert release.totals.partitions[0].counts.sum() == len(used)
     assert str(release.guarantee) == "epsilon 2 for 2 labels of one person"
-    assert not np.array_equal(protect(people, plan).used, release.used), "which rows stay is drawn"
+    again = protect(people, plan)
+    assert not np.array_equal(again.used_rows(people).numbers, used), "which rows stay is drawn"
     all_of_them = protect(people, Plan(label="ill", epsilon=1, by=["city"], person="who", rows_per_person=99))
-    assert all_of_them.used is None
+    assert len(all_of_them.used_rows(people).numbers) == people.num_rows
+
+
+def test_how_many_rows_were_left_out_is_for_the_owner_alone(people, tmp_path):
+    plan = Plan(label="ill", epsilon=1, by=["city"], person="who", rows_per_person=2)
+    made = protect(people, plan, out=tmp_path / "bags")
+    assert made.left_out == people.num_rows - made.settled["rows"] > 0
+    assert f"At most 2 rows per person, {made.left_out:,} rows left out." in made.notes()
+    assert "At most 2 rows per person." in Release.read(tmp_path / "bags").notes()
 
 
 @pytest.fixture

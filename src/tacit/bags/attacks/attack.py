@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-import ibis
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from tacit.bags.attacks.feature_prior import prior_from_features
 from tacit.bags.attacks.fixed import DeterminedLabels, determined
 from tacit.bags.attacks.guess import BagGuesses, class_values, guess_labels
 from tacit.bags.methods import AttackMethod, Totals
-from tacit.bags.releases.release import Release
+from tacit.bags.releases.release import Release, UsedRows
 from tacit.data import read_rows
 from tacit.leak import Interval, Leak
 from tacit.privacy.errors import InvalidInput
@@ -78,16 +77,16 @@ def attack(
     given = truth if data is None else data
     if given is None:
         raise InvalidInput("must be given: the features of the rows that the bags were made from", field="data")
-    rows, known = released.used_rows(given), _true_labels(released, truth)
+    used, known = released.used_rows(given), _true_labels(released, truth)
     fixed = determined(
         released.totals,
-        rows,
+        used.table,
         whole=chosen.whole,
         witness=known,
         effort=SearchLimits(variables=chosen.limit),
         progress=progress or (lambda _done, _all: None),
     )
-    outsider = _Outsider(release=released, rows=rows, known=known, before=before, rng=rng)
+    outsider = _Outsider(release=released, used=used, known=known, before=before, rng=rng)
     guesses = outsider.guesses(fixed)
     leak = _count_determined(fixed, level) if guesses is None or known is None else guesses.leak(known, level=level)
     return replace(
@@ -104,7 +103,7 @@ class _Outsider:
     """Who attacks: with which rows, and with which beliefs before the release."""
 
     release: Release
-    rows: ibis.Table
+    used: UsedRows
     known: Floats | None
     before: Floats | None
     rng: np.random.Generator | None
@@ -115,14 +114,14 @@ class _Outsider:
             classes = len(class_values(self.release.totals.loss))
         except InvalidInput:
             return None
-        return guess_labels(self.release.totals, self.rows, prior=self._prior(classes)).with_certain(fixed)
+        return guess_labels(self.release.totals, self.used.table, prior=self._prior(classes)).with_certain(fixed)
 
     def beliefs(self, guesses: BagGuesses) -> Floats:
         """What is believed of every row of the private table; rows that were left out are as before."""
-        used = self.release.used
+        used = self.used.numbers
         if used is None:
             return guesses.beliefs
-        rows = (int(self.release.settled["rows"]), 1)
+        rows = (self.used.total, 1)
         after = np.tile(guesses.prior.mean(axis=0), rows) if self.before is None else np.array(self.before, dtype=float)
         after[used] = guesses.beliefs
         return after
@@ -130,7 +129,7 @@ class _Outsider:
     def table(self, fixed: DeterminedLabels, guesses: BagGuesses | None) -> pa.Table:
         """A row per guess, labels as the private table has them."""
         labels = fixed.labels if guesses is None else guesses.guesses
-        rows = np.arange(len(labels)) if self.release.used is None else self.release.used
+        rows = np.arange(len(labels)) if self.used.numbers is None else self.used.numbers
         made = fixed.known if guesses is None else np.ones(len(labels), dtype=np.bool_)
         names = self.release.encoding.classes
         said = labels[made] if names is None else np.array(names)[labels[made].astype(np.int64)]
@@ -140,24 +139,24 @@ class _Outsider:
     def _prior(self, classes: int) -> Floats | None:
         if self.before is not None:
             return self._given(classes)
-        names = [name for name in self.rows.columns if name != self.release.asked.label]
+        names = [name for name in self.used.table.columns if name != self.release.asked.label]
         if self.known is None or not names:
             return None
-        read = read_rows(self.rows, columns=names)
+        read = read_rows(self.used.table, columns=names)
         return prior_from_features(read, self.known, classes=classes, rng=self.rng or system_rng())
 
     def _given(self, classes: int) -> Floats:
         given = np.asarray(self.before, dtype=np.float64)
-        shape = (int(self.release.settled["rows"]), classes)
+        shape = (self.used.total, classes)
         if given.shape != shape:
             raise InvalidInput(f"must have the shape {shape}, a row per row and a column per class", field="before")
-        return given if self.release.used is None else given[self.release.used]
+        return given if self.used.numbers is None else given[self.used.numbers]
 
 
 def _true_labels(release: Release, truth: object) -> Floats | None:
     if truth is None:
         return None
-    labels = release.encoding.read(release.used_rows(truth, argument="truth"), argument="truth")
+    labels = release.encoding.read(release.used_rows(truth, argument="truth").table, argument="truth")
     release.totals.loss.statistic(labels)  # raises where a label is missing or out of range
     return labels
 

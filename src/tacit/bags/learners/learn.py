@@ -81,7 +81,7 @@ def learn(
     released = release if isinstance(release, Release) else Release.read(release)
     if data is None:
         raise InvalidInput("must be given: the rows that the bags were made from, without labels", field="data")
-    totals, rows = released.totals, released.used_rows(data)
+    totals, rows = released.totals, released.used_rows(data).table
     model = _TRAIN[type(_method(method, totals))](_Run(totals, rows, tuple(features), progress))
     if released.encoding.classes is not None:
         model.classes_ = np.array(released.encoding.classes)

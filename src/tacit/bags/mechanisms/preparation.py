@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 import ibis
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tacit.bags.mechanisms.encoding import LabelEncoding
 from tacit.bags.partition import BagTotals
@@ -40,7 +39,7 @@ class PrivateRows:
     raw: ibis.Table  # the table as it was given, which the ledger knows
     table: ibis.Table  # the rows that are used, with labels as numbers
     encoding: LabelEncoding  # how labels became numbers
-    used: NDArray[np.int64] | None  # the numbers of the rows that are used; None where all are
+    person_seed: int | None  # the public seed that chose the rows of persons with too many
     columns: tuple[str, ...]
     progress: Progress | None = None
 
@@ -52,10 +51,14 @@ class PrivateRows:
         encoding = LabelEncoding.of_plan(plan, raw)
         for name in plan.columns:
             check_present(name, raw.columns, argument="person" if name == plan.person else "by")
-        table, used = (raw, None) if plan.person is None else _limited(plan, raw, rng)
-        columns = (plan.label, *plan.columns)
+        seed = None if plan.person is None else draw_seed(rng)
         return cls(
-            raw=raw, table=encoding.apply(table), encoding=encoding, used=used, columns=columns, progress=progress
+            raw=raw,
+            table=encoding.apply(raw if seed is None else _limited(plan, raw, seed)),
+            encoding=encoding,
+            person_seed=seed,
+            columns=(plan.label, *plan.columns),
+            progress=progress,
         )
 
     @property
@@ -64,21 +67,22 @@ class PrivateRows:
         return bool(self.raw.get_backend().name == "duckdb")
 
     def count(self) -> int:
-        """Return how many rows the private table has."""
-        return int(self.raw.count().execute())
+        """Return how many rows are used."""
+        return int(self.table.count().execute())
+
+    def left_out(self) -> int | None:
+        """Return how many rows of persons with too many are left out; None where the plan names no person."""
+        return None if self.person_seed is None else int(self.raw.count().execute()) - self.count()
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Yield every column that the plan reads, as it was given."""
         yield from self.raw.select(*self.columns).to_pyarrow_batches()
 
 
-def _limited(plan: Plan, raw: ibis.Table, rng: np.random.Generator) -> tuple[ibis.Table, NDArray[np.int64] | None]:
+def _limited(plan: Plan, raw: ibis.Table, seed: int) -> ibis.Table:
     """Which rows stay depends on the person's column alone, which is public for the unit label."""
     assert plan.person is not None
     if raw.get_backend().name != "duckdb":
         raise InvalidInput("requires a table with an order of rows: a file or a frame", field="person")
     read = read_rows(raw, columns=list(dict.fromkeys((plan.label, *plan.columns))))
-    used = limit_rows(read[plan.person], rows=plan.rows_per_person, seed=draw_seed(rng))
-    if len(used) == read.num_rows:
-        return raw, None
-    return load_table(read.take(pa.array(used))), used
+    return load_table(read.take(pa.array(limit_rows(read[plan.person], rows=plan.rows_per_person, seed=seed))))

@@ -88,7 +88,8 @@ def protect(
         def draw() -> Release:
             return Release.of_totals(prepared.draw(generator), plan, guarantee=guarantee, rows=rows)
 
-        return deliver(Release, request, draw=draw, out=out, payment=payment, sources=[table])
+        release = deliver(Release, request, draw=draw, out=out, payment=payment, sources=[table])
+        return replace(release, left_out=rows.left_out())
 
 
 def _with_classes(guarantee: AnyGuarantee, plan: Plan, rows: PrivateRows) -> AnyGuarantee:

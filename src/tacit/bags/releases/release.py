@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import ibis
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from tacit.bags.mechanisms.encoding import LabelEncoding, loss_of_plan
 from tacit.bags.mechanisms.preparation import PrivateRows
@@ -17,22 +18,40 @@ from tacit.bags.partition import BagTotals
 from tacit.bags.partition.tables import partition_of, partition_table, random_of, random_table
 from tacit.bags.plan import Plan
 from tacit.data import load_table, read_rows
+from tacit.data.names import check_present
+from tacit.data.persons import limit_rows
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.releases import Header, Member, TableMember
 from tacit.privacy.releases import Release as BaseRelease
 
-__all__ = ["Release"]
+__all__ = ["Release", "UsedRows"]
 
-_RANDOM, _USED = "random", "used_rows"
+_RANDOM = "random"
+
+
+class UsedRows(NamedTuple):
+    """The rows of a table that bags were made from, their numbers where that is not all, and how many rows it has."""
+
+    table: ibis.Table
+    numbers: NDArray[np.int64] | None
+    total: int
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Release(BaseRelease):
-    """Label totals of bags, with the plan and the guarantee they were made under."""
+    """Label totals of bags, with the plan and the guarantee they were made under.
+
+    Parameters
+    ----------
+    left_out
+        How many rows of persons with too many were left out: for the owner who made it, and not in the folder.
+    """
 
     plan_type: ClassVar[type[Plan]] = Plan
     member_types: ClassVar[tuple[type[Member], ...]] = (TableMember,)
+
+    left_out: int | None = None
 
     @classmethod
     def of_totals(cls, made: BagTotals, plan: Plan, *, guarantee: AnyGuarantee, rows: PrivateRows) -> Release:
@@ -41,11 +60,10 @@ class Release(BaseRelease):
         members = {f"partition-{i}": TableMember(table) for i, table in enumerate(tables)}
         if made.random is not None:
             members[_RANDOM] = TableMember(random_table(made.random))
-        if rows.used is not None:
-            members[_USED] = TableMember(pa.table({"row": rows.used}))
         settled = {
             "classes": None if rows.encoding.classes is None else list(rows.encoding.classes),
             "rows": rows.count(),
+            "person_seed": rows.person_seed,
             "partitions": [part.describe() for part in made.partitions],
             "random": None if made.random is None else made.random.describe(),
             "mechanism": dict(made.mechanism),
@@ -75,7 +93,7 @@ class Release(BaseRelease):
             guarantee=self.guarantee,
             seeded=self.seeded,
             label=self.asked.label,
-            rows=int(settled["rows"]) if self.used is None else len(self.used),
+            rows=int(settled["rows"]),
             mechanism=settled["mechanism"],
         )
 
@@ -85,22 +103,18 @@ class Release(BaseRelease):
         classes = self.settled["classes"]
         return LabelEncoding(label=self.asked.label, classes=None if classes is None else tuple(classes))
 
-    @cached_property
-    def used(self) -> np.ndarray[Any, np.dtype[np.int64]] | None:
-        """The numbers of the rows that the bags were made from; None where that is all of them."""
-        return self._table(_USED)["row"].to_numpy() if _USED in self.members else None
-
-    def used_rows(self, data: object, *, argument: str = "data") -> ibis.Table:
-        """Return the rows of a table that the bags were made from; the table must have as many as the private one."""
-        rows = load_table(data)
-        if self.used is None:
-            return rows
+    def used_rows(self, data: object, *, argument: str = "data") -> UsedRows:
+        """Return the rows of a table that the bags were made from, by the public seed where persons have too many."""
+        rows, person = load_table(data), self.asked.person
+        if person is None:
+            return UsedRows(rows, None, int(self.settled["rows"]))
         read = read_rows(rows)
-        if read.num_rows != self.settled["rows"]:
-            raise InvalidInput(
-                f"must have the {self.settled['rows']} rows of the private table, got {read.num_rows}", field=argument
-            )
-        return load_table(read.take(pa.array(self.used)))
+        check_present(person, read.column_names, argument=f"{argument}'s person")
+        limit, seed = self.asked.rows_per_person, self.settled["person_seed"]
+        used = limit_rows(read[person], rows=limit, seed=seed)
+        if len(used) != self.settled["rows"]:
+            raise InvalidInput("must have the rows of the private table, whose persons have other rows", field=argument)
+        return UsedRows(load_table(read.take(pa.array(used))), used, read.num_rows)
 
     def check(self) -> None:
         """Raise if members do not fit the header, or the guarantee is smaller than the plan's mechanism can keep."""
@@ -112,6 +126,12 @@ class Release(BaseRelease):
         drawn = self.totals.random
         if drawn is not None:
             lines.append(f"  {len(drawn):,} random bags of {drawn.size:,} rows, at most {drawn.most_joins} per row")
+        if self.asked.person is not None:
+            most, left_out = (
+                self.asked.rows_per_person,
+                "" if self.left_out is None else f", {self.left_out:,} rows left out",
+            )
+            lines.append(f"At most {most:,} row{'s' * (most != 1)} per person{left_out}.")
         if not isinstance(self.guarantee, Guarantee):
             lines.append("Exact totals can determine labels: tacit bags attack finds out which.")
         return lines
