@@ -1,4 +1,4 @@
-"""Nearest neighbours on the device; what is made of them is tacit's (``tacit.labels.learners.neighbours``)."""
+"""Nearest neighbours on the device; what is made of them is tacit's (``tacit.labels.learners.neighbors``)."""
 
 from __future__ import annotations
 

@@ -127,10 +127,8 @@ class Release(BaseRelease):
         if drawn is not None:
             lines.append(f"  {len(drawn):,} random bags of {drawn.size:,} rows, at most {drawn.most_joins} per row")
         if self.asked.person is not None:
-            most, left_out = (
-                self.asked.rows_per_person,
-                "" if self.left_out is None else f", {self.left_out:,} rows left out",
-            )
+            most = self.asked.rows_per_person
+            left_out = "" if self.left_out is None else f", {self.left_out:,} rows left out"
             lines.append(f"At most {most:,} row{'s' * (most != 1)} per person{left_out}.")
         if not isinstance(self.guarantee, Guarantee):
             lines.append("Exact totals can determine labels: tacit bags attack finds out which.")
