@@ -76,6 +76,7 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
+    >>> import pyarrow as pa
     >>> from tacit.bags.learners.penalty import Ridge
     >>> from tacit.bags.mechanisms.curation import curate
     >>> rows = pa.table({"city": ["bonn"] * 4 + ["oslo"] * 4, "ill": [0, 0, 0, 1, 0, 1, 1, 1]})
