@@ -179,7 +179,7 @@ def table(document: dict[str, Any]) -> str:
     lines = [
         f"`TACIT_DATA=folder python -m benchmarks.bags_noise`, {document['date']}, {machine['processor']}.",
         "",
-        "| set | rates | bags | rows a bag | epsilon | noise not known | default | soft labels | l2 |",
+        "| set | rates | bags | rows per bag | epsilon | noise ignored | default | soft labels | l2 |",
         "| --- | --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for (name, bags, size, epsilon), cells in groups.items():

@@ -147,7 +147,7 @@ def table(document: dict[str, Any]) -> str:
     lines = [
         f"Measured {document['date']}, {machine['processor']}, {machine['cores']} shared cores.",
         "",
-        "| case | rows a second from bags | throughput against individual labels |",
+        "| case | rows per second from bags | throughput relative to individual labels |",
         "| --- | --- | --- |",
     ]
     lines += [

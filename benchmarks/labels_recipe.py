@@ -270,11 +270,11 @@ def _table(name: str, document: Mapping[str, Any]) -> str:
     epsilons = sorted({key[2] for key in cells} - {"none"}, key=float)
     clean = _mean([cell["accuracy"] for key, cell in cells.items() if key[1] == "clean"])
     lines = [
-        f"**{TITLES[name].format(document['rows'][name])}.** With the true labels: {clean}; always the commonest "
+        f"**{TITLES[name].format(document['rows'][name])}.** With the true labels: {clean}; always the majority "
         f"class: {100 * document['commonest'][name]:.1f}. The representation took "
         f"{document['representation_cpu_seconds'][name]:.0f} s of one core, once.",
         "",
-        "| | " + " | ".join(f"epsilon {epsilon}" for epsilon in epsilons) + " | seconds a fit |",
+        "| | " + " | ".join(f"epsilon {epsilon}" for epsilon in epsilons) + " | seconds per fit |",
         "| --- |" + " --- |" * (len(epsilons) + 1),
     ]
     for method, words in WORDS.items():

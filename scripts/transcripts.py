@@ -24,7 +24,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from unittest import mock
 
-os.environ["COLUMNS"] = "100"  # the pages must not depend on the terminal they were made in
+os.environ["COLUMNS"] = "84"  # the pages must not depend on the terminal they were made in
 os.environ["NO_COLOR"] = "1"
 
 from tacit.cli import main as tacit
@@ -56,7 +56,7 @@ def transcript(block: str) -> str:
     for command in re.findall(r"^\$ ((?:.*\\\n)*.*)$", block, flags=re.MULTILINE):
         shown.append(f"$ {command}")
         for line in run(command).splitlines():
-            shown += textwrap.wrap(line, 110, break_long_words=False) or [""]
+            shown += textwrap.wrap(line, 84, break_long_words=False) or [""]
         shown.append("")
     return "\n".join(line.rstrip() for line in shown).rstrip() + "\n"
 
