@@ -31,7 +31,7 @@ def test_every_package_is_in_a_layer():
 
 
 def test_the_readme_is_read_in_minutes():
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 170
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 180
 
 
 def measured(file, *, start, what="accuracy", seeds=3):
