@@ -95,6 +95,7 @@ def test_the_notebook_is_what_the_script_gives():
     )
 
 
+@pytest.mark.slow  # its script runs above, and it is what the script gives
 def test_the_notebook_runs(monkeypatch, tmp_path):
     beside = EXAMPLES.parents[1] / "shared" / "data"
     if "TACIT_DATA" not in os.environ and beside.is_dir():

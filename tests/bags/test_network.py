@@ -263,7 +263,6 @@ def test_what_does_not_train_by_batches_is_refused(naive):
 WORKER = """
 import os, sys
 import joblib
-import joblib
 import numpy as np
 from tacit.bags.learners import MLP, AdditiveModel, Training
 

@@ -194,14 +194,19 @@ PERSONS = pa.table({"who": [0] * 5 + [1] * 2 + [2], "row": range(8), "illness_se
 
 
 def test_rows_of_a_person_beyond_the_bound_are_left_out_at_random():
-    kept = np.zeros(8)
-    for seed in range(400):
-        release = released(PERSONS, seed=seed, person="who", rows_per_person=2, features=("row",))
-        rows = release.table["row"].to_numpy()
+    """Of 400 persons with five rows, one with two and one with one."""
+    who = np.concatenate([np.repeat(np.arange(400), 5), [400, 400, 401]])
+    table = pa.table({"who": who, "row": range(2003), "illness_secret": np.where(who % 2, "yes", "no")})
+    one, other = (
+        released(table, seed=seed, person="who", rows_per_person=2, features=("row",)).table["row"].to_numpy()
+        for seed in (0, 1)
+    )
+    for rows in (one, other):
         assert (np.diff(rows) > 0).all()
-        assert [(rows < 5).sum(), (rows[rows >= 5]).tolist()] == [2, [5, 6, 7]]
-        kept[rows] += 1
-    assert chisquare(kept[:5]).pvalue > 1e-6
+        assert np.bincount(who[rows]).tolist() == [2] * 401 + [1]
+        assert chisquare(np.bincount(rows[rows < 2000] % 5)).pvalue > 1e-6
+    assert 0.3 < np.isin(one, other).mean() < 0.5, "two in five stay when drawn anew"
+    release = released(PERSONS, person="who", rows_per_person=2, features=("row",))
     assert str(release.guarantee) == "epsilon 2 for 2 labels of one person"
     assert "which rows belong to one person is public" in release.guarantee.assumptions
 

@@ -31,43 +31,50 @@ TEAMS = 4
 PATIENCE = 120
 ANSWERS = 12
 SERVE = """
-import os, sys
+import json, os, signal, sys
 from pathlib import Path
+import uvicorn
 from tacit.server import Limits, Rate, Settings
 from tacit.server.app import serve
-from tacit.server.rules import Rules
-from tacit.server.rules import Rules
 free = Rate(per_minute=10**7, burst=10**6)
 limits = Limits(token_rate=free, address_rate=free)
-settings = Settings(folder=Path(sys.argv[1]), database=sys.argv[3] or None, limits=limits)
-for _ in sys.stdin:
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # a server that ended leaves nothing
+for line in sys.stdin:
+    folder, port, database = json.loads(line)
     child = os.fork()
     if not child:
-        serve(settings, port=int(sys.argv[2]))
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        serve(Settings(folder=Path(folder), database=database, limits=limits), port=port)
         os._exit(0)
     print(child, flush=True)
-    os.waitpid(child, 0)
-    print("ended", flush=True)
 """
 """Serves in a child for every line it is sent, so that a server that was killed starts again without its imports."""
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
 
+@pytest.fixture(scope="module")
+def nursery():
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    started = subprocess.Popen([sys.executable, "-c", SERVE], text=True, **pipes)
+    yield started
+    started.stdin.close()
+    started.wait(PATIENCE)
+    started.stdout.close()
+
+
 class Server:
     """A server in a process of its own, to kill and start again on the same port and data."""
 
-    def __init__(self, settings):
+    def __init__(self, settings, nursery):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.port = probe.getsockname()[1]
-        arguments = [str(settings.folder), str(self.port), settings.database or ""]
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-        self._nursery = subprocess.Popen([sys.executable, "-c", SERVE, *arguments], text=True, **pipes)
-        self._child = 0
+        self._line = json.dumps([str(settings.folder), self.port, settings.database]) + "\n"
+        self._nursery, self._child = nursery, 0
 
     def start(self):
-        self._nursery.stdin.write("serve\n")
+        self._nursery.stdin.write(self._line)
         self._nursery.stdin.flush()
         self._child = int(self._nursery.stdout.readline())
         deadline = time.monotonic() + PATIENCE
@@ -82,12 +89,17 @@ class Server:
 
     def end(self, sign):
         os.kill(self._child, sign)
-        assert self._nursery.stdout.readline() == "ended\n"
+        deadline = time.monotonic() + PATIENCE
+        while self._is_there():
+            assert time.monotonic() < deadline, "the server did not end"
+            time.sleep(0.005)
 
-    def close(self):
-        self._nursery.stdin.close()
-        self._nursery.wait(PATIENCE)
-        self._nursery.stdout.close()
+    def _is_there(self):
+        try:
+            os.kill(self._child, 0)
+        except ProcessLookupError:
+            return False
+        return True
 
 
 @dataclass
@@ -148,12 +160,12 @@ def wait_for_answers(teams, *, more):
         time.sleep(0.01)
 
 
-def storm(settings, tokens, *, kills, rng, processes=1):
+def storm(settings, tokens, nursery, *, kills, rng, processes=1):
     """Run teams against servers that are killed again and again; return what they were told.
 
     With more than one process each team asks all of them for the same submissions at the same time.
     """
-    servers = [Server(settings) for _ in range(processes)]
+    servers = [Server(settings, nursery) for _ in range(processes)]
     for server in servers:
         server.start()
     stopped = threading.Event()
@@ -175,7 +187,6 @@ def storm(settings, tokens, *, kills, rng, processes=1):
             thread.join()
         for server in servers:
             server.end(signal.SIGTERM)
-            server.close()
     return teams
 
 
@@ -206,15 +217,15 @@ def check(settings, teams):
     return stored
 
 
-def test_kills_under_load(settings, make, join):
+def test_kills_under_load(settings, make, join, nursery):
     settings = replace(settings, clock=type(settings)(folder=settings.folder).clock)
-    teams = storm(settings, prepare(settings, make, join), kills=3, rng=random.Random(0))
+    teams = storm(settings, prepare(settings, make, join), nursery, kills=3, rng=random.Random(0))
     check(settings, teams)
 
 
-def test_kills_of_processes_that_share_a_database(settings, make, join):
+def test_kills_of_processes_that_share_a_database(settings, make, join, nursery):
     settings = replace(settings, clock=type(settings)(folder=settings.folder).clock)
-    teams = storm(settings, prepare(settings, make, join), kills=1, rng=random.Random(4), processes=2)
+    teams = storm(settings, prepare(settings, make, join), nursery, kills=1, rng=random.Random(4), processes=2)
     stored = check(settings, teams)
     shared = set(teams[0].told) & set(teams[TEAMS].told)
     assert shared, "control: one submission was answered by both"
@@ -223,27 +234,27 @@ def test_kills_of_processes_that_share_a_database(settings, make, join):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("processes", [1, 3])
-def test_many_kills_until_the_budget_is_spent(settings, make, join, processes):
+def test_many_kills_until_the_budget_is_spent(settings, make, join, nursery, processes):
     settings = replace(settings, clock=type(settings)(folder=settings.folder).clock)
-    teams = storm(settings, prepare(settings, make, join), kills=25, rng=random.Random(1), processes=processes)
+    teams = storm(settings, prepare(settings, make, join), nursery, kills=25, rng=random.Random(1), processes=processes)
     stored = check(settings, teams)
     assert len(stored) <= TEAMS * PER_TEAM
 
 
-def test_a_graceful_stop_answers_what_was_asked(sqlite_settings, make, join):
+def test_a_graceful_stop_answers_what_was_asked(sqlite_settings, make, join, nursery):
     """Requests under way when the server is asked to stop are answered or refused as a whole, never half."""
     settings = replace(sqlite_settings, clock=type(sqlite_settings)(folder=sqlite_settings.folder).clock)
-    teams = storm(settings, prepare(settings, make, join), kills=0, rng=random.Random(2))
+    teams = storm(settings, prepare(settings, make, join), nursery, kills=0, rng=random.Random(2))
     check(settings, teams)
 
 
 class TestControl:
     """The checks find a server that breaks its word."""
 
-    def test_a_lost_submission_is_found(self, sqlite_settings, make, join):
+    def test_a_lost_submission_is_found(self, sqlite_settings, make, join, nursery):
         settings = sqlite_settings
         tokens = prepare(settings, make, join)
-        teams = storm(settings, tokens, kills=0, rng=random.Random(3))
+        teams = storm(settings, tokens, nursery, kills=0, rng=random.Random(3))
         engine = Engine.open(settings)
         with engine._database.writing() as connection:
             connection.execute(FLAG.delete())
