@@ -85,3 +85,27 @@ def test_the_bundled_data_comes_with_the_wheel(outside):
 def test_the_ledger_comes_with_its_migrations(outside):
     outside("tacit", "ledger", "create")
     assert '"data_sets": []' in outside("tacit", "ledger", "show", "--json")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("extra", ["", "excel"])
+def test_a_clean_environment_installs_it_and_runs_it(wheel, tmp_path, extra):
+    """With every dependency that the metadata names, and nothing else."""
+    home = tmp_path / "venv"
+    venv.create(home, with_pip=True)
+    tool = home / ("Scripts" if os.name == "nt" else "bin")
+    wanted = f"tacit[{extra}] @ {wheel.as_uri()}" if extra else str(wheel)
+    command = [tool / "python", "-m", "pip", "install", "--quiet", "-c", ROOT / "constraints.txt", wanted]
+    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "TACIT_DATA")}
+    installed = subprocess.run(command, capture_output=True, text=True, env=clean)
+    if "No matching distribution" in installed.stderr or "Could not find" in installed.stderr:
+        pytest.skip("needs a package index")
+    assert installed.returncode == 0, installed.stderr
+    for line in (
+        "--version",
+        "labels protect bundled:iris --label species --epsilon 1 --out iris.parquet",
+        "labels learn iris.parquet --data bundled:iris",
+        "labels attack iris.parquet --truth bundled:iris",
+    ):
+        run = subprocess.run([tool / "tacit", *line.split()], cwd=tmp_path, env=clean, capture_output=True, text=True)
+        assert run.returncode == 0, (line, run.stderr)
