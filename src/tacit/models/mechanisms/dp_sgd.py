@@ -54,7 +54,7 @@ class DpSgd(Mechanism):
             holds=lambda size: size >= 1,
         ),
     )
-    learning_rate: float = field(default=0.5, metadata=_positive("Of SGD with momentum 0.9."))
+    learning_rate: float = field(default=0.05, metadata=_positive("Of SGD with momentum 0.9."))
 
     def check(self, plan: Plan) -> None:
         """Raise unless the plan asks for an (epsilon, delta) guarantee for records."""
