@@ -118,6 +118,8 @@ OTHERS = [
     ("labels protect kinds {labels}", "2.csv must have the column 'age' as 1.csv has it, BIGINT, got VARCHAR"),
     ("labels protect bundled:nothing {labels}", "bundled"),
     ("labels protect nosuch://host/db#t {labels}", "nosuch://"),
+    ("labels protect postgresql://me:secret@127.0.0.1:1/db#visits {labels}", "postgresql://"),
+    ("labels protect old.xls {labels}", "old.xls is not a table: it is not text; give a CSV"),
     ("labels protect s3://bucket/t.parquet {labels}", "needs DuckDB's extension httpfs; install it once with"),
     ("labels protect postgresql://me:secret@127.0.0.1:1/db {labels}", "name a table or a query after it"),
     ("labels protect t.csv {labels} --out t.csv --force", "--out t.csv is the table that is read, which would be lost"),
