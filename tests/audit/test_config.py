@@ -104,12 +104,12 @@ def test_a_plan_is_read(write):
         (
             'label = "clicked"',
             'label = "clickd"',
-            "line 3, data.label: column 'clickd' is not in clicks.csv; it has site",
+            "line 3, data.label: label names no column 'clickd'; did you mean 'clicked'",
         ),
         (
             'label = "clicked"',
             'label = "clicked"\nfeatures = ["agge"]',
-            "line 4, data.features: column 'agge' is not in",
+            "line 4, data.features: features names no column 'agge'; did you mean 'age'",
         ),
         ('label = "clicked"', "", "line 1, data: label must name the private column"),
         (
@@ -124,7 +124,7 @@ def test_a_plan_is_read(write):
         (
             'label = "clicked"',
             'label = "clicked"\nfeatures = ["clicked"]',
-            "line 3, data.label: features must not hold",
+            "line 3, data.label: features must not name",
         ),
         ("min_size = 2", 'mechanism = "random:size=3,bags=9"', "line 16, bags.by: by .*random"),
         (

@@ -23,7 +23,7 @@ def visits(rows=1500, *, seed=0):
     age, city, sex = rng.integers(18, 90, rows), rng.choice(["Oslo", "Rome"], rows), rng.choice(["f", "m"], rows)
     chance = 1 / (1 + np.exp(-(age - 55) / 6 - np.where(city == "Oslo", 1.0, -1.0)))
     sick = rng.random(rows) < chance
-    days = np.where(sick, rng.poisson(3, rows), 0).clip(0, 4)
+    days = np.where(sick, rng.poisson(3, rows), 0).clip(0, 9)
     ward = np.where(sick, rng.choice(["a", "b"], rows), "none")
     return pa.table(
         {"age": age, "city": city, "sex": sex, "ill": np.where(sick, "yes", "no"), "code": sick.astype(int)}
@@ -70,8 +70,8 @@ MECHANISMS = {
     "random_noisy": "--label ill --epsilon 1 --mechanism random:size=10,bags=100,joins=1",
     "random_drawn": "--label ill --epsilon none --mechanism random:size=3,bags=60,draw=bernoulli",
     "classes": "--label ward --totals classes --epsilon 2 --by city --by age --edges age=50",
-    "poisson": "--label days --totals poisson --upper 4 --epsilon 2 --by city --by age --edges age=50",
-    "squared": "--label days --totals squared --lower 0 --upper 4 --epsilon 2 --by city --by age --edges age=50",
+    "poisson": "--label days --totals poisson --upper 9 --epsilon 2 --by city --by age --edges age=50",
+    "squared": "--label days --totals squared --lower 0 --upper 9 --epsilon 2 --by city --by age --edges age=50",
 }
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from tacit.audit.lines import key_at, line_of
 from tacit.audit.plan import SURFACES, AuditPlan, Limits, Step, plan_type, planned_release
 from tacit.audit.source import Source, bundled_source, check_size, source_from_file
+from tacit.data.locations import is_location
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon
 from tacit.privacy.settings import read_value, settings_of
@@ -129,7 +130,8 @@ class _Reader:
     def _read(self, data: Mapping[str, Any]) -> Source:
         size = {"most_rows": data["rows"]} if "rows" in data else {}
         features = data.get("features", ())
-        place = self._path.parent / data["file"]
+        elsewhere = is_location(data["file"]) or data["file"].startswith("bundled:")
+        place = data["file"] if elsewhere else self._path.parent / data["file"]
         return check_size(source_from_file(place, label=data["label"], features=features, **size))
 
     def _releases(self, surface: str) -> list[Mapping[str, Any]]:

@@ -20,6 +20,7 @@ from sklearn.preprocessing import StandardScaler
 from tacit.data import Encoder, load_table, read_rows
 from tacit.data.bundled_sets import BUNDLED, bundled_table
 from tacit.data.classes import Classes
+from tacit.data.names import check_present
 from tacit.leak.prior import feature_prior, temper_prior
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, check_delta
@@ -93,16 +94,6 @@ class Source:
     def X(self) -> NDArray[np.float64]:  # noqa: N802 (scikit-learn's name)
         """The features as numbers."""
         return self.encoder.scaled(self.table)
-
-    @property
-    def numbers(self) -> tuple[str, ...]:
-        """The features that are numbers in every row."""
-        return tuple(
-            name
-            for name in self.features
-            if (pa.types.is_integer(self.table[name].type) or pa.types.is_floating(self.table[name].type))
-            and not self.table[name].null_count
-        )
 
     @cached_property
     def prior(self) -> NDArray[np.float64]:
@@ -211,14 +202,14 @@ def check_size(source: Source) -> Source:
 
 
 def source_from_file(
-    path: str | os.PathLike[str], *, label: str, features: Sequence[str] = (), most_rows: int = _ROWS
+    place: str | os.PathLike[str], *, label: str, features: Sequence[str] = (), most_rows: int = _ROWS
 ) -> Source:
     r"""Read the user's own table; of a longer one, ``most_rows`` rows drawn at random, always the same ones.
 
     Parameters
     ----------
-    path
-        CSV, Parquet or Arrow.
+    place
+        Whatever :func:`tacit.data.load_table` reads by its name: a file, a pattern, a folder, a URL.
     features
         The columns that an attacker may know; default: all others.
     most_rows
@@ -232,26 +223,28 @@ def source_from_file(
     >>> source_from_file(path, label="clicked").classes
     ('no', 'yes')
     """
-    rows = read_rows(load_table(Path(path)))
-    for column in (label, *features):
-        if column not in rows.column_names:
-            raise InvalidInput(f"column {column!r} is not in {Path(path).name}; it has {', '.join(rows.column_names)}")
+    rows = read_rows(load_table(place))
+    check_present(label, rows.column_names, argument="label")
+    for column in features:
+        check_present(column, rows.column_names, argument="features")
     if label in features:
-        raise InvalidInput(f"features must not hold the label {label!r}")
+        raise InvalidInput(f"must not name the label {label!r}", field="features")
     if rows[label].null_count:
         raise InvalidInput(f"column {label!r} must have a label in every row, {rows[label].null_count} have none")
-    chosen, name = rows, f"{Path(path).name}, {rows.num_rows:,} rows"
+    file = os.fspath(place)
+    called = Path(file).name
+    chosen, name = rows, f"{called}, {rows.num_rows:,} rows"
     if rows.num_rows > check_count(most_rows, name="most_rows"):
         chosen = rows.take(np.sort(np.random.default_rng(0).choice(rows.num_rows, most_rows, replace=False)))
-        name = f"{Path(path).name}, {most_rows:,} of {rows.num_rows:,} rows"
+        name = f"{called}, {most_rows:,} of {rows.num_rows:,} rows"
     known = tuple(features) or tuple(column for column in rows.column_names if column != label)
     for column in (label, *known):
         if pa.types.is_nested(rows.schema.field(column).type):
             kind = rows.schema.field(column).type
             raise InvalidInput(f"column {column!r} is {kind}, neither numbers nor text; leave it out of the features")
     if not known:
-        raise InvalidInput(f"{Path(path).name} must have a column beside the label {label!r}, got none")
-    source = Source(name=name, table=chosen, label=label, features=known, file=str(path))
+        raise InvalidInput(f"{called} must have a column beside the label {label!r}, got none")
+    source = Source(name=name, table=chosen, label=label, features=known, file=file)
     source.encoder.check(known)
     if len(source.classes) < 2:
         raise InvalidInput(f"column {label!r} must have two labels or more, got {len(source.classes)}")

@@ -6,16 +6,11 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypeVar
+from typing import Annotated, TypeVar
 
 import typer
 
 from tacit.cli.options import check_named
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from tacit.audit.source import Source
 
 __all__ = ["app"]
 
@@ -26,58 +21,84 @@ Answer = TypeVar("Answer", str, float)
 
 @app.command()
 def init(
-    data: Annotated[Path, typer.Argument(help="Your table: CSV, Parquet or Arrow.")],
+    data: Annotated[str, typer.Argument(metavar="IN", help="Your table: a file, a folder, a pattern, or a URL.")],
     label: Annotated[str, typer.Option(help="The private column.")] = "",
     features: Annotated[
-        str, typer.Option(help="Comma-separated columns an attacker may know; default: those that carry information.")
-    ] = "",
-    surfaces: Annotated[
         str,
-        typer.Option(
-            help="Comma-separated surfaces to plan releases for; default: labels,bags,features,scores,models."
-        ),
+        typer.Option(help="Comma-separated columns an attacker may know. Default: all but ids, names and constants."),
     ] = "",
-    epsilon: Annotated[float | None, typer.Option(help="Of each release; default: 1.")] = None,
+    public: Annotated[
+        str | None,
+        typer.Option(help="A public table with the same columns, whose ranges and words the plan declares."),
+    ] = None,
+    surfaces: Annotated[
+        str, typer.Option(help="Comma-separated surfaces: labels,bags,features,scores,models. Default: all.")
+    ] = "",
+    epsilon: Annotated[float | None, typer.Option(help="Of each release. Default: 1.")] = None,
     out: Annotated[Path, typer.Option(help="Where the plan goes.")] = Path("tacit.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace an existing plan.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was decided as JSON.")] = False,
 ) -> None:
     """Write a commented tacit.toml for tacit audit.
 
-    What no flag says is asked for in a terminal, with a suggestion; elsewhere --label is needed and the rest has
-    defaults. The plan names the table, its columns and a bound of its values, and holds no row.
+    In a terminal, what no option gives is asked for, with a suggestion; elsewhere --label is required and the rest has
+    defaults. The plan has the names of columns, their ranges and the words of text columns with few; it has no row.
+    Ranges and words come from the private rows unless --public names a table: replace them before you release.
 
     Example: tacit init clicks.csv --label clicked --surfaces labels,scores --epsilon 1 --out tacit.toml
     """
-    from tacit.audit.draft import PLAN, draft_plan, suggest_features, suggest_label
+    from tacit.audit.draft import PLAN, draft_plan
     from tacit.audit.plan import SURFACES
+    from tacit.audit.source import check_size, source_from_file
+    from tacit.audit.suggestions import Suggestions, suggest_label
     from tacit.data import load_table, read_rows
+    from tacit.data.names import check_present
+    from tacit.privacy.errors import InvalidInput
     from tacit.privacy.files import check_writable, write_atomically
     from tacit.privacy.words import join_words, split_words
 
     check_named(out)
     check_writable(out, force=force, source=data, over=PLAN)
-    table = read_rows(load_table(data))
-    label = label or _ask("Which column is private", suggest_label(table), flag="--label")
-    _check_label(table, label, data)
-    usual = join_words(suggest_features(table, label=label))
-    known = tuple(split_words(features or _ask("Which columns may an attacker know", usual)))
+    rows = read_rows(load_table(data))
+    label = label or _ask("Which column is private", suggest_label(rows), flag="--label")
+    check_present(label, rows.column_names, argument="label")
+    others = [name for name in rows.column_names if name != label]
+    usual = Suggestions(table=rows, features=others).features_used
+    known = split_words(features or _ask("Which columns may an attacker know", join_words(usual)))
+    if not known:
+        raise InvalidInput(
+            f"must name a column besides {label!r} that is no id, name or constant; there is none", field="features"
+        )
     chosen = split_words(surfaces or _ask("Which surfaces release something", ",".join(SURFACES)))
     strength = _ask("Which epsilon for each release", 1.0) if epsilon is None else epsilon
-    source = _source(data, label, known)
-    beside = os.path.relpath(data.resolve(), out.resolve().parent)
-    text = draft_plan(source, file=Path(beside).as_posix(), surfaces=chosen, epsilon=strength)
+    source = check_size(source_from_file(data, label=label, features=known))
+    found = Suggestions(
+        table=rows if public is None else read_rows(load_table(public)),
+        features=known if features else others,
+        chosen=bool(features),
+    )
+    text = draft_plan(
+        found,
+        file=_seen_from(data, out),
+        label=label,
+        rows=source.rows,
+        surfaces=chosen,
+        epsilon=strength,
+        public=public,
+    )
     with write_atomically(out, force=force, over=PLAN) as file:
         file.write(text.encode())
     if as_json:
         decided = {"label": label, "features": known, "surfaces": chosen, "epsilon": strength}
-        typer.echo(json.dumps({"path": str(out), **decided}, indent=1))
+        typer.echo(json.dumps({"path": str(out), **decided, "left_out": dict(found.left_out)}, indent=1))
         return
+    for name, why in found.left_out:
+        typer.echo(f"Left out: {name} ({why}).")
     typer.echo(f"Wrote {out}; next: tacit audit {out}")
 
 
 def _ask(question: str, suggested: Answer, *, flag: str | None = None) -> Answer:
-    """Ask in a terminal; elsewhere take the suggestion, or refuse where a flag must say it."""
+    """Ask in a terminal; elsewhere take the suggestion, or refuse where an option must give it."""
     from tacit.privacy.errors import InvalidInput
 
     if sys.stdin.isatty():
@@ -88,19 +109,10 @@ def _ask(question: str, suggested: Answer, *, flag: str | None = None) -> Answer
     return suggested
 
 
-def _check_label(table: pa.Table, label: str, data: Path) -> None:
-    from tacit.privacy.errors import InvalidInput
+def _seen_from(data: str, out: Path) -> str:
+    """Return a path as seen from the plan; a URL is the same from everywhere."""
+    from tacit.data.locations import is_location
 
-    if label not in table.column_names:
-        raise InvalidInput(f"column {label!r} is not in {data.name}; it has {', '.join(table.column_names)}")
-
-
-def _source(data: Path, label: str, features: tuple[str, ...]) -> Source:
-    from tacit.audit.source import check_size, source_from_file
-    from tacit.privacy.errors import InvalidInput
-
-    if not features:
-        raise InvalidInput(
-            f"{data.name} has no column that carries information beside {label!r}; name some by --features"
-        )
-    return check_size(source_from_file(data, label=label, features=features))
+    if is_location(data) or data.startswith("bundled:"):
+        return data
+    return Path(os.path.relpath(Path(data).resolve(), out.resolve().parent)).as_posix()

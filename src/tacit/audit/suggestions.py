@@ -1,0 +1,134 @@
+"""What a first plan may say of a table: its label, the columns an attacker may know, and their public rules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+from functools import cached_property
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tacit.data import Encoder
+from tacit.data.encoder import CategoryColumn, DateColumn, NumberColumn
+
+__all__ = ["Suggestions", "suggest_label"]
+
+_FEW = 20
+_LEAST_BAG = 30  # rows: half of the table is protected, and a bag must have enough of them
+
+
+def suggest_label(table: pa.Table) -> str:
+    """Return the column that is most likely the label: the last one with 2 to 20 values, else the last.
+
+    Examples
+    --------
+    >>> suggest_label(pa.table({"age": range(30), "clicked": [0, 1] * 15, "note": [None] * 30}))
+    'clicked'
+    """
+    few = [name for name in table.column_names if 2 <= _values(table[name]) <= _FEW]
+    return str((few or table.column_names)[-1])
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Suggestions:
+    """What the columns of a table look like, for a plan that its owner then edits.
+
+    Parameters
+    ----------
+    table
+        The rows that ranges and words are read off: public ones, or the private ones, which the plan then says.
+    features
+        The columns to use; all but the label where nobody named them.
+    chosen
+        Whether a user named them: then none is left out.
+
+    Examples
+    --------
+    >>> table = pa.table({"id": range(60), "age": [31, 64] * 30, "ward": ["A", "B", "C"] * 20})
+    >>> found = Suggestions(table=table, features=table.column_names)
+    >>> found.features_used, found.left_out
+    (('age', 'ward'), (('id', 'an id: integers that differ in every row'),))
+    >>> found.ranges, found.categories
+    ({'age': (0, 70)}, {'ward': ('A', 'B', 'C')})
+    """
+
+    table: pa.Table
+    features: Sequence[str]
+    chosen: bool = False
+
+    @cached_property
+    def _encoder(self) -> Encoder:
+        return Encoder.fitted(self.table, self.features, chosen=self.chosen)
+
+    @property
+    def features_used(self) -> tuple[str, ...]:
+        """The columns that say something about other rows."""
+        return self._encoder.columns()
+
+    @property
+    def left_out(self) -> tuple[tuple[str, str], ...]:
+        """The other columns, each with the reason."""
+        return self._encoder.left_out
+
+    @property
+    def ranges(self) -> dict[str, tuple[float, float] | tuple[date, date]]:
+        """A range around the values of each column of numbers or dates."""
+        return {
+            rule.name: _years(self.table[rule.name]) if isinstance(rule, DateColumn) else _range(self.table[rule.name])
+            for rule in self._encoder.rules
+            if isinstance(rule, NumberColumn)
+        }
+
+    @property
+    def categories(self) -> dict[str, tuple[str, ...]]:
+        """The words of each text column that has few."""
+        return {
+            rule.name: rule.words
+            for rule in self._encoder.rules
+            if isinstance(rule, CategoryColumn) and len(rule.words) <= _FEW
+        }
+
+    @property
+    def gaps(self) -> tuple[str, ...]:
+        """The columns with missing values."""
+        return tuple(rule.name for rule in self._encoder.rules if rule.gaps)
+
+    @property
+    def bags(self) -> tuple[str, ...]:
+        """One or two columns whose values many rows share: those that totals are usually made by."""
+        values = {name: _values(self.table[name]) for name in self.features_used}
+        few = sorted((name for name in values if 2 <= values[name] <= _FEW), key=lambda name: values[name])
+        return tuple(name for name in few if self._largest_bag(name) >= _LEAST_BAG)[:2]
+
+    def _largest_bag(self, name: str) -> int:
+        return int(pc.max(pc.value_counts(self.table[name]).field("counts")).as_py())
+
+
+def _range(column: pa.ChunkedArray) -> tuple[float, float]:
+    """Return a range around the values, each end rounded away from zero to one digit; 0 is in it."""
+    ends = pc.min_max(column.cast(pa.float64(), safe=False).filter(pc.is_finite(column.cast(pa.float64(), safe=False))))
+    low, high = (float(ends[side].as_py() or 0.0) for side in ("min", "max"))
+    return -_rounded_up(-low) if low < 0 else 0, _rounded_up(high) if high > 0 or low >= 0 else 0
+
+
+def _rounded_up(number: float) -> float:
+    if number == 0:
+        return 1
+    unit = 10.0 ** math.floor(math.log10(number))
+    rounded = math.floor(number / unit + 1) * unit
+    return int(rounded) if rounded.is_integer() else float(f"{rounded:g}")
+
+
+def _years(column: pa.ChunkedArray) -> tuple[date, date]:
+    """Return the first day of the first year, and the last day of the last."""
+    ends = pc.min_max(column.cast(pa.timestamp("us"), safe=False))
+    low, high = (ends[side].as_py().year for side in ("min", "max"))
+    return date(low, 1, 1), date(high, 12, 31)
+
+
+def _values(column: pa.ChunkedArray) -> int:
+    """Count the values; of lists and the like, which nothing here compares, none."""
+    return 0 if pa.types.is_nested(column.type) else len(column.unique().drop_null())
