@@ -221,7 +221,7 @@ def test_what_exists_is_not_replaced_without_force(run, tmp_path):
     assert (tmp_path / "model.joblib").read_text() == "mine"
     code, _, err = run("bags learn ill.bags --data visits.csv --out ./visits.csv --force")
     assert code == 2
-    assert "visits.csv is the table that is read, which would be lost" in err
+    assert "visits.csv is the file that is read, which would be lost" in err
 
 
 def test_other_rows_and_damaged_releases_are_refused(run, tmp_path):

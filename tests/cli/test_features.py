@@ -251,7 +251,7 @@ def test_learners_and_attackers_are_refused_in_one_sentence(broken, words, said)
 def test_the_table_that_is_read_is_not_written_over(folder):
     before = (folder / "visits.csv").read_bytes()
     said = _protect(folder, "--epsilon", "1", "--out", folder / "visits.csv", "--force", code=2).stderr
-    assert "visits.csv is the table that is read, which would be lost" in said
+    assert "visits.csv is the file that is read, which would be lost" in said
     assert (folder / "visits.csv").read_bytes() == before
 
 

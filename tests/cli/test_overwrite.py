@@ -31,10 +31,10 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("command", "kept", "said"),
     [
-        ("init clicks.csv --label clicked --out clicks.csv --force", "clicks.csv", "is the table that is read"),
+        ("init clicks.csv --label clicked --out clicks.csv --force", "clicks.csv", "is the file that is read"),
         ("init clicks.csv --label clicked --out notes.txt --force", "notes.txt", "is not a plan for tacit audit"),
         ("init clicks.csv --label clicked --out ledger.db --force", "ledger.db", "is a database, perhaps a ledger"),
-        ("ledger export ledger.db --ledger ledger.db --force", "ledger.db", "is a database, perhaps a ledger"),
+        ("ledger export ledger.db --ledger ledger.db --force", "ledger.db", "is the file that is read"),
         ("ledger export tacit.toml --force", "tacit.toml", "is not an export of a ledger"),
         ("audit tacit.toml --out ledger.db", "ledger.db", "is a database, perhaps a ledger"),
         ("audit tacit.toml --out tacit.toml", "tacit.toml", "is not overwritten|which would be lost"),

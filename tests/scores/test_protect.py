@@ -265,8 +265,8 @@ def test_persons_of_several_rows_pay_for_all_of_them(folder, arrays):
         ("--epsilon 1 --features x --data good.csv", "--features has no use on this surface"),
         ("--epsilon 1 --out nowhere/score.json --data good.csv", "nowhere"),
         ("--epsilon 1 --out score.csv --data good.csv", "score.csv ends as CSV does, and JSON is written"),
-        ("--epsilon 1 --out good.csv --force --data good.csv", "good.csv is the table that is read"),
-        ("--epsilon 1 --out truth.csv --force --data good.csv", "truth.csv is the table that is read"),
+        ("--epsilon 1 --out good.csv --force --data good.csv", "good.csv is the file that is read"),
+        ("--epsilon 1 --out truth.csv --force --data good.csv", "truth.csv is the file that is read"),
     ],
 )
 def test_bad_input_is_one_sentence_and_costs_nothing(run, arguments, words):

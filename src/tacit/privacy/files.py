@@ -118,7 +118,7 @@ def check_writable(
     tacit.privacy.errors.InvalidInput: no such folder/out.parquet cannot be written: No such file or directory; ...
     """
     if isinstance(source, str | os.PathLike) and _same(Path(source), Path(path)):
-        raise InvalidInput(f"{os.fspath(path)} is the table that is read, which would be lost; choose another path")
+        raise InvalidInput(f"{os.fspath(path)} is the file that is read, which would be lost; choose another path")
     with suppress(_NotWanted), write_atomically(path, force=force, over=over):
         raise _NotWanted
 
