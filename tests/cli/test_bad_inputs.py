@@ -162,7 +162,7 @@ OTHERS = [
     ("labels learn made.labels --test absent.csv", "--test absent.csv does not exist"),
     ("labels learn made.labels --hold-out 1", "--hold-out must be in [0, 1), got 1"),
     ("init absent.csv --label ill", "absent.csv does not exist; give the path of a table"),
-    ("init t.csv --label sick", "'sick' is not in t.csv"),
+    ("init t.csv --label sick", "--label names no column 'sick'"),
     ("init t.csv", "--label must be given where there is no terminal to ask in"),
     ("init t.csv --label ill --out good.toml", "good.toml exists already; choose another path, or replace it with"),
     ("init t.csv --label ill --out t.csv --force", "t.csv is the file that is read, which would be lost"),
