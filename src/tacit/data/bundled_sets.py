@@ -21,12 +21,6 @@ def titanic() -> Dataset:
     References
     ----------
     Dawson (1995), The "Unusual Episode" Data Revisited, Journal of Statistics Education 3(3).
-
-    Examples
-    --------
-    >>> data = titanic()
-    >>> len(data), data.label, data.features
-    (2201, 'survived', ('class', 'age', 'sex'))
     """
     return Dataset(
         name="Titanic",
@@ -46,12 +40,6 @@ def satellite() -> Dataset:
     References
     ----------
     Srinivasan (1993), Statlog (Landsat Satellite), UCI Machine Learning Repository, doi:10.24432/C55887.
-
-    Examples
-    --------
-    >>> data = satellite()
-    >>> len(data), len(data.features), dict(zip(data.classes.tolist(), data.class_names))[7]
-    (6430, 36, 'very damp grey soil')
     """
     table = _read("satellite.parquet")
     return Dataset(
@@ -78,12 +66,6 @@ def iris() -> Dataset:
     References
     ----------
     Fisher (1936), The Use of Multiple Measurements in Taxonomic Problems, Annals of Eugenics 7(2).
-
-    Examples
-    --------
-    >>> data = iris()
-    >>> data.X.shape, data.class_names
-    ((150, 4), ('setosa', 'versicolor', 'virginica'))
     """
     from sklearn.datasets import load_iris
 
@@ -98,12 +80,6 @@ def digits() -> Dataset:
     References
     ----------
     Alpaydin and Kaynak (1998), Optical Recognition of Handwritten Digits, UCI, doi:10.24432/C50P49.
-
-    Examples
-    --------
-    >>> data = digits()
-    >>> data.X.shape, data.features[-1]
-    ((1797, 64), 'pixel_7_7')
     """
     from sklearn.datasets import load_digits
 
@@ -117,13 +93,7 @@ BUNDLED = {"digits": digits, "iris": iris, "satellite": satellite, "titanic": ti
 
 
 def bundled_table(name: str) -> pa.Table:
-    """Return a set that comes with tacit as a table, its label in words: what ``bundled:NAME`` names in a command.
-
-    Examples
-    --------
-    >>> bundled_table("iris")["species"][0].as_py()
-    'setosa'
-    """
+    """Return a set that comes with tacit as a table, its label in words: what ``bundled:NAME`` names in a command."""
     if name not in BUNDLED:
         raise InvalidInput(f"must be one of {', '.join(BUNDLED)}, got {name!r}", field="bundled")
     data = BUNDLED[name]()

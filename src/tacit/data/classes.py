@@ -26,8 +26,6 @@ class Classes:
 
     Parameters
     ----------
-    values
-        At least two different values of one type.
     declared
         Whether the user gave the list. If not, it was read off the labels, and a Guarantee rests on the
         assumption that which classes occur is public.
@@ -56,28 +54,14 @@ class Classes:
 
     @classmethod
     def of(cls, labels: object, *, declared: Sequence[Any] | None = None) -> Classes:
-        """Return the declared classes, or those that occur in the labels, sorted.
-
-        Examples
-        --------
-        >>> Classes.of([True, False]).values
-        (False, True)
-        """
+        """Return the declared classes, or those that occur in the labels, sorted."""
         if declared is not None:
             return cls(values=tuple(_plain(value) for value in declared))
         occurring = pc.unique(as_column(labels).drop_null())
         return cls(values=tuple(sorted(occurring.to_pylist())), declared=False)
 
     def encode(self, labels: object) -> NDArray[np.int64]:
-        """Return the code of each label, ``MISSING`` where there is none.
-
-        Examples
-        --------
-        >>> Classes(values=("a", "b")).encode(["a", "c"])
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: labels must be among the declared classes ['a', 'b'], got 'c'
-        """
+        """Return the code of each label, ``MISSING`` where there is none."""
         column = as_column(labels)
         try:
             declared = pa.array(self.values).cast(column.type) if len(column) else pa.array(self.values)
@@ -95,13 +79,7 @@ class Classes:
         return np.asarray(pc.fill_null(codes, MISSING).to_numpy(zero_copy_only=False), dtype=np.int64)
 
     def decode(self, codes: NDArray[np.int64]) -> pa.Array:
-        """Return the labels of codes; null where a code is ``MISSING``.
-
-        Examples
-        --------
-        >>> Classes(values=(1, 2)).decode(np.array([0, 1])).to_pylist()
-        [1, 2]
-        """
+        """Return the labels of codes; null where a code is ``MISSING``."""
         return pa.array(self.values).take(pa.array(codes, mask=codes == MISSING))
 
     def __len__(self) -> int:

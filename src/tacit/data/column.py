@@ -41,14 +41,7 @@ def as_column(labels: object) -> pa.Array:
 
 
 def as_floats(column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
-    """Return a column of numbers as float64, each the nearest to what it was.
-
-    Examples
-    --------
-    >>> from decimal import Decimal
-    >>> as_floats(pa.array([Decimal("0.3")])).to_pylist()
-    [0.3]
-    """
+    """Return a column of numbers as float64, each the nearest to what it was."""
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.string())  # Arrow's own way is an ulp off: 0.3 becomes 0.30000000000000004
     return column.cast(pa.float64(), safe=False)

@@ -19,11 +19,6 @@ def connection() -> duckdb.DuckDBPyConnection:
     """Return the one connection of this process, so that the tables of two files can be joined.
 
     It prints nothing, fetches nothing, keeps the order of rows, and spills what does not fit in memory.
-
-    Examples
-    --------
-    >>> connection() is connection()
-    True
     """
     # Spilled rows are private: not into the working folder.
     opened = duckdb.connect(

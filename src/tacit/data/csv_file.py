@@ -38,14 +38,6 @@ def read_csv_file(path: Path) -> View:
     The delimiter is the one of ``, ; tab |`` that splits the header line most often. Types are decided by
     reading the whole file once, so that a late value cannot break a later query; a column of numbers and words
     is text.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "t.csv"
-    >>> _ = path.write_text("a;y\n1;yes\n2;no\n")
-    >>> read_csv_file(path).columns
-    ('a', 'y')
     """
     zipped = _is_gzip(path)
     text, encoding = _read_head(path, zipped=zipped)
@@ -136,13 +128,7 @@ def _arguments(options: dict[str, Any]) -> str:
 
 
 def fault(error: Exception) -> str:
-    """Say in one clause what a reader found wrong in a file.
-
-    Examples
-    --------
-    >>> fault(duckdb.Error("CSV Error on Line: 3 Expected Number of Columns: 2 Found: 3"))
-    'line 3 has 3 fields and the header has 2'
-    """
+    """Say in one clause what a reader found wrong in a file."""
     text = str(error)
     line = re.search(r"CSV Error on Line: (\d+)", text)
     where = f"line {line[1]}" if line else "a line"

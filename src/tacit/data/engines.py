@@ -24,13 +24,6 @@ def open_table(source: str, *, engine: EngineName = "duckdb", memory: str | None
         What :func:`tacit.data.load_table` takes; for Spark Parquet, or the name of a table.
     memory
         The most memory that DuckDB may use, such as ``2GB``; what does not fit is spilled to disk.
-
-    Examples
-    --------
-    >>> open_table("visits.csv", memory="much")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: memory must be a size such as 2GB or 500MB, got 'much'
     """
     if memory is not None:
         _limit_memory(memory, engine)

@@ -30,23 +30,10 @@ def read_data_file(
 
     Parameters
     ----------
-    file
-        Its name in the folder.
-    what
-        The data it holds, for the message.
     columns
         The columns it must have; others are read too.
     split
         Keep the rows whose column ``split`` says this.
-    folder
-        The folder; without it the one that ``TACIT_DATA`` names.
-
-    Examples
-    --------
-    >>> read_data_file("mnist.parquet", what="MNIST", columns=["webp"], folder="nowhere")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: nowhere is no folder; name the folder that holds mnist.parquet (MNIST) ...
     """
     path = _locate(file, what, folder or os.environ.get(_VARIABLE))
     try:

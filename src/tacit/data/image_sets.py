@@ -1,4 +1,4 @@
-"""Images from the data folder: CIFAR-10, CIFAR-100, what people said of it, and MNIST."""
+"""Images from ``folder``, by default the one that ``TACIT_DATA`` names: CIFAR-10, CIFAR-100, CIFAR-100N and MNIST."""
 
 from __future__ import annotations
 
@@ -27,23 +27,10 @@ class Images:
 
     Parameters
     ----------
-    name, source, licence
-        What it is called, who made it, and under which terms it may be used.
     images
         uint8; (n, height, width, 3), or (n, height, width) where there is no colour.
-    labels
-        Which class, from 0.
-    class_names
-        What the labels stand for.
     coarse_labels, coarse_names
         The same for a coarser set of classes, where there is one.
-
-    Examples
-    --------
-    >>> dark = np.zeros((2, 4, 4), np.uint8)
-    >>> two = Images(name="two", images=dark, labels=np.array([0, 1]), source="here", licence="none")
-    >>> len(two)
-    2
     """
 
     name: str
@@ -66,14 +53,7 @@ class Images:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HumanLabels:
-    """What people said the training images of CIFAR-100 show, beside the official labels; fine and coarse.
-
-    Examples
-    --------
-    >>> fine, coarse = np.array([3, 4]), np.array([0, 0])
-    >>> HumanLabels(clean=fine, noisy=np.array([3, 5]), clean_coarse=coarse, noisy_coarse=coarse).noise
-    0.5
-    """
+    """What people said the training images of CIFAR-100 show, beside the official labels; fine and coarse."""
 
     clean: NDArray[np.int64]
     noisy: NDArray[np.int64]
@@ -82,37 +62,16 @@ class HumanLabels:
 
     @property
     def noise(self) -> float:
-        """The share of images whose human label is not the official one.
-
-        Examples
-        --------
-        >>> same = np.array([1, 2])
-        >>> HumanLabels(clean=same, noisy=same, clean_coarse=same, noisy_coarse=same).noise
-        0.0
-        """
+        """The share of images whose human label is not the official one."""
         return float(np.mean(self.clean != self.noisy))
 
 
 def cifar10(*, train: bool = True, folder: Folder = None) -> Images:
     """Return CIFAR-10: colour images of 32 x 32, ten classes; 50,000 to train and 10,000 to test on.
 
-    Parameters
-    ----------
-    train
-        The training images; the test images if false.
-    folder
-        Where ``cifar10.parquet`` is; without it the folder that ``TACIT_DATA`` names.
-
     References
     ----------
     Krizhevsky (2009), Learning Multiple Layers of Features from Tiny Images.
-
-    Examples
-    --------
-    >>> cifar10(folder="nowhere")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: nowhere is no folder; ... holds cifar10.parquet (CIFAR-10) ...
     """
     rows = _read_split("cifar10.parquet", what="CIFAR-10", train=train, folder=folder)
     return Images(
@@ -128,23 +87,9 @@ def cifar10(*, train: bool = True, folder: Folder = None) -> Images:
 def cifar100(*, train: bool = True, folder: Folder = None) -> Images:
     """Return CIFAR-100: as CIFAR-10, with 100 classes that make up 20 coarse ones.
 
-    Parameters
-    ----------
-    train
-        The training images; the test images if false.
-    folder
-        Where ``cifar100.parquet`` is; without it the folder that ``TACIT_DATA`` names.
-
     References
     ----------
     Krizhevsky (2009), Learning Multiple Layers of Features from Tiny Images.
-
-    Examples
-    --------
-    >>> cifar100(folder="nowhere")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: nowhere is no folder; ... holds cifar100.parquet (CIFAR-100) ...
     """
     rows = _read_split("cifar100.parquet", "coarse_label", what="CIFAR-100", train=train, folder=folder)
     return Images(
@@ -162,23 +107,9 @@ def cifar100(*, train: bool = True, folder: Folder = None) -> Images:
 def mnist(*, train: bool = True, folder: Folder = None) -> Images:
     """Return MNIST: grey digits of 28 x 28, ten classes; 60,000 to train and 10,000 to test on.
 
-    Parameters
-    ----------
-    train
-        The training images; the test images if false.
-    folder
-        Where ``mnist.parquet`` is; without it the folder that ``TACIT_DATA`` names.
-
     References
     ----------
     LeCun, Bottou, Bengio and Haffner (1998), Gradient-Based Learning Applied to Document Recognition.
-
-    Examples
-    --------
-    >>> mnist(folder="nowhere")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: nowhere is no folder; ... holds mnist.parquet (MNIST) ...
     """
     rows = _read_split("mnist.parquet", what="MNIST", train=train, folder=folder)
     return Images(
@@ -194,21 +125,9 @@ def mnist(*, train: bool = True, folder: Folder = None) -> Images:
 def cifar100n_labels(*, folder: Folder = None) -> HumanLabels:
     """Return CIFAR-100N: a person's label for each training image of CIFAR-100, in the same order.
 
-    Parameters
-    ----------
-    folder
-        Where ``cifar100n_labels.parquet`` is; without it the folder that ``TACIT_DATA`` names.
-
     References
     ----------
     Wei et al. (2022), Learning with Noisy Labels Revisited. Licence: CC BY-NC 4.0.
-
-    Examples
-    --------
-    >>> cifar100n_labels(folder="nowhere")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: nowhere is no folder; ... holds cifar100n_labels.parquet (CIFAR-100N) ...
     """
     fields = ("clean", "noisy", "clean_coarse", "noisy_coarse")
     columns = [f"{field}_label" for field in fields]

@@ -30,14 +30,6 @@ class LearnedModel:
 
     Parameters
     ----------
-    learner
-        What predicts, from a matrix.
-    encoder
-        How a table becomes that matrix.
-    guarantee_
-        The guarantee of what it was learned from.
-    report_
-        How good it is.
     only
         The encoded columns that the learner takes, in their own units; None: all of them, scaled.
     """

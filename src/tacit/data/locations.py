@@ -25,15 +25,7 @@ def is_location(text: str) -> bool:
 
 
 def check_source(source: object) -> None:
-    """Raise if a table's name is a path where nothing is; what is there is not opened.
-
-    Examples
-    --------
-    >>> check_source("nowhere.csv")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: nowhere.csv does not exist; give the path of a table
-    """
+    """Raise if a table's name is a path where nothing is; what is there is not opened."""
     if isinstance(source, list | tuple):
         for one in source:
             check_source(one)

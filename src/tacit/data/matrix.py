@@ -19,30 +19,14 @@ __all__ = ["FeatureMatrix", "numeric_matrix", "one_hot_matrix"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FeatureMatrix:
-    """A matrix with one name a column.
-
-    Examples
-    --------
-    >>> FeatureMatrix(values=np.eye(2), names=("a", "b")).values.shape
-    (2, 2)
-    """
+    """A matrix with one name a column."""
 
     values: NDArray[np.float64]
     names: tuple[str, ...]
 
 
 def numeric_matrix(rows: pa.Table, *, columns: Sequence[str]) -> NDArray[np.float64]:
-    """Return numeric and truth-value columns as a float64 matrix, with NaN where a value is missing.
-
-    Examples
-    --------
-    >>> numeric_matrix(pa.table({"a": [1, None], "b": [True, False]}), columns=["a", "b"]).tolist()
-    [[1.0, 1.0], [nan, 0.0]]
-    >>> numeric_matrix(pa.table({"a": ["x", "y"]}), columns=["a"])
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: column 'a' is string, not numbers; leave it out or encode it one-hot
-    """
+    """Return numeric and truth-value columns as a float64 matrix, with NaN where a value is missing."""
     for name in columns:
         kind = rows.schema.field(check_present(name, rows.column_names, argument="columns")).type
         if not _is_numeric(kind):
@@ -58,10 +42,6 @@ def one_hot_matrix(rows: pa.Table, *, columns: Sequence[str], most_values: int =
 
     Parameters
     ----------
-    rows
-        The rows in memory.
-    columns
-        Which columns, in which order.
     most_values
         A text column with more values than this is refused: it is an identifier, or needs hashing.
 

@@ -13,15 +13,7 @@ _LISTED = 12
 
 
 def check_names(names: Iterable[str], *, source: str) -> None:
-    """Refuse no names at all, and names that are equal or equal but for case, which SQL does not tell apart.
-
-    Examples
-    --------
-    >>> check_names(["x", "y", "x"], source="t.csv")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: t.csv has two columns named 'x'; rename one of them
-    """
+    """Refuse no names at all, and names that are equal or equal but for case, which SQL does not tell apart."""
     seen: dict[str, str] = {}
     for name in names:
         earlier = seen.get(name.casefold())
@@ -35,15 +27,7 @@ def check_names(names: Iterable[str], *, source: str) -> None:
 
 
 def check_present(name: str, columns: Sequence[str], *, argument: str) -> str:
-    """Return ``name`` if it is a column, or raise with the nearest name and the list of columns.
-
-    Examples
-    --------
-    >>> check_present("survivd", ["class", "survived"], argument="label")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: label names no column 'survivd'; did you mean 'survived'? ...
-    """
+    """Return ``name`` if it is a column, or raise with the nearest name and the list of columns."""
     if name in columns:
         return name
     folded = {str(column).strip().casefold(): column for column in columns}

@@ -27,22 +27,7 @@ _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
 
 def read_rows(table: View | ibis.Table, *, columns: Sequence[str] | None = None) -> pa.Table:
-    """Read ``columns`` of a table into memory by one query, so that row i is row i in each of them.
-
-    Parameters
-    ----------
-    table
-        What ``load_table`` or ``open_rows`` returned, or any Ibis table.
-    columns
-        The columns to read, in this order; all of them without it.
-
-    Examples
-    --------
-    >>> from tacit.data import load_table
-    >>> table = load_table(pa.table({"x": [3, 1, 2], "y": ["a", "b", "a"]}))
-    >>> read_rows(table, columns=["y", "x"]).to_pydict()
-    {'y': ['a', 'b', 'a'], 'x': [3, 1, 2]}
-    """
+    """Read ``columns`` of a table into memory by one query, so that row i is row i in each of them."""
     wanted = list(table.columns if columns is None else columns)
     for name in wanted:
         check_present(name, table.columns, argument="columns")
@@ -67,8 +52,6 @@ def label_column(
     table
         A lazy table, or its rows as ``read_rows`` returns them: take both the features and the labels from the
         same rows where the order of a database is not fixed.
-    name
-        The column with the labels.
     least_classes
         How many different values there must be; 1 lets a constant pass.
     as_text

@@ -76,13 +76,7 @@ def load_table(source: object) -> ibis.Table:
 
 
 def open_rows(source: object) -> View | ibis.Table:
-    """Return what :func:`load_table` takes without importing Ibis: a view, or the Ibis table of a database.
-
-    Examples
-    --------
-    >>> open_rows(pa.table({"x": [1, 2, 3], "y": ["a", "b", "a"]})).columns
-    ('x', 'y')
-    """
+    """Return what :func:`load_table` takes without importing Ibis: a view, or the Ibis table of a database."""
     name = _name_of(source)
     rows = _open(source, name)
     check_names(rows.columns, source=name)

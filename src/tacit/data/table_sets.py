@@ -1,4 +1,4 @@
-"""Tables from the data folder: AG News, Criteo, TalkingData and Adult."""
+"""Tables from ``folder``, by default the one that ``TACIT_DATA`` names: AG News, Criteo, TalkingData and Adult."""
 
 from __future__ import annotations
 
@@ -23,23 +23,9 @@ def ag_news(*, train: bool = True, folder: Folder = None) -> Dataset:
     The feature ``text`` is the title and the description with a space between them; in some training texts the
     separator is " . " or nothing.
 
-    Parameters
-    ----------
-    train
-        The training texts; the test texts if false.
-    folder
-        Where the file is; without it the folder that ``TACIT_DATA`` names.
-
     References
     ----------
     Zhang, Zhao and LeCun (2015), Character-level Convolutional Networks for Text Classification.
-
-    Examples
-    --------
-    >>> ag_news(train=False, folder="nowhere")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: nowhere is no folder; ... holds ag_news_test_7600.parquet (AG News) ...
     """
     if train:
         rows = read_data_file(_AG_NEWS_TRAIN, what="AG News", columns=["label", "text"], folder=folder)
@@ -58,20 +44,7 @@ def ag_news(*, train: bool = True, folder: Folder = None) -> Dataset:
 
 
 def criteo(*, folder: Folder = None) -> Dataset:
-    """Return the first 10,000 rows of Criteo's display advertising challenge: clicked or not, 13 counts, 26 hashes.
-
-    Parameters
-    ----------
-    folder
-        Where ``criteo_kaggle_head10000.parquet`` is; without it the folder that ``TACIT_DATA`` names.
-
-    Examples
-    --------
-    >>> criteo(folder="nowhere")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: nowhere is no folder; ... holds criteo_kaggle_head10000.parquet (Criteo) ...
-    """
+    """Return the first 10,000 rows of Criteo's display advertising challenge: clicked or not, 13 counts, 26 hashes."""
     features = (*(f"I{i}" for i in range(1, 14)), *(f"C{i}" for i in range(1, 27)))
     return Dataset(
         name="Criteo",
@@ -88,18 +61,6 @@ def talkingdata(*, folder: Folder = None) -> Dataset:
     """Return 100,000 clicks on advertisements by app, device, system and channel: 227 led to a download.
 
     ``click_time`` is in the table, as text that sorts by time; ``attributed_time`` too, which tells the label.
-
-    Parameters
-    ----------
-    folder
-        Where ``talkingdata_train_sample_100000.parquet`` is; without it the folder that ``TACIT_DATA`` names.
-
-    Examples
-    --------
-    >>> talkingdata(folder="nowhere")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: nowhere is no folder; ... talkingdata_train_sample_100000.parquet ...
     """
     features = ("ip", "app", "device", "os", "channel")
     columns = (*features, "click_time", "is_attributed")
@@ -119,21 +80,9 @@ def adult(*, folder: Folder = None) -> Dataset:
 
     The column ``split`` says train (32,561) or test (16,281); "?" is a missing value.
 
-    Parameters
-    ----------
-    folder
-        Where ``adult_48842.parquet`` is; without it the folder that ``TACIT_DATA`` names.
-
     References
     ----------
     Becker and Kohavi (1996), Adult, UCI Machine Learning Repository, doi:10.24432/C5XW20.
-
-    Examples
-    --------
-    >>> adult(folder="nowhere")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: nowhere is no folder; ... holds adult_48842.parquet (Adult) ...
     """
     return Dataset(
         name="Adult",

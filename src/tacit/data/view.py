@@ -47,11 +47,6 @@ class View:
         """Return Arrow data as a view, without a copy, until nothing refers to it.
 
         A reader can be read once and a view many times, so a reader's rows are copied into DuckDB.
-
-        Examples
-        --------
-        >>> next(View.of_arrow(pa.table({"x": [1, 2], "y": [3, 4]})).read(["y"])).to_pydict()
-        {'y': [3, 4]}
         """
         while _unused:
             _unused.pop()()

@@ -28,19 +28,6 @@ class Plan(EncodedPlan):
     Unit: one record, its label included; neighbours replace one record. Not protected: the number of rows and of
     columns, the names, types and ranges of these, the class list, and that every row has a label of the list.
 
-    Parameters
-    ----------
-    mechanism
-        ``Rows()``: every row with noise. ``Totals()``: the totals of the classes with noise, far less of it.
-    select
-        How many columns to keep; a private part of epsilon chooses them. None keeps all.
-    label_epsilon, selection_epsilon
-        Parts of epsilon for the labels of released rows and for the selection; None divides epsilon by theory.
-    score
-        What columns are selected by: the distance of class means, or the same in standard deviations.
-    class_rows
-        Public class sizes, in the order of the classes; None releases noisy ones for a part of epsilon.
-
     Examples
     --------
     >>> plan = Plan(label="ill", epsilon=4, delta=1e-6, select=5, ranges={"*": (-3, 3)})

@@ -27,8 +27,6 @@ class LabelBeliefs:
         After the release: rows x classes.
     prior
         Of the baseline attacker, who knows the same but not the release: one row for all, or one per row.
-    guarantee
-        The release's guarantee.
     present
         Which rows were released; None: all. The others are not guessed.
     """
@@ -70,14 +68,10 @@ class LabelBeliefs:
 
         Parameters
         ----------
-        truth
-            The private labels: 0, 1, ...
         baseline
             None: the advantage over the baseline attacker, row by row, without a bound on epsilon. A number: the
             largest probability that any of these labels had without the release, such as 1/K for labels drawn
             uniformly; then the leak proves an epsilon.
-        level
-            Confidence of the intervals and of the bound.
         """
         delta = self.guarantee.delta if isinstance(self.guarantee, Guarantee) and baseline is not None else 0.0
         against = self.baseline if baseline is None else baseline

@@ -26,14 +26,8 @@ class Canaries:
     ----------
     labels
         The whole column with the canaries in it: what the release is made from.
-    rows
-        Where the canaries are.
     own, other
         The two labels, as class codes, that each canary could carry.
-    flipped
-        Whether it carries ``other``.
-    classes
-        The labels that the codes stand for.
     """
 
     labels: Any
@@ -87,11 +81,6 @@ def plant_canaries(labels: ArrayLike, *, classes: int, count: int, rng: np.rando
         How many canaries. They prove most where only noise hides each of them.
     rng
         Chooses rows, labels and coins. It must not be the one that randomizes the release.
-
-    Examples
-    --------
-    >>> plant_canaries([0, 1, 2, 2], classes=3, count=4, rng=np.random.default_rng(0)).rows
-    array([0, 1, 2, 3])
     """
     codes = np.asarray(labels, dtype=np.int64)
     K, labeled = check_count(classes, name="classes", least=2), np.flatnonzero(codes >= 0)

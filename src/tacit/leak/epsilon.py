@@ -29,13 +29,6 @@ class EpsilonBound:
         Every (epsilon, delta) guarantee with an epsilon below this is refuted.
     delta
         The delta it holds for, and so for every smaller one.
-    method
-        How it was worked out, in words.
-
-    Examples
-    --------
-    >>> print(EpsilonBound(value=1.5421529, delta=0.0, level=0.95, method="error rates of independent runs"))
-    epsilon is at least 1.542 (95% confidence, error rates of independent runs)
     """
 
     value: float
@@ -109,10 +102,6 @@ def epsilon_from_rates(
         Trials with the unit (or with the first of two labels), and how many of them were guessed so.
     false_positives, negatives
         Trials without it (or with the second label), and how many of them were guessed to have it.
-    delta
-        The delta of the guarantee under test.
-    level
-        The bound is wrong with probability at most 1 - level.
 
     Returns
     -------

@@ -40,8 +40,6 @@ def leak_from_guesses(
     baseline
         The best rate without the release on the rows guessed (for the bound: the largest probability that any of
         those rows' labels had beforehand), or the guesses of an attacker who did not see the release.
-    level
-        Confidence of the intervals and of the bound.
     delta
         The delta of the guarantee under test; if it is > 0 the number of guesses is fixed beforehand.
 

@@ -62,10 +62,6 @@ def clopper_pearson(successes: int, trials: int, *, level: float = 0.95, sides: 
 
     Parameters
     ----------
-    successes, trials
-        k of n.
-    level
-        The probability that the interval holds the true rate is at least this.
     sides
         Both limits (half of the error each), or one with all of it.
 
@@ -93,18 +89,6 @@ def difference_interval(first: tuple[int, int], second: tuple[int, int], *, leve
     """Bound the difference of two rates by an exact interval for each, half of the error to either.
 
     Nothing is assumed about how the two depend on each other, so counts of the same rows will do.
-
-    Parameters
-    ----------
-    first, second
-        Successes and trials of each.
-    level
-        The probability that the interval holds the true difference is at least this.
-
-    Examples
-    --------
-    >>> print(difference_interval((90, 100), (10, 100)))
-    0.624 to 0.912
     """
     half = (1 + check_level(level)) / 2
     one, other = clopper_pearson(*first, level=half), clopper_pearson(*second, level=half)
@@ -126,15 +110,7 @@ def upper_limit(successes: ArrayLike, trials: ArrayLike, *, alpha: float) -> NDA
 
 
 def check_level(level: float) -> float:
-    """Return a confidence level as a float, or raise if it is not in (0, 1).
-
-    Examples
-    --------
-    >>> check_level(95)
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: level must be in (0, 1), such as 0.95, got 95
-    """
+    """Return a confidence level as a float, or raise if it is not in (0, 1)."""
     try:
         number = float(level)
     except (TypeError, ValueError):

@@ -27,8 +27,6 @@ class Leak:
 
     Parameters
     ----------
-    right, trials
-        What was counted: ``right`` of ``trials``.
     baseline
         The rate without the release.
     baseline_right, baseline_trials
@@ -37,18 +35,8 @@ class Leak:
         How many the attack chose its trials from, where it might leave some out: the bound depends on it.
     thresholds
         Among how many thresholds the best was chosen: intervals and bound are corrected for it.
-    interval
-        Clopper-Pearson interval of the rate.
-    advantage_interval
-        Interval of rate minus baseline.
-    method
-        How the two intervals were made, in words.
     rate_of, baseline_of
         What the two rates are, as the sentence says them.
-    bound
-        The lower bound on epsilon, where there is one.
-    roc
-        The attack's curve, where it has scores.
     after
         The attacker's beliefs after the release, as (rows, classes) probabilities: the next attack's ``before``.
     guesses

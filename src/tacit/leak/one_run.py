@@ -70,10 +70,6 @@ def epsilon_one_run(
     ----------
     right, guesses, examples
         v right of r guesses about m units; the other m - r were left out.
-    delta
-        The delta of the guarantee under test.
-    level
-        The bound is wrong with probability at most 1 - level.
     prior
         The largest probability that any single guess could have without the release: 1/2 for a coin.
     tail

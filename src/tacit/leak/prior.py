@@ -27,13 +27,6 @@ def feature_prior(features: NDArray[np.float64], labels: NDArray[Any], *, classe
     the own label out would cure the guess and spoil the prior: equal rows would then differ by their labels alone, so
     that the prior would tell them, and an attack that asks for the rows in doubt first would ask in an order made by
     the labels that it is to find.
-
-    Parameters
-    ----------
-    features
-        (rows, columns), numbers.
-    labels
-        0..classes-1.
     """
     codes = np.asarray(labels)
     if len(features) != len(codes) or not len(codes):
@@ -55,13 +48,6 @@ def temper_prior(prior: NDArray[np.float64], labels: NDArray[np.int64]) -> NDArr
 
     Trees that were grown on labels the features say little of are surer than they are right, and an attack that
     believes them asks for the wrong rows and gives the scores too little weight.
-
-    Parameters
-    ----------
-    prior
-        (rows, classes), as :func:`feature_prior` returns it.
-    labels
-        0..classes-1.
     """
     right = float((prior.argmax(axis=1) == labels).mean())
     sure, chance = float(prior.max(axis=1).mean()), 1 / prior.shape[1]

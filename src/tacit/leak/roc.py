@@ -29,8 +29,6 @@ class RocPoint:
     ----------
     attained
         The false-positive rate counted at the threshold that the non-members set.
-    tpr
-        The share of members found there.
     interval
         Clopper-Pearson interval of ``tpr`` at that threshold, which the members had no part in choosing.
     """
@@ -69,8 +67,6 @@ class Roc:
         At each false-positive rate, the largest true-positive rate of a threshold that stays within it.
     auc
         The chance that a member scores above a non-member, ties counted half; from all scores, not the grid.
-    at_0_1_percent, at_1_percent
-        The two points that count for privacy, with intervals.
     """
 
     fpr: NDArray[np.float64]
@@ -109,22 +105,10 @@ class Roc:
 def roc_from_scores(members: ArrayLike, nonmembers: ArrayLike, *, level: float = 0.95) -> Roc:
     """Draw the curve of an attack whose higher scores mean "member".
 
-    Parameters
-    ----------
-    members, nonmembers
-        One score a row, of rows that were in the data and rows that were not.
-    level
-        Confidence of the two points' intervals.
-
     References
     ----------
     Carlini et al. (2022), Section IV (why low false-positive rates, on a log scale); Hanley and McNeil (1982) for
     the area.
-
-    Examples
-    --------
-    >>> roc_from_scores([0.9, 0.8, 0.3], [0.7, 0.2, 0.1]).auc.__round__(6)
-    0.888889
     """
     inside = np.sort(check_scores(members, name="members"))
     outside = np.sort(check_scores(nonmembers, name="nonmembers"))

@@ -37,24 +37,11 @@ def leak_from_scores(
         One score a row; only their order counts.
     threshold
         ``FixedThreshold``, ``HeldOut`` or ``Corrected``: how the threshold was kept apart from these scores.
-    level
-        Confidence of the intervals and of the bound.
-    delta
-        The delta of the guarantee under test.
 
     Returns
     -------
     Leak
         With the ROC of all scores.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from tacit.leak import FixedThreshold
-    >>> rng = np.random.default_rng(0)
-    >>> leak = leak_from_scores(rng.normal(2, 1, 1000), rng.normal(0, 1, 1000), threshold=FixedThreshold(2.0))
-    >>> leak.rate > 0.4, leak.baseline < 0.05, leak.epsilon_lower_bound > 2
-    (True, True, True)
     """
     inside = np.sort(check_scores(members, name="members"))
     outside = np.sort(check_scores(nonmembers, name="nonmembers"))
@@ -109,8 +96,6 @@ def leak_from_one_run(
     level
         Confidence of the intervals and of the bound. The intervals treat the guesses as independent; the bound does
         not.
-    delta
-        The delta of the guarantee under test.
 
     Returns
     -------
@@ -120,16 +105,6 @@ def leak_from_one_run(
     References
     ----------
     Steinke, Nasr and Jagielski (2023), Algorithm 1.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> rng = np.random.default_rng(0)
-    >>> leak = leak_from_one_run(
-    ...     rng.normal(2, 1, 520), rng.normal(0, 1, 480), guess_members=50, guess_nonmembers=50, rng=rng
-    ... )
-    >>> leak.trials, leak.epsilon_lower_bound > 2
-    (100, True)
     """
     inside, outside = check_scores(members, name="members"), check_scores(nonmembers, name="nonmembers")
     top = check_count(guess_members, name="guess_members", least=0)

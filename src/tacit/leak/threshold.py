@@ -51,20 +51,7 @@ class FixedThreshold:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class HeldOut:
-    """Choose the threshold on a random part of the scores and measure on the rest.
-
-    Parameters
-    ----------
-    fraction
-        The part of the members, and of the non-members, that chooses.
-
-    Examples
-    --------
-    >>> half = HeldOut(rng=np.random.default_rng(0))
-    >>> cut = half.cut(np.arange(10.0), np.arange(10.0) - 5, level=0.95, delta=0.0)
-    >>> len(cut.thresholds), len(cut.members), len(cut.nonmembers)
-    (1, 5, 5)
-    """
+    """Choose the threshold on a random part of the scores and measure on the rest."""
 
     fraction: float = 0.5
     rng: np.random.Generator

@@ -36,11 +36,6 @@ def bayes_accuracy(transition: ArrayLike, prior: ArrayLike) -> float:
     References
     ----------
     Wu et al. (2023), Section 4 (expected attack utility).
-
-    Examples
-    --------
-    >>> round(bayes_accuracy([[0.75, 0.25], [0.25, 0.75]], [0.6, 0.4]), 6)
-    0.75
     """
     T, p = check_transition(transition), check_prior(prior)
     if T.shape[0] != p.shape[1]:
@@ -60,8 +55,6 @@ def largest_accuracy(prior: ArrayLike, *, epsilon: float, delta: float = 0.0) ->
     prior
         The attacker's probability of each label: one row for all, or a row for each unit (then the mean is
         returned).
-    epsilon, delta
-        The guarantee for one label.
 
     References
     ----------
@@ -84,13 +77,6 @@ def largest_accuracy(prior: ArrayLike, *, epsilon: float, delta: float = 0.0) ->
 def largest_advantage(prior: ArrayLike, *, epsilon: float, delta: float = 0.0) -> float:
     """Return how much the best attacker can gain over guessing from the prior, for the leakiest mechanism.
 
-    Parameters
-    ----------
-    prior
-        The attacker's probability of each label: one row for all, or a row for each unit.
-    epsilon, delta
-        The guarantee for one label.
-
     References
     ----------
     Wu et al. (2023) (expected attack advantage).
@@ -107,19 +93,12 @@ def advantage_limit(*, epsilon: float, delta: float = 0.0, classes: int | None =
 
     Parameters
     ----------
-    epsilon, delta
-        The guarantee for one label.
     classes
         The number of labels; without it the bound for any number.
 
     References
     ----------
     docs/proofs/epsilon_lower_bounds.md, "Label inference".
-
-    Examples
-    --------
-    >>> round(advantage_limit(epsilon=1.0, classes=2), 6), round(advantage_limit(epsilon=1.0), 6)
-    (0.231059, 0.244919)
     """
     epsilon, delta = check_epsilon(epsilon, zero=True), check_delta(delta)
     if classes is None:
@@ -131,17 +110,7 @@ def advantage_limit(*, epsilon: float, delta: float = 0.0, classes: int | None =
 
 
 def check_prior(prior: ArrayLike) -> NDArray[np.float64]:
-    """Return priors as rows, or raise unless each is a distribution over two labels or more.
-
-    Examples
-    --------
-    >>> check_prior([0.5, 0.5]).shape
-    (1, 2)
-    >>> check_prior([0.5, 0.6])
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: prior must be probabilities that sum to 1, got a sum of 1.1
-    """
+    """Return priors as rows, or raise unless each is a distribution over two labels or more."""
     return _distributions(prior, "prior", two="labels")
 
 

@@ -40,8 +40,6 @@ def assert_leak_below(
 
     Parameters
     ----------
-    leak
-        What was measured; its own level of confidence counts.
     advantage
         The threshold for rate minus baseline, in (0, 1].
     epsilon

@@ -26,8 +26,6 @@ class Encoder:
 
     Parameters
     ----------
-    rules
-        One per column, in order.
     left_out
         Columns that were not used, each with the reason.
 

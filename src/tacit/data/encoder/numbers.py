@@ -23,13 +23,6 @@ class NumberColumn(ColumnRule):
     ----------
     low, high
         The range: public, or one standard deviation about the mean of rows that are public.
-    clipped
-        Whether scaling moves values outside of the range to the nearer end.
-
-    Examples
-    --------
-    >>> NumberColumn(name="age", low=0, high=100, gaps=True).encode(pa.array([30, None])).tolist()
-    [[30.0, 0.0], [50.0, 1.0]]
     """
 
     kind: ClassVar[str] = "number"

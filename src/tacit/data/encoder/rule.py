@@ -23,8 +23,6 @@ class EncodedColumn:
 
     Parameters
     ----------
-    low, high
-        Its range.
     measured
         Whether it is a quantity, whose range is scaled to [-1, 1]; indicators, sines and cosines stay as they are.
     clipped
@@ -54,8 +52,6 @@ class ColumnRule(ABC):
 
     Parameters
     ----------
-    name
-        The column.
     gaps
         Whether a 0/1 column "NAME is missing" is added. Without it a gap only becomes the middle of a range, or none
         of the words.

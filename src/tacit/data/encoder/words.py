@@ -19,13 +19,7 @@ __all__ = ["CategoryColumn", "HashedColumn"]
 
 @dataclass(frozen=True, kw_only=True)
 class CategoryColumn(ColumnRule):
-    """One 0/1 column for each word of a list; a gap, or any other word, is 0 in all of them.
-
-    Examples
-    --------
-    >>> CategoryColumn(name="city", words=("Oslo", "Rome")).encode(pa.array(["Rome", "Bonn"])).tolist()
-    [[0.0, 1.0], [0.0, 0.0]]
-    """
+    """One 0/1 column for each word of a list; a gap, or any other word, is 0 in all of them."""
 
     kind: ClassVar[str] = "category"
 
@@ -51,11 +45,6 @@ class HashedColumn(ColumnRule):
     """One 0/1 column for each bucket of a public hash, which needs no list of words; a gap is 0 in all of them.
 
     Words that share a bucket are not told apart.
-
-    Examples
-    --------
-    >>> HashedColumn(name="city", buckets=4).encode(pa.array(["Rome", None, "Rome"])).sum(axis=1).tolist()
-    [1.0, 0.0, 1.0]
     """
 
     kind: ClassVar[str] = "hashed"

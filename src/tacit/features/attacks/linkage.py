@@ -49,11 +49,6 @@ def linkage_leak(
     Where each row has noise of its own this gives a lower bound on the epsilon of that noise: the outputs that link to
     one candidate differ from those that link to another, so the chances of n correct links add up to at most
     e^epsilon + n delta.
-
-    Examples
-    --------
-    >>> linkage_leak([0, 1, 2, 0], [0, 1, 2, 3], candidates=4).advantage
-    0.5
     """
     leak = leak_from_guesses(linked, truth, baseline=1 / candidates, level=level, delta=delta)
     return replace(leak, rate_of="released rows are linked correctly", baseline_of="by chance")

@@ -43,11 +43,6 @@ def membership_leak(
     Half of the rows choose the threshold, the other half are counted. There is no bound on epsilon: all scores are of
     one release, and what separates the two groups without it, such as a later year, is counted as well.
     :func:`~tacit.features.attacks.canaries.canary_leak` has one.
-
-    Examples
-    --------
-    >>> membership_leak([0.0] * 100, [-9.0] * 100, rng=np.random.default_rng(0)).advantage
-    1.0
     """
     threshold = HeldOut(fraction=0.5, rng=rng)
     return replace(leak_from_scores(members, nonmembers, threshold=threshold, level=level), bound=None)

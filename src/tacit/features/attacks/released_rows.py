@@ -20,17 +20,10 @@ class ReleasedRows:
 
     Parameters
     ----------
-    rows
-        A line per row, a column per feature.
     noise
         Standard deviation of the noise: one number, or one per feature.
     box
         The ranges that values were clipped to; None if they were not.
-
-    Examples
-    --------
-    >>> ReleasedRows([[3.0]], noise=2.0, box=Box.symmetric(1.0, features=1)).place([[5.0]])
-    array([[0.5]])
     """
 
     def __init__(self, rows: ArrayLike, *, noise: ArrayLike, box: Box | None = None) -> None:

@@ -121,15 +121,7 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit_totals(
         self, totals: ReleasedTotals, *, box: Box, classes: Sequence[Any], squares_noise: float = 0.0
     ) -> Self:
-        """Learn from released class totals, which are on the box's own scale: half widths from its middle.
-
-        Examples
-        --------
-        >>> totals = ReleasedTotals(counts=np.array([10, 10]), sums=np.array([[-5], [5]]), squares=np.array([10]))
-        >>> model = FisherClassifier().fit_totals(totals, box=Box(lower=(-2.0,), upper=(2.0,)), classes=["a", "b"])
-        >>> model.means_.ravel(), model.predict([[0.7]])
-        (array([-1.,  1.]), array(['b'], dtype='<U1'))
-        """
+        """Learn from released class totals, which are on the box's own scale: half widths from its middle."""
         self.classes_ = np.asarray(classes)
         self.n_features_in_ = box.features
         rows = np.maximum(totals.counts, 1.0)  # noise may leave less than one row

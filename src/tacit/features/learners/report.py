@@ -16,14 +16,6 @@ class Judgment:
     ----------
     accuracy
         The share of correct predictions; for released rows an estimate that has the labels' noise taken out.
-    standard_error
-        Of the accuracy.
-    rows
-        How many rows were judged.
-    judged_by
-        Which rows, with which labels.
-    majority
-        The share of the majority class.
     """
 
     accuracy: float

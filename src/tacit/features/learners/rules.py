@@ -57,12 +57,6 @@ class Independence:
         """Return the variances without the noise's, kept above the error of that difference.
 
         A feature whose difference falls near 0 by chance would otherwise decide alone.
-
-        Examples
-        --------
-        >>> noise, error = np.full(2, 4.0), np.full(2, 0.2)
-        >>> Independence().metric(np.array([5.0, 3.9]), noise=noise, error=error, noisy_test=False).covariance
-        array([1. , 0.2])
         """
         variances = spread if spread.ndim == 1 else np.diag(spread)
         return Metric(_positive(variances - noise, least=error) + (noise if noisy_test else 0.0))
@@ -81,14 +75,6 @@ class Full:
 
         The sample covariance of p independent noises on n rows has eigenvalues up to 1 + 2 sqrt(p/n) times their
         variance, and the error of one variance is sqrt(2/n) times it: the edge is sqrt(2p) errors.
-
-        Examples
-        --------
-        >>> Full().metric(np.ones(2), noise=np.zeros(2), error=np.zeros(2), noisy_test=False)
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: the full rule needs products of features, which class totals do not hold;
-        take the independence rule
         """
         if spread.ndim == 1:
             raise InvalidInput(

@@ -64,16 +64,10 @@ def split_budget(
 
     Parameters
     ----------
-    epsilon, delta
-        The whole budget of the release.
     features, keep, rows, classes
         How many there are; the number of rows may be a guess.
     releases_labels
         Whether rows are released, with their labels, or class totals.
-    label_epsilon, selection_epsilon
-        Parts that are set by hand.
-    public_class_rows
-        Whether class sizes cost nothing.
 
     Examples
     --------

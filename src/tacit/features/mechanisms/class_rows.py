@@ -17,13 +17,7 @@ __all__ = ["NoisyClassRows"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NoisyClassRows:
-    """Class sizes under discrete Laplace noise: a record that changes its class moves two of them by one.
-
-    Examples
-    --------
-    >>> NoisyClassRows(epsilon=50.0).draw(np.array([9, 0]), rng=np.random.default_rng(0))
-    array([9, 1])
-    """
+    """Class sizes under discrete Laplace noise: a record that changes its class moves two of them by one."""
 
     epsilon: float
 

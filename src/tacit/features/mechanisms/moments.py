@@ -95,14 +95,7 @@ class ClassMoments:
 
 
 def class_members(codes: NDArray[np.int64], *, classes: int) -> NDArray[np.float64]:
-    """Return one line per class, 1 at its rows and 0 at the others.
-
-    Examples
-    --------
-    >>> class_members(np.array([0, 1, 1]), classes=2)
-    array([[1., 0., 0.],
-           [0., 1., 1.]])
-    """
+    """Return one line per class, 1 at its rows and 0 at the others."""
     members = np.zeros((classes, len(codes)))
     members[codes, np.arange(len(codes))] = 1.0
     return members

@@ -41,12 +41,6 @@ class Distance:
     References
     ----------
     The feature-release paper, Algorithm 1; formula sheet j3.
-
-    Examples
-    --------
-    >>> moments = ClassMoments.of(np.array([[1024, 0], [0, 0]]), np.array([0, 1]), classes=2)
-    >>> Distance().scores(moments, class_rows=np.array([1, 1]))
-    array([1., 0.])
     """
 
     name: ClassVar[str] = "distance"
@@ -78,12 +72,6 @@ class TStatistic:
     References
     ----------
     Fan and Fan (2008), Section 3. Proof: docs/proofs/features.md.
-
-    Examples
-    --------
-    >>> moments = ClassMoments.of(np.array([[1024, 0], [0, 0]]), np.array([0, 1]), classes=2)
-    >>> TStatistic(floor=0.25).scores(moments, class_rows=np.array([1, 1]))
-    array([2., 0.])
     """
 
     name: ClassVar[str] = "t"

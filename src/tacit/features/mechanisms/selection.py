@@ -40,10 +40,6 @@ class PrivateSelection:
     ----------
     epsilon
         The guarantee; infinity adds no noise.
-    keep
-        How many features are released.
-    score
-        ``Distance()`` or ``TStatistic()``.
 
     Examples
     --------
@@ -97,11 +93,6 @@ def choose_once(scores: Steps, *, keep: int, sensitivity: int, epsilon: float, r
     References
     ----------
     Qiao, Su and Zhang (2021); formula sheet j3. Proof: docs/proofs/features.md.
-
-    Examples
-    --------
-    >>> choose_once(np.array([0, 900, 5, 800]), keep=2, sensitivity=1, epsilon=1.0, rng=np.random.default_rng(0))
-    array([1, 3])
     """
     noise: DiscreteLaplace | NoNoise = NoNoise()
     if not math.isinf(epsilon):

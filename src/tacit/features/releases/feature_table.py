@@ -44,14 +44,6 @@ class FeatureTable:
         The table as it was given, which a ledger knows.
     table
         The rows that are used.
-    encoder
-        How its features become numbers.
-    label
-        The private label column.
-    classes
-        The class list.
-    rows
-        How many rows are used.
     """
 
     raw: ibis.Table
@@ -63,17 +55,7 @@ class FeatureTable:
 
     @classmethod
     def of(cls, table: ibis.Table, plan: Plan, *, rng: np.random.Generator) -> FeatureTable:
-        """Return the columns that a plan reads, or raise if they are missing, undeclared, or of another class.
-
-        Examples
-        --------
-        >>> from tacit.data import load_table
-        >>> plan = Plan(label="y", epsilon=1, delta=1e-6)
-        >>> FeatureTable.of(load_table(pa.table({"a": [0.5], "y": [0]})), plan, rng=np.random.default_rng())
-        Traceback (most recent call last):
-        ...
-        tacit.privacy.errors.InvalidInput: ranges must have a range for column 'a', such as a=0,100, or for all ...
-        """
+        """Return the columns that a plan reads, or raise if they are missing, undeclared, or of another class."""
         encoder = declared_encoder(plan, table)
         if plan.label in encoder.names:
             raise InvalidInput(
