@@ -85,14 +85,16 @@ class NoisyTotals:
         )
 
     def corner_scores(self, side: int, *, features: int, records: int, rng: np.random.Generator) -> NDArray[np.float64]:
-        """Return the sum of a class's released sums, of many tables that differ in one record.
+        """Return the sums of classes' released sums, where each class is one record.
 
-        What else the tables hold does not matter, because noise is added: they have that record alone, in the box's
-        corner ``side`` (1 or -1).
+        What else a class holds does not matter, because noise is added: it has that record alone, in the box's corner
+        ``side`` (1 or -1).
         """
-        corner = np.full((1, features), side * STEPS, dtype=np.int64)
-        table = ClassMoments.of(corner, np.zeros(1, dtype=np.int64), classes=2)
-        return np.array([self.add_noise(table, rng=rng).sums[0].sum() for _ in range(records)])
+        corner = np.full((records, features), side * STEPS, dtype=np.int64)
+        squares = np.full(features, records * STEPS, dtype=np.int64)
+        table = ClassMoments(counts=np.ones(records, dtype=np.int64), sums=corner, squares=squares)
+        totals: NDArray[np.float64] = self.add_noise(table, rng=rng).sums.sum(axis=1)
+        return totals
 
     def draw(self, selected: Selected, *, rng: np.random.Generator) -> dict[str, Member]:
         """Return the totals, drawn at once."""
