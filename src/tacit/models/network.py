@@ -16,26 +16,11 @@ __all__ = ["TwoLayerReLU"]
 class TwoLayerReLU:
     """Phi(x) = sum_j v_j max(0, w_j . x + b_j): hidden biases, no output bias, so homogeneous of degree 2.
 
-    Parameters
-    ----------
-    weights
-        w, of shape (width, dimension).
-    biases
-        b, of shape (width,).
-    outputs
-        v, of shape (width,).
+    ``weights`` is w, of shape (width, dimension); ``biases`` is b and ``outputs`` v, of shape (width,).
 
     References
     ----------
     Paper 004, Section 2: the class of networks of its Theorems 3.1 to 4.5.
-
-    Examples
-    --------
-    >>> network = TwoLayerReLU(weights=[[1.0], [-1.0]], biases=[0.0, 0.0], outputs=[1.0, 1.0])
-    >>> network([[2.0], [-3.0]])
-    array([2., 3.])
-    >>> network.width, network.dimension, network.squared_norm
-    (2, 1, 4.0)
     """
 
     weights: NDArray[np.float64]

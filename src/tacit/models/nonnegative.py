@@ -14,29 +14,15 @@ _PULL = 1e-9  # of a unit column on the residual of a unit target, at the least 
 
 
 def solve_nonnegative(columns: Floats, target: Floats) -> Floats:
-    """Return x >= 0 of least |columns x - target|.
+    """Return x >= 0 of least |columns x - target|; a column of zeros gets 0.
 
     At the least residual r no column pulls, a_k . r <= 0, and those in use are at right angles to it. SciPy's ``nnls``
     can return other points (its issue 25389), give up, or crash without columns: its answer is checked, and where it
     fails a bounded-variable solver is asked too and the better of the two returned.
 
-    Parameters
-    ----------
-    columns
-        Of any lengths; a column of zeros gets 0.
-    target
-        One number for each row of ``columns``.
-
     References
     ----------
     Lawson and Hanson (1974), Chapter 23; Stark and Parker (1995) for bounded variables.
-
-    Examples
-    --------
-    >>> solve_nonnegative(np.array([[1.0, 0.0], [0.0, 2.0]]), np.array([3.0, -1.0]))
-    array([3., 0.])
-    >>> solve_nonnegative(np.zeros((2, 0)), np.ones(2))
-    array([], dtype=float64)
     """
     lengths = np.linalg.norm(columns, axis=0)
     size = float(np.linalg.norm(target))

@@ -24,8 +24,6 @@ class Plan(EncodedPlan):
 
     Parameters
     ----------
-    mechanism
-        How the model is trained.
     ranges, categories, gaps
         What is public of the columns. ``DpSgd`` needs a range for each column of numbers or dates. The features of the
         other mechanisms are not private, so that means, standard deviations and words are read off them by default.

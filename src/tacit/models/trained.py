@@ -24,14 +24,8 @@ Settled = Mapping[str, Any]
 class Trained:
     """A trained model: the parameters of linear layers with ReLU between them, or a fitted scikit-learn estimator.
 
-    Parameters
-    ----------
-    state
-        Name and values of each parameter; None for an estimator that only a pickle can hold.
-    estimator
-        That estimator, fitted on class codes.
-    facts
-        What training itself found out, for the header.
+    ``state`` is None for an estimator that only a pickle can hold, fitted on class codes; ``facts`` are what training
+    itself found out, for the header.
     """
 
     state: Mapping[str, NDArray[Any]] | None = None

@@ -52,13 +52,9 @@ def attack(
         Rows like those trained on that were not; rows that equal a member are left out.
     truth
         Rows that the model was trained on.
-    before
-        Not used here: membership is not a belief about labels.
     method
         ``margin`` (the default for a homogeneous two-layer ReLU network), ``loss`` (else), ``lira``, ``rmia``, or
         ``reconstruct``, which needs neither ``truth`` nor ``data``.
-    level
-        Confidence of the intervals.
     rng
         Draws the rows that choose a threshold, and shadow models.
 

@@ -34,12 +34,7 @@ Array = NDArray[np.float64]
 def confidence_from_logits(logits: ArrayLike, labels: ArrayLike) -> Array:
     """Return f = z_y - ln sum_{k != y} e^{z_k}, which is exact where p has rounded to 1 or to 0.
 
-    Parameters
-    ----------
-    logits
-        A row a point and a column a class; or one number a point, the logit of class 1 of 0 and 1.
-    labels
-        The class of each point, as a column's number.
+    ``logits`` has a column per class, or one number per row: the logit of class 1 of 0 and 1.
 
     References
     ----------
@@ -49,8 +44,6 @@ def confidence_from_logits(logits: ArrayLike, labels: ArrayLike) -> Array:
     --------
     >>> confidence_from_logits([[800.0, 0.0], [0.0, 1.0]], [0, 0])
     array([800.,  -1.])
-    >>> confidence_from_logits([3.0, 3.0], [1, 0])
-    array([ 3., -3.])
     """
     z = _numbers(logits, "logits")
     if not np.isfinite(z).all():
@@ -72,9 +65,7 @@ def confidence_from_probabilities(
     Parameters
     ----------
     probabilities
-        A row a point and a column a class; or, without ``labels``, the probability of each point's own class.
-    labels
-        The class of each point.
+        A column per class; or, without ``labels``, the probability of each row's own class.
     classes
         What the columns stand for; by default 0, 1, ...
     floor
@@ -83,13 +74,6 @@ def confidence_from_probabilities(
     References
     ----------
     Carlini et al. (2022), the logit scaling of Algorithm 1.
-
-    Examples
-    --------
-    >>> confidence_from_probabilities([[0.5, 0.25, 0.25], [1.0, 1e-9, 0.0]], [1, 0]).round(4)
-    array([-1.0986, 20.7233])
-    >>> confidence_from_probabilities([0.9, 1.0]).round(4)
-    array([ 2.1972, 36.7368])
     """
     p = _numbers(probabilities, "probabilities")
     if not 0 < floor < 0.5:
@@ -119,13 +103,7 @@ def confidence_from_probabilities(
 
 
 def confidence_from_losses(losses: ArrayLike) -> Array:
-    """Return f = -ln(e^l - 1) of cross-entropy losses l = -ln p, from 2^-53 to 53 ln 2 and cut there.
-
-    Examples
-    --------
-    >>> confidence_from_losses([0.10536051565782628, 1e-12, 0.0]).round(4)
-    array([ 2.1972, 27.631 , 36.7368])
-    """
+    """Return f = -ln(e^l - 1) of cross-entropy losses l = -ln p, from 2^-53 to 53 ln 2 and cut there."""
     loss = _numbers(losses, "losses")
     if np.isnan(loss).any() or (loss < 0).any():
         raise InvalidInput(
@@ -147,19 +125,8 @@ def measure_confidence(
     Parameters
     ----------
     model
-        Something fitted with ``predict_proba`` and ``classes_``; a torch module that returns logits, a column a class
+        Something fitted with ``predict_proba`` and ``classes_``; a torch module that returns logits, a column per class
         or one for class 1 of 0 and 1; or a :class:`tacit.models.network.TwoLayerReLU`, whose labels are -1 and 1.
-    X, y
-        The rows and their labels.
-    floor
-        As in :func:`confidence_from_probabilities`.
-
-    Examples
-    --------
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> model = KNeighborsClassifier(2).fit([[0.0], [1.0], [2.0], [3.0]], ["a", "a", "b", "b"])
-    >>> measure_confidence(model, [[0.5], [1.5]], ["a", "a"]).round(2)
-    array([36.74,  0.  ])
     """
     if isinstance(model, TwoLayerReLU):
         signs = _columns(y, np.array([-1, 1]), rows=len(np.asarray(X)))

@@ -62,25 +62,12 @@ class Pooled:
 class OnlineLira:
     """Score a row by ln N(f; mu_in, s_in^2) - ln N(f; mu_out, s_out^2).
 
-    The moments are those of the shadow models trained with the row, and of those trained without it.
-
-    Parameters
-    ----------
-    shadows
-        Two models or more with each point, and two or more without.
-    spread
-        ``PerPoint()``, or ``Pooled()``, which the paper advises below 64 models.
+    The moments are those of the shadow models trained with the row, and of those trained without it: two or more each.
+    The paper advises ``Pooled()`` below 64 models.
 
     References
     ----------
     Carlini et al. (2022), Algorithm 1.
-
-    Examples
-    --------
-    >>> f = np.log([[9.0], [24.0], [49.0], [1.0], [1.5], [4.0]])
-    >>> shadows = Shadows(confidence=f, member=[[True]] * 3 + [[False]] * 3)
-    >>> OnlineLira(shadows=shadows).score(np.log([19.0])).round(6)
-    array([7.934461])
     """
 
     shadows: Shadows
@@ -97,28 +84,14 @@ class OnlineLira:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class OfflineLira:
-    """Score a row by (f - mu_out)/s_out, the moments those of the shadow models without it.
+    """Score a row by (f - mu_out)/s_out, the moments those of the two or more shadow models without it.
 
     The order is that of the published score, Phi of this, which rounds to 1 from 8.3 on and would tie the rows an
     attacker is surest of. No model with the point is needed; ``Pooled()`` takes what residuals there are.
 
-    Parameters
-    ----------
-    shadows
-        Two models or more without each point.
-    spread
-        ``PerPoint()``, or ``Pooled()``, which the paper advises below 64 models.
-
     References
     ----------
     Carlini et al. (2022), the offline variant of Algorithm 1.
-
-    Examples
-    --------
-    >>> from scipy.special import ndtr
-    >>> shadows = Shadows(confidence=np.log([[1.0], [1.5], [4.0]]), member=[[False]] * 3)
-    >>> ndtr(OfflineLira(shadows=shadows).score(np.log([19.0]))).round(8)
-    array([0.99997248])
     """
 
     shadows: Shadows

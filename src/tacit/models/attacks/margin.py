@@ -34,24 +34,11 @@ class KnownMargin:
     """Call x a training point where |Phi(x)| is within ``tolerance`` of the margin m, in margins.
 
     Training points lie at m; fresh points lie below m/2 in high dimension, and in low dimension on either side, but
-    seldom at m itself: the score is -||Phi(x)|/m - 1|.
-
-    Parameters
-    ----------
-    margin
-        m > 0.
-    tolerance
-        The default lies half-way between m and m/2.
+    seldom at m itself: the score is -||Phi(x)|/m - 1|. The default tolerance lies half-way between m and m/2.
 
     References
     ----------
     Paper 004, Corollary 4.3 (known margin) and Corollary 4.4 (:meth:`from_leaked`); :meth:`from_ties` needs neither.
-
-    Examples
-    --------
-    >>> rule = KnownMargin(margin=2.0)
-    >>> rule.score([2.0, -1.9, 0.5, 3.0]) >= rule.threshold
-    array([ True,  True, False, False])
     """
 
     margin: float
@@ -108,10 +95,7 @@ class KnownMargin:
 class BoundedMargin:
     """Call x a training point where |Phi(x)| is at or above a lower bound C on the margin.
 
-    Parameters
-    ----------
-    least
-        C > 0: :func:`tacit.models.theory.orthogonal.least_margin` gives one from the training loss.
+    :func:`tacit.models.theory.orthogonal.least_margin` gives such a bound from the training loss.
 
     References
     ----------

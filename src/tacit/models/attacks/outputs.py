@@ -24,15 +24,9 @@ Vector = NDArray[np.float64]
 class MarginLeak:
     """What membership at the margin told about one network.
 
-    Parameters
-    ----------
-    leak
-        The rates, with the ROC.
-    margin
-        m, the least |Phi| of the training points.
-    coverage
-        Whether theory proves the attack for these points, measurements let expect it, or neither. A proof is about
-        exact KKT points: :func:`tacit.models.margin.certificate.kkt` says how near the network is to one.
+    ``margin`` is m, the least |Phi| of the training points. ``coverage`` says whether theory proves the attack for
+    these points, measurements let expect it, or neither. A proof is about exact KKT points:
+    :func:`tacit.models.margin.certificate.kkt` says how near the network is to one.
     """
 
     leak: Leak
@@ -51,18 +45,8 @@ def attack_outputs(
     """Measure how well a rule tells training points from others by their outputs alone.
 
     No weights, labels or rows are needed (Remark 4.1). The intervals treat the points as independent draws; points of
-    one network are not independent runs, so no epsilon is proved.
-
-    Parameters
-    ----------
-    members, nonmembers
-        Phi of points that were trained on, and of others.
-    rule
-        ``KnownMargin`` or ``BoundedMargin``.
-    threshold
-        Where to cut the rule's scores; without it where the rule says, which looked at no output of these.
-    level
-        Confidence of the intervals.
+    one network are not independent runs, so no epsilon is proved. Without ``threshold`` the rule's own is used, which
+    looked at none of these outputs.
 
     References
     ----------
@@ -90,15 +74,11 @@ def attack_margin(
     ----------
     model
         Anything that maps rows to one output each: a :class:`tacit.models.network.TwoLayerReLU`, a remote service.
-    members, nonmembers
-        Rows of the training data, and rows from where they came.
     rule
         What the attacker knows of the margin; without it the margin itself (Corollary 4.3), which the member of the
         least output tells: that one is then not counted, or any network would seem to give it away.
     labels
         Of the members, any two values: they let :func:`tacit.models.theory.kernel.bound_outputs` prove more.
-    threshold, level
-        As in :func:`attack_outputs`.
 
     References
     ----------

@@ -30,14 +30,12 @@ class Reconstruction:
 
     Parameters
     ----------
-    points, labels, multipliers
-        The set found, by falling multiplier.
     residual
         |theta - sum_i l_i y_i grad Phi(x_i)|/|theta|, the ReLU's derivative relaxed.
-    margin_error
-        Root mean square of y Phi(x)/m - 1, weighted by the multipliers.
     residuals
         Of every start.
+    margin_error
+        Root mean square of y Phi(x)/m - 1, weighted by the multipliers.
     spread
         Mean distance from the points of this start to the nearest ones of the other starts, weighted by the
         multipliers, in norms of a point: near 0 where the starts agree, NaN for one start.
@@ -56,12 +54,7 @@ class Reconstruction:
 class Similarity:
     """How near a reconstruction comes to training points, and to fresh points: the baseline of chance.
 
-    Parameters
-    ----------
-    distances, fresh_distances
-        From each point to the nearest reconstructed one, in norms of the point.
-    cosines, fresh_cosines
-        The largest cosine of each point with a reconstructed one.
+    Distances are from each point to the nearest reconstructed one, in norms of the point; cosines are the largest.
     """
 
     distances: Vector
@@ -100,32 +93,19 @@ def reconstruct_points(
 
     Parameters
     ----------
-    network
-        The attacked network.
     points
         How many points to look for with each label; more than there are does little harm.
-    rng
-        Draws the starts.
     scale
-        Typical size of a coordinate: 1 for standardised features.
+        Typical size of a coordinate: 1 for standardized features.
     radius
         The norm of every point where it is known: a prior.
     starts, steps
-        Random starts, run side by side, and steps of each.
-    report
-        Called with the number of each step.
+        Random starts, run side by side, and steps of each; ``report`` is called with the number of each step.
 
     References
     ----------
     Haim et al. (2022), Section 4 and Appendix; arXiv 2509.21296 on sets that satisfy the same equations; paper 004,
     Equations (2) to (5).
-
-    Examples
-    --------
-    >>> network = TwoLayerReLU(weights=[[0.6, 0.0]], biases=[0.3], outputs=[0.67])
-    >>> found = reconstruct_points(network, points=1, rng=np.random.default_rng(0), starts=4, steps=400)
-    >>> found.points[0].round() + 0.0, found.residual < 0.05  # one training point: x = w/b
-    (array([2., 0.]), True)
     """
     for name, value in (("points", points), ("starts", starts), ("steps", steps)):
         check_count(value, name=name)
@@ -150,16 +130,7 @@ def reconstruct_points(
 
 
 def measure_similarity(found: ArrayLike, training: ArrayLike, *, fresh: ArrayLike) -> Similarity:
-    """Compare reconstructed points with training points, and with fresh points that nobody trained on.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> training, fresh = rng.normal(size=(2, 50, 20))
-    >>> similarity = measure_similarity(training + 0.1, training, fresh=fresh)
-    >>> similarity.leak().advantage, bool(similarity.cosines.min() > 0.98)
-    (1.0, True)
-    """
+    """Compare reconstructed points with training points, and with fresh points that nobody trained on."""
     candidates, inside, outside = (check_points(rows) for rows in (found, training, fresh))
     widths = {rows.shape[1] for rows in (candidates, inside, outside)}
     if len(widths) > 1:

@@ -19,15 +19,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Population:
-    """Other rows z that points are compared with.
-
-    Parameters
-    ----------
-    confidence
-        The target model's f on each z.
-    shadows
-        The shadow models' f on each z.
-    """
+    """Other rows z that points are compared with: the target model's f on each z, and the shadow models'."""
 
     confidence: ArrayLike
     shadows: Shadows
@@ -37,29 +29,13 @@ class Population:
 class OnlineRmia:
     """Score a row by the share of z with ratio_x/ratio_z >= gamma, ratio_x = p_target(x)/p(x).
 
-    p(x) = (p_in(x) + p_out(x))/2, means over the shadow models with and without x. All in logarithms. The order is
-    that of ratio_x, whatever gamma; but rows between the same two gamma ratio_z tie. With gamma = 1 and the points
-    as population none do.
-
-    Parameters
-    ----------
-    shadows
-        Two models or more with each point, and two or more without.
-    gamma
-        How many times the ratio of z it must be, >= 1; more than 1 only ties rows.
-    population
-        The z; by default the points themselves, which asks for no more than the attack has.
+    p(x) = (p_in(x) + p_out(x))/2, means over the two or more shadow models with x and those without. All in logarithms.
+    The order is that of ratio_x, whatever gamma >= 1; but rows between the same two gamma ratio_z tie. With gamma = 1
+    and the points themselves as population, the default, none do.
 
     References
     ----------
     Zarifzadeh, Liu and Shokri (2024), the online attack.
-
-    Examples
-    --------
-    >>> shadows = Shadows(confidence=[[2.0, 2.0], [2.0, 2.0], [0.0, 0.0], [0.0, 0.0]],
-    ...                   member=[[True, True]] * 2 + [[False, False]] * 2)
-    >>> OnlineRmia(shadows=shadows, gamma=1.5).score([3.0, 0.0])
-    array([0.5, 0. ])
     """
 
     shadows: Shadows
@@ -84,24 +60,11 @@ class OnlineRmia:
 class OfflineRmia:
     """As :class:`OnlineRmia`, with p(x) = ((1 + a) p_out(x) + 1 - a)/2: no model with the point is needed.
 
-    Parameters
-    ----------
-    shadows
-        Two models or more without each point.
-    a
-        In [0, 1]: p_in is taken as a p_out + 1 - a, so 1 says that training on a row changes nothing.
-    gamma, population
-        As in :class:`OnlineRmia`.
+    p_in is taken as a p_out + 1 - a, so a = 1 says that training on a row changes nothing.
 
     References
     ----------
     Zarifzadeh, Liu and Shokri (2024), the offline attack and its approximation of p(x).
-
-    Examples
-    --------
-    >>> shadows = Shadows(confidence=np.zeros((2, 2)), member=np.zeros((2, 2), dtype=bool))
-    >>> OfflineRmia(shadows=shadows, a=0.3, gamma=1.5).score([3.0, 0.0])
-    array([0.5, 0. ])
     """
 
     shadows: Shadows

@@ -24,12 +24,8 @@ class AttackedRows:
 
     Parameters
     ----------
-    inside, outside
-        Rows that were trained on, and rows that equal none of them.
     codes
         The class of each, members first; None where a table has no labels.
-    classes
-        What the codes stand for.
     shared
         How many rows outside equal a member and were left out.
     """

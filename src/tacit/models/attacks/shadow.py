@@ -19,18 +19,7 @@ LEAST_MODELS = 2
 class Shadows:
     """Confidences of shadow models on all rows, and which rows each was trained on.
 
-    Parameters
-    ----------
-    confidence
-        f = ln p - ln(1 - p) of each row's own class: a row a model and a column a point. Finite.
-    member
-        True where the model was trained on the point; of the same shape.
-
-    Examples
-    --------
-    >>> shadows = Shadows(confidence=[[1.0, 2.0], [0.5, 2.5]], member=[[True, False], [False, True]])
-    >>> shadows.models, shadows.points
-    (2, 2)
+    ``confidence`` is f = ln p - ln(1 - p) of each row's own class, a row per model and a column per point; finite.
     """
 
     confidence: NDArray[np.float64]
@@ -67,12 +56,7 @@ class Shadows:
     def check(self, confidence: ArrayLike, *, inside: bool) -> NDArray[np.float64]:
         """Return a target's confidence on the same points, or raise if it does not fit or the models are too few.
 
-        Parameters
-        ----------
-        confidence
-            The target model's f on each point.
-        inside
-            Whether models trained on each point are needed too.
+        ``inside`` asks for models trained on each point too.
         """
         f = np.asarray(confidence, dtype=np.float64)
         if f.shape != (self.points,):

@@ -18,17 +18,7 @@ __all__ = ["TrainedLikeRelease"]
 
 
 class TrainedLikeRelease(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Train on encoded rows and class codes by a plan's mechanism.
-
-    Parameters
-    ----------
-    plan
-        The plan as plain JSON.
-    classes
-        How many classes there are.
-    random_state
-        Seed.
-    """
+    """Train on encoded rows and class codes by the mechanism of a plan, given as plain JSON."""
 
     classes_: NDArray[np.int64]
     _member: ModelMember

@@ -65,31 +65,16 @@ def train_shadows(
         ``random_state`` from ``rng`` where it takes one.
     X, y
         All rows whose membership is asked, members or not, as :class:`tacit.models.attacks.targets.Targets` has them.
-    rng
-        Draws the halves and the seeds.
     models
         How many, an even number >= 4.
     jobs
-        How many to train at once, as joblib counts them; -1 is one a core.
-    directory
-        Where results are kept; made if it is not there.
+        How many to train at once, as joblib counts them; -1 is one per core.
     floor
         Least probability, as in :func:`tacit.models.attacks.confidence.confidence_from_probabilities`.
-    progress
-        Called with the models done and the models in all.
 
     References
     ----------
     Shokri et al. (2017), shadow models; Carlini et al. (2022), each on half of the rows.
-
-    Examples
-    --------
-    >>> from sklearn.tree import DecisionTreeClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.normal(size=(40, 2)), rng.integers(0, 2, 40)
-    >>> shadows = train_shadows(DecisionTreeClassifier(), X, y, models=4, rng=rng)
-    >>> shadows.confidence.shape, shadows.member.sum(axis=0).tolist() == [2] * 40
-    ((4, 40), True)
     """
     rows, labels = _check_rows(estimator, X, y)
     half = LEAST_MODELS * 2

@@ -23,12 +23,7 @@ Vector = NDArray[np.float64]
 class WeightSpan:
     """The directions that a network's neurons (w_j, b_j) span, as far as their singular values stand out.
 
-    Parameters
-    ----------
-    basis
-        Orthonormal rows in d + 1 dimensions.
-    singular_values
-        Of all neurons, falling; the first ``len(basis)`` belong to the basis.
+    ``basis`` has orthonormal rows in d + 1 dimensions; ``singular_values`` are those of all neurons, falling.
     """
 
     basis: Vector
@@ -59,8 +54,6 @@ def find_span(network: TwoLayerReLU, *, rank: int | None = None) -> WeightSpan:
 
     Parameters
     ----------
-    network
-        The network; more neurons than training points tell more.
     rank
         How many directions to keep; without it, the fewest after which the rest looks like Gaussian noise: its
         largest singular value within a tenth of sigma (sqrt(width) + sqrt(left over dimensions)), sigma^2 its mean
@@ -70,15 +63,6 @@ def find_span(network: TwoLayerReLU, *, rank: int | None = None) -> WeightSpan:
     ----------
     Equations (8) and (9) of paper 004; that the span tells members is ours (docs/models_margin.md). Marchenko and
     Pastur (1967) for the edge of the noise.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> points = rng.normal(size=(3, 8))
-    >>> neurons = rng.normal(size=(30, 3)) @ points + 1e-6 * rng.normal(size=(30, 8))
-    >>> network = TwoLayerReLU(weights=neurons[:, :7], biases=neurons[:, 7], outputs=np.ones(30))
-    >>> find_span(network).rank
-    3
     """
     values, directions = np.linalg.svd(np.c_[network.weights, network.biases], full_matrices=False)[1:]
     if not values[0] > 0:
@@ -115,19 +99,6 @@ def attack_weights(
     """Measure how well the span of a network's weights tells training points from others.
 
     It needs more dimensions than directions, and no ties at the margin: it also finds training points off the margin.
-
-    Parameters
-    ----------
-    network
-        With its weights.
-    members, nonmembers
-        Rows of the training data, and rows from where they came.
-    rng
-        Draws the half of the rows that chooses the threshold.
-    rank
-        As in :func:`find_span`.
-    level
-        Confidence of the intervals.
     """
     inside, outside = check_apart(members, nonmembers)
     span = find_span(network, rank=rank)

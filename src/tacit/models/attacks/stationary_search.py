@@ -19,19 +19,7 @@ _BLUNT, _SHARP = 5.0, 100.0  # slopes of the relaxed derivative at the kink, fir
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Found:
-    """Where each start ended.
-
-    Parameters
-    ----------
-    points
-        Of shape (starts, points, dimension).
-    multipliers
-        Of shape (starts, points), not negative.
-    residuals
-        Relative stationarity residual of each start, with the relaxed derivative.
-    margin_errors
-        Root mean square of y Phi(x)/m - 1, points weighted by their multipliers.
-    """
+    """Where each start ended: points of shape (starts, points, dimension), and what ``Reconstruction`` says of them."""
 
     points: NDArray[np.float64]
     multipliers: NDArray[np.float64]
@@ -42,18 +30,8 @@ class Found:
 class StationarySearch:
     """Adam on points and multipliers; the ReLU's derivative is a sigmoid that sharpens as the search goes on.
 
-    Parameters
-    ----------
-    network
-        What must become stationary.
-    signs
-        The label -1 or +1 that each point is given.
-    scale
-        Standard deviation of the first coordinates, and the size of steps.
-    radius
-        Where it is known, the norm of every point.
-    margin_weight
-        Weight of the margin's error beside the stationarity residual.
+    ``scale`` is the standard deviation of the first coordinates, and the size of steps; ``radius``, where it is known,
+    the norm of every point.
     """
 
     def __init__(

@@ -30,12 +30,7 @@ class MembershipAttack(Protocol):
 class Targets:
     """Rows, their labels, and which of them the target model was trained on; made by :func:`gather_targets`.
 
-    Parameters
-    ----------
-    X, y
-        All rows and their labels: what shadow models are trained on halves of. ``X`` is a pandas table where both were.
-    member
-        True for rows of the target's training data.
+    ``X`` is a pandas table where both were.
     """
 
     X: NDArray[Any] | pd.DataFrame
@@ -49,18 +44,6 @@ def gather_targets(
     """Put members and non-members, each (X, y), into one set of rows, or say why they do not fit.
 
     Two pandas tables stay one, text and missing values included: for pipelines that choose columns by name.
-
-    Examples
-    --------
-    >>> gather_targets((pd.DataFrame({"city": ["Bern"]}), [1]), (pd.DataFrame({"city": ["Wien"]}), [1])).X
-       city
-    0  Bern
-    1  Wien
-    >>> gather_targets(([[0.0, 1.0]], [1]), ([[0.0, 1.0]], [1]))
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: members and nonmembers must not share rows, got 1 in both: a row cannot be in
-    and out, drop it from one
     """
     inside, inside_labels = _table(*members, name="members")
     outside, outside_labels = _table(*nonmembers, name="nonmembers")
@@ -100,23 +83,10 @@ def attack_model(
         As in :func:`tacit.models.attacks.confidence.measure_confidence`.
     targets
         The rows; an attack with shadow models has theirs in the same order.
-    rng, fair_coins, level, delta
-        As in :func:`tacit.models.attacks.targets_leak.measure_membership`.
-    attack
-        What scores the rows.
     floor
         Least probability; the one that the shadow models were asked with.
-
-    Examples
-    --------
-    >>> from sklearn.neighbors import KNeighborsClassifier
-    >>> rng = np.random.default_rng(0)
-    >>> X, y, member = rng.normal(size=(800, 2)), rng.integers(0, 2, 800), rng.random(800) < 0.5
-    >>> targets = gather_targets((X[member], y[member]), (X[~member], y[~member]))
-    >>> model = KNeighborsClassifier(1).fit(X[member], y[member])
-    >>> leak = attack_model(model, targets, rng=rng, fair_coins=True)
-    >>> leak.advantage > 0.4, leak.epsilon_lower_bound > 0.5
-    (True, True)
+    rng, fair_coins, level, delta
+        As in :func:`tacit.models.attacks.targets_leak.measure_membership`.
     """
     confidence = measure_confidence(model, targets.X, targets.y, floor=floor)
     return attack_confidence(
@@ -136,14 +106,8 @@ def attack_confidence(
 ) -> Leak:
     """Measure an attack on a model of which only its confidence in each row's label is at hand.
 
-    Parameters
-    ----------
-    confidence
-        f = ln p - ln(1 - p) of each row, as :func:`tacit.models.attacks.confidence.confidence_from_logits` makes it.
-    member
-        True for rows of the training data.
-    rng, attack, fair_coins, level, delta
-        As in :func:`attack_model`.
+    That is f = ln p - ln(1 - p), as :func:`tacit.models.attacks.confidence.confidence_from_logits` makes it; the rest
+    is as in :func:`attack_model`.
     """
     chosen = np.asarray(member)
     scores = attack.score(confidence)

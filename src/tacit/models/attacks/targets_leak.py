@@ -30,11 +30,6 @@ class LargestAdvantage:
     All thresholds between two neighbouring scores are as good on that half; the one half-way is taken, so that members
     of the other half that fall just below the chosen ones are not lost.
 
-    Parameters
-    ----------
-    rng
-        Draws the half that chooses.
-
     References
     ----------
     Yeom et al. (2018), Definition 4, for the advantage.
@@ -90,30 +85,17 @@ def measure_membership(
 
     Parameters
     ----------
-    members, nonmembers
-        One score a row.
     rng
         Draws the half of the rows that chooses the threshold, and the order of equal scores.
     fair_coins
         Whether each row was put into the training data by a fair coin of its own, and the score was made without
         those coins. Without that no epsilon is proved, and the leak's ``bound`` is ``None``.
-    level
-        Confidence of the intervals and of the bound.
     delta
         The delta of the guarantee under test.
 
     References
     ----------
     Yeom et al. (2018), Definition 4; Steinke, Nasr and Jagielski (2023), Algorithm 1.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> leak = measure_membership(rng.normal(3, 1, 1000), rng.normal(0, 1, 1000), rng=rng, fair_coins=True)
-    >>> leak.advantage > 0.8, leak.epsilon_lower_bound > 3
-    (True, True)
-    >>> measure_membership([2.0, 3.0], [0.0, 1.0], rng=rng).bound is None
-    True
     """
     inside, outside = check_scores(members, name="members"), check_scores(nonmembers, name="nonmembers")
     leak = leak_from_scores(inside, outside, threshold=LargestAdvantage(rng=rng), level=level, delta=delta)

@@ -30,17 +30,7 @@ __all__ = ["ModelReport", "ReleasedClassifier", "learn"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelReport:
-    """How well a model predicts rows with true labels.
-
-    Parameters
-    ----------
-    rows
-        How many rows it was judged on; 0 where there were none.
-    accuracy, majority
-        The share of rows predicted correctly, and that of the majority class among them.
-    log_loss
-        The mean cross-entropy.
-    """
+    """How well a model predicts rows with true labels."""
 
     rows: int = 0
     accuracy: float | None = None
@@ -63,15 +53,7 @@ class ModelReport:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ReleasedClassifier:
-    """A released model that predicts encoded rows.
-
-    Parameters
-    ----------
-    member
-        What the release holds.
-    classes_
-        What it predicts.
-    """
+    """A released model that predicts encoded rows."""
 
     member: ModelMember
     classes_: NDArray[Any]
@@ -113,8 +95,6 @@ def learn(
     features
         The columns that a model from elsewhere takes, in its order; default: all columns of ``test`` but the label.
         A release of tacit names its own.
-    method
-        ``load``.
 
     Examples
     --------

@@ -20,16 +20,10 @@ Matrix = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Trained:
-    """A network as the gradient steps left it.
+    """A network as the gradient steps left it, not rescaled.
 
-    Parameters
-    ----------
-    network
-        The network, not rescaled.
-    log_loss
-        log sum_i l(y_i Phi(x_i)).
-    below_at
-        The first step at which the loss was below the threshold of Theorem 2.1; None where it never was.
+    ``log_loss`` is log sum_i l(y_i Phi(x_i)); ``below_at`` the first step at which the loss was below the threshold of
+    Theorem 2.1, None where it never was.
     """
 
     network: TwoLayerReLU
@@ -54,19 +48,10 @@ def train(
     device: str = "cpu",
     report: Callable[[int], None] | None = None,
 ) -> list[Trained]:
-    """Train each network on its own points (rows, signs), all in one run.
+    """Train each network on its own points (rows, signs -1 or +1), all in one run; all starts have one width.
 
     The points of each problem are written in an orthonormal basis of their span, so problems of unlike dimension
     share one batch; fewer points than the most are padded with points that count nothing.
-
-    Parameters
-    ----------
-    problems
-        Rows and signs -1 or +1 of each.
-    starts
-        The network from which each begins; all of one width.
-    steps, loss, device, report
-        As in :func:`tacit.models.margin.fit.fit_margin`.
     """
     torch = load_extra("torch")
     from tacit.models.margin.gradient import ascend

@@ -31,8 +31,6 @@ class Certificate:
         |theta - sum_i l_i y_i g_i| / |theta|, least over multipliers l >= 0 and Clarke subgradients g_i.
     multipliers
         The l_i that attain it.
-    margins
-        y_i Phi(x_i) of every point.
     kinks
         How many pairs of a point and a neuron have |w_j . x_i + b_j| within the tolerance: their derivative is free.
     tolerance
@@ -104,8 +102,6 @@ def kkt(
 
     Parameters
     ----------
-    network
-        The network.
     X, y
         The points it was trained on, and their labels: any two values, the larger one is +1.
     tolerance
@@ -117,12 +113,6 @@ def kkt(
     References
     ----------
     Paper 004, Equations (2) to (5); Lyu and Li (2020); Clarke (1975).
-
-    Examples
-    --------
-    >>> network = TwoLayerReLU(weights=[[1.0], [-1.0]], biases=[1.0, 1.0], outputs=[1.0, -1.0])
-    >>> print(kkt(network, [[-1.0], [2.0]], [0, 1]))  # not a KKT point of these points
-    stationarity residual 0.36, margins of 2 support points 2 to 3, least of all 2, slackness 0.2, 1 kinks
     """
     rows = check_points(X)
     signs = signs_of(y, rows=len(rows))

@@ -34,26 +34,14 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     width
         The number of hidden neurons.
-    steps
-        Gradient steps.
     initial_scale
         Norm of the first network.
     loss
         ``Logistic()`` (the default: it bears points on the wrong side) or ``Exponential()``.
-    device
-        Where PyTorch computes.
-    random_state
-        Seed or generator of the first network.
 
     References
     ----------
     Paper 004, Section 2; :func:`tacit.models.margin.fit.fit_margin`, which certifies what it finds.
-
-    Examples
-    --------
-    >>> model = MarginClassifier(width=20, random_state=0).fit([[-1.0], [1.0], [3.0]], ["no", "yes", "yes"])
-    >>> model.predict([[-2.0], [2.0]]), model.separated_
-    (array(['no', 'yes'], dtype='<U3'), True)
     """
 
     classes_: NDArray[Any]

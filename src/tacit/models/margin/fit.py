@@ -32,16 +32,10 @@ class MarginFit:
     Parameters
     ----------
     network
-        The gradient-trained network, rescaled to least margin 1.
-    certificate
-        How near it is to a KKT point, with kinks at the tolerance it states.
+        The gradient-trained network, rescaled to least margin 1; its certificate states the tolerance of its kinks.
     polished
         A network at a KKT point, from the activation patterns of the first: it may be a different, much smaller one,
-        and attacks on it are reported apart. None where no polish was asked for.
-    polished_certificate
-        Its certificate, with kinks at 1e-7.
-    steps
-        How many gradient steps were taken.
+        and attacks on it are reported apart. None where no polish was asked for. Its certificate has kinks at 1e-7.
     below_at
         The step after which Theorem 2.1 applies: the exponential loss below 1/n, the logistic one below log(2)/n. None
         where it never was.
@@ -88,22 +82,14 @@ def fit_margin(
         Points and their labels: two values, the larger one is +1.
     width
         The number of hidden neurons.
-    rng
-        Of the first network.
-    steps
-        Gradient steps.
     initial_scale
         Norm of the first network; the smaller, the fewer directions its neurons take.
     loss
         ``Exponential()`` (the default) or ``Logistic()``.
-    polish
-        Whether to polish.
     tolerance
         Of the gradient-trained network's kinks in its certificate.
     device
         Where PyTorch computes: "cpu", "cuda".
-    report
-        Called with the number of each step.
 
     Raises
     ------
@@ -113,14 +99,6 @@ def fit_margin(
     References
     ----------
     Paper 004, Theorem 2.1 and Section 5; Lyu and Li (2020); Haim et al. (2022) for the small first network.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.normal(size=(6, 30)), [0, 1, 0, 1, 1, 0]
-    >>> fit = fit_margin(X, y, width=50, rng=rng, steps=500)
-    >>> fit.certificate.residual < 0.1, fit.polished_certificate.residual < 1e-6
-    (True, True)
     """
     check_settings(width=width, steps=steps, initial_scale=initial_scale)
     rows, signs = _check_problem(X, y)

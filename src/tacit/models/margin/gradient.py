@@ -21,20 +21,10 @@ __all__ = ["Ascent", "ascend"]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Ascent:
-    """Where the steps ended, for each network of the batch.
+    """Where the steps ended, for each network of the batch: shapes as in :func:`ascend`, margins as signs.
 
-    Parameters
-    ----------
-    neurons
-        Coordinates of (w_j, b_j), of shape (networks, width, rank).
-    outputs
-        v, of shape (networks, width).
-    margins
-        y_i Phi(x_i), of shape (networks, points).
-    log_loss
-        log sum_i l(y_i Phi(x_i)).
-    below_at
-        The first step at which the loss was below the threshold of Theorem 2.1; -1 where it never was.
+    ``neurons`` are coordinates of (w_j, b_j), ``margins`` y_i Phi(x_i), ``log_loss`` is log sum_i l(y_i Phi(x_i)), and
+    ``below_at`` the first step at which the loss was below the threshold of Theorem 2.1; -1 where it never was.
     """
 
     neurons: torch.Tensor
@@ -72,12 +62,6 @@ def ascend(
         y_i, of shape (networks, points); 0 marks a row that is padding.
     neurons, outputs
         Where to begin: (networks, width, rank) and (networks, width).
-    loss
-        Its logarithm and the weights.
-    steps
-        How many steps.
-    report
-        Called with the number of each step.
 
     References
     ----------

@@ -27,17 +27,7 @@ def check_points(X: ArrayLike, *, name: str = "X") -> NDArray[np.float64]:
 
 
 def signs_of(y: ArrayLike, *, rows: int) -> NDArray[np.float64]:
-    """Return labels of any two values as -1 and +1, the larger value as +1; -1 and +1 alone stay what they are.
-
-    Examples
-    --------
-    >>> signs_of(["no", "yes", "no"], rows=3)
-    array([-1.,  1., -1.])
-    >>> signs_of([0, 1, 2], rows=3)
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: y must hold two values, got 3
-    """
+    """Return labels of any two values as -1 and +1, the larger value as +1; -1 and +1 alone stay what they are."""
     labels = np.asarray(y)
     if labels.shape != (rows,):
         raise InvalidInput(f"must hold one label for each of {rows} rows of X, got shape {labels.shape}", field="y")

@@ -31,13 +31,6 @@ def polish_network(network: TwoLayerReLU, rows: Matrix, signs: Matrix) -> TwoLay
     force no Clarke derivative gives; such a neuron may take the pattern across the boundary too, and the program is
     solved again. It ends, for the optimum falls and there are finitely many patterns.
 
-    Parameters
-    ----------
-    network
-        A network with every point on its side.
-    rows, signs
-        The points, and -1 or +1.
-
     References
     ----------
     Pilanci and Ergen (2020), Theorem 1; paper 004, Equation (1).

@@ -27,15 +27,11 @@ class Stationarity:
     Parameters
     ----------
     matrix
-        A column a point, then a column a kink.
+        A column per point, then a column per kink.
     target
         theta, in coordinates of the span of the points (x_i, 1).
     outside
         The part of |theta| outside that span, which no multiplier explains.
-    kink_points
-        The point of each kink.
-    points
-        How many points there are.
     """
 
     matrix: sparse.csr_array

@@ -58,19 +58,7 @@ def fit_least_norm(x: ArrayLike, y: ArrayLike) -> LeastNorm:
     minimise sum_D |p_D| + |q_D| subject to y_i sum_D D_i (p_D - q_D).(x_i, 1) >= 1 and each vector in its pattern's
     cone. Its answer tells which neurons and points are active; Newton's method on
     |sum_i l_i y_i s_ij (x_i, 1)| = 1 for each neuron and y_i Phi(x_i) = 1 for each active point then reaches the
-    precision of the machine.
-
-    Parameters
-    ----------
-    x
-        One number a point, as a vector or as one column.
-    y
-        Two values; the larger is +1.
-
-    Returns
-    -------
-    LeastNorm
-        The network, its multipliers, and the duality gap as certificate.
+    precision of the machine. ``y`` has two values, of which the larger is +1.
 
     References
     ----------

@@ -24,20 +24,7 @@ _FEW = 4  # whose order is looked for
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Layers:
-    """x -> W_k relu(... relu(W_1 x + b_1) ...) + b_k.
-
-    Parameters
-    ----------
-    parts
-        Weights and biases of each layer; None for a layer without biases.
-
-    Examples
-    --------
-    >>> layers = Layers.of_state({"0.weight": np.eye(2), "0.bias": np.zeros(2), "2.weight": np.array([[1.0, -1.0]])})
-    >>> layers(np.array([[3.0, 1.0], [-3.0, 1.0]]))
-    array([[ 2.],
-           [-1.]])
-    """
+    """x -> W_k relu(... relu(W_1 x + b_1) ...) + b_k."""
 
     parts: tuple[tuple[Matrix, Matrix | None], ...]
 

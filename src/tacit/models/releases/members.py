@@ -136,10 +136,7 @@ class TorchMember(NumbersMember):
 class OnnxMember(NumbersMember):
     """Parameters in an ONNX graph, which is read as linear layers only if that is what it is.
 
-    Parameters
-    ----------
-    content
-        The file, where the model was read from one: it can be run.
+    ``content`` is the file, where the model was read from one: it can be run.
     """
 
     kind = "onnx"

@@ -32,16 +32,7 @@ class Graph:
 
 
 def read_graph(source: Path) -> Graph:
-    """Read the numbers of a file that names no other file; those of linear layers in their order.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> path = Path(tempfile.mkdtemp()) / "model.onnx"
-    >>> _ = path.write_bytes(write_graph(Layers(((np.eye(1), np.ones(1)), (np.eye(1), None))), header="{}"))
-    >>> {name: value.tolist() for name, value in read_graph(path).state.items()}
-    {'0.weight': [[1.0]], '0.bias': [1.0], '2.weight': [[1.0]]}
-    """
+    """Read the numbers of a file that names no other file; those of linear layers in their order."""
     model = _load(source)
     to_array = load_extra("onnx").numpy_helper.to_array
     named = {one.name: np.asarray(to_array(one)) for one in model.graph.initializer}
@@ -108,15 +99,7 @@ def write_graph(layers: Layers, *, header: str | None) -> bytes:
 
 
 def run_graph(content: bytes, X: ArrayLike) -> NDArray[np.float64]:
-    """Ask a model for its outputs on rows by ``onnxruntime``: a black box.
-
-    Examples
-    --------
-    >>> layers = Layers(((np.array([[2.0]]), np.ones(1)), (np.array([[3.0]]), None)))
-    >>> run_graph(write_graph(layers, header=None), [[1.0], [-1.0]])
-    array([[9.],
-           [0.]])
-    """
+    """Ask a model for its outputs on rows by ``onnxruntime``: a black box."""
     try:
         onnxruntime = importlib.import_module("onnxruntime")
     except ImportError:

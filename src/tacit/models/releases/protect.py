@@ -50,10 +50,6 @@ def protect(
     ----------
     table
         The private table: features of any type, and the label.
-    plan
-        What to train, and for which guarantee.
-    data
-        Not used here: a model is trained on the table alone.
     out
         Where to write the model: .safetensors, .pt, .pth or .onnx; .joblib for trees and forest. None returns it in
         memory.
@@ -61,8 +57,6 @@ def protect(
         Who pays; None for a release that no ledger knows of.
     rng
         :func:`tacit.privacy.noise.system_rng` by default. A seeded one makes a release that is not private.
-    progress
-        Called with steps done and steps in all.
 
     Examples
     --------

@@ -55,11 +55,6 @@ class Release(releases.Release):
 
     The checksum of a file finds damage and careless edits. It is not a signature: believe a guarantee as far as you
     trust where the file came from.
-
-    Parameters
-    ----------
-    label_column
-        The column of true labels in tables that the model is compared with; None: the plan's.
     """
 
     plan_type: ClassVar[type[AnyPlan]] = Plan

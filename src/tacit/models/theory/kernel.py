@@ -25,8 +25,6 @@ class OutputBounds:
 
     Parameters
     ----------
-    points, signs
-        The training points, and their labels as -1 and +1.
     upper
         Above A_l over the neurons with v_j > 0 (first row) and those with v_j < 0 (second row); infinite where
         nothing is proved.
@@ -81,20 +79,9 @@ def bound_outputs(X: ArrayLike, y: ArrayLike) -> OutputBounds:
     points on the sphere of radius sqrt(d) this proves all on the margin from d of about 400 on, where Theorem 4.2
     needs about 30,000.
 
-    Parameters
-    ----------
-    X, y
-        The training points, and their labels: any two values, the larger one is +1.
-
     References
     ----------
     docs/proofs/models.md; paper 004, Lemmas B.1 and B.2, whose steps these are without the worst case over pairs.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> bound_outputs(rng.normal(size=(20, 1000)), rng.integers(0, 2, 20)).holds
-    True
     """
     points = check_points(X)
     signs = signs_of(y, rows=len(points))
@@ -115,14 +102,8 @@ def bound_outputs(X: ArrayLike, y: ArrayLike) -> OutputBounds:
 def judge_coverage(X: ArrayLike, y: ArrayLike | None = None, *, fresh: ArrayLike | None = None) -> Coverage:
     """Say what is known beforehand about membership at the margin for these training points.
 
-    Parameters
-    ----------
-    X
-        The training points.
-    y
-        Their labels; without them only Theorem 4.2 can prove something.
-    fresh
-        Points that were not trained on: each must be proved to lie below the margin too.
+    Without their labels only Theorem 4.2 can prove something. ``fresh`` points were not trained on: each must be proved
+    to lie below the margin too.
 
     Examples
     --------

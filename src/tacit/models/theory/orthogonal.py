@@ -110,14 +110,7 @@ class Orthogonality:
 
 
 def measure_orthogonality(X: ArrayLike) -> Orthogonality:
-    """Return delta and Delta of the rows.
-
-    Examples
-    --------
-    >>> points = measure_orthogonality([[3.0, 0.0], [1.0, 5.0]])
-    >>> points.delta, points.least_square, points.gap
-    (3.0, 9.0, 2.0)
-    """
+    """Return delta and Delta of the rows."""
     rows = check_points(X)
     products = rows @ rows.T
     squares = np.diag(products).copy()
@@ -129,14 +122,6 @@ def effective_dimension(X: ArrayLike) -> float:
     """Return (mean |x|^2)^2 / mean (x_i . x_j)^2 over i != j: d for points uniform on a sphere in d dimensions.
 
     Points that share a direction have fewer: it is what counts of the dimension for membership at the margin.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> 150 < effective_dimension(rng.normal(size=(100, 200))) < 250
-    True
-    >>> effective_dimension(np.ones((5, 200)))
-    1.0
     """
     rows = check_points(X)
     if len(rows) < 2:
@@ -151,11 +136,6 @@ def least_margin(mean_loss: float, *, on_margin: float = 0.5) -> float:
     """Return -ln(e^(L/s) - 1): the margin that a mean logistic loss below L proves when a share s of points ties there.
 
     Remark B.5 is L = 1/(2e), s = 1/2: the printed conclusion m > 1/e is weaker than what its steps give.
-
-    Examples
-    --------
-    >>> round(least_margin(1 / (2 * math.e)), 6)
-    0.810428
     """
     if not mean_loss > 0:
         raise InvalidInput(f"must be > 0, got {mean_loss}", field="mean_loss")

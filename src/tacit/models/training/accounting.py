@@ -20,24 +20,15 @@ _FINE = 5e-5  # relative
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledGaussian:
-    """Steps that each take every row with probability ``rate`` and add Gaussian noise to a sum of clipped vectors.
+    """Steps that each take every row with probability q = ``rate`` and add Gaussian noise to a sum of clipped vectors.
 
     Unit: one record; neighbours differ in one record that is *replaced*, so the number of rows is public. The sum of
-    vectors of norm at most C gets noise of deviation ``noise`` C. The pair
+    vectors of norm at most C gets noise of standard deviation s C, s = ``noise``. The pair
 
     P = (1 - q) N(0, s^2) + q N(1, s^2),   Q = (1 - q) N(0, s^2) + q N(-1, s^2)
 
     dominates one step (proof on the page of this module), and its composition all of them. Replacing costs far more
     than adding or removing a record, which most tools report: see the example.
-
-    Parameters
-    ----------
-    noise
-        s, the deviation of the noise in units of the clipping norm.
-    rate
-        q, the chance of a row to be in a step.
-    steps
-        How many steps.
 
     References
     ----------
@@ -77,21 +68,7 @@ class SampledGaussian:
 
 
 def find_noise(*, epsilon: float, delta: float, rate: float, steps: int) -> SampledGaussian:
-    """Return the steps with the least noise, to one part in ten thousand, that cost at most (epsilon, delta).
-
-    Parameters
-    ----------
-    epsilon, delta
-        The guarantee for one record replaced; delta > 0.
-    rate, steps
-        As in :class:`SampledGaussian`.
-
-    Examples
-    --------
-    >>> run = find_noise(epsilon=3.0, delta=1e-5, rate=0.05, steps=100)
-    >>> bool(2.99 < run.epsilon_at(1e-5) <= 3.0)
-    True
-    """
+    """Return the steps with the least noise, to one part in ten thousand, that cost at most (epsilon, delta)."""
     target, delta = check_epsilon(epsilon), check_delta(delta)
     if delta == 0:
         raise InvalidInput(

@@ -45,14 +45,8 @@ class PrivateModel:
     ----------
     module
         The trained module: all of it may be published, and so may every output.
-    guarantee
-        The guarantee for one record.
-    mechanism
-        What was done, in public terms.
     seeded
         Whether noise and samples came from a seeded generator: then it is not private.
-    receipt
-        The ledger's, where one was charged.
     """
 
     module: torch.nn.Module
@@ -119,8 +113,6 @@ def train_dp_sgd(
         Who pays, charged before the first step. ``table`` is the data as the ledger knows them; default: ``y``. Where
         they are kept for labels, the charge is the same guarantee for one label: a record's change includes its
         label's.
-    progress
-        Called with steps done and steps in all.
 
     References
     ----------

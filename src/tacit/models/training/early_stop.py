@@ -25,13 +25,6 @@ class TieRule:
 
     At a KKT point every support point has the least margin exactly, which is what membership attacks look for.
 
-    Parameters
-    ----------
-    within
-        Of the least margin, in margins.
-    share
-        Of the points.
-
     References
     ----------
     Paper 004, Theorem 2.1 (training ends at such a point) and Corollaries 4.3 to 4.5 (what that tells).
@@ -61,18 +54,9 @@ class TieRule:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StoppedEarly(Generic[Model]):
-    """The last model whose margins did not tie.
+    """The last model whose margins did not tie, its place among the snapshots, and the share of points that are near.
 
-    Parameters
-    ----------
-    model
-        That snapshot.
-    place
-        Its place among the snapshots, from 0.
-    tied
-        The share of points near its least margin.
-    stopped
-        Whether the next snapshot tied; else the snapshots ended.
+    ``stopped`` says whether the next snapshot tied; else the snapshots ended.
     """
 
     model: Model
@@ -138,25 +122,9 @@ def margin_snapshots(
     every: int = 20,
     initial_scale: float = 1e-3,
 ) -> Iterator[TwoLayerReLU]:
-    """Train a network as :func:`tacit.models.margin.fit.fit_margin` does, and show it now and then.
+    """Train a network as :func:`tacit.models.margin.fit.fit_margin` does, and yield it after each ``every`` steps.
 
     Momentum starts anew at each snapshot, so the path is a little slower.
-
-    Parameters
-    ----------
-    X, y
-        Points and labels -1 or +1.
-    width, rng, steps, initial_scale
-        As in :func:`tacit.models.margin.fit.fit_margin`.
-    every
-        Steps between snapshots.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> X, y = rng.normal(size=(6, 30)), np.array([-1, 1, -1, 1, 1, -1])
-    >>> len(list(margin_snapshots(X, y, width=20, rng=rng, steps=60)))
-    3
     """
     from tacit.models.margin.batch import initial_network, train
     from tacit.models.margin.labels import check_points, signs_of

@@ -19,14 +19,7 @@ _NEVER = -1e4  # the logit of a class that did not occur
 def fit_estimator(
     name: EstimatorName, X: NDArray[np.float64], codes: NDArray[np.int64], *, classes: int, rng: np.random.Generator
 ) -> Trained:
-    """Fit a classifier on class codes, as linear layers where it is made of them.
-
-    Examples
-    --------
-    >>> made = fit_estimator("logistic", np.eye(3), np.array([0, 1, 2]), classes=4, rng=np.random.default_rng(0))
-    >>> {name: value.shape for name, value in made.state.items()}
-    {'0.weight': (4, 3), '0.bias': (4,)}
-    """
+    """Fit a classifier on class codes, as linear layers where it is made of them."""
     # randomized labels of few rows may all be equal, which linear models refuse
     estimator = _make(name if len(np.unique(codes)) > 1 else "constant", seed=int(rng.integers(2**31)))
     with warnings.catch_warnings():

@@ -24,14 +24,7 @@ RowLoss = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 
 
 def make_private(module: torch.nn.Module) -> torch.nn.Module:
-    """Return a copy in which every row is treated by itself: BatchNorm becomes GroupNorm.
-
-    Examples
-    --------
-    >>> fixed = make_private(torch.nn.Sequential(torch.nn.Conv2d(1, 32, 3), torch.nn.BatchNorm2d(32)))
-    >>> type(fixed[1]).__name__
-    'GroupNorm'
-    """
+    """Return a copy in which every row is treated by itself: BatchNorm becomes GroupNorm."""
     copied: torch.nn.Module = ModuleValidator.fix(module)  # clones first
     copied.train()
     wrong = ModuleValidator.validate(copied, strict=False)
@@ -85,16 +78,10 @@ class NoisyTraining:
 
     Parameters
     ----------
-    run
-        Noise, sampling rate and number of steps.
-    clip
-        The largest norm of one row's gradient.
     batch_size
-        The expected number of rows a step: what the noised sum is divided by.
+        The expected number of rows per step: what the noisy sum is divided by.
     physical_batch
         Rows whose gradients are held at once; it changes memory and time, not the result.
-    make_optimizer
-        From parameters to a torch optimizer.
     """
 
     run: SampledGaussian

@@ -25,16 +25,10 @@ _SHORT = 1e-3  # of an interval: where its slope at an end is read
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Probing:
-    """A function found by asking, and what it took.
+    """A function found by asking between ``low`` and ``high``, and what it took; beyond, its outer pieces go on.
 
-    Parameters
-    ----------
-    function
-        Between ``low`` and ``high``; beyond, its outer pieces go on.
-    queries
-        How many values were asked for.
-    unresolved
-        Intervals in which breakpoints stand closer than was asked for, a row each; their ends are taken as breakpoints.
+    ``unresolved`` has a row for each interval in which breakpoints stand closer than was asked for; its ends are taken
+    as breakpoints.
     """
 
     function: PiecewiseLinear
@@ -51,8 +45,6 @@ def probe_function(ask: Ask, *, low: float, high: float, closest: float = 1e-6, 
 
     Parameters
     ----------
-    ask
-        Takes a vector of numbers and returns the outputs there.
     low, high
         Where to look. Breakpoints beyond are not seen.
     closest
@@ -63,15 +55,6 @@ def probe_function(ask: Ask, *, low: float, high: float, closest: float = 1e-6, 
     References
     ----------
     Paper 004, footnote 3: outputs and breakpoints are enough for the candidates.
-
-    Examples
-    --------
-    >>> from tacit.models.attacks.univariate.candidates import build_candidates
-    >>> from tacit.models.margin.univariate import fit_least_norm
-    >>> network = fit_least_norm([-2.0, -1.0, 0.5, 1.0, 3.0], [1, -1, 1, -1, 1]).network
-    >>> found = probe_function(lambda x: network(x[:, None]), low=-10.0, high=10.0)
-    >>> build_candidates(found.function).points.round(6).tolist()
-    [-1.0, 0.5, 1.0]
     """
     if not low < high or not np.isfinite([low, high]).all():
         raise InvalidInput(f"must be below high, both finite, got {low} and {high}", field="low")

@@ -18,14 +18,8 @@ Floats = NDArray[np.float64]
 class Candidates:
     """A finite set of points, at least a quarter of them training points under the assumptions of Theorem 3.4.
 
-    Parameters
-    ----------
-    points, labels
-        In increasing order, each with the sign of the network there.
-    windows
-        Low and high end of the disjoint closed windows, a row each: every one holds a training point.
-    enough
-        Whether there were three breakpoints, which the theorem needs; without, the set is empty.
+    Each of the disjoint closed ``windows`` holds a training point. ``enough`` says whether there were three
+    breakpoints, which the theorem needs; without them the set is empty.
     """
 
     points: Floats
@@ -43,24 +37,9 @@ def build_candidates(function: PiecewiseLinear, *, margin: float = 1.0, toleranc
     slides its windows, so that several may hold the same training point and the quarter is lost. Here closed windows
     share no point, not even a breakpoint; as many as possible are taken, the one that ends first before others.
 
-    Parameters
-    ----------
-    function
-        The network as a function; only breakpoints and values are needed.
-    margin
-        m.
-    tolerance
-        See :func:`find_margin`.
-
     References
     ----------
     Paper 004, Theorems 3.2 to 3.4, Algorithm 1, footnote 3; the loop runs over breakpoints, not over n points.
-
-    Examples
-    --------
-    >>> vee = PiecewiseLinear(breakpoints=[0.0], values=[0.0], slopes=[-1.0, 1.0])
-    >>> build_candidates(vee).enough
-    False
     """
     t = function.breakpoints
     on = find_margin(function, margin=margin, tolerance=tolerance)

@@ -21,10 +21,6 @@ class PiecewiseLinear:
 
     Parameters
     ----------
-    breakpoints
-        Where its slope changes, in increasing order; at least one.
-    values
-        Its values there.
     slopes
         Its slopes: before the first breakpoint, between breakpoints, after the last; one more than breakpoints.
     """
@@ -53,12 +49,7 @@ class PiecewiseLinear:
 class Margin:
     """Where |Phi(x)| = m: single points, and intervals on which the function is constant.
 
-    Parameters
-    ----------
-    points, labels
-        The single points in increasing order, ends of intervals included, and the sign of the function there.
-    flats
-        Low and high end of each interval, a row each; infinite where it does not end.
+    The points include ends of intervals; ``flats`` has both ends of each interval, infinite where it does not end.
     """
 
     points: Floats
@@ -74,8 +65,6 @@ def merge_neurons(network: TwoLayerReLU, *, tolerance: float = 1e-9) -> TwoLayer
 
     Parameters
     ----------
-    network
-        One feature.
     tolerance
         Directions that differ by at most this angle are one; neurons with at most this share of the largest
         neuron's |v| |(w, b)| are left out.
@@ -83,12 +72,6 @@ def merge_neurons(network: TwoLayerReLU, *, tolerance: float = 1e-9) -> TwoLayer
     References
     ----------
     Paper 004, Appendix A, proof of Lemma A.1.
-
-    Examples
-    --------
-    >>> pair = TwoLayerReLU(weights=[[1.0], [2.0]], biases=[0.0, 0.0], outputs=[2.0, 3.0])
-    >>> merge_neurons(pair).weights.round(6).tolist(), merge_neurons(pair)([[1.0]]).round(6).tolist()
-    ([[2.828427]], [8.0])
     """
     check_one_feature(network)
     inner = np.column_stack([network.weights[:, 0], network.biases])
@@ -130,15 +113,10 @@ def check_one_feature(network: TwoLayerReLU) -> None:
 
 
 def to_piecewise_linear(network: TwoLayerReLU, *, tolerance: float = 1e-9) -> PiecewiseLinear:
-    """Return a network of one feature as a function of its breakpoints -b_j/w_j.
+    """Return a network of one feature as a function of its breakpoints -b_j/w_j; a constant one gets 0 as breakpoint.
 
-    Parameters
-    ----------
-    network
-        One feature. A constant one, which has no breakpoint, is given 0 as one.
-    tolerance
-        Breakpoints t and t' are one if |t - t'| <= tolerance sqrt((1 + t^2)(1 + t'^2)): the sine of the angle between
-        their neurons.
+    Breakpoints t and t' are one if |t - t'| <= tolerance sqrt((1 + t^2)(1 + t'^2)): the sine of the angle between
+    their neurons.
 
     References
     ----------
@@ -162,22 +140,12 @@ def find_margin(function: PiecewiseLinear, *, margin: float = 1.0, tolerance: fl
 
     Parameters
     ----------
-    function
-        The network as a function.
-    margin
-        m > 0.
     tolerance
         A breakpoint is on the margin if the function there is within ``tolerance`` m of it.
 
     References
     ----------
     Paper 004, Assumption 2.1 and Lemma A.2.
-
-    Examples
-    --------
-    >>> hat = PiecewiseLinear(breakpoints=[-1.0, 0.0, 1.0], values=[0.0, 2.0, 0.0], slopes=[0.0, 2.0, -2.0, 0.0])
-    >>> find_margin(hat, margin=1.0).points.tolist()
-    [-0.5, 0.5]
     """
     if not margin > 0:
         raise InvalidInput(f"must be > 0, got {margin}", field="margin")

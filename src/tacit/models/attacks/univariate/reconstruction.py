@@ -40,12 +40,8 @@ class Reconstruction:
         The points on the margin that the weights ask for, with the label, l of the KKT conditions, and
         1 - (residual / residual of the best explanation without this point): 1 if no set of points on the margin
         without it satisfies the KKT conditions, near 0 if another does as well.
-    margin
-        m: the value given, or the one found.
     other_margins
         If m was not given: further levels at which other points explain the weights as well.
-    residual
-        The relative stationarity residual of the points reported.
     ties
         Further points on the margin that the weights do not ask for.
     flats
@@ -53,8 +49,6 @@ class Reconstruction:
         satisfy the same conditions, so none inside it can be told.
     tolerance
         What counted as equal; above 1e-4 nothing is trusted, for off the margin other points fit.
-    limit
-        The largest residual that is trusted.
     """
 
     candidates: Candidates
@@ -138,8 +132,6 @@ def reconstruct_univariate(
 
     Parameters
     ----------
-    network
-        One feature, at a KKT point of the margin problem or near it.
     margin
         m; without it, the level whose points explain the weights best is taken.
     tolerance
@@ -160,11 +152,6 @@ def reconstruct_univariate(
     >>> one = fit_least_norm([2.0], [1]).network.scaled(3.0)
     >>> reconstruct_univariate(one).points.round(6).tolist(), round(reconstruct_univariate(one).margin, 6)
     ([2.0], 3.0)
-    >>> reconstruct_univariate(TwoLayerReLU(weights=[[1.0, 2.0]], biases=[0.0], outputs=[1.0]))
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: network must have one feature, got 2: its margin is then a surface, not a set of
-    points
     """
     if tolerance is not None or margin is None:
         fixed = _least_tolerance(network) if tolerance is None else tolerance
@@ -223,18 +210,8 @@ def reconstruction_leak(
 ) -> Leak:
     """Measure a reconstruction against the truth: how many of its points are training points, label included.
 
-    Parameters
-    ----------
-    found
-        The reconstruction.
-    x, y
-        The training points and their labels, -1 and 1.
-    fresh
-        Points of the same distribution that were not trained on: a guesser without the network names those.
-    within
-        A point counts if a training point of its label is at most this far away, relative to 1 + |x|.
-    level
-        Confidence of the intervals.
+    A point counts if a training point of its label is at most ``within`` (1 + |x|) away. A guesser without the network
+    names ``fresh`` points of the same distribution.
     """
     if not len(found.points):
         raise InvalidInput("must hold a point, got none: there is no rate of right points", field="found")

@@ -17,16 +17,10 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Explanation:
-    """How well multipliers on given points explain the weights, and how much each point is needed.
+    """How well multipliers l >= 0 on given points explain the weights, and how much each point is needed.
 
-    Parameters
-    ----------
-    multipliers
-        l >= 0, one a point.
-    residual
-        |theta - sum_i l_i y_i grad Phi(x_i)| / |theta| at its least.
-    without
-        The same residual with each point left out in turn.
+    ``residual`` is |theta - sum_i l_i y_i grad Phi(x_i)| / |theta| at its least; ``without`` has it with each point
+    left out in turn.
     """
 
     multipliers: Floats
@@ -46,22 +40,12 @@ def explain_weights(
     ----------
     network
         One feature, neurons merged by direction.
-    points, labels
-        The candidates.
     kink
         |w x + b| <= kink |(w, b)| |(x, 1)| counts as a breakpoint.
 
     References
     ----------
     Paper 004, Eqs. (2), (7) to (9); Haim et al. (2022).
-
-    Examples
-    --------
-    >>> r = 2**-0.75
-    >>> pair = TwoLayerReLU(weights=[[r], [-r]], biases=[r, r], outputs=[2**-0.25, -(2**-0.25)])
-    >>> found = explain_weights(pair, np.array([-1.0, 1.0]), np.array([-1, 1]))
-    >>> found.multipliers.round(6).tolist(), found.residual < 1e-12
-    ([0.707107, 0.707107], True)
     """
     unit, lengths, owner, target = _system(network, points, labels, kink)
     weights, residual = _solve(unit, target)
