@@ -1,9 +1,8 @@
 """Tables: the bundled sets, the larger ones in the folder named by ``TACIT_DATA``, and the user's own files."""
 
-from __future__ import annotations
-
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from tacit.privacy.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tacit.data.bundled_sets import digits, iris, satellite, titanic
@@ -40,21 +39,14 @@ __all__ = [
     "titanic",
 ]
 
-_MODULES = {
-    "bundled_sets": ("digits", "iris", "satellite", "titanic"),
-    "dataset": ("Dataset",),
-    "encoder": ("Encoder",),
-    "image_sets": ("HumanLabels", "Images", "cifar10", "cifar100", "cifar100n_labels", "mnist"),
-    "matrix": ("FeatureMatrix", "numeric_matrix", "one_hot_matrix"),
-    "rows": ("label_column", "read_rows"),
-    "table": ("load_table",),
-    "table_sets": ("adult", "ag_news", "criteo", "talkingdata"),
-}
-_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
-
-
-def __getattr__(name: str) -> object:
-    """Import a name when it is first used: a path is checked without a database, a label encoded without Ibis."""
-    if name not in _MODULE_OF:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)
+__getattr__ = lazy_names(  # a path is checked without a database, a label encoded without Ibis
+    __name__,
+    **dict.fromkeys(("digits", "iris", "satellite", "titanic"), "bundled_sets"),
+    **dict.fromkeys(("HumanLabels", "Images", "cifar10", "cifar100", "cifar100n_labels", "mnist"), "image_sets"),
+    **dict.fromkeys(("FeatureMatrix", "numeric_matrix", "one_hot_matrix"), "matrix"),
+    **dict.fromkeys(("label_column", "read_rows"), "rows"),
+    **dict.fromkeys(("adult", "ag_news", "criteo", "talkingdata"), "table_sets"),
+    Dataset="dataset",
+    Encoder="encoder",
+    load_table="table",
+)

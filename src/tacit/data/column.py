@@ -21,18 +21,6 @@ def as_column(labels: object) -> pa.Array:
 
     A table of one column is that column, and so is an array of one column. Decimals become float64 where they stay
     different. Dates, bytes and other values that no release can name are refused.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> as_column(pd.Series(["a", None], dtype="category")).to_pylist()
-    ['a', None]
-    >>> as_column(pd.DataFrame({"y": [0, 1]})).to_pylist()
-    [0, 1]
-    >>> as_column([1, "a"])
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: labels must be of one type, got a mixture (...)
     """
     column = _to_arrow(_single(labels))
     if isinstance(column, pa.ChunkedArray):

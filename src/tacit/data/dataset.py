@@ -29,13 +29,6 @@ class Dataset:
         The columns a model may use; a column that is neither (a split, a time) is in ``table`` alone.
     class_names
         What the sorted values of the label stand for, where they are codes.
-
-    Examples
-    --------
-    >>> from tacit.data import satellite
-    >>> data = satellite()
-    >>> data.X.shape, data.classes.tolist()
-    ((6430, 36), [1, 2, 3, 4, 5, 7])
     """
 
     name: str

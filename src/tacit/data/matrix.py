@@ -38,18 +38,8 @@ def one_hot_matrix(rows: pa.Table, *, columns: Sequence[str], most_values: int =
     """Return columns as numbers: numeric ones as they are, text as one 0/1 column for each of its values.
 
     The 0/1 columns of ``name`` are called ``name=value``, in the order of the values; a missing text is 0 in all
-    of them. The values are those of these rows: where other rows will follow, fit an encoder instead.
-
-    Parameters
-    ----------
-    most_values
-        A text column with more values than this is refused: it is an identifier, or needs hashing.
-
-    Examples
-    --------
-    >>> encoded = one_hot_matrix(pa.table({"a": [1, 2], "s": ["x", "y"]}), columns=["a", "s"])
-    >>> encoded.names, encoded.values.tolist()
-    (('a', 's=x', 's=y'), [[1.0, 1.0, 0.0], [2.0, 0.0, 1.0]])
+    of them. The values are those of these rows: where other rows will follow, fit an encoder instead. A text column
+    with more than ``most_values`` values is refused: it is an identifier, or needs hashing.
     """
     names: list[str] = []
     blocks: list[NDArray[np.float64]] = []

@@ -38,13 +38,7 @@ def spooled_stdin() -> Path:
 
 
 def open_url(text: str) -> View | ibis.Table:
-    """Return the table at a URL.
-
-    Parameters
-    ----------
-    text
-        A database as ``URL#TABLE`` or ``URL#SELECT ...``; or a file or pattern in an object store or on the web.
-    """
+    """Return the table at ``URL#TABLE`` or ``URL#SELECT ...``, or the files of an object store or the web."""
     scheme = urlsplit(text).scheme.lower()
     return _from_store(text, scheme) if scheme in _STORES else _from_database(text, scheme)
 

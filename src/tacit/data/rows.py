@@ -56,16 +56,6 @@ def label_column(
         How many different values there must be; 1 lets a constant pass.
     as_text
         Take all values as words, so that codes such as 250 and E11 may be classes side by side.
-
-    Examples
-    --------
-    >>> from tacit.data import load_table
-    >>> label_column(load_table(pa.table({"y": ["no", "yes", "no"]})), "y").tolist()
-    ['no', 'yes', 'no']
-    >>> label_column(load_table(pa.table({"y": [1, 1]})), "y")
-    Traceback (most recent call last):
-    ...
-    tacit.privacy.errors.InvalidInput: label column 'y' has one value, 1, in all rows; labels need at least 2
     """
     rows = table if isinstance(table, pa.Table) else read_rows(table, columns=[_find(name, table.columns)])
     column = _plain(rows[_find(name, rows.column_names)].combine_chunks())

@@ -98,10 +98,7 @@ class View:
 def union_views(views: Sequence[View], *, files: Sequence[Path], folder: Path | None = None) -> View:
     """Return the rows of several files, one after the other; ``key=value`` folders become columns.
 
-    Raises
-    ------
-    InvalidInput
-        The files do not have the same columns.
+    Raise unless all files have the same columns.
     """
     stated = [_partitions(view, file, folder) for view, file in zip(views, files, strict=True)]
     if len(views) == 1 and not stated[0]:

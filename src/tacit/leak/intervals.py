@@ -68,14 +68,6 @@ def clopper_pearson(successes: int, trials: int, *, level: float = 0.95, sides: 
     References
     ----------
     Clopper and Pearson (1934).
-
-    Examples
-    --------
-    >>> interval = clopper_pearson(90, 100, level=0.95)
-    >>> round(interval.low, 6), round(interval.high, 6)
-    (0.823777, 0.950995)
-    >>> clopper_pearson(0, 10, sides=Sides.UPPER).low
-    0.0
     """
     k, n = check_counts(successes, trials, names=("successes", "trials"))
     error = 1 - check_level(level)

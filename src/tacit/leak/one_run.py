@@ -83,13 +83,6 @@ def epsilon_one_run(
     References
     ----------
     Steinke, Nasr and Jagielski (2023); docs/proofs/epsilon_lower_bounds.md, "One run".
-
-    Examples
-    --------
-    >>> round(epsilon_one_run(90, 100, 1000), 6)
-    1.630823
-    >>> round(epsilon_one_run(90, 100, 1000, delta=1e-4), 6)
-    1.624825
     """
     v, r = check_counts(right, guesses, names=("right", "guesses"))
     _, m = check_counts(guesses, examples, names=("guesses", "examples"))

@@ -37,11 +37,6 @@ def leak_from_scores(
         One score a row; only their order counts.
     threshold
         ``FixedThreshold``, ``HeldOut`` or ``Corrected``: how the threshold was kept apart from these scores.
-
-    Returns
-    -------
-    Leak
-        With the ROC of all scores.
     """
     inside = np.sort(check_scores(members, name="members"))
     outside = np.sort(check_scores(nonmembers, name="nonmembers"))
@@ -83,24 +78,16 @@ def leak_from_one_run(
     """Measure one run in which a fair coin decided for each row whether it was in the data.
 
     The attack calls the ``guess_members`` highest scores members, the ``guess_nonmembers`` lowest non-members, and
-    leaves the rest out. Both numbers are fixed beforehand; the bound is :func:`tacit.leak.epsilon_one_run`'s.
+    leaves the rest out. Both numbers are fixed beforehand. The baseline is one half; the bound is that of
+    :func:`tacit.leak.epsilon_one_run`.
 
     Parameters
     ----------
-    members, nonmembers
-        Scores of the rows whose coin fell on "in", and of the others.
-    guess_members, guess_nonmembers
-        How many guesses of either kind.
     rng
         Orders equal scores.
     level
         Confidence of the intervals and of the bound. The intervals treat the guesses as independent; the bound does
         not.
-
-    Returns
-    -------
-    Leak
-        With the ROC of all scores; the baseline is one half.
 
     References
     ----------

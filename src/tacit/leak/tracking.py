@@ -21,11 +21,6 @@ def log_leak(leak: Leak, *, guarantee: AnyGuarantee | None = None, name: str = "
 
     The rates are measured on private data without noise. They are no private release: who may read the tracking
     server must be allowed to know them.
-
-    Parameters
-    ----------
-    name
-        What stands before each key.
     """
     mlflow = load_active_run()
     mlflow.log_params(guarantee_parameters(guarantee, name=name))

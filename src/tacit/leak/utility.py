@@ -23,15 +23,8 @@ __all__ = [
 def bayes_accuracy(transition: ArrayLike, prior: ArrayLike) -> float:
     """Return how often the best guess of a label from a finite mechanism's output is right.
 
-    sum over outputs z of max over labels y of prior(y) P(z | y): the expected utility of the Bayes attack.
-
-    Parameters
-    ----------
-    transition
-        ``transition[y, z]`` = P(output z | label y).
-    prior
-        The attacker's probability of each label: one row for all, or a row for each unit (then the mean is
-        returned).
+    sum over outputs z of max over labels y of prior(y) P(z | y), where P(z | y) is ``transition[y, z]``: the expected
+    utility of the Bayes attack. With a row of ``prior`` per unit, the mean over units.
 
     References
     ----------
@@ -48,23 +41,13 @@ def largest_accuracy(prior: ArrayLike, *, epsilon: float, delta: float = 0.0) ->
     """Return the best attacker's accuracy against the leakiest (epsilon, delta)-private mechanism.
 
     delta + (1 - delta) max over k of e^epsilon P_k/(e^epsilon + k - 1), P_k the sum of the k largest priors: the exact
-    optimum over all mechanisms, reached by randomized response on the k likeliest labels.
-
-    Parameters
-    ----------
-    prior
-        The attacker's probability of each label: one row for all, or a row for each unit (then the mean is
-        returned).
+    optimum over all mechanisms, reached by randomized response on the k likeliest labels. With a row of ``prior`` per
+    unit, the mean over units.
 
     References
     ----------
     Ghazi et al. (2021), Theorem 3 (randomized response with prior); docs/proofs/epsilon_lower_bounds.md, "Label
     inference".
-
-    Examples
-    --------
-    >>> round(largest_accuracy([0.7, 0.3], epsilon=1.0), 6)
-    0.731059
     """
     p = -np.sort(-check_prior(prior), axis=1)
     epsilon, delta = check_epsilon(epsilon, zero=True), check_delta(delta)
@@ -86,15 +69,10 @@ def largest_advantage(prior: ArrayLike, *, epsilon: float, delta: float = 0.0) -
 
 
 def advantage_limit(*, epsilon: float, delta: float = 0.0, classes: int | None = None) -> float:
-    """Return the largest advantage over all priors.
+    """Return the largest advantage over all priors, for any number of classes where none is given.
 
     Pure, K classes: max over k <= K of (e^epsilon - 1)(k - 1)/(k (e^epsilon + k - 1)), so tanh(epsilon/2)/2 for two
     classes, and never more than tanh(epsilon/4). With delta: delta (1 - 1/k) + (1 - delta) times that.
-
-    Parameters
-    ----------
-    classes
-        The number of labels; without it the bound for any number.
 
     References
     ----------

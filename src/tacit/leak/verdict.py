@@ -33,19 +33,11 @@ def assert_leak_below(
     ``epsilon``, ``guarantee``: fails when the *lower* bound on epsilon is above the guarantee. The attack must show
     that the guarantee is violated, for no attack can show that it holds. A guarantee that holds is called violated with
     probability at most 1 - level; a violated guarantee may pass. A measurement so small that it could not have refuted
-    the guarantee with every guess right fails, where the leak's own trials are those of its bound.
+    the guarantee with every guess right fails, where the leak's own trials are those of its bound. ``epsilon`` is at
+    the delta of the leak's bound; the unit of ``guarantee`` is the caller's duty, see :meth:`tacit.leak.Leak.exceeds`.
 
     Both are about the attack that was run: another may find more, and one that does worse than the baseline passes.
     A test that is repeated until it passes has no confidence left.
-
-    Parameters
-    ----------
-    advantage
-        The threshold for rate minus baseline, in (0, 1].
-    epsilon
-        The largest epsilon, at the delta of the leak's bound.
-    guarantee
-        A guarantee. The unit is the caller's duty, see :meth:`tacit.leak.Leak.exceeds`.
 
     Examples
     --------

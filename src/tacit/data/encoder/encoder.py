@@ -90,8 +90,6 @@ class Encoder:
 
         Parameters
         ----------
-        features
-            The columns to encode; default: all.
         chosen
             Whether a user named them: then none is left out.
         ranges, categories
@@ -134,15 +132,7 @@ class Encoder:
     def encode(
         self, rows: pa.Table, *, only: Sequence[str] | None = None, field: str | None = None
     ) -> NDArray[np.float64]:
-        """Return the matrix in the columns' own units.
-
-        Parameters
-        ----------
-        only
-            Some columns of the matrix.
-        field
-            What the rows are called in an error.
-        """
+        """Return the matrix, or only some of its columns, in their own units; an error calls the rows ``field``."""
         rules = self._rules(only)
         self.check(rows.column_names, only=only, field=field)
         names = [column.name for rule in rules for column in rule.encoded]

@@ -58,15 +58,6 @@ def attack(
         Splits rows and draws the noise of canaries.
     progress
         Called with rows done and rows in all.
-
-    Examples
-    --------
-    >>> from tacit.features import Plan, protect
-    >>> rng = np.random.default_rng(0)
-    >>> rows = pa.table({"a": rng.normal(size=500), "b": rng.normal(size=500), "y": rng.integers(0, 2, 500)})
-    >>> plan = Plan(label="y", epsilon=4, delta=1e-5, ranges={"*": (-3, 3)})
-    >>> attack(protect(rows, plan, rng=rng), truth=rows).rate < 0.02
-    True
     """
     if before is not None:
         raise InvalidInput("has no use on this surface: the attacks guess rows, not labels", field="before")

@@ -63,19 +63,6 @@ def learn(
     -------
     LearnedModel
         Predicts rows of a table like the private one; its ``learner`` is a :class:`FisherClassifier`.
-
-    Examples
-    --------
-    >>> import pyarrow as pa
-    >>> from tacit.features import Plan, protect
-    >>> rng = np.random.default_rng(0)
-    >>> y = rng.integers(0, 2, 2000)
-    >>> rows = pa.table({"a": rng.normal(size=2000) / 4 + y / 2, "b": rng.normal(size=2000) / 4, "y": y})
-    >>> plan = Plan(label="y", epsilon=1, delta=1e-5, ranges={"*": (-1, 1)}, mechanism="totals")
-    >>> model = learn(protect(rows, plan, rng=rng), test=rows)
-    >>> model.report_.judgment.accuracy > 0.8, print(model.guarantee_)
-    epsilon 1, delta 1e-5 for one record
-    (True, None)
     """
     if data is not None:
         raise InvalidInput("has no use on this surface: the release is all that is learned from", field="data")

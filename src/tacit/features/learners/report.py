@@ -10,13 +10,7 @@ __all__ = ["FisherReport", "Judgment"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Judgment:
-    """How often a classifier is right.
-
-    Parameters
-    ----------
-    accuracy
-        The share of correct predictions; for released rows an estimate that has the labels' noise taken out.
-    """
+    """How often a classifier is right; for released rows an estimate that has the labels' noise taken out."""
 
     accuracy: float
     standard_error: float

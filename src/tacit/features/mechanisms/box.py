@@ -21,23 +21,10 @@ _LIMIT = 1e150  # a side whose square is still a number
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Box:
-    """Public ranges of features; a value outside is moved to the nearest side.
+    """Public ranges of features, chosen without looking at the data; a value outside is moved to the nearest side.
 
     The middle of the box is step 0 and its sides are steps -1024 and 1024 for every feature, so the same integer noise
     on all of them is noise in proportion to each feature's width.
-
-    Parameters
-    ----------
-    lower, upper
-        One number per feature, chosen without looking at the data.
-
-    Examples
-    --------
-    >>> box = Box(lower=(0.0, -1.0), upper=(1.0, 1.0))
-    >>> box.snap([[0.5, 3.0]])
-    array([[   0, 1024]])
-    >>> box.values(np.array([[512, -1024]]))
-    array([[ 0.75, -1.  ]])
     """
 
     lower: tuple[float, ...]

@@ -60,22 +60,7 @@ def split_budget(
     third of it, and the classes are of equal size. For each division the error is that of the independence rule
     between those two under the release's noise and the labels' flips, on the share of those features that selection
     should find among the others. Class sizes get a twentieth. It reads no data: it is as good as the reference is
-    like them, and every part can be set by hand.
-
-    Parameters
-    ----------
-    features, keep, rows, classes
-        How many there are; the number of rows may be a guess.
-    releases_labels
-        Whether rows are released, with their labels, or class totals.
-
-    Examples
-    --------
-    >>> split = split_budget(4.0, delta=1e-6, features=100, keep=5, rows=5000, releases_labels=True)
-    >>> split.whole, split.release > split.selection
-    (4.0, True)
-    >>> split_budget(1.0, delta=1e-6, features=100, keep=5, rows=5000, releases_labels=False).labels
-    0.0
+    like them, and every part can be set by hand; the number of rows may be a guess.
     """
     check_gaussian(epsilon, delta)
     whole = exact(epsilon)

@@ -30,12 +30,6 @@ class ClassMoments:
         (classes, features) sums of steps.
     squares
         (features,) sums over all rows of squared steps, in units of 1024: each row adds a whole number in 0..1024.
-
-    Examples
-    --------
-    >>> moments = ClassMoments.of(np.array([[1024, 0], [-512, 512]]), np.array([0, 1]), classes=2)
-    >>> moments.counts, moments.sums.tolist(), moments.squares
-    (array([1, 1]), [[1024, 0], [-512, 512]], array([1280,  256]))
     """
 
     counts: NDArray[np.int64]

@@ -43,11 +43,6 @@ class NoisyTotals:
     References
     ----------
     Proof: docs/proofs/coordinate_noise.md, section 5.
-
-    Examples
-    --------
-    >>> print(NoisyTotals(epsilon=1.0, delta=1e-5).guarantees(features=25)[0])
-    epsilon 1, delta 1e-5 for one record
     """
 
     epsilon: float

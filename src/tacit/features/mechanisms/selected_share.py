@@ -36,21 +36,8 @@ def share_found(gap: float, *, chosen: int, others: int, deviation: float, noise
     """Return the share of ``chosen`` features that differ by ``gap`` which selection among ``others`` should find.
 
     Selection takes as many as differ, so it cuts where the expected number of scores above is ``chosen``. A feature
-    without a difference scores |N| + L, and |N| is taken as a Gaussian of its mean and deviation.
-
-    Parameters
-    ----------
-    deviation
-        Of the distance of two class means.
-    noise
-        Scale of the Laplace noise on the scores.
-
-    Examples
-    --------
-    >>> round(share_found(9.0, chosen=2, others=5, deviation=1.0), 3)
-    1.0
-    >>> round(share_found(9.0, chosen=2, others=5, deviation=1.0, noise=1e4), 3)  # two of seven at random
-    0.286
+    without a difference scores |N| + L, and |N| is taken as a Gaussian of its mean and deviation. N is the distance of
+    two class means, L the Laplace noise on the scores, ``noise`` its scale.
     """
     folded, left = deviation * math.sqrt(2 / math.pi), deviation * math.sqrt(1 - 2 / math.pi)
 

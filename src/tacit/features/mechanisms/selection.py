@@ -33,13 +33,10 @@ Steps = NDArray[np.int64]
 class PrivateSelection:
     """The ``keep`` features of highest score under noise: epsilon-differentially private for one record.
 
+    An infinite epsilon adds no noise.
+
     Unit: one record, its label included; neighbours replace one. Assumed: ``class_rows``, the denominators, are public
     or were released before. Not protected: the number of features and of rows, and the box.
-
-    Parameters
-    ----------
-    epsilon
-        The guarantee; infinity adds no noise.
 
     Examples
     --------

@@ -35,13 +35,7 @@ _CHECKED = "it is public that every row has a label of the class list"  # else n
 
 @dataclass(frozen=True, kw_only=True)
 class BoundPlan:
-    """A plan for a table of so many classes, with its epsilon divided.
-
-    Parameters
-    ----------
-    split
-        The division; infinite parts for a plan without noise.
-    """
+    """A plan for a table of so many classes, with its epsilon divided; without noise all parts are infinite."""
 
     plan: Plan
     classes: int

@@ -36,15 +36,7 @@ _BLOCK = 1 << 18  # cells that are added up at a time: they fit a core's cache
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class FeatureTable:
-    """A table of any size with a private label, read in batches and in order.
-
-    Parameters
-    ----------
-    raw
-        The table as it was given, which a ledger knows.
-    table
-        The rows that are used.
-    """
+    """A table of any size with a private label, read in batches and in order; ``raw`` is what a ledger recognizes."""
 
     raw: ibis.Table
     table: ibis.Table
