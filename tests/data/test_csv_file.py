@@ -99,9 +99,9 @@ NOT_A_TABLE = {
     "names apart by case": ("x,y,X\n1,2,3\n", "has columns 'x' and 'X', the same but for case"),
     "a long row": (
         "a,y\n1,2\n1,2,3\n",
-        r"is not a table: its rows do not all have as many fields as its header \(split by ','\)$",
+        r"is not a table: line 3 has 3 fields and the header has 2 \(split by ','\)$",
     ),
-    "a short row": ("a,y\n1,2\n3\n", "is not a table: its rows do not all have as many fields as its header"),
+    "a short row": ("a,y\n1,2\n3\n", "is not a table: line 3 has 1 fields and the header has 2"),
     "an open quote": ('a,y\n1,"2\n', "is not a table: "),
 }
 
