@@ -1,0 +1,82 @@
+"""The residual network that looks at images, and its heads."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import torch
+from torch import Tensor, nn
+
+__all__ = ["ImageNetwork", "ResidualNetwork", "projector"]
+
+
+class _Block(nn.Module):
+    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+        super().__init__()
+        self.inner = nn.Sequential(
+            nn.Conv2d(inputs, outputs, 3, stride, 1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU(),
+            nn.Conv2d(outputs, outputs, 3, 1, 1, bias=False), nn.BatchNorm2d(outputs),
+        )  # fmt: skip
+        self.shortcut: nn.Module = nn.Identity()
+        if stride != 1 or inputs != outputs:
+            self.shortcut = nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(self.inner(x) + self.shortcut(x))
+
+
+class ResidualNetwork(nn.Module):
+    """ResNet-18 for small images: the first step does not shrink them.
+
+    Parameters
+    ----------
+    channels
+        Of the images.
+    width
+        Of the first step; features are eight times as many.
+
+    References
+    ----------
+    He, Zhang, Ren and Sun (2016), Section 4.2 for the shape at 32 pixels.
+    """
+
+    def __init__(self, channels: int, *, width: int = 64) -> None:
+        super().__init__()
+        self.features = 8 * width
+        widths = (width, width, 2 * width, 4 * width, 8 * width)
+        blocks = [
+            block
+            for stage, (inputs, outputs) in enumerate(pairwise(widths))
+            for block in (_Block(inputs, outputs, 1 if stage == 0 else 2), _Block(outputs, outputs, 1))
+        ]
+        self.layers = nn.Sequential(
+            nn.Conv2d(channels, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(), *blocks
+        )
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Return the features of images."""
+        features: Tensor = self.layers(x).mean(dim=(2, 3))
+        return features
+
+
+class ImageNetwork(nn.Module):
+    """A body with two heads: the classes, and a projection that views of one image share."""
+
+    def __init__(self, body: ResidualNetwork, classes: int) -> None:
+        super().__init__()
+        self.body = body
+        self.head = nn.Linear(body.features, classes)
+        self.projection = projector(body.features, hidden=256, outputs=128)
+        self.prediction = projector(128, hidden=256, outputs=128)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Return features, logits and projections."""
+        features = self.body(x)
+        return features, self.head(features), self.projection(features)
+
+
+def projector(inputs: int, *, hidden: int, outputs: int) -> nn.Sequential:
+    """Return two layers with a normalized hidden one."""
+    return nn.Sequential(
+        nn.Linear(inputs, hidden, bias=False), nn.BatchNorm1d(hidden), nn.ReLU(), nn.Linear(hidden, outputs)
+    )

@@ -1,0 +1,62 @@
+"""Which images are trained on as which class: where neighbors, network and released label agree."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+__all__ = ["Targets", "choose_targets"]
+
+_LEAST = 10  # of ``classes * _LEAST`` rows, one per class is always trained on: its surest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Targets:
+    """Rows, the class of each, and how often to draw it: every class as often as any other."""
+
+    rows: Tensor
+    classes: Tensor
+    cumulated: Tensor
+
+    def draw(self, count: int) -> tuple[Tensor, Tensor]:
+        """Return random rows and their classes."""
+        level = torch.rand(count, device=self.rows.device) * self.cumulated[-1]
+        places = torch.searchsorted(self.cumulated, level).clamp_max(len(self.rows) - 1)
+        return self.rows[places], self.classes[places]
+
+
+@torch.no_grad()
+def choose_targets(
+    votes: Tensor, predictions: Tensor | None, likelihood: Tensor, *, sure: float, vote_weight: float
+) -> Targets:
+    """Return the rows whose posterior is sure, and whose class neighbors and network agree on.
+
+    The prior of a row is votes^a predictions^(1-a), for a = ``vote_weight``; its posterior is that times the likelihood
+    of its own released label.
+
+    Parameters
+    ----------
+    votes
+        The mix of classes around each row.
+    predictions
+        The network's; None before there is one.
+    likelihood
+        P(own released label | class).
+    """
+    prior = votes if predictions is None else votes**vote_weight * predictions.clamp_min(1e-4) ** (1 - vote_weight)
+    posterior = prior * likelihood
+    certainty, classes = (posterior / posterior.sum(dim=1, keepdim=True)).max(dim=1)
+    agreed = (votes * likelihood).argmax(dim=1) == classes
+    if predictions is not None:
+        agreed &= predictions.argmax(dim=1) == classes
+    chosen = agreed & (certainty > sure)
+    least = max(1, len(votes) // (_LEAST * votes.shape[1]))
+    for label in range(votes.shape[1]):
+        mine = torch.where(classes == label)[0]
+        if chosen[mine].sum() < min(least, len(mine)):
+            chosen[mine[certainty[mine].topk(min(least, len(mine))).indices]] = True
+    rows = torch.where(chosen)[0]
+    counts = torch.bincount(classes[rows], minlength=votes.shape[1]).clamp_min(1)
+    return Targets(rows=rows, classes=classes[rows], cumulated=(1 / counts[classes[rows]]).cumsum(dim=0))
