@@ -5,14 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from tacit.models.rules import count, positive
 from tacit.models.trained import EstimatorName
 from tacit.privacy.settings import Choice, about
 
 __all__ = ["HELP", "AttackMethod", "LearnMethod", "Lira", "Load", "Loss", "Margin", "Reconstruct", "Rmia"]
-
-
-def _is_positive(value: float) -> bool:
-    return 0 < value < float("inf")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +35,7 @@ class Margin(Attack):
     name: ClassVar[str] = "margin"
     margin: float | None = field(
         default=None,
-        metadata=about(
-            "The margin, where the attacker knows it. Default: the least output of the members.",
-            rule="a finite number > 0",
-            holds=_is_positive,
-        ),
+        metadata=positive("The margin, where the attacker knows it. Default: the least output of the members."),
     )
 
 
@@ -99,22 +92,10 @@ class Reconstruct(Attack):
     """Read training points off the weights of a homogeneous two-layer ReLU network."""
 
     name: ClassVar[str] = "reconstruct"
-    points: int = field(
-        default=10,
-        metadata=about(
-            "How many points of each label to look for.", rule="an integer >= 1", holds=lambda points: points >= 1
-        ),
-    )
-    steps: int = field(
-        default=2000, metadata=about("Steps of the search.", rule="an integer >= 1", holds=lambda steps: steps >= 1)
-    )
+    points: int = field(default=10, metadata=count("How many points of each label to look for."))
+    steps: int = field(default=2000, metadata=count("Steps of the search."))
     margin: float | None = field(
-        default=None,
-        metadata=about(
-            "The margin of a network of one feature, where the attacker knows it.",
-            rule="a finite number > 0",
-            holds=_is_positive,
-        ),
+        default=None, metadata=positive("The margin of a network of one feature, where the attacker knows it.")
     )
 
 

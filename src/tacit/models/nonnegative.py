@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import lsq_linear, nnls
 
-__all__ = ["solve_nonnegative"]
+from tacit.models.points import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["solve_nonnegative"]
 
 _PULL = 1e-9  # of a unit column on the residual of a unit target, at the least residual
 

@@ -8,20 +8,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Matrix", "Points"]
+__all__ = ["Floats", "Points"]
 
-Matrix = NDArray[np.float64]
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Points:
     """Encoded rows, and the class code of each."""
 
-    rows: Matrix
+    rows: Floats
     codes: NDArray[np.int64]
     classes: tuple[Any, ...]
 
     @property
-    def signs(self) -> Matrix:
+    def signs(self) -> Floats:
         """The classes of two as -1 and +1; the second is +1."""
         return np.where(self.codes == 1, 1.0, -1.0)

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from tacit.leak import Leak
-from tacit.models.attacks.lira import OnlineLira, Pooled
+from tacit.models.attacks.lira import OnlineLira, PerPoint, Pooled
 from tacit.models.attacks.loss_threshold import LossThreshold
-from tacit.models.attacks.network_attack import attack_network, reconstruct_network
+from tacit.models.attacks.network_attack import attack_network, is_network, reconstruct_network
 from tacit.models.attacks.rmia import OnlineRmia
 from tacit.models.attacks.rows import AttackedRows, read_attacked
 from tacit.models.attacks.shadow import Shadows
@@ -73,7 +73,8 @@ def attack(
     if before is not None:
         raise InvalidInput("must not be given: membership is not a belief about labels", field="before")
     source = Release.open(release)
-    chosen = read_choice(AttackMethod, method or _default(source), field="method")
+    wanted = method or (Margin() if is_network(source) else Loss())
+    chosen = read_choice(AttackMethod, wanted, field="method")
     asked = _Asked(
         release=source,
         truth=truth,
@@ -101,14 +102,6 @@ class _Asked:
         return read_attacked(self.release, self.truth, self.data, fair_coins=fair_coins)
 
 
-def _default(release: Release) -> AttackMethod:
-    try:
-        _ = release.network
-    except InvalidInput:
-        return Loss()
-    return Margin()
-
-
 def _by_margin(asked: _Asked, method: Margin) -> Leak:
     return attack_network(asked.release, asked.rows(), method, level=asked.level, rng=asked.rng)
 
@@ -118,23 +111,9 @@ def _by_reconstruction(asked: _Asked, method: Reconstruct) -> Leak:
     return reconstruct_network(asked.release, rows, method, level=asked.level, rng=asked.rng, progress=asked.progress)
 
 
-def _by_loss(asked: _Asked, method: Loss) -> Leak:
-    return _by_confidence(asked, method, asked.rows(fair_coins=method.fair_coins), LossThreshold())
-
-
-def _by_lira(asked: _Asked, method: Lira) -> Leak:
+def _by_confidence(asked: _Asked, method: Membership) -> Leak:
     rows = asked.rows(fair_coins=method.fair_coins)
-    shadows = _shadows(asked, method, rows)
-    few = {"spread": Pooled()} if shadows.models < 64 else {}
-    return _by_confidence(asked, method, rows, OnlineLira(shadows=shadows, **few))
-
-
-def _by_rmia(asked: _Asked, method: Rmia) -> Leak:
-    rows = asked.rows(fair_coins=method.fair_coins)
-    return _by_confidence(asked, method, rows, OnlineRmia(shadows=_shadows(asked, method, rows)))
-
-
-def _by_confidence(asked: _Asked, method: Membership, rows: AttackedRows, how: MembershipAttack) -> Leak:
+    how = _scorer(asked, method, rows)
     confidence = rows.confidence(asked.release, black_box=method.black_box)
     leak = attack_confidence(
         confidence,
@@ -150,6 +129,15 @@ def _by_confidence(asked: _Asked, method: Membership, rows: AttackedRows, how: M
     return replace(leak, guesses=scores, notes=tuple(notes), facts={"method": str(method), **rows.facts()})
 
 
+def _scorer(asked: _Asked, method: Membership, rows: AttackedRows) -> MembershipAttack:
+    if not isinstance(method, Shadowed):
+        return LossThreshold()
+    shadows = _shadows(asked, method, rows)
+    if isinstance(method, Rmia):
+        return OnlineRmia(shadows=shadows)
+    return OnlineLira(shadows=shadows, spread=Pooled() if shadows.models < 64 else PerPoint())
+
+
 def _shadows(asked: _Asked, method: Shadowed, rows: AttackedRows) -> Shadows:
     plan = asked.release.plan or Plan(label="label", epsilon=None, mechanism=Plain(estimator=method.estimator))
     estimator = TrainedLikeRelease(plan.to_json(), classes=len(rows.classes))
@@ -158,8 +146,8 @@ def _shadows(asked: _Asked, method: Shadowed, rows: AttackedRows) -> Shadows:
 
 _MEASURES: dict[type[Any], Callable[[_Asked, Any], Leak]] = {
     Margin: _by_margin,
-    Loss: _by_loss,
-    Lira: _by_lira,
-    Rmia: _by_rmia,
+    Loss: _by_confidence,
+    Lira: _by_confidence,
+    Rmia: _by_confidence,
     Reconstruct: _by_reconstruction,
 }

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import logsumexp
 
 from tacit.models.network import TwoLayerReLU
+from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
 __all__ = [
@@ -28,10 +29,8 @@ FLOOR = 2.0**-53
 _BATCH = 4096
 _SUM_TOLERANCE = 0.01  # printed probabilities are rounded
 
-Array = NDArray[np.float64]
 
-
-def confidence_from_logits(logits: ArrayLike, labels: ArrayLike) -> Array:
+def confidence_from_logits(logits: ArrayLike, labels: ArrayLike) -> Floats:
     """Return f = z_y - ln sum_{k != y} e^{z_k}, which is exact where p has rounded to 1 or to 0.
 
     ``logits`` has a column per class, or one number per row: the logit of class 1 of 0 and 1.
@@ -39,11 +38,6 @@ def confidence_from_logits(logits: ArrayLike, labels: ArrayLike) -> Array:
     References
     ----------
     Carlini et al. (2022), the logit scaling of Algorithm 1.
-
-    Examples
-    --------
-    >>> confidence_from_logits([[800.0, 0.0], [0.0, 1.0]], [0, 0])
-    array([800.,  -1.])
     """
     z = _numbers(logits, "logits")
     if not np.isfinite(z).all():
@@ -59,7 +53,7 @@ def confidence_from_logits(logits: ArrayLike, labels: ArrayLike) -> Array:
 
 def confidence_from_probabilities(
     probabilities: ArrayLike, labels: ArrayLike | None = None, *, classes: ArrayLike | None = None, floor: float = FLOOR
-) -> Array:
+) -> Floats:
     """Return f = ln p_y - ln sum_{k != y} p_k; the sum of the others is not 1 - p_y, which would cancel.
 
     Parameters
@@ -102,7 +96,7 @@ def confidence_from_probabilities(
     return np.asarray(np.log(np.maximum(own, floor)) - np.log(np.maximum(rest, floor)))
 
 
-def confidence_from_losses(losses: ArrayLike) -> Array:
+def confidence_from_losses(losses: ArrayLike) -> Floats:
     """Return f = -ln(e^l - 1) of cross-entropy losses l = -ln p, from 2^-53 to 53 ln 2 and cut there."""
     loss = _numbers(losses, "losses")
     if np.isnan(loss).any() or (loss < 0).any():
@@ -119,7 +113,7 @@ def measure_confidence(
     y: ArrayLike,
     *,
     floor: float = FLOOR,
-) -> Array:
+) -> Floats:
     """Ask a model how sure it is of each row's own label.
 
     Parameters
@@ -144,7 +138,7 @@ def measure_confidence(
     )
 
 
-def _run_module(torch: Any, module: Any, X: ArrayLike | pd.DataFrame) -> Array:  # noqa: ANN401
+def _run_module(torch: Any, module: Any, X: ArrayLike | pd.DataFrame) -> Floats:  # noqa: ANN401
     """Return a module's outputs in evaluation mode, and leave the module as it was."""
     first = next(module.parameters(), torch.zeros(0))
     modes = [(part, part.training) for part in module.modules()]
@@ -167,7 +161,7 @@ def _tensor(torch: Any, output: Any) -> Any:  # noqa: ANN401
     return output.double().cpu()
 
 
-def _check_logits(outputs: Array) -> Array:
+def _check_logits(outputs: Floats) -> Floats:
     """Raise where a module's outputs are probabilities: read as logits they order the rows of two classes wrongly."""
     sums = outputs.sum(axis=1) if outputs.ndim == 2 and outputs.shape[1] > 1 else np.ones(len(outputs))
     if len(outputs) > 1 and (outputs >= 0).all() and (outputs <= 1).all() and np.allclose(sums, 1, atol=1e-3):
@@ -178,7 +172,7 @@ def _check_logits(outputs: Array) -> Array:
     return outputs
 
 
-def _numbers(values: ArrayLike, name: str) -> Array:
+def _numbers(values: ArrayLike, name: str) -> Floats:
     try:
         array = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -201,7 +195,7 @@ def _columns(labels: ArrayLike, classes: NDArray[Any], *, rows: int) -> NDArray[
     return np.asarray(order[np.searchsorted(classes, given, sorter=order)])
 
 
-def _apart(values: Array, columns: NDArray[np.int64], *, fill: float, name: str) -> tuple[Array, Array]:
+def _apart(values: Floats, columns: NDArray[np.int64], *, fill: float, name: str) -> tuple[Floats, Floats]:
     """Return each row's own value, and the row with ``fill`` in its place."""
     if values.ndim != 2 or values.shape[1] < 2:
         raise InvalidInput(f"{name} must have a column a class, two or more, got shape {values.shape}")
@@ -211,7 +205,7 @@ def _apart(values: Array, columns: NDArray[np.int64], *, fill: float, name: str)
     return values[at], others
 
 
-def _check_sums(probabilities: Array) -> None:
+def _check_sums(probabilities: Floats) -> None:
     off = np.abs(probabilities.sum(axis=1) - 1)
     if off.max() > _SUM_TOLERANCE:
         total = probabilities[int(off.argmax())].sum()

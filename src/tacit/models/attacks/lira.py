@@ -9,36 +9,34 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.models.attacks.shadow import Shadows
+from tacit.models.points import Floats
 
 __all__ = ["LEAST_SD", "OfflineLira", "OnlineLira", "PerPoint", "Pooled", "Side", "Spread"]
 
 LEAST_SD = 1e-6
 """Standard deviations below this count as this: models that agree on a point to the last digit, as trees do."""
 
-Array = NDArray[np.float64]
-
 
 class Side(NamedTuple):
     """Of the models with each point, or of those without it: how many, their mean, and the sum of squares about it."""
 
     models: NDArray[np.int64]
-    mean: Array
-    squares: Array
+    mean: Floats
+    squares: Floats
 
 
 class Spread(Protocol):
     """How the standard deviations of the Gaussians are found."""
 
-    def deviations(self, with_point: Side, without: Side) -> tuple[Array, Array]:
+    def deviations(self, with_point: Side, without: Side) -> tuple[Floats, Floats]:
         """Return the standard deviation of f with each point, and without it."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
 class PerPoint:
     """A standard deviation for each point and side, dividing by the count; the paper advises 64 models or more."""
 
-    def deviations(self, with_point: Side, without: Side) -> tuple[Array, Array]:
+    def deviations(self, with_point: Side, without: Side) -> tuple[Floats, Floats]:
         """Return the standard deviation of f with each point, and without it."""
         inside, outside = (
             np.maximum(np.sqrt(side.squares / np.maximum(side.models, 1)), LEAST_SD) for side in (with_point, without)
@@ -50,7 +48,7 @@ class PerPoint:
 class Pooled:
     """One standard deviation for all: the residuals of every point, with and without it, pooled ("fixed variance")."""
 
-    def deviations(self, with_point: Side, without: Side) -> tuple[Array, Array]:
+    def deviations(self, with_point: Side, without: Side) -> tuple[Floats, Floats]:
         """Return the same standard deviation for all points, with them and without."""
         total = with_point.squares.sum() + without.squares.sum()
         sd = max(np.sqrt(total / (with_point.models.sum() + without.models.sum())), LEAST_SD)
@@ -73,7 +71,7 @@ class OnlineLira:
     shadows: Shadows
     spread: Spread = field(default_factory=PerPoint)
 
-    def score(self, confidence: ArrayLike) -> Array:
+    def score(self, confidence: ArrayLike) -> Floats:
         """Return a score a point: the log-likelihood ratio of "in" against "out"."""
         f = self.shadows.check(confidence, inside=True)
         inside, outside = _sides(self.shadows)
@@ -97,7 +95,7 @@ class OfflineLira:
     shadows: Shadows
     spread: Spread = field(default_factory=PerPoint)
 
-    def score(self, confidence: ArrayLike) -> Array:
+    def score(self, confidence: ArrayLike) -> Floats:
         """Return a score a point: standard deviations above what models without it say."""
         f = self.shadows.check(confidence, inside=False)
         inside, outside = _sides(self.shadows)
@@ -108,7 +106,7 @@ def _sides(shadows: Shadows) -> tuple[Side, Side]:
     return _side(shadows.confidence, shadows.member), _side(shadows.confidence, ~shadows.member)
 
 
-def _side(confidence: Array, chosen: NDArray[np.bool_]) -> Side:
+def _side(confidence: Floats, chosen: NDArray[np.bool_]) -> Side:
     """Return count, mean and squares of the chosen models of each point; mean 0 where there are none."""
     count = chosen.sum(axis=0)
     mean = confidence.sum(axis=0, where=chosen) / np.maximum(count, 1)

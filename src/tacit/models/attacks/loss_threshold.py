@@ -37,14 +37,10 @@ def attack_losses(
     level: float = 0.95,
     delta: float = 0.0,
 ) -> Leak:
-    """Call a row a member when the model's loss on it is at or below a threshold; only the order of losses counts.
+    """Call a row a member when the model's loss on it is at or below a threshold, as :class:`LossThreshold` does.
 
-    Infinite losses are allowed. ``rng``, ``fair_coins``, ``level`` and ``delta`` are those of
-    :func:`tacit.models.attacks.targets_leak.measure_membership`.
-
-    References
-    ----------
-    Yeom et al. (2018), Adversary 2.
+    Only the order of losses counts; infinite losses are allowed. ``rng``, ``fair_coins``, ``level`` and ``delta`` are
+    those of :func:`tacit.models.attacks.targets_leak.measure_membership`.
     """
     inside = -check_scores(member_losses, name="member_losses")
     outside = -check_scores(nonmember_losses, name="nonmember_losses")

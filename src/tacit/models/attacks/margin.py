@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
 __all__ = ["BoundedMargin", "KnownMargin", "MarginRule", "check_outputs"]
-
-Vector = NDArray[np.float64]
 
 
 class MarginRule(Protocol):
@@ -22,11 +21,9 @@ class MarginRule(Protocol):
     @property
     def threshold(self) -> float:
         """Return the score from which on a point is called a training point, fixed before any is seen."""
-        ...
 
-    def score(self, outputs: ArrayLike) -> Vector:
+    def score(self, outputs: ArrayLike) -> Floats:
         """Return a score a point from Phi, higher for training points."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,7 +83,7 @@ class KnownMargin:
         """The score of an output ``tolerance`` margins away from the margin."""
         return -self.tolerance
 
-    def score(self, outputs: ArrayLike) -> Vector:
+    def score(self, outputs: ArrayLike) -> Floats:
         """Return minus the distance of |Phi| from the margin, in margins."""
         return -np.abs(np.abs(check_outputs(outputs, name="outputs")) / self.margin - 1)
 
@@ -113,12 +110,12 @@ class BoundedMargin:
         """C itself."""
         return self.least
 
-    def score(self, outputs: ArrayLike) -> Vector:
+    def score(self, outputs: ArrayLike) -> Floats:
         """Return |Phi|."""
         return np.abs(check_outputs(outputs, name="outputs"))
 
 
-def check_outputs(outputs: ArrayLike, *, name: str) -> Vector:
+def check_outputs(outputs: ArrayLike, *, name: str) -> Floats:
     """Return a network's outputs as one number a point, or raise unless all are finite."""
     try:
         values = np.asarray(outputs, dtype=np.float64)

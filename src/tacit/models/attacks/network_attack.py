@@ -22,11 +22,11 @@ from tacit.models.attacks.univariate.candidates import build_candidates
 from tacit.models.attacks.univariate.reconstruction import reconstruct_univariate, reconstruction_leak
 from tacit.models.methods import Margin, Reconstruct
 from tacit.models.network import TwoLayerReLU
-from tacit.models.points import Matrix
+from tacit.models.points import Floats
 from tacit.models.releases.release import Release
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["attack_network", "reconstruct_network"]
+__all__ = ["attack_network", "is_network", "reconstruct_network"]
 
 NOT_COVERED = "not covered"
 
@@ -41,8 +41,9 @@ def attack_network(
     labels = None if rows.codes is None else rows.codes[: len(rows.inside)]
     told = attack_margin(ask, rows.inside, rows.outside, rule=rule, labels=labels, level=level)
     largest = float(np.abs(np.asarray(ask(rows.inside))).max()) / told.margin
-    covered = str(told.coverage) if _is_network(release) else NOT_COVERED
-    others = dict(_other_leaks(rows, ask, network, level=level, rng=rng)) if min(map(len, _sides(rows))) > 1 else {}
+    covered = str(told.coverage) if is_network(release) else NOT_COVERED
+    enough = min(len(rows.inside), len(rows.outside)) > 1
+    others = dict(_other_leaks(rows, ask, network, level=level, rng=rng)) if enough else {}
     facts = {
         "method": str(method),
         "margin": told.margin,
@@ -85,7 +86,9 @@ def reconstruct_network(
         "margin_error": found.margin_error,
         "spread": found.spread if math.isfinite(found.spread) else None,
         "trusted": False,
-        **_listed(points, found.labels, multipliers=found.multipliers),
+        "points": points.tolist(),
+        "labels": found.labels.tolist(),
+        "multipliers": found.multipliers.tolist(),
     }
     note = (
         f"{len(found.points)} points found, stationarity residual {found.residual:.3g}, spread over the starts "
@@ -98,11 +101,11 @@ def reconstruct_network(
     return replace(leak, notes=(*rows.notes(), note), facts=facts, guesses=guesses)
 
 
-def _outputs(release: Release) -> Callable[[Matrix], Matrix]:
+def _outputs(release: Release) -> Callable[[Floats], Floats]:
     return lambda X: release.member.outputs(X, black_box=True)
 
 
-def _is_network(release: Release) -> bool:
+def is_network(release: Release) -> bool:
     """Whether theory is about this model: a black box of another kind may well look like it."""
     try:
         _ = release.network
@@ -111,13 +114,9 @@ def _is_network(release: Release) -> bool:
     return True
 
 
-def _sides(rows: AttackedRows) -> tuple[Matrix, Matrix]:
-    return rows.inside, rows.outside
-
-
 def _other_leaks(
     rows: AttackedRows,
-    ask: Callable[[Matrix], Any],
+    ask: Callable[[Floats], Any],
     network: TwoLayerReLU | None,
     *,
     level: float,
@@ -175,20 +174,12 @@ def _probe(release: Release, rows: AttackedRows | None, method: Reconstruct, *, 
     return Leak.uncounted(notes=[note], facts={"candidates": points.tolist(), "margin": margin}, level=level)
 
 
-def _own_units(release: Release, points: Matrix) -> Matrix:
+def _own_units(release: Release, points: Floats) -> Floats:
     """Return encoded points in the units of the columns, where the release has an encoder."""
     return points if release.encoder is None else release.encoder.unscale(points)
 
 
-def _listed(points: Matrix, labels: Matrix, **more: Matrix) -> dict[str, Any]:
-    return {
-        "points": points.tolist(),
-        "labels": labels.tolist(),
-        **{name: values.tolist() for name, values in more.items()},
-    }
-
-
-def _table(release: Release, points: Matrix, labels: Matrix, multipliers: Matrix) -> pa.Table:
+def _table(release: Release, points: Floats, labels: Floats, multipliers: Floats) -> pa.Table:
     """The points found, under the names of the features where the release has them."""
     encoder = release.encoder
     names = encoder.names if encoder else tuple(f"x{place}" for place in range(points.shape[1]))

@@ -6,18 +6,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tacit.leak import FixedThreshold, Leak, leak_from_scores
 from tacit.models.margin.labels import check_points
 from tacit.models.network import TwoLayerReLU
+from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
 from tacit.privacy.rounding import check_count
 
 __all__ = ["Reconstruction", "Similarity", "measure_similarity", "reconstruct_points"]
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -41,12 +40,12 @@ class Reconstruction:
         multipliers, in norms of a point: near 0 where the starts agree, NaN for one start.
     """
 
-    points: Vector
-    labels: Vector
-    multipliers: Vector
+    points: Floats
+    labels: Floats
+    multipliers: Floats
     residual: float
     margin_error: float
-    residuals: Vector
+    residuals: Floats
     spread: float
 
 
@@ -57,10 +56,10 @@ class Similarity:
     Distances are from each point to the nearest reconstructed one, in norms of the point; cosines are the largest.
     """
 
-    distances: Vector
-    cosines: Vector
-    fresh_distances: Vector
-    fresh_cosines: Vector
+    distances: Floats
+    cosines: Floats
+    fresh_distances: Floats
+    fresh_cosines: Floats
 
     def leak(self, *, close: float = 0.5, level: float = 0.95) -> Leak:
         """Measure how much more often training points than fresh ones have a reconstructed point within ``close``.
@@ -152,7 +151,7 @@ def _check_search(network: TwoLayerReLU, *, scale: float, radius: float | None, 
         raise InvalidInput("the network is zero: its weights tell nothing")
 
 
-def _nearest(points: Vector, candidates: Vector) -> tuple[Vector, Vector]:
+def _nearest(points: Floats, candidates: Floats) -> tuple[Floats, Floats]:
     sizes, others = np.linalg.norm(points, axis=1), np.linalg.norm(candidates, axis=1)
     products = points @ candidates.T
     squares = np.maximum(sizes[:, None] ** 2 + others**2 - 2 * products, 0)
@@ -161,7 +160,7 @@ def _nearest(points: Vector, candidates: Vector) -> tuple[Vector, Vector]:
     return np.sqrt(squares.min(axis=1)) / sizes, (products / np.maximum(others, tiny)).max(axis=1) / sizes
 
 
-def _spread(points: Vector, multipliers: Vector, best: int) -> float:
+def _spread(points: Floats, multipliers: Floats, best: int) -> float:
     if len(points) < 2:
         return float("nan")
     away = [_nearest(points[best], other)[0] for k, other in enumerate(points) if k != best]

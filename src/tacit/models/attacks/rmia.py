@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_expit, logsumexp
 
 from tacit.models.attacks.shadow import Shadows
+from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["OfflineRmia", "OnlineRmia", "Population"]
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,21 +42,22 @@ class OnlineRmia:
     population: Population | None = None
 
     def __post_init__(self) -> None:
-        _check_gamma(self.gamma)
+        if not 1 <= self.gamma < math.inf:
+            raise InvalidInput(f"must be a finite number >= 1, got {self.gamma!r}", field="gamma")
 
-    def score(self, confidence: ArrayLike) -> Array:
+    def score(self, confidence: ArrayLike) -> Floats:
         """Return a score a point, from 0 to 1."""
         ratio = self._ratio(confidence, self.shadows)
         others = ratio if self.population is None else self._ratio(self.population.confidence, self.population.shadows)
         return _share(ratio, others, self.gamma)
 
-    def _ratio(self, confidence: ArrayLike, shadows: Shadows) -> Array:
+    def _ratio(self, confidence: ArrayLike, shadows: Shadows) -> Floats:
         own, p = log_expit(shadows.check(confidence, inside=True)), log_expit(shadows.confidence)
         return np.asarray(own - np.logaddexp(_mean(p, shadows.member), _mean(p, ~shadows.member)) + math.log(2))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class OfflineRmia:
+class OfflineRmia(OnlineRmia):
     """As :class:`OnlineRmia`, with p(x) = ((1 + a) p_out(x) + 1 - a)/2: no model with the point is needed.
 
     p_in is taken as a p_out + 1 - a, so a = 1 says that training on a row changes nothing.
@@ -67,23 +67,14 @@ class OfflineRmia:
     Zarifzadeh, Liu and Shokri (2024), the offline attack and its approximation of p(x).
     """
 
-    shadows: Shadows
     a: float = 0.3
-    gamma: float = 1.0
-    population: Population | None = None
 
     def __post_init__(self) -> None:
-        _check_gamma(self.gamma)
+        OnlineRmia.__post_init__(self)
         if not 0 <= self.a <= 1:
             raise InvalidInput(f"must be in [0, 1], got {self.a!r}", field="a")
 
-    def score(self, confidence: ArrayLike) -> Array:
-        """Return a score a point, from 0 to 1."""
-        ratio = self._ratio(confidence, self.shadows)
-        others = ratio if self.population is None else self._ratio(self.population.confidence, self.population.shadows)
-        return _share(ratio, others, self.gamma)
-
-    def _ratio(self, confidence: ArrayLike, shadows: Shadows) -> Array:
+    def _ratio(self, confidence: ArrayLike, shadows: Shadows) -> Floats:
         own = log_expit(shadows.check(confidence, inside=False))
         without = _mean(log_expit(shadows.confidence), ~shadows.member)
         with np.errstate(divide="ignore"):  # a = 1 leaves p_out alone
@@ -91,16 +82,11 @@ class OfflineRmia:
         return np.asarray(own - average)
 
 
-def _mean(log_p: Array, chosen: NDArray[np.bool_]) -> Array:
+def _mean(log_p: Floats, chosen: NDArray[np.bool_]) -> Floats:
     """Return the logarithm of the mean of p over the chosen models of each point."""
     return np.asarray(logsumexp(np.where(chosen, log_p, -np.inf), axis=0) - np.log(chosen.sum(axis=0)))
 
 
-def _share(ratio: Array, others: Array, gamma: float) -> Array:
+def _share(ratio: Floats, others: Floats, gamma: float) -> Floats:
     """Return the share of the others at or below ratio/gamma; all are logarithms."""
     return np.asarray(np.searchsorted(np.sort(others), ratio - math.log(gamma), "right") / len(others))
-
-
-def _check_gamma(gamma: float) -> None:
-    if not 1 <= gamma < math.inf:
-        raise InvalidInput(f"must be a finite number >= 1, got {gamma!r}", field="gamma")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.data.classes import Classes
 from tacit.models.attacks.confidence import confidence_from_logits
-from tacit.models.points import Matrix
+from tacit.models.points import Floats
 from tacit.models.releases.encoding import encoder_of_numbers, read_labelled
 from tacit.models.releases.release import Release
 from tacit.privacy.errors import InvalidInput
@@ -30,14 +30,14 @@ class AttackedRows:
         How many rows outside equal a member and were left out.
     """
 
-    inside: Matrix
-    outside: Matrix
+    inside: Floats
+    outside: Floats
     codes: NDArray[np.int64] | None
     classes: tuple[Any, ...]
     shared: int
 
     @property
-    def all(self) -> Matrix:
+    def all(self) -> Floats:
         """Members, then non-members."""
         return np.concatenate([self.inside, self.outside])
 
@@ -53,7 +53,7 @@ class AttackedRows:
             raise InvalidInput("must have the label column, as data must: this attack compares losses", field="truth")
         return self.codes
 
-    def confidence(self, release: Release, *, black_box: bool) -> Matrix:
+    def confidence(self, release: Release, *, black_box: bool) -> Floats:
         """Return how sure the model is of every row's own label."""
         logits = release.member.logits(self.all, classes=len(self.classes), black_box=black_box)
         return confidence_from_logits(logits, self.labels)
@@ -90,7 +90,7 @@ def read_attacked(release: Release, truth: object, data: object, *, fair_coins: 
     return AttackedRows(inside=inside, outside=outside[kept], codes=codes, classes=classes, shared=int((~kept).sum()))
 
 
-def _not_shared(inside: Matrix, outside: Matrix) -> NDArray[np.bool_]:
+def _not_shared(inside: Floats, outside: Floats) -> NDArray[np.bool_]:
     """Return which rows outside have no equal inside."""
     known = {row.tobytes() for row in inside + 0.0}  # + 0.0 makes -0.0 equal 0.0
     kept = np.array([row.tobytes() not in known for row in outside + 0.0], dtype=bool)

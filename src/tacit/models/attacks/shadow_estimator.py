@@ -11,7 +11,7 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from tacit.models.plan import Plan
-from tacit.models.points import Matrix, Points
+from tacit.models.points import Floats, Points
 from tacit.models.releases.members import EstimatorMember, ModelMember, SafetensorsMember
 
 __all__ = ["TrainedLikeRelease"]
@@ -28,7 +28,7 @@ class TrainedLikeRelease(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.classes = classes
         self.random_state = random_state
 
-    def fit(self, X: Matrix, y: NDArray[np.int64]) -> Self:
+    def fit(self, X: Floats, y: NDArray[np.int64]) -> Self:
         """Train the model."""
         plan = Plan.from_json(self.plan)
         points = Points(rows=X, codes=y, classes=tuple(range(self.classes)))
@@ -43,6 +43,6 @@ class TrainedLikeRelease(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self._member.open()
         return self
 
-    def predict_proba(self, X: Matrix) -> Matrix:
+    def predict_proba(self, X: Floats) -> Floats:
         """Return a probability per class."""
         return np.asarray(softmax(self._member.logits(X, classes=self.classes), axis=1))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -90,7 +90,8 @@ def train_shadows(
     todo = [index for index in range(models) if index not in kept]
     tell = progress or (lambda *_: None)
     tell(len(kept), models)
-    for index, confidence in _train(estimator, rows, labels, todo, masks, seeds, jobs=jobs, floor=floor):
+    work = (joblib.delayed(_fit_one)(i, _seeded(estimator, int(seeds[i])), rows, labels, masks[i], floor) for i in todo)
+    for index, confidence in joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")(work):
         kept[index] = _Kept(masks[index], confidence)
         if folder is not None:
             folder.write(index, kept[index])
@@ -109,23 +110,6 @@ def _complete(coins: NDArray[np.bool_], kept: dict[int, _Kept]) -> list[Mask]:
             coin = ~kept[second].member
         masks += [coin, ~coin]
     return masks
-
-
-def _train(
-    estimator: Any,  # noqa: ANN401
-    X: Rows,
-    y: NDArray[Any],
-    todo: Iterable[int],
-    masks: list[Mask],
-    seeds: NDArray[np.int64],
-    *,
-    jobs: int,
-    floor: float,
-) -> Iterator[tuple[int, Confidence]]:
-    """Yield each model's confidences as it is done."""
-    parallel = joblib.Parallel(n_jobs=jobs, return_as="generator_unordered")
-    work = (joblib.delayed(_fit_one)(i, _seeded(estimator, int(seeds[i])), X, y, masks[i], floor) for i in todo)
-    yield from parallel(work)
 
 
 def _fit_one(

@@ -5,18 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tacit.leak import Leak
 from tacit.models.attacks.outputs import check_apart
 from tacit.models.attacks.targets_leak import measure_membership
 from tacit.models.margin.labels import check_points
 from tacit.models.network import TwoLayerReLU
+from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["WeightSpan", "attack_weights", "find_span"]
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -26,15 +25,15 @@ class WeightSpan:
     ``basis`` has orthonormal rows in d + 1 dimensions; ``singular_values`` are those of all neurons, falling.
     """
 
-    basis: Vector
-    singular_values: Vector
+    basis: Floats
+    singular_values: Floats
 
     @property
     def rank(self) -> int:
         """The number of directions: the number of training points, where the activations tell them all apart."""
         return len(self.basis)
 
-    def score(self, X: ArrayLike) -> Vector:
+    def score(self, X: ArrayLike) -> Floats:
         """Return minus the sine of the angle between (x, 1) and the span: 0 for training points, below for others."""
         rows = check_points(X)
         if rows.shape[1] + 1 != self.basis.shape[1]:
@@ -76,7 +75,7 @@ def find_span(network: TwoLayerReLU, *, rank: int | None = None) -> WeightSpan:
     return WeightSpan(basis=directions[:rank], singular_values=values)
 
 
-def _rank_above_noise(values: Vector, *, width: int, dimension: int) -> int:
+def _rank_above_noise(values: Floats, *, width: int, dimension: int) -> int:
     rounding = width * np.finfo(np.float64).eps * values[0]
     for rank in range(1, len(values)):
         left = dimension - rank

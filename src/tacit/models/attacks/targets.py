@@ -23,7 +23,6 @@ class MembershipAttack(Protocol):
 
     def score(self, confidence: ArrayLike) -> NDArray[np.float64]:
         """Return a score a row from the target model's confidence in its label; higher says "member"."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

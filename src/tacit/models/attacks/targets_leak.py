@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from tacit.leak import EpsilonBound, Leak, epsilon_one_run, leak_from_scores
 from tacit.leak.roc import check_scores
 from tacit.leak.threshold import Cut, count_at_or_above
+from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["SHARES", "LargestAdvantage", "measure_membership"]
@@ -19,8 +20,6 @@ SHARES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 """Shares of the rows that the attack guesses, the rest left out; the bound on epsilon pays for trying all."""
 
 _NO_COIN = 1e-9  # a fair coin falls so unevenly less often than this
-
-Scores = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,7 +36,7 @@ class LargestAdvantage:
 
     rng: np.random.Generator
 
-    def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> Cut:  # noqa: ARG002
+    def cut(self, members: Floats, nonmembers: Floats, *, level: float, delta: float) -> Cut:  # noqa: ARG002
         """Return the threshold, and the scores that had no part in choosing it."""
         choose_in, rest_in = self._split(members, "members")
         choose_out, rest_out = self._split(nonmembers, "nonmembers")
@@ -47,7 +46,7 @@ class LargestAdvantage:
         best = candidates[int(np.argmax(advantage))]
         return Cut(np.array([_lowered(best, choose_out)]), rest_in, rest_out)
 
-    def _split(self, scores: Scores, name: str) -> tuple[Scores, Scores]:
+    def _split(self, scores: Floats, name: str) -> tuple[Floats, Floats]:
         if len(scores) < 2:
             raise InvalidInput(f"{name} must be 2 rows or more, one to choose the threshold on, got {len(scores)}")
         mask = np.zeros(len(scores), dtype=np.bool_)
@@ -55,7 +54,7 @@ class LargestAdvantage:
         return scores[mask], scores[~mask]
 
 
-def _lowered(lowest: float, outside: Scores) -> float:
+def _lowered(lowest: float, outside: Floats) -> float:
     """Return the score half-way between the lowest score above the cut, a member's, and the next, a non-member's."""
     below = outside[outside < lowest]
     if not len(below):
@@ -104,7 +103,7 @@ def measure_membership(
 
 
 def _bound(
-    members: Scores, nonmembers: Scores, *, rng: np.random.Generator, level: float, delta: float
+    members: Floats, nonmembers: Floats, *, rng: np.random.Generator, level: float, delta: float
 ) -> EpsilonBound:
     """Return the best bound over :data:`SHARES`, at one end and at both."""
     rows = len(members) + len(nonmembers)

@@ -15,7 +15,7 @@ from tacit.data import Encoder
 from tacit.data.classes import Classes
 from tacit.data.learned import LearnedModel
 from tacit.models.methods import LearnMethod, Load
-from tacit.models.points import Matrix
+from tacit.models.points import Floats
 from tacit.models.releases.encoding import encoder_of_numbers, read_labelled
 from tacit.models.releases.members import ModelMember
 from tacit.models.releases.release import Release
@@ -58,15 +58,15 @@ class ReleasedClassifier:
     member: ModelMember
     classes_: NDArray[Any]
 
-    def logits(self, X: Matrix) -> Matrix:
+    def logits(self, X: Floats) -> Floats:
         """Return a logit per class."""
         return self.member.logits(X, classes=len(self.classes_))
 
-    def predict_proba(self, X: Matrix) -> Matrix:
+    def predict_proba(self, X: Floats) -> Floats:
         """Return a probability per class."""
         return np.asarray(softmax(self.logits(X), axis=1))
 
-    def predict(self, X: Matrix) -> NDArray[Any]:
+    def predict(self, X: Floats) -> NDArray[Any]:
         """Return a label per row."""
         return np.asarray(self.classes_[self.logits(X).argmax(axis=1)])
 

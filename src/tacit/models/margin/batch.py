@@ -6,16 +6,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.models.margin.losses import Exponential, Loss
 from tacit.models.network import TwoLayerReLU
+from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
 
 __all__ = ["Trained", "initial_network", "train"]
-
-Matrix = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -40,7 +38,7 @@ def initial_network(*, width: int, dimension: int, scale: float, rng: np.random.
 
 
 def train(
-    problems: Sequence[tuple[Matrix, Matrix]],
+    problems: Sequence[tuple[Floats, Floats]],
     starts: Sequence[TwoLayerReLU],
     *,
     steps: int,
@@ -86,5 +84,5 @@ def train(
     ]
 
 
-def _moved(start: TwoLayerReLU, by: Matrix, outputs: Matrix) -> TwoLayerReLU:
+def _moved(start: TwoLayerReLU, by: Floats, outputs: Floats) -> TwoLayerReLU:
     return TwoLayerReLU(weights=start.weights + by[:, :-1], biases=start.biases + by[:, -1], outputs=outputs)

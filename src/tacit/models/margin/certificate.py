@@ -10,11 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.models.margin.labels import check_points, signs_of
 from tacit.models.margin.stationarity import solve, stationarity_of
 from tacit.models.network import TwoLayerReLU
+from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["Certificate", "kkt"]
-
-Vector = NDArray[np.float64]
 
 _ZERO = 1e-6  # a multiplier below this share of the largest is no support
 
@@ -35,15 +34,11 @@ class Certificate:
         How many pairs of a point and a neuron have |w_j . x_i + b_j| within the tolerance: their derivative is free.
     tolerance
         Of kinks, relative to |(w_j, b_j)| |(x_i, 1)|.
-
-    References
-    ----------
-    Paper 004, Equations (2) to (5); Lyu and Li (2020), Definition 4.2.
     """
 
     residual: float
-    multipliers: Vector
-    margins: Vector
+    multipliers: Floats
+    margins: Floats
     kinks: int
     tolerance: float
 
@@ -112,7 +107,7 @@ def kkt(
 
     References
     ----------
-    Paper 004, Equations (2) to (5); Lyu and Li (2020); Clarke (1975).
+    Paper 004, Equations (2) to (5); Lyu and Li (2020), Definition 4.2; Clarke (1975).
     """
     rows = check_points(X)
     signs = signs_of(y, rows=len(rows))

@@ -32,8 +32,6 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     Parameters
     ----------
-    width
-        The number of hidden neurons.
     initial_scale
         Norm of the first network.
     loss

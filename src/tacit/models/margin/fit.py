@@ -80,16 +80,12 @@ def fit_margin(
     ----------
     X, y
         Points and their labels: two values, the larger one is +1.
-    width
-        The number of hidden neurons.
     initial_scale
         Norm of the first network; the smaller, the fewer directions its neurons take.
     loss
         ``Exponential()`` (the default) or ``Logistic()``.
     tolerance
         Of the gradient-trained network's kinks in its certificate.
-    device
-        Where PyTorch computes: "cpu", "cuda".
 
     Raises
     ------

@@ -54,14 +54,8 @@ def ascend(
     moves theta by more than ``longest`` |theta|: small networks grow slowly enough to turn. Momentum is dropped
     where the loss rose.
 
-    Parameters
-    ----------
-    points
-        Coordinates of (x_i, 1), of shape (networks, points, rank).
-    signs
-        y_i, of shape (networks, points); 0 marks a row that is padding.
-    neurons, outputs
-        Where to begin: (networks, width, rank) and (networks, width).
+    Points are coordinates of (x_i, 1), of shape (networks, points, rank); signs have shape (networks, points), 0 for a
+    row that is padding; neurons (networks, width, rank) and outputs (networks, width) are where to begin.
 
     References
     ----------

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from tacit.models.network import TwoLayerReLU
+from tacit.models.points import Floats
 from tacit.privacy.errors import TacitError
 from tacit.privacy.extras import load_extra
 
 __all__ = ["polish_network"]
 
-Matrix = NDArray[np.float64]
 Patterns = NDArray[np.bool_]
 
 _GONE = 1e-7  # a neuron of this share of the largest |u| is none
@@ -20,7 +20,7 @@ _LIGHT = 1e-3  # neurons that carry this share of the norm together are left out
 _MOST_ROUNDS = 50
 
 
-def polish_network(network: TwoLayerReLU, rows: Matrix, signs: Matrix) -> TwoLayerReLU:
+def polish_network(network: TwoLayerReLU, rows: Floats, signs: Floats) -> TwoLayerReLU:
     """Return the least network that has the activation patterns of this one: a KKT point of the margin problem.
 
     With u = |v| (w, b), a pattern D over the points and a sign s the norm at balance is sum |u|, so the network is
@@ -54,7 +54,7 @@ def polish_network(network: TwoLayerReLU, rows: Matrix, signs: Matrix) -> TwoLay
     return polished.scaled(1 / float((signs * polished(rows)).min()))
 
 
-def _patterns_of(network: TwoLayerReLU, rows: Matrix, signs: Matrix) -> tuple[Patterns, Matrix]:
+def _patterns_of(network: TwoLayerReLU, rows: Floats, signs: Floats) -> tuple[Patterns, Floats]:
     """Return the distinct patterns and signs of the neurons that carry all but a thousandth of the norm.
 
     Where these alone do not separate the points, of all neurons.
@@ -72,12 +72,12 @@ def _patterns_of(network: TwoLayerReLU, rows: Matrix, signs: Matrix) -> tuple[Pa
     return _distinct(reach[:, used].T > 0, np.sign(network.outputs[used]))
 
 
-def _distinct(on: Patterns, side: Matrix) -> tuple[Patterns, Matrix]:
+def _distinct(on: Patterns, side: Floats) -> tuple[Patterns, Floats]:
     both = np.unique(np.column_stack([on, side > 0]), axis=0)
     return both[:, :-1], np.where(both[:, -1], 1.0, -1.0)
 
 
-def _least(inside: Matrix, signs: Matrix, on: Patterns, side: Matrix) -> tuple[Matrix, Matrix, Matrix]:
+def _least(inside: Floats, signs: Floats, on: Patterns, side: Floats) -> tuple[Floats, Floats, Floats]:
     """Solve the program; return u by pattern, the margins' multipliers and the patterns' (a row a pattern)."""
     clarabel = load_extra("clarabel")
     (p, n), r = on.shape, inside.shape[1]
@@ -115,8 +115,8 @@ def _interleaved(p: int, r: int) -> NDArray[np.int64]:
 
 
 def _crossings(
-    neurons: Matrix, multipliers: Matrix, walls: Matrix, signs: Matrix, on: Patterns, side: Matrix
-) -> tuple[Patterns, Matrix]:
+    neurons: Floats, multipliers: Floats, walls: Floats, signs: Floats, on: Patterns, side: Floats
+) -> tuple[Patterns, Floats]:
     """Return patterns across the walls that press harder than l_i, or press where y_i s = +1."""
     size = np.linalg.norm(neurons, axis=1)
     live = size > _GONE * size.max()

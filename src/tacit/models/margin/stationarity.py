@@ -10,11 +10,10 @@ from scipy import sparse
 
 from tacit.models.network import TwoLayerReLU
 from tacit.models.nonnegative import solve_nonnegative
+from tacit.models.points import Floats
 from tacit.privacy.extras import load_extra
 
 __all__ = ["Stationarity", "solve", "stationarity_of"]
-
-Matrix = NDArray[np.float64]
 
 _AT_BOUND = 1e-6  # an interior point this near its bound, relative to the multiplier, is taken to be on it
 _NEAR = 1e-3  # only a residual below this is worth the solver's last digits
@@ -35,17 +34,17 @@ class Stationarity:
     """
 
     matrix: sparse.csr_array
-    target: Matrix
+    target: Floats
     outside: float
     kink_points: NDArray[np.int64]
     points: int
 
-    def residual(self, unknowns: Matrix) -> float:
+    def residual(self, unknowns: Floats) -> float:
         """Return |theta - G (l, z)| / |theta|."""
         return float(np.hypot(np.linalg.norm(self.target - self.matrix @ unknowns), self.outside))
 
 
-def stationarity_of(network: TwoLayerReLU, rows: Matrix, signs: Matrix, *, tolerance: float) -> Stationarity:
+def stationarity_of(network: TwoLayerReLU, rows: Floats, signs: Floats, *, tolerance: float) -> Stationarity:
     """Set up the equations v_j = sum_i l_i y_i [.]_+ and (w_j, b_j) = v_j sum_i l_i y_i s_ij (x_i, 1).
 
     Rows that no kink touches are reduced to one a point by an orthogonal factorisation, which keeps every residual.
@@ -62,10 +61,9 @@ def stationarity_of(network: TwoLayerReLU, rows: Matrix, signs: Matrix, *, toler
     columns = (network.outputs * on).T[:, None, :] * inside.T  # neuron x coordinate x point
     kinked = np.flatnonzero(kink.any(axis=0))
     smooth = np.flatnonzero(~kink.any(axis=0))
-    reduced = _reduced(
-        np.vstack([(signs[:, None] * np.maximum(reach, 0)).T, columns[smooth].reshape(-1, len(rows))]),
-        np.concatenate([network.outputs, coordinates[smooth].ravel()]),
-    )
+    known = np.vstack([(signs[:, None] * np.maximum(reach, 0)).T, columns[smooth].reshape(-1, len(rows))])
+    wanted = np.concatenate([network.outputs, coordinates[smooth].ravel()])
+    reduced = np.asarray(np.linalg.qr(np.column_stack([known, wanted]), mode="r"))
     of_neuron, of_point = np.nonzero(kink[:, kinked].T)
     slopes = (network.outputs[kinked[of_neuron]] * signs[of_point])[:, None] * inside[of_point]
     left = np.vstack([reduced[:, :-1], columns[kinked].reshape(-1, len(rows))])
@@ -79,11 +77,7 @@ def stationarity_of(network: TwoLayerReLU, rows: Matrix, signs: Matrix, *, toler
     )
 
 
-def _reduced(matrix: Matrix, target: Matrix) -> Matrix:
-    return np.asarray(np.linalg.qr(np.column_stack([matrix, target]), mode="r"))
-
-
-def _placed(slopes: Matrix, of_neuron: NDArray[np.int64], *, above: int, neurons: int) -> sparse.csr_array:
+def _placed(slopes: Floats, of_neuron: NDArray[np.int64], *, above: int, neurons: int) -> sparse.csr_array:
     """Return a column a kink, in the rows of its neuron, below those that no kink touches."""
     kinks, rank = slopes.shape
     rows = above + (of_neuron[:, None] * rank + np.arange(rank)).ravel()
@@ -91,7 +85,7 @@ def _placed(slopes: Matrix, of_neuron: NDArray[np.int64], *, above: int, neurons
     return sparse.csr_array((slopes.ravel(), where), shape=(above + neurons * rank, kinks))
 
 
-def solve(problem: Stationarity) -> Matrix:
+def solve(problem: Stationarity) -> Floats:
     """Return the multipliers and free products (l, z) of least residual.
 
     Non-negative least squares where there is no kink, else a second-order cone program (the norm, not its square, so
@@ -106,7 +100,7 @@ def solve(problem: Stationarity) -> Matrix:
     return min(found, refined, key=problem.residual)
 
 
-def _feasible(problem: Stationarity, unknowns: Matrix) -> Matrix:
+def _feasible(problem: Stationarity, unknowns: Floats) -> Floats:
     """Clip to the bounds, and give a point that no neuron sees the least multiplier that its kinks allow."""
     l = np.maximum(unknowns[: problem.points], 0)  # noqa: E741
     z = np.clip(unknowns[problem.points :], 0, l[problem.kink_points])
@@ -116,7 +110,7 @@ def _feasible(problem: Stationarity, unknowns: Matrix) -> Matrix:
     return np.concatenate([np.where(unseen, needed, l), z])
 
 
-def _cone_program(problem: Stationarity) -> Matrix:
+def _cone_program(problem: Stationarity) -> Floats:
     """Minimise t subject to |target - matrix (l, z)| <= t and the bounds, over (l, z, t)."""
     clarabel = load_extra("clarabel")
     n, k = problem.points, len(problem.kink_points)
@@ -139,7 +133,7 @@ def _cone_program(problem: Stationarity) -> Matrix:
     return np.asarray(scale * found)  # whatever it is, its residual is an upper bound on the least one
 
 
-def _refined(problem: Stationarity, found: Matrix) -> Matrix:
+def _refined(problem: Stationarity, found: Floats) -> Floats:
     """Solve for the unknowns off their bounds, with those on a bound kept there."""
     n, at = problem.points, problem.kink_points
     l, z = found[:n], found[n:]  # noqa: E741

@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.models.margin.labels import signs_of
 from tacit.models.margin.univariate_refinement import Refined, lift, refine
 from tacit.models.network import TwoLayerReLU
+from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
 
 __all__ = ["LeastNorm", "fit_least_norm"]
-
-Floats = NDArray[np.float64]
 
 # what counts as zero in the convex program's answer, relative to the largest; tried in this order
 _TOLERANCES = (1e-6, 1e-5, 1e-7, 1e-4, 1e-8, 1e-3)
@@ -29,15 +28,9 @@ _FAILED = 1e-4  # gap above which there is no answer
 class LeastNorm:
     """The network of least norm with margin 1 on a training set of one feature, with the proof that it is.
 
-    Parameters
-    ----------
-    network
-        Neurons that differ in direction, each balanced: v^2 = w^2 + b^2.
-    multipliers
-        l, one for each training point: the dual solution; 0 off the margin.
-    gap
-        (objective of the network scaled to margin 1 - sum of l scaled to dual feasibility) / objective: how far,
-        at most, the network is from the least norm. It is computed from network and multipliers alone.
+    Its neurons differ in direction, each balanced: v^2 = w^2 + b^2. The multipliers l are the dual solution, 0 off the
+    margin. ``gap`` is (objective of the network scaled to margin 1 - sum of l scaled to dual feasibility) / objective:
+    how far, at most, the network is from the least norm. It is computed from network and multipliers alone.
     """
 
     network: TwoLayerReLU
@@ -63,13 +56,6 @@ def fit_least_norm(x: ArrayLike, y: ArrayLike) -> LeastNorm:
     References
     ----------
     Pilanci and Ergen (2020), Theorem 1; paper 004, Eqs. (1) and (7) to (9).
-
-    Examples
-    --------
-    >>> fit = fit_least_norm([2.0], [1])
-    >>> w, b = fit.network.weights[0, 0], fit.network.biases[0]
-    >>> round(fit.objective, 6), round(float(w / b), 6)
-    (0.447214, 2.0)
     """
     points, signs, place = _check_points(x, y)
     vectors, dual = _solve_convex(points, signs)

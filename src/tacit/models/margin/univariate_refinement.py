@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from scipy.optimize import lsq_linear
 
 from tacit.models.network import TwoLayerReLU
+from tacit.models.points import Floats
 
 __all__: list[str] = []
 
-Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 _STEPS = 40

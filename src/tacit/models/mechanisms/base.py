@@ -43,11 +43,11 @@ class Mechanism(Choice):
         if plan.unit is not None:
             raise InvalidInput(f"must not be given: {self.name} has no guarantee", field="unit")
 
-    def settle(self, plan: Plan, *, rows: int, classes: int) -> Settled:  # noqa: ARG002
+    def settle(self, plan: Plan, *, rows: int, classes: int) -> Settled:
         """Return what the number of rows and of classes decides, before anything is drawn; raise if it cannot be."""
         return {}
 
-    def guarantee(self, plan: Plan, settled: Settled) -> AnyGuarantee:  # noqa: ARG002
+    def guarantee(self, plan: Plan, settled: Settled) -> AnyGuarantee:
         """Return what holds for a model trained like that."""
         from tacit.privacy.guarantee import NoGuarantee
 
@@ -59,6 +59,6 @@ class Mechanism(Choice):
         """Train a model on points."""
         raise NotImplementedError
 
-    def notes(self, settled: Settled) -> list[str]:  # noqa: ARG002
+    def notes(self, settled: Settled) -> list[str]:
         """Return what the owner should read about the training, one line each."""
         return []

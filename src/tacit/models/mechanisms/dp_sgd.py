@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from tacit.models.mechanisms.base import Mechanism
+from tacit.models.rules import count
 from tacit.models.trained import Progress, Settled, Trained
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import about
@@ -40,24 +41,15 @@ class DpSgd(Mechanism):
     private_features: ClassVar[bool] = True
     phrase: ClassVar[str] = "a network trained by DP-SGD"
 
-    width: int = field(
-        default=32,
-        metadata=about("How many hidden neurons.", rule="an integer >= 1", holds=lambda width: width >= 1),
-    )
+    width: int = field(default=32, metadata=count("How many hidden neurons."))
     clip: float = field(default=1.0, metadata=_positive("The largest norm of one record's gradient."))
     epochs: float = field(default=10.0, metadata=_positive("How often a record is drawn, in expectation."))
     batch_size: int | None = field(
-        default=None,
-        metadata=about(
-            "The expected number of records per step. Default: 256, at most a tenth of all.",
-            rule="an integer >= 1",
-            holds=lambda size: size >= 1,
-        ),
+        default=None, metadata=count("The expected number of records per step. Default: 256, at most a tenth of all.")
     )
     learning_rate: float = field(default=0.05, metadata=_positive("Of SGD with momentum 0.9."))
 
     def check(self, plan: Plan) -> None:
-        """Raise unless the plan asks for an (epsilon, delta) guarantee for records."""
         if plan.epsilon is None:
             raise InvalidInput("must be given for dp_sgd; plain trains without noise", field="epsilon")
         if plan.delta == 0:
@@ -67,7 +59,7 @@ class DpSgd(Mechanism):
         if plan.unit not in (None, Unit.RECORD):
             raise InvalidInput(f"must be record for dp_sgd, got {plan.unit}", field="unit")
 
-    def settle(self, plan: Plan, *, rows: int, classes: int) -> Settled:  # noqa: ARG002
+    def settle(self, plan: Plan, *, rows: int, classes: int) -> Settled:
         """Return the least noise for which all steps together cost at most (epsilon, delta)."""
         from tacit.models.training.dp_sgd import plan_run
         from tacit.privacy.extras import load_extra
@@ -125,5 +117,4 @@ class DpSgd(Mechanism):
         return Trained(state={name: value.cpu().numpy() for name, value in state.items()})
 
     def notes(self, settled: Settled) -> list[str]:
-        """Return how much noise was added."""
         return [f"{settled['steps']} steps, noise {settled['noise']:.4g} times the clipping norm."]

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from tacit.models.mechanisms.margin import MarginTraining
+from tacit.models.rules import positive
 from tacit.models.trained import Progress, Settled, Trained
 from tacit.privacy.settings import about
 
@@ -28,14 +29,7 @@ class EarlyStop(MarginTraining):
         "training stopped before the margins tie: what the model reveals of a record is measured, not bounded"
     )
 
-    within: float = field(
-        default=0.1,
-        metadata=about(
-            "Margins tie within this share of the least margin.",
-            rule="a finite number > 0",
-            holds=lambda within: 0 < within < float("inf"),
-        ),
-    )
+    within: float = field(default=0.1, metadata=positive("Margins tie within this share of the least margin."))
     share: float = field(
         default=0.25,
         metadata=about(
@@ -46,15 +40,8 @@ class EarlyStop(MarginTraining):
     )
 
     def train(
-        self,
-        plan: Plan,  # noqa: ARG002
-        settled: Settled,  # noqa: ARG002
-        points: Points,
-        *,
-        rng: np.random.Generator,
-        progress: Progress,  # noqa: ARG002
+        self, plan: Plan, settled: Settled, points: Points, *, rng: np.random.Generator, progress: Progress
     ) -> Trained:
-        """Train until the margins tie, and keep the network before."""
         from tacit.models.training.early_stop import TieRule, margin_snapshots, stop_before_ties
 
         snapshots = margin_snapshots(
@@ -70,6 +57,5 @@ class EarlyStop(MarginTraining):
         return Trained(state=found.model.state, facts={"tied": found.tied, "stopped": found.stopped})
 
     def notes(self, settled: Settled) -> list[str]:
-        """Return how many points tie."""
         end = "Stopped before more tied" if settled["stopped"] else "All steps were taken"
         return [f"{settled['tied']:.0%} of the points are near the least margin. {end}."]

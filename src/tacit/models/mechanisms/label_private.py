@@ -35,7 +35,6 @@ class LabelPrivate(Fitted):
     phrase: ClassVar[str] = "{estimator} trained on randomized labels"
 
     def check(self, plan: Plan) -> None:
-        """Raise unless the plan asks for a pure guarantee for labels."""
         if plan.epsilon is None:
             raise InvalidInput("must be given for label_private; plain trains without noise", field="epsilon")
         if plan.delta:
@@ -43,23 +42,15 @@ class LabelPrivate(Fitted):
         if plan.unit not in (None, Unit.LABEL):
             raise InvalidInput(f"must be label for label_private, got {plan.unit}", field="unit")
 
-    def guarantee(self, plan: Plan, settled: Settled) -> AnyGuarantee:  # noqa: ARG002
-        """Return the guarantee of randomized response."""
+    def guarantee(self, plan: Plan, settled: Settled) -> AnyGuarantee:
         from tacit.privacy.guarantee import Guarantee
 
         assert plan.epsilon is not None
         return Guarantee(unit=Unit.LABEL, epsilon=plan.epsilon, assumptions=(FEATURES,))
 
     def train(
-        self,
-        plan: Plan,
-        settled: Settled,  # noqa: ARG002
-        points: Points,
-        *,
-        rng: np.random.Generator,
-        progress: Progress,  # noqa: ARG002
+        self, plan: Plan, settled: Settled, points: Points, *, rng: np.random.Generator, progress: Progress
     ) -> Trained:
-        """Randomize the labels, then fit the classifier."""
         from tacit.models.training.estimators import fit_estimator
         from tacit.privacy.noise import randomize_codes
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from tacit.models.mechanisms.base import Mechanism
+from tacit.models.rules import count, positive
 from tacit.models.trained import Progress, Settled, Trained
 from tacit.privacy.settings import about
 
@@ -25,19 +26,11 @@ class MarginTraining(Mechanism):
 
     two_classes: ClassVar[bool] = True
 
-    width: int = field(
-        default=1000, metadata=about("How many hidden neurons.", rule="an integer >= 1", holds=lambda width: width >= 1)
-    )
-    steps: int = field(
-        default=2000, metadata=about("Gradient steps.", rule="an integer >= 1", holds=lambda steps: steps >= 1)
-    )
+    width: int = field(default=1000, metadata=count("How many hidden neurons."))
+    steps: int = field(default=2000, metadata=count("Gradient steps."))
     initial_scale: float = field(
         default=1e-3,
-        metadata=about(
-            "Norm of the first network: larger ones separate more points, less near the theory.",
-            rule="a finite number > 0",
-            holds=lambda scale: 0 < scale < float("inf"),
-        ),
+        metadata=positive("Norm of the first network: larger ones separate more points, less near the theory."),
     )
 
 
@@ -58,15 +51,8 @@ class Margin(MarginTraining):
     )
 
     def train(
-        self,
-        plan: Plan,  # noqa: ARG002
-        settled: Settled,  # noqa: ARG002
-        points: Points,
-        *,
-        rng: np.random.Generator,
-        progress: Progress,
+        self, plan: Plan, settled: Settled, points: Points, *, rng: np.random.Generator, progress: Progress
     ) -> Trained:
-        """Train the network that was asked for."""
         from tacit.models.margin.certificate import kkt
         from tacit.models.margin.fit import fit_margin
         from tacit.models.margin.univariate import fit_least_norm
@@ -92,7 +78,6 @@ class Margin(MarginTraining):
         return Trained(state=(fit.best if self.network == "polished" else fit.network).state, facts=facts)
 
     def notes(self, settled: Settled) -> list[str]:
-        """Return the certificates, and what is missing."""
         found = [f"{kind.capitalize()}: {settled[kind]['words']}." for kind in _KINDS if settled.get(kind)]
         return [*found, *([f"Stopped short: {settled['shortfall']}."] if settled.get("shortfall") else [])]
 

@@ -54,15 +54,8 @@ class Plain(Fitted):
     reason: ClassVar[str] = "training without noise may remember every row"
 
     def train(
-        self,
-        plan: Plan,  # noqa: ARG002
-        settled: Settled,  # noqa: ARG002
-        points: Points,
-        *,
-        rng: np.random.Generator,
-        progress: Progress,  # noqa: ARG002
+        self, plan: Plan, settled: Settled, points: Points, *, rng: np.random.Generator, progress: Progress
     ) -> Trained:
-        """Fit the classifier."""
         from tacit.models.training.estimators import fit_estimator
 
         return fit_estimator(self.estimator, points.rows, points.codes, classes=len(points.classes), rng=rng)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.models.network import TwoLayerReLU
-from tacit.models.points import Matrix
+from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["Layers", "State"]
@@ -26,7 +26,7 @@ _FEW = 4  # whose order is looked for
 class Layers:
     """x -> W_k relu(... relu(W_1 x + b_1) ...) + b_k."""
 
-    parts: tuple[tuple[Matrix, Matrix | None], ...]
+    parts: tuple[tuple[Floats, Floats | None], ...]
 
     @classmethod
     def of_state(cls, state: State) -> Layers:
@@ -34,7 +34,7 @@ class Layers:
 
         They are taken in the order of their names, numbers as numbers, or in the order that their shapes allow.
         """
-        named: dict[str, dict[str, Matrix]] = {}
+        named: dict[str, dict[str, Floats]] = {}
         for name in sorted(state, key=_natural):
             prefix, _, last = name.rpartition(".")
             named.setdefault(prefix, {})[last] = np.asarray(state[name], dtype=np.float64)
@@ -51,7 +51,7 @@ class Layers:
         )
 
     @property
-    def state(self) -> dict[str, Matrix]:
+    def state(self) -> dict[str, Floats]:
         """The parameters under the names that a ``torch.nn.Sequential`` of these layers gives them."""
         names = {}
         for place, (weight, bias) in enumerate(self.parts):
@@ -60,7 +60,7 @@ class Layers:
                 names[f"{2 * place}.bias"] = np.ascontiguousarray(bias)
         return names
 
-    def __call__(self, X: Matrix) -> Matrix:
+    def __call__(self, X: Floats) -> Floats:
         """Return the outputs, one column each."""
         width = self.parts[0][0].shape[1]
         if X.ndim != 2 or X.shape[1] != width:
@@ -95,7 +95,7 @@ def _natural(name: str) -> list[tuple[int, int, str]]:
     return [(0, int(part), "") if part.isdigit() else (1, 0, part) for part in re.split(r"(\d+)", name)]
 
 
-def _fit(order: tuple[Mapping[str, Matrix], ...]) -> bool:
+def _fit(order: tuple[Mapping[str, Floats], ...]) -> bool:
     """Say whether these are linear layers, each on top of the one before."""
     for part in order:
         if not {"weight"} <= set(part) <= {"weight", "bias"} or part["weight"].ndim != 2:

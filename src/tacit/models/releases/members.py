@@ -12,7 +12,7 @@ from typing import Any, BinaryIO, ClassVar, Self
 
 import numpy as np
 
-from tacit.models.points import Matrix
+from tacit.models.points import Floats
 from tacit.models.releases import onnx_graph, state_files
 from tacit.models.releases.layers import Layers, State
 from tacit.privacy.errors import InvalidInput, InvalidRelease
@@ -29,10 +29,10 @@ class ModelMember(Member):
     endings: ClassVar[tuple[str, ...]]
 
     @abstractmethod
-    def outputs(self, X: Matrix, *, black_box: bool) -> Matrix:
+    def outputs(self, X: Floats, *, black_box: bool) -> Floats:
         """Return what the model says of encoded rows, one column per output."""
 
-    def logits(self, X: Matrix, *, classes: int, black_box: bool = False) -> Matrix:
+    def logits(self, X: Floats, *, classes: int, black_box: bool = False) -> Floats:
         """Return a logit per class for encoded rows; of a single output, 0 and that output."""
         found = self.outputs(X, black_box=black_box)
         if found.shape[1] == 1:
@@ -56,7 +56,7 @@ class NumbersMember(ModelMember):
         """The linear layers that the parameters are, or an error that says why they are none."""
         return Layers.of_state(self.state)
 
-    def outputs(self, X: Matrix, *, black_box: bool) -> Matrix:  # noqa: ARG002
+    def outputs(self, X: Floats, *, black_box: bool) -> Floats:  # noqa: ARG002
         """Return the outputs of the layers."""
         return self.layers(X)
 
@@ -156,7 +156,7 @@ class OnnxMember(NumbersMember):
             )
         return super().layers
 
-    def outputs(self, X: Matrix, *, black_box: bool) -> Matrix:
+    def outputs(self, X: Floats, *, black_box: bool) -> Floats:
         """Return the outputs; as a black box, by running the graph."""
         if self._content is None or (self._is_layers and not black_box):
             return super().outputs(X, black_box=black_box)
@@ -202,7 +202,7 @@ class EstimatorMember(ModelMember):
             self._estimator = joblib.load(io.BytesIO(self._content))
         return self._estimator
 
-    def outputs(self, X: Matrix, *, black_box: bool) -> Matrix:  # noqa: ARG002
+    def outputs(self, X: Floats, *, black_box: bool) -> Floats:  # noqa: ARG002
         """Return logarithms of the probabilities; the member must have been opened."""
         if self._estimator is None:
             raise InvalidRelease(

@@ -64,14 +64,9 @@ class Release(releases.Release):
 
     @classmethod
     def read(cls, path: str | os.PathLike[str], *, trust: bool = False, label: str | None = None) -> Self:
-        """Read a model file and check what tacit wrote in it; nothing in it is run without ``trust``.
+        """Read a model file and check what tacit wrote in it; ``trust`` opens a pickle, which runs the code in it.
 
-        Parameters
-        ----------
-        trust
-            Open a pickle, which runs the code in it.
-        label
-            The column of true labels in tables that the model is compared with; default: the plan's.
+        ``label`` names the column of true labels in tables that the model is compared with; default: the plan's.
         """
         release = replace(super().read(path), label_column=label)
         return release.opened() if trust else release

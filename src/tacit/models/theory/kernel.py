@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.models.margin.labels import check_points, signs_of
+from tacit.models.points import Floats
 from tacit.models.theory.orthogonal import Coverage, effective_dimension, measure_orthogonality
 from tacit.privacy.errors import InvalidInput
 
@@ -15,8 +16,6 @@ __all__ = ["EXPECTED_RATIO", "OutputBounds", "bound_outputs", "judge_coverage"]
 
 EXPECTED_RATIO = 3.0
 """Effective dimensions a training point from which on membership is expected; see docs/models_margin.md."""
-
-Vector = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,10 +31,10 @@ class OutputBounds:
         Below A_l over the neurons of the label's sign: where it is positive the point lies on the margin.
     """
 
-    points: Vector
-    signs: Vector
-    upper: Vector
-    lower: Vector
+    points: Floats
+    signs: Floats
+    upper: Floats
+    lower: Floats
 
     @property
     def on_margin(self) -> NDArray[np.bool_]:
@@ -47,7 +46,7 @@ class OutputBounds:
         """Whether all of them are."""
         return bool(self.on_margin.all())
 
-    def fresh(self, X: ArrayLike) -> Vector:
+    def fresh(self, X: ArrayLike) -> Floats:
         """Return what |Phi(x)| cannot exceed, in margins, for each row.
 
         With k_i = x_i . x + 1, Phi(x) is at most `sum_i upper_+i [y_i k_i]_+` and at least
@@ -119,7 +118,7 @@ def judge_coverage(X: ArrayLike, y: ArrayLike | None = None, *, fresh: ArrayLike
     return Coverage.EXPECTED if expected else Coverage.NOT_COVERED
 
 
-def _proves(rows: Vector, y: ArrayLike | None, fresh: ArrayLike | None) -> bool:
+def _proves(rows: Floats, y: ArrayLike | None, fresh: ArrayLike | None) -> bool:
     if y is not None:
         bounds = bound_outputs(rows, y)
         return bounds.holds and (fresh is None or bool((bounds.fresh(fresh) < 1).all()))
@@ -130,7 +129,7 @@ def _proves(rows: Vector, y: ArrayLike | None, fresh: ArrayLike | None) -> bool:
     return bool((points.fresh(overlaps, margin=1.0) < 1).all())
 
 
-def _solve(opposed: Vector, own: Vector, signs: Vector) -> Vector | None:
+def _solve(opposed: Floats, own: Floats, signs: Floats) -> Floats | None:
     """Return (I - M)^-1 b as two rows, or None where the spectral radius of M is not below 1."""
     mine = np.stack([signs > 0, signs < 0])
     system = np.block(

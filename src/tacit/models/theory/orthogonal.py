@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from tacit.models.margin.labels import check_points
+from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
 __all__ = [
@@ -19,8 +20,6 @@ __all__ = [
     "least_margin",
     "measure_orthogonality",
 ]
-
-Vector = NDArray[np.float64]
 
 
 class Coverage(StrEnum):
@@ -64,7 +63,7 @@ class Orthogonality:
     Paper 004, Lemmas B.1 and B.2, Theorem 4.2; counterexamples to the printed constants are tests.
     """
 
-    squares: Vector
+    squares: Floats
     delta: float
 
     def __post_init__(self) -> None:
@@ -96,12 +95,12 @@ class Orthogonality:
         """Return m/g, above every A_l; infinite where the gap is not positive."""
         return margin / self.gap if self.gap > 0 else math.inf
 
-    def lower(self, *, margin: float) -> Vector:
+    def lower(self, *, margin: float) -> Floats:
         """Return a number below each A_l of the label's sign; not positive where it proves nothing."""
         taken = (self.delta + 1) * (self.rows - 1) * self.upper(margin=margin) if self.rows > 1 else 0.0
         return np.asarray((margin - taken) / (self.squares + 1))
 
-    def fresh(self, overlaps: ArrayLike, *, margin: float) -> Vector:
+    def fresh(self, overlaps: ArrayLike, *, margin: float) -> Floats:
         """Return n (delta_x + 1) m/g for points x with ``overlaps`` delta_x = max |x_i . x|: |Phi(x)| is at most this.
 
         The two signs of v_j oppose each other in Phi, so the printed proof's factor 2 is not needed.

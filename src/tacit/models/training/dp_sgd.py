@@ -41,12 +41,8 @@ _MOST = 1e30  # float32 holds its products with the noise
 class PrivateModel:
     """A trained module that may leave, and what is guaranteed about the records it was trained on.
 
-    Parameters
-    ----------
-    module
-        The trained module: all of it may be published, and so may every output.
-    seeded
-        Whether noise and samples came from a seeded generator: then it is not private.
+    All of the module may be published, and so may every output, unless ``seeded``: noise and samples from a seeded
+    generator are not private.
     """
 
     module: torch.nn.Module
@@ -117,19 +113,6 @@ def train_dp_sgd(
     References
     ----------
     Abadi et al. (2016), Algorithm 1.
-
-    Examples
-    --------
-    >>> import torch
-    >>> rng = np.random.default_rng(0)
-    >>> y = rng.integers(0, 2, 200)
-    >>> X = rng.normal(size=(200, 3)) + 2 * y[:, None]
-    >>> made = train_dp_sgd(torch.nn.Linear(3, 2), X, y, epsilon=8.0, delta=1e-4, clip=1.0, epochs=5, batch_size=50,
-    ...                     rng=rng)
-    >>> made.mechanism["steps"], made.seeded
-    (20, True)
-    >>> print(made.guarantee)
-    epsilon 8, delta 1e-4 for one record
     """
     torch = load_extra("torch")
     load_extra("opacus")
@@ -162,7 +145,15 @@ def train_dp_sgd(
     return PrivateModel(
         module=private,
         guarantee=guarantee,
-        mechanism=_mechanism(run, rows=len(rows), clip=clip, batch_size=batch_size),
+        mechanism={
+            "name": "dp_sgd",
+            "noise": run.noise,
+            "rate": run.rate,
+            "steps": run.steps,
+            "clip": clip,
+            "batch_size": batch_size,
+            "rows": len(rows),
+        },
         seeded=is_seeded(rng),
         receipt=receipt,
     )
@@ -235,15 +226,3 @@ def _check_alone(training: NoisyTraining, module: torch.nn.Module, X: torch.Tens
                 f"must keep nothing of the rows it sees, its buffer {name!r} does; freeze it", field="module"
             )
         raise InvalidInput("module and loss must treat every row by itself, got a loss that another row changes")
-
-
-def _mechanism(run: SampledGaussian, *, rows: int, clip: float, batch_size: int) -> dict[str, Any]:
-    return {
-        "name": "dp_sgd",
-        "noise": run.noise,
-        "rate": run.rate,
-        "steps": run.steps,
-        "clip": clip,
-        "batch_size": batch_size,
-        "rows": rows,
-    }

@@ -47,10 +47,6 @@ class TieRule:
         least = values.min()
         return float((values <= (1 + self.within) * least).mean()) if least > 0 else 0.0
 
-    def stops(self, margins: ArrayLike) -> bool:
-        """Say whether training must not go on."""
-        return self.tied(margins) > self.share
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class StoppedEarly(Generic[Model]):

@@ -30,8 +30,10 @@ def fit_estimator(
     layers = _layers(estimator, features=X.shape[1])
     if classes != len(estimator.classes_):
         layers[-1] = _spread(*layers[-1], estimator.classes_, classes)
-    named = {f"{2 * place}.{kind}": value for place, layer in enumerate(layers) for kind, value in _parts(layer)}
-    return Trained(state=named)
+    state: dict[str, NDArray[np.float64]] = {}
+    for place, (weight, bias) in enumerate(layers):
+        state |= {f"{2 * place}.weight": np.ascontiguousarray(weight), f"{2 * place}.bias": np.ascontiguousarray(bias)}
+    return Trained(state=state)
 
 
 def _make(name: str, *, seed: int) -> Any:  # noqa: ANN401
@@ -72,7 +74,3 @@ def _spread(weight: NDArray[np.float64], bias: NDArray[np.float64], codes: NDArr
     outputs, offsets = np.zeros((classes, weight.shape[1])), np.full(classes, _NEVER)
     outputs[codes], offsets[codes] = weight, bias
     return outputs, offsets
-
-
-def _parts(layer: Layer) -> list[tuple[str, NDArray[np.float64]]]:
-    return [("weight", np.ascontiguousarray(layer[0])), ("bias", np.ascontiguousarray(layer[1]))]

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tacit.models.attacks.univariate.function import PiecewiseLinear
+from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["Probing", "probe_function"]
 
-Floats = NDArray[np.float64]
 Ask = Callable[[Floats], Floats]
 
 _WITHIN = np.array([0.0954915, 0.381966, 0.618034, 0.9045085])  # of an interval, at no simple fraction of it

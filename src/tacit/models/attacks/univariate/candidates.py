@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.models.attacks.univariate.function import PiecewiseLinear, find_margin
+from tacit.models.points import Floats
 
 __all__ = ["Candidates", "build_candidates"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -43,7 +42,8 @@ def build_candidates(function: PiecewiseLinear, *, margin: float = 1.0, toleranc
     """
     t = function.breakpoints
     on = find_margin(function, margin=margin, tolerance=tolerance)
-    windows = _disjoint(t, _flat_between(t, on.flats)) if len(t) >= 3 else []
+    flat = np.isin(t[:-1], on.flats[:, 0]) & np.isin(t[1:], on.flats[:, 1])
+    windows = _disjoint(t, flat) if len(t) >= 3 else []
     chosen = np.zeros(len(on.points), dtype=np.bool_)
     for low, high in windows:
         chosen |= (on.points >= t[low]) & (on.points <= t[high])
@@ -53,10 +53,6 @@ def build_candidates(function: PiecewiseLinear, *, margin: float = 1.0, toleranc
         windows=np.array([[t[low], t[high]] for low, high in windows]).reshape(-1, 2),
         enough=len(t) >= 3,
     )
-
-
-def _flat_between(t: Floats, flats: Floats) -> NDArray[np.bool_]:
-    return np.isin(t[:-1], flats[:, 0]) & np.isin(t[1:], flats[:, 1])
 
 
 def _disjoint(t: Floats, flat: NDArray[np.bool_]) -> list[tuple[int, int]]:

@@ -8,21 +8,17 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.models.network import TwoLayerReLU
+from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["Margin", "PiecewiseLinear", "find_margin", "merge_neurons", "to_piecewise_linear"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class PiecewiseLinear:
     """A continuous piecewise linear function of one number.
 
-    Parameters
-    ----------
-    slopes
-        Its slopes: before the first breakpoint, between breakpoints, after the last; one more than breakpoints.
+    Its slopes are those before the first breakpoint, between breakpoints and after the last, one more than these.
     """
 
     breakpoints: Floats
@@ -61,13 +57,8 @@ def merge_neurons(network: TwoLayerReLU, *, tolerance: float = 1e-9) -> TwoLayer
     """Return the network of one feature with one balanced neuron for each direction (w, b) and sign of v.
 
     Neurons of one direction u and one sign of v add up to one: sum_j v_j |(w_j, b_j)| [u.(x, 1)]_+. At a KKT point the
-    merged network is one too, with the same function, norm and multipliers.
-
-    Parameters
-    ----------
-    tolerance
-        Directions that differ by at most this angle are one; neurons with at most this share of the largest
-        neuron's |v| |(w, b)| are left out.
+    merged network is one too, with the same function, norm and multipliers. Directions that differ by at most the angle
+    ``tolerance`` are one; neurons with at most this share of the largest neuron's |v| |(w, b)| are left out.
 
     References
     ----------
@@ -136,12 +127,7 @@ def to_piecewise_linear(network: TwoLayerReLU, *, tolerance: float = 1e-9) -> Pi
 
 
 def find_margin(function: PiecewiseLinear, *, margin: float = 1.0, tolerance: float = 1e-9) -> Margin:
-    """Return where the function is +m or -m.
-
-    Parameters
-    ----------
-    tolerance
-        A breakpoint is on the margin if the function there is within ``tolerance`` m of it.
+    """Return where the function is +m or -m; at a breakpoint it is if its value is within ``tolerance`` m of that.
 
     References
     ----------

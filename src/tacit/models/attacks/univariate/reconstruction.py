@@ -14,11 +14,10 @@ from tacit.models.attacks.univariate.function import find_margin, merge_neurons,
 from tacit.models.attacks.univariate.level import find_levels
 from tacit.models.attacks.univariate.stationarity import explain_weights
 from tacit.models.network import TwoLayerReLU
+from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["Reconstruction", "reconstruct_univariate", "reconstruction_leak"]
-
-Floats = NDArray[np.float64]
 
 _NEEDED = 0.5  # without the point, the residual at least doubles
 _FLOOR = 1e-9  # residuals below are rounding
@@ -145,13 +144,6 @@ def reconstruct_univariate(
     ----------
     Paper 004, Theorems 3.1 to 3.4 and Assumption 2.1; that far-off sets may satisfy the same conditions:
     arXiv 2509.21296.
-
-    Examples
-    --------
-    >>> from tacit.models.margin.univariate import fit_least_norm
-    >>> one = fit_least_norm([2.0], [1]).network.scaled(3.0)
-    >>> reconstruct_univariate(one).points.round(6).tolist(), round(reconstruct_univariate(one).margin, 6)
-    ([2.0], 3.0)
     """
     if tolerance is not None or margin is None:
         fixed = _least_tolerance(network) if tolerance is None else tolerance

@@ -9,10 +9,9 @@ from numpy.typing import NDArray
 
 from tacit.models.network import TwoLayerReLU
 from tacit.models.nonnegative import solve_nonnegative
+from tacit.models.points import Floats
 
 __all__ = ["Explanation", "explain_weights", "residual_of"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -33,15 +32,9 @@ def explain_weights(
 ) -> Explanation:
     """Return the multipliers l >= 0 that bring sum_i l_i y_i grad Phi(x_i) closest to the weights.
 
-    A point on a neuron's breakpoint leaves that neuron's derivative free in [0, 1]; it then counts with all
+    The network has one feature, and its neurons are merged by direction. A point on a neuron's breakpoint, where
+    |w x + b| <= kink |(w, b)| |(x, 1)|, leaves that neuron's derivative free in [0, 1]; it then counts with all
     combinations of the ends of that interval, one for neurons open to the right and one for those open to the left.
-
-    Parameters
-    ----------
-    network
-        One feature, neurons merged by direction.
-    kink
-        |w x + b| <= kink |(w, b)| |(x, 1)| counts as a breakpoint.
 
     References
     ----------
