@@ -116,6 +116,24 @@ def test_dates_are_suggested_and_lists_are_not(run, tmp_path, capsys):
     assert "column 'vector' is list" in capsys.readouterr().err
 
 
+def test_a_word_of_a_few_rows_is_not_in_the_plan(run, tmp_path):
+    data, rng = tmp_path / "codes.parquet", np.random.default_rng(0)
+    codes = [*rng.choice(["A", "B"], 199), "rare disease of one person"]
+    pq.write_table(pa.table({"code": codes, "y": [0, 1] * 100}), data)
+    assert run("--label", "y", data=data) == 0
+    assert read_plan(run.out).steps[2].plan.categories == {"code": ("A", "B")}
+    assert "rare disease" not in run.out.read_text()
+
+
+def test_words_and_ranges_of_a_public_table(run, tmp_path):
+    public = tmp_path / "public.csv"
+    public.write_text("user,site,age,clicked\n" + "".join(f"u{k},{'abcd'[k % 4]},{k % 90},no\n" for k in range(400)))
+    assert run("--label", "clicked", "--public", str(public)) == 0
+    plan = read_plan(run.out).steps[2].plan
+    assert (plan.categories["site"], plan.ranges["age"]) == (("a", "b", "c", "d"), (0.0, 90.0))
+    assert "private rows" not in run.out.read_text()
+
+
 def test_an_existing_plan_is_kept(run, capsys):
     run.out.write_text("[data]")
     assert run("--label", "clicked") == 2

@@ -150,8 +150,8 @@ def _declared(found: Suggestions, public: str | None) -> str:
     lines += [f"gaps = {_listed(found.gaps)}"] if found.gaps else []
     if not lines:
         return ""
-    origin = f"read off {public}" if public else "read off the private rows: replace them by public ones"
-    return f"# ranges and words, {origin}\n" + "\n".join(lines) + "\n"
+    origin = f"read off {public}" if public else "read off the private rows: put public ones in their place"
+    return f"# ranges, words and gaps, {origin}\n" + "\n".join(lines) + "\n"
 
 
 def _end(end: float | date) -> str:

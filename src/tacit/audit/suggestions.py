@@ -17,6 +17,7 @@ from tacit.data.encoder import CategoryColumn, DateColumn, NumberColumn
 __all__ = ["Suggestions", "suggest_label"]
 
 _FEW = 20
+_LEAST_ROWS = 10  # of a word that a plan names
 _LEAST_BAG = 30  # rows: half of the table is protected, and a bag must have enough of them
 
 
@@ -84,12 +85,11 @@ class Suggestions:
 
     @property
     def categories(self) -> dict[str, tuple[str, ...]]:
-        """The words of each text column that has few."""
-        return {
-            rule.name: rule.words
-            for rule in self._encoder.rules
-            if isinstance(rule, CategoryColumn) and len(rule.words) <= _FEW
+        """The words of each text column that has few; a word of a handful of rows would name the people in them."""
+        words = {
+            rule.name: self._shared_words(rule.name) for rule in self._encoder.rules if isinstance(rule, CategoryColumn)
         }
+        return {name: found for name, found in words.items() if 0 < len(found) <= _FEW}
 
     @property
     def gaps(self) -> tuple[str, ...]:
@@ -102,6 +102,10 @@ class Suggestions:
         values = {name: _values(self.table[name]) for name in self.features_used}
         few = sorted((name for name in values if 2 <= values[name] <= _FEW), key=lambda name: values[name])
         return tuple(name for name in few if self._largest_bag(name) >= _LEAST_BAG)[:2]
+
+    def _shared_words(self, name: str) -> tuple[str, ...]:
+        counts = pc.value_counts(self.table[name].cast(pa.string()).drop_null())
+        return tuple(sorted(one["values"] for one in counts.to_pylist() if one["counts"] >= _LEAST_ROWS))
 
     def _largest_bag(self, name: str) -> int:
         return int(pc.max(pc.value_counts(self.table[name]).field("counts")).as_py())
