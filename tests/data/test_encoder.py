@@ -197,7 +197,11 @@ def test_weekdays_and_months_are_points_of_a_circle():
     assert rule.encode(pa.array([datetime(1970, 1, 2, 12)]))[0, 0] == 1.5
 
 
-def test_float32_without_gaps_stays_float32():
+@pytest.mark.parametrize("kind", [pa.float32(), pa.float64(), pa.float16(), pa.int8()])
+@pytest.mark.parametrize("others", [[], [None], [1]])
+def test_numbers_are_float64_whatever_the_other_rows_have(kind, others):
     rule = NumberColumn(name="x", low=0, high=1)
-    assert rule.encode(pa.array([0.5], pa.float32())).dtype == np.float32
-    assert rule.encode(pa.array([0.5, None], pa.float32())).tolist() == [[0.5], [0.5]]
+    values = rule.encode(pa.array([0, None, *others], pa.float64()).cast(kind))
+    assert values.dtype == rule.encode(pa.array([None], kind)).dtype == np.float64
+    assert values[:2].tolist() == [[0.0], [0.5]]
+    assert rule.encode(pa.array([0], pa.float64()).cast(kind)).dtype == np.float64

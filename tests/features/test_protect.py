@@ -2,7 +2,9 @@
 
 import datetime
 from dataclasses import replace
+from decimal import Decimal
 
+import ibis
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -12,6 +14,8 @@ from tacit.features.mechanisms.box import Box
 from tacit.features.mechanisms.moments import ClassMoments, class_members
 from tacit.features.mechanisms.noisy_rows import NoisyRows
 from tacit.features.mechanisms.noisy_totals import NoisyTotals
+from tacit.features.releases import feature_table
+from tacit.features.releases.bound_plan import box_of
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, InvalidRelease, NoGuarantee, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.payment import Payment
@@ -310,33 +314,60 @@ def test_a_plan_moves_along_epsilon():
     assert _plan(label_epsilon=3).at(2.0).label_epsilon is None
 
 
-class TestNarrowFloats:
-    """float32 columns are added up as they are: exactly, and to the same totals as in float64 but for ties."""
+KINDS = {"float32": pa.float32(), "float64": pa.float64(), "int16": pa.int16(), "decimal": pa.decimal128(7, 3)}
 
+
+class TestEachRowCountsAlone:
+    """What a row adds to the totals depends on no other row, else one record changes more than the noise covers."""
+
+    def _moments(self, columns):
+        rows = pa.table({**columns, "ill": ["no"] * len(columns["d"])})
+        plan = _plan("totals", select=None, classes=("no", "yes"), ranges={"*": (0, 100), "d": (0, 1)})
+        table = feature_table.FeatureTable.of(ibis.memtable(rows), plan, rng=np.random.default_rng(0))
+        return table.survey(box=box_of(table.encoder, table.encoder.names))
+
+    def _columns(self, kind, d, *, gap):
+        near = 0.07324218  # about the middle between two steps: float32 and float64 round it to different ones
+        a = [3] * len(d) if pa.types.is_integer(kind) else np.full(len(d), near, np.float32).tolist()
+        exact = [Decimal("0.073")] * len(d) if pa.types.is_decimal(kind) else a
+        return {
+            "a": pa.array(exact, kind),
+            "b": pa.array([None if gap else exact[0], *exact[1:]], kind),
+            "d": pa.array(d, pa.float32()),
+        }
+
+    @pytest.mark.parametrize("kind", KINDS)
+    @pytest.mark.parametrize("batch", [1, 7, 1 << 16])
+    @pytest.mark.parametrize("value", [None, float("nan"), 0.75])
+    @pytest.mark.parametrize("gap", [False, True])
+    def test_one_value_changes_only_the_totals_of_its_column(self, kind, batch, value, gap, monkeypatch):
+        monkeypatch.setattr(feature_table, "_ROWS", batch)
+        known = self._moments(self._columns(KINDS[kind], [0.25] * 30, gap=gap))
+        other = self._moments(self._columns(KINDS[kind], [value] + [0.25] * 29, gap=gap))
+        assert (known.sums[:, :2] == other.sums[:, :2]).all()
+        assert (known.squares[:2] == other.squares[:2]).all()
+        assert 0 < abs(known.sums - other.sums).max() <= 1024
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_totals_are_the_sums_of_single_rows(self, kind):
+        columns = self._columns(KINDS[kind], [0.25, None, 0.75, 0.1, None], gap=True)
+        alone = [self._moments({name: column[i : i + 1] for name, column in columns.items()}) for i in range(5)]
+        whole = self._moments(columns)
+        assert (whole.sums == sum(one.sums for one in alone)).all()
+        assert (whole.squares == sum(one.squares for one in alone)).all()
+
+
+class TestWholeSteps:
     def test_totals_are_those_of_the_steps(self):
         rng = np.random.default_rng(0)
-        values, codes = rng.normal(size=(40_000, 3)).astype(np.float32), rng.integers(0, 3, 40_000)
+        values, codes = rng.normal(size=(40_000, 3)), rng.integers(0, 3, 40_000)
         steps = Box.symmetric(1.0, features=3).whole_steps(values)
-        assert steps.dtype == np.float32
-        members = class_members(codes, classes=3)
-        narrow = ClassMoments.of_members(steps, members.astype(np.float32))
+        found = ClassMoments.of_members(steps, class_members(codes, classes=3))
         naive = np.array([steps[codes == k].astype(np.int64).sum(axis=0) for k in range(3)])
-        assert (narrow.sums == naive).all()
-        assert (narrow.squares == (steps.astype(np.int64) ** 2 // 1024).sum(axis=0)).all()
-        assert narrow.counts.tolist() == np.bincount(codes).tolist()
-
-    def test_sums_past_24_bits_are_exact(self):
-        steps = np.full((50_001, 1), 1023, dtype=np.float32)
-        members = np.ones((1, 50_001), dtype=np.float32)
-        assert ClassMoments.of_members(steps, members).sums[0, 0] == 50_001 * 1023
-        assert int((members @ steps)[0, 0]) != 50_001 * 1023, "the control: in one float32 sum it is not"
-
-    def test_a_middle_that_float32_does_not_hold_is_left_to_float64(self):
-        box = Box(lower=(1.6e9 + 1,), upper=(1.6e9 + 21,))
-        values = np.array([[1.6e9 + 128]], dtype=np.float32)
-        assert box.whole_steps(values).dtype == np.float64
-        assert box.whole_steps(values) == box.whole_steps(values.astype(np.float64))
+        assert (found.sums == naive).all()
+        assert (found.squares == (steps.astype(np.int64) ** 2 // 1024).sum(axis=0)).all()
+        assert found.counts.tolist() == np.bincount(codes).tolist()
 
     def test_no_value_leaves_the_box(self):
-        values = np.array([[-3e38], [3e38], [1.0]], dtype=np.float32)
+        values = np.array([[-3e38], [3e38], [1.0]])
         assert Box.symmetric(1e-3, features=1).whole_steps(values).ravel().tolist() == [-1024, 1024, 1024]

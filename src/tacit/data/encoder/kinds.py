@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
@@ -36,8 +34,8 @@ def is_word(kind: pa.DataType) -> bool:
     return any(test(kind) for test in tests)
 
 
-def numbers_of(column: Column, *, name: str) -> NDArray[Any]:
-    """Return a column of numbers as floats, with NaN where a value is missing; float32 without gaps stays so."""
+def numbers_of(column: Column, *, name: str) -> NDArray[np.float64]:
+    """Return a column of numbers as float64, with NaN where a value is missing; no value depends on another row."""
     kind = column.type
     if column.null_count == len(column):  # of any type: a CSV's empty column is read as text
         return np.full(len(column), np.nan)
@@ -45,8 +43,6 @@ def numbers_of(column: Column, *, name: str) -> NDArray[Any]:
         return np.asarray(as_floats(column.cast(pa.int8())).to_numpy(zero_copy_only=False))
     if not is_number(kind):
         raise InvalidInput(f"column {name!r} must be numbers, as its encoder was made for, got {kind}")
-    if pa.types.is_float32(kind) and not column.null_count:
-        return np.asarray(column)
     if pa.types.is_time(kind):
         return _microseconds(column, pa.time64("us")) / _HOUR
     if pa.types.is_duration(kind):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +12,6 @@ from tacit.features.mechanisms.box import STEPS
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["ClassMoments", "class_members"]
-
-_EXACT = {np.dtype(np.float32): 1 << 24, np.dtype(np.float64): 1 << 53}
-"""Up to here every whole number is a float of this kind."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -44,19 +40,11 @@ class ClassMoments:
         return cls.of_members(steps, class_members(codes, classes=classes))
 
     @classmethod
-    def of_members(cls, steps: NDArray[Any], members: NDArray[Any]) -> ClassMoments:
+    def of_members(cls, steps: NDArray[np.int64 | np.float64], members: NDArray[np.float64]) -> ClassMoments:
         """Return the totals of one batch whose rows' classes are marked already; steps are whole numbers."""
-        whole = steps if steps.dtype == np.float32 else np.asarray(steps, dtype=np.float64)
-        most = _EXACT[whole.dtype] // STEPS  # rows whose sum, in any order, is exact
-        parts = [
-            cls._of_few(whole[at : at + most], members[:, at : at + most]) for at in range(0, max(1, len(whole)), most)
-        ]
-        return sum(parts[1:], start=parts[0])
-
-    @classmethod
-    def _of_few(cls, whole: NDArray[Any], members: NDArray[Any]) -> ClassMoments:
+        whole = np.asarray(steps, dtype=np.float64)  # their sums are exact, in any order: no batch has 2^43 rows
         squares = np.square(whole)
-        squares *= whole.dtype.type(1 / STEPS)  # a power of 2
+        squares *= 1 / STEPS  # a power of 2
         return cls(
             counts=members.sum(axis=1).astype(np.int64),
             sums=(members @ whole).astype(np.int64),

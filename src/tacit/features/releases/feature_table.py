@@ -98,11 +98,10 @@ class FeatureTable:
 
     def _begin(self, rows: pa.Table, box: Box, pool: ThreadPoolExecutor) -> list[Future[ClassMoments]]:
         members = class_members(self._codes(rows), classes=len(self.classes))
-        kinds = {kind: members.astype(kind) for kind in (np.dtype(np.float32), np.dtype(np.float64))}
         begun, start = [], 0
         for rules in _blocks(self.encoder.rules, width=_BLOCK // rows.num_rows):
             end = start + sum(len(rule.encoded) for rule in rules)
-            begun.append(pool.submit(_part, rows, kinds, rules, box.take(range(start, end))))
+            begun.append(pool.submit(_part, rows, members, rules, box.take(range(start, end))))
             start = end
         return begun
 
@@ -120,13 +119,10 @@ def _blocks(rules: Sequence[ColumnRule], *, width: int) -> Iterator[list[ColumnR
     yield block
 
 
-def _part(
-    rows: pa.Table, members: dict[np.dtype[Any], NDArray[Any]], rules: Sequence[ColumnRule], box: Box
-) -> ClassMoments:
+def _part(rows: pa.Table, members: NDArray[np.float64], rules: Sequence[ColumnRule], box: Box) -> ClassMoments:
     """The totals of some features of a batch; each feature is one piece of memory."""
     values = np.concatenate([rule.encode(rows[rule.name]).T for rule in rules])
-    steps = box.whole_steps(values.T)
-    return ClassMoments.of_members(steps, members[steps.dtype])
+    return ClassMoments.of_members(box.whole_steps(values.T), members)
 
 
 def _collect(found: ClassMoments, parts: Sequence[Future[ClassMoments]]) -> ClassMoments:
