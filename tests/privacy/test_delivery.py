@@ -83,10 +83,14 @@ def ledger(tmp_path):
     return ledger
 
 
+def kept_in(place):
+    return [path for path in (place / "ledger.db.releases").iterdir() if path.suffix != ".lock"]
+
+
 def ask(kind, plan, ledger, out=None, **settings):
     draw = settings.pop("draw", None) or Drawer(kind, plan)
-    payment = Payment(ledger=ledger, **settings)
-    return deliver(kind, request(plan), draw=draw, out=out, payment=payment)
+    asked = request(plan, rows=settings.pop("rows", ROWS))
+    return deliver(kind, asked, draw=draw, out=out, payment=Payment(ledger=ledger, **settings))
 
 
 def test_without_a_ledger_it_is_drawn_and_written(kind, plan, tmp_path):
@@ -149,15 +153,69 @@ def test_an_entry_delivers_its_own_plan_alone(kind, plan, ledger):
         ask(kind, other, ledger, entry="visits/1")
 
 
+def test_an_entry_pays_for_no_other_data_set(kind, plan, ledger):
+    other = pa.record_batch({"age": [31, 64], "ill": [1, 0]})
+    ledger.register([1, 0], name="other", budget=ONE)
+    with pytest.raises(TypeError):
+        ask(kind, plan, ledger, draw=Drawer(None, plan))
+    draw = Drawer(kind, plan)
+    with pytest.raises(LedgerError, match="visits/1 paid for a release of another plan or of other rows"):
+        ask(kind, plan, ledger, rows=other, draw=draw, entry="visits/1")
+    assert not draw.drawn
+    assert not ask(kind, plan, ledger, entry="visits/1").repeated, "control: its own rows"
+
+
+def test_an_entry_that_resumes_leaves_one_draw_in_the_store(kind, plan, ledger, tmp_path, monkeypatch):
+    def stopped(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Ledger, "deliver", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            ask(kind, plan, ledger)
+    assert len(kept_in(tmp_path)) == 1
+    ask(kind, plan, ledger, entry="visits/1")
+    assert len(kept_in(tmp_path)) == 1
+
+
+def test_an_entry_delivers_the_first_of_two_releases(kind, plan, ledger):
+    first = ask(kind, plan, ledger).members["rows"].table
+    ask(kind, plan, ledger, again=True)
+    assert ask(kind, plan, ledger, entry="visits/1").members["rows"].table == first
+
+
 def test_a_voided_charge_is_not_found_again(kind, plan, ledger):
-    ask(kind, plan, ledger)
-    ledger.void("visits/1", reason="the recipient destroyed it")
+    with pytest.raises(TypeError):
+        ask(kind, plan, ledger, draw=Drawer(None, plan))
+    ledger.void("visits/1", reason="the draw failed")
     assert ask(kind, plan, ledger).receipt.id == "visits/3"
+
+
+def test_a_delivered_charge_is_not_voided(kind, plan, ledger):
+    ask(kind, plan, ledger)
+    with pytest.raises(LedgerError, match="the release of visits/1 was delivered, so it stays spent"):
+        ledger.void("visits/1", reason="the recipient destroyed it")
+    assert ledger.statement("visits").spent == 1.0
+
+
+def test_a_charge_that_is_voided_during_the_draw_delivers_nothing(kind, plan, ledger, tmp_path):
+    draw = Drawer(kind, plan)
+
+    def voiding():
+        ledger.void("visits/1", reason="stopped")
+        return draw()
+
+    out = tmp_path / f"out{plan.suffix}"
+    with pytest.raises(LedgerError, match="visits/1 was voided while its release was drawn"):
+        ask(kind, plan, ledger, out, draw=voiding)
+    assert not out.exists()
+    assert kept_in(tmp_path) == []
+    assert ask(kind, plan, ledger, out).receipt.id == "visits/3"
 
 
 def test_a_lost_release_is_refused_by_name_until_another_is_paid_for(kind, plan, ledger, tmp_path):
     ask(kind, plan, ledger)
-    (kept,) = (path for path in (tmp_path / "ledger.db.releases").iterdir() if path.suffix != ".lock")
+    (kept,) = kept_in(tmp_path)
     kept.rename(tmp_path / "gone")
     with pytest.raises(LedgerError, match=r"visits/1 paid for was delivered.*restore that file, or pay for another"):
         ask(kind, plan, ledger)

@@ -133,12 +133,28 @@ def test_a_release_from_all_rows_is_not_charged_to_one_part(tmp_path):
     halves = [Part(name="train", rows=range(0, 2)), Part(name="test", rows=range(2, 3)), Part(name="some")]
     ledger.register(all_rows, name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0), parts=halves)
     few = Guarantee(unit=Unit.LABEL, epsilon=0.25)
-    for parts, covered in (["train"], 2), (["test"], 1):
-        with pytest.raises(InvalidInput, match=rf"all 3 rows of the labels, which are clicks's own.*with {covered}:"):
+    for parts, covered in (["train"], 2), (["test"], 1), (["some"], 0), (["test", "some"], 1):
+        with pytest.raises(InvalidInput, match=rf"all 3 rows.* which are clicks's own.*with {covered} declared:"):
             Payment(ledger=ledger, dataset="clicks", parts=parts).charge(few, all_rows, purpose="totals of all rows")
     assert ledger.statement("clicks").entries == ()
-    for parts in (["train", "test"], ["some"]):
-        Payment(ledger=ledger, dataset="clicks", parts=parts).charge(
-            few, all_rows, purpose="all, or the user's to know"
-        )
-    assert [entry.parts for entry in ledger.statement("clicks").entries] == [("train", "test"), ("some",)]
+    for parts in (["train", "test"], ["train", "test", "some"]):
+        Payment(ledger=ledger, dataset="clicks", parts=parts).charge(few, all_rows, purpose="all rows")
+    Payment(ledger=ledger, dataset="clicks", parts=["some"]).charge(few, [1], purpose="rows of the part alone")
+    charged = [entry.parts for entry in ledger.statement("clicks").entries]
+    assert charged == [("train", "test"), ("train", "test", "some"), ("some",)]
+
+
+def test_parts_without_declared_rows_do_not_pay_for_all_rows(tmp_path):
+    ledger, all_rows = Ledger.create(tmp_path / "parts.db"), [0, 1, 1]
+    parts = [Part(name="train"), Part(name="test")]
+    ledger.register(all_rows, name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0), parts=parts)
+    for part in ("train", "test"):
+        with pytest.raises(InvalidInput, match="all 3 rows of the labels, which are clicks's own"):
+            Payment(ledger=ledger, parts=[part]).charge(HALF, all_rows, purpose="all rows")
+    Payment(ledger=ledger, parts=["train", "test"]).charge(HALF, all_rows, purpose="all rows")
+    assert [part.spent for part in ledger.statement("clicks").parts] == [0.5, 0.5]
+
+
+def test_an_entry_is_not_paid_for_again(tmp_path):
+    with pytest.raises(InvalidInput, match="again must be left out with entry"):
+        Payment(ledger=Ledger.create(tmp_path / "ledger.db"), entry="clicks/1", again=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,6 +19,7 @@ from tacit.privacy.targets import Overwrite, Target, check_target
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tacit.privacy.ledger import Ledger
     from tacit.privacy.ledger.requests import Charge, Delivery
     from tacit.privacy.payment import Payment
 
@@ -156,15 +157,12 @@ class _Key:
 def _key(request: Request, payment: Payment) -> _Key:
     guarantee = _chargeable(request)
     ledger = payment.ledger
+    prints, known = _recognize(request, ledger)
     if payment.entry is not None:
         entry = payment.entry
-        return _Key(ledger.key_of(entry.encode()).hex(), lambda: ledger.charge_of(entry, guarantee))
-    if request.rows is None:  # nothing to know the rows by: every request is a new one
-        prints, key = None, ledger.key_of(secrets.token_bytes(32))
-    else:
-        prints, rows = ledger.recognize(request.rows(), private=request.private)
-        data = (ledger.recognize(one(), private=())[1] for one in request.data)
-        key = ledger.key_of(request.plan.request().encode(), rows, *data)
+        name = ledger.request_of(entry).hex()  # the same lock and file as without the entry's id
+        return _Key(name, lambda: ledger.charge_of(entry, guarantee, key=known, prints=prints))
+    key = known or ledger.key_of(secrets.token_bytes(32))
     return _Key(
         key.hex(),
         lambda: ledger.settle(
@@ -177,6 +175,15 @@ def _key(request: Request, payment: Payment) -> _Key:
             again=payment.again,
         ),
     )
+
+
+def _recognize(request: Request, ledger: Ledger) -> tuple[Mapping[int, bytes] | None, bytes | None]:
+    """Return what the ledger knows the rows by and the request's key; rows without an order have neither."""
+    if request.rows is None:
+        return None, None
+    prints, rows = ledger.recognize(request.rows(), private=request.private)
+    data = (ledger.recognize(one(), private=())[1] for one in request.data)
+    return prints, ledger.key_of(request.plan.request().encode(), rows, *data)
 
 
 def _chargeable(request: Request) -> Guarantee:
@@ -201,7 +208,11 @@ def _draw(store: ReleaseStore, charge: Charge, payment: Payment, *, draw: Callab
     store.remove_unfinished(file)
     draw().write(store.path(file))
     kept = Delivery(digest=digest_of(store.path(file)), file=file)
-    payment.ledger.deliver(charge.entry, kept)
+    try:
+        payment.ledger.deliver(charge.entry, kept)
+    except LedgerError:  # voided meanwhile: what no charge pays for is not kept
+        store.remove_unfinished(file)
+        raise
     return kept
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger, Receipt
 
@@ -29,7 +30,7 @@ class Payment:
     parts
         The declared parts of the data set that the release is made from, and no other row; default: all. The ledger
         recognizes whole columns, not parts of them: name the data set as well. A column that it recognizes, and that
-        has rows outside of these parts, is refused.
+        may have rows outside of these parts, is refused.
     store
         The folder that keeps finished releases, so that one that was paid for is delivered again without a second
         charge; default: beside the ledger's file, with ``.releases`` after its name. It never holds a seed.
@@ -37,7 +38,7 @@ class Payment:
         Pay for another release of a request that has one.
     entry
         Resume the release of this charge. For rows without an order, which the ledger cannot recognize: whoever names
-        the entry vouches that the rows are the same.
+        the entry vouches that the rows are the same. Rows with an order must be those that the charge was made for.
 
     Examples
     --------
@@ -55,6 +56,10 @@ class Payment:
     store: Path | None = None
     again: bool = False
     entry: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.again and self.entry is not None:
+            raise InvalidInput("must be left out with entry, which resumes a release that is paid for", field="again")
 
     def charge(self, guarantee: Guarantee, labels: object, *, purpose: str) -> Receipt:
         """Charge the ledger for a release made from these labels; raise if it refuses.

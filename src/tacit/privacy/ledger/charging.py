@@ -12,7 +12,7 @@ from tacit.privacy.ledger.book import Book, guarantee_of
 from tacit.privacy.ledger.records import Receipt, format_down
 from tacit.privacy.ledger.registry import add_budget, check_budget
 from tacit.privacy.ledger.rows import Row
-from tacit.privacy.ledger.schema import VERSION
+from tacit.privacy.ledger.schema import DELIVERY, VERSION
 from tacit.privacy.rounding import format_up
 
 __all__ = ["charge", "in_unit_of", "pay", "rebuild", "set_budget", "void"]
@@ -120,14 +120,14 @@ def _check_covered(book: Book, version: int | None, parts: Sequence[str] | None)
     if version is None or parts is None:
         return
     named = [book.parts[part] for part in book.choose(parts)]
-    if any(row["start"] is None for row in named):  # who is in a part without rows is the caller's to know
+    if len(named) == len(book.parts):
         return
     (known,) = book.rows.find(VERSION, VERSION.c.data_set == book.id, VERSION.c.number == version)
-    covered = sum(row["stop"] - row["start"] for row in named)
+    covered = sum(row["stop"] - row["start"] for row in named if row["start"] is not None)
     if covered < known["rows"]:
         raise InvalidInput(
             f"must hold all {known['rows']} rows of the labels, which are {book.name}'s own, got {', '.join(parts)} "
-            f"with {covered}: make the release from the rows of its parts alone, or charge all parts",
+            f"with {covered} declared: make the release from the rows of its parts alone, or charge all parts",
             field="parts",
         )
 
@@ -141,6 +141,8 @@ def _voidable(book: Book, entries: Mapping[int, Row], number: int) -> Row:
     for entry in entries.values():
         if entry["voids"] == number:
             raise LedgerError(f"{book.name}/{number} was voided already, by {book.name}/{entry['number']}")
+    if book.rows.find(DELIVERY, DELIVERY.c.data_set == book.id, DELIVERY.c.number == number):
+        raise LedgerError(f"the release of {book.name}/{number} was delivered, so it stays spent")
     return target
 
 

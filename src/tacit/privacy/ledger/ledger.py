@@ -257,12 +257,28 @@ class Ledger:
             receipt = charging.pay(book, guarantee, parts=parts, purpose=purpose, version=version)
             return requests.record_request(book, receipt, key)
 
-    def charge_of(self, entry: str, guarantee: Guarantee) -> Charge:
-        """Return the charge of a release by its id, if it was made for this guarantee."""
+    def request_of(self, entry: str) -> bytes:
+        """Return the key of the request that a charge was made for."""
         name, number = split_id(entry)
         with self._reading() as rows:
+            return requests.request_of(Book.find(rows, name), number)
+
+    def charge_of(
+        self, entry: str, guarantee: Guarantee, *, key: bytes | None, prints: Mapping[int, bytes] | None
+    ) -> Charge:
+        """Return the charge of a release by its id, if it was made for this guarantee, these rows and this plan.
+
+        Parameters
+        ----------
+        key, prints
+            As in :meth:`settle`; None where rows have no order, and whoever names the entry vouches for them.
+        """
+        name, number = split_id(entry)
+        with self._writing() as rows:
             book = Book.find(rows, name)
-            return requests.charge_of_entry(book, number, charging.in_unit_of(book, guarantee))
+            charge = requests.charge_of_entry(book, number, charging.in_unit_of(book, guarantee), key=key)
+            registry.find_data_set(rows, prints, dataset=name)
+            return charge
 
     def deliver(self, entry: str, delivery: Delivery) -> None:
         """Write down the release that leaves for a charge, before anyone is given it."""

@@ -11,7 +11,7 @@ from tacit.privacy.ledger.records import Receipt, split_id
 from tacit.privacy.ledger.rows import Row
 from tacit.privacy.ledger.schema import DELIVERY, ENTRY, REQUEST
 
-__all__ = ["Charge", "Delivery", "charge_of_entry", "find_charge", "record_delivery", "record_request"]
+__all__ = ["Charge", "Delivery", "charge_of_entry", "find_charge", "record_delivery", "record_request", "request_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,24 +41,41 @@ class Charge:
 
 def find_charge(book: Book, key: bytes) -> Charge | None:
     """Return the newest charge for a key that nobody voided."""
-    corrections = book.rows.find(ENTRY, ENTRY.c.data_set == book.id, ENTRY.c.voids.is_not(None))
-    voided = {entry["voids"] for entry in corrections}
+    voided = _voided(book)
     mine = book.rows.find(REQUEST, REQUEST.c.data_set == book.id, REQUEST.c.key == key)
     standing = [row["number"] for row in mine if row["number"] not in voided]
     return _charge(book, max(standing)) if standing else None
 
 
-def charge_of_entry(book: Book, number: int, guarantee: Guarantee) -> Charge:
-    """Return a charge by its number; one that was voided, or was for no such release, is refused."""
+def request_of(book: Book, number: int) -> bytes:
+    """Return the key of the request that a charge was made for."""
+    found = book.rows.find(REQUEST, REQUEST.c.data_set == book.id, REQUEST.c.number == number)
+    if not found:
+        raise LedgerError(f"{book.name}/{number} is not the charge of a release; tacit ledger show lists them")
+    return bytes(found[0]["key"])
+
+
+def charge_of_entry(book: Book, number: int, guarantee: Guarantee, *, key: bytes | None) -> Charge:
+    """Return a charge by its number; one that was voided, or was for no such release, is refused.
+
+    Parameters
+    ----------
+    key
+        Of the request that is to be resumed; None where rows have no order, and so no key.
+    """
     entries: dict[int, Row] = {entry["number"]: entry for entry in book.entries()}
     name = f"{book.name}/{number}"
     if number in {entry["voids"] for entry in entries.values()}:
         raise LedgerError(f"{name} was voided: it pays for no release")
-    if not book.rows.find(REQUEST, REQUEST.c.data_set == book.id, REQUEST.c.number == number):
-        raise LedgerError(f"{name} is not the charge of a release; tacit ledger show lists them")
+    requested = request_of(book, number)
     paid = guarantee_of(entries[number]["guarantee"])
     if paid.to_json() != guarantee.to_json():
         raise LedgerError(f"{name} paid for {paid}, and this release has {guarantee}; resume it with its own plan")
+    if key not in (None, requested):
+        raise LedgerError(
+            f"{name} paid for a release of another plan or of other rows; without entry, the command that made the "
+            "charge resumes its release by itself"
+        )
     return _charge(book, number)
 
 
@@ -69,7 +86,9 @@ def record_request(book: Book, receipt: Receipt, key: bytes) -> Charge:
 
 
 def record_delivery(book: Book, number: int, delivery: Delivery) -> None:
-    """Write down what leaves for a charge, before it leaves; a second, different delivery is refused."""
+    """Write down what leaves for a charge, before it leaves; a second delivery and a voided charge are refused."""
+    if number in _voided(book):
+        raise LedgerError(f"{book.name}/{number} was voided while its release was drawn; it was not delivered")
     known = _delivery(book, number)
     if known is not None and known != delivery:
         raise LedgerError(f"the ledger holds another release for {book.name}/{number}; this one was not delivered")
@@ -81,6 +100,11 @@ def record_delivery(book: Book, number: int, delivery: Delivery) -> None:
 
 def _charge(book: Book, number: int) -> Charge:
     return Charge(entry=f"{book.name}/{number}", delivery=_delivery(book, number))
+
+
+def _voided(book: Book) -> set[int]:
+    corrections = book.rows.find(ENTRY, ENTRY.c.data_set == book.id, ENTRY.c.voids.is_not(None))
+    return {entry["voids"] for entry in corrections}
 
 
 def _delivery(book: Book, number: int) -> Delivery | None:
