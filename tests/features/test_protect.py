@@ -18,6 +18,7 @@ from tacit.features.releases import feature_table
 from tacit.features.releases.bound_plan import box_of
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, InvalidRelease, NoGuarantee, Unit
 from tacit.privacy.ledger import Ledger
+from tacit.privacy.loss import PureLoss
 from tacit.privacy.payment import Payment
 
 
@@ -74,6 +75,26 @@ def test_a_header_that_states_other_noise_than_its_parts_is_refused(mechanism, t
     replace(made, header=forged).write(tmp_path / "lie")
     with pytest.raises(InvalidRelease, match="states other noise than its division of epsilon gives"):
         Release.read(tmp_path / "lie")
+
+
+@MECHANISMS
+@pytest.mark.parametrize("free", ["selection", "class_rows"])
+def test_a_header_that_selects_for_free_is_refused(mechanism, free, tmp_path):
+    made = protect(_table(), _plan(mechanism))
+    parts = {**made.settled["epsilon"], free: 0.0}
+    lie = replace(made.guarantee, epsilon=sum(parts.values()), loss=None)
+    forged = replace(made.header, settled={**made.settled, "epsilon": parts}, guarantee=lie)
+    replace(made, header=forged).write(tmp_path / "lie")
+    with pytest.raises(InvalidRelease, match="the header has no epsilon for the"):
+        Release.read(tmp_path / "lie")
+
+
+@MECHANISMS
+def test_loss_and_assumptions_are_those_of_the_mechanism(mechanism, tmp_path):
+    made = protect(_table(), _plan(mechanism))
+    lie = replace(made.guarantee, loss=PureLoss(epsilon=1e-9), assumptions=())
+    replace(made, header=replace(made.header, guarantee=lie)).write(tmp_path / "lie")
+    assert Release.read(tmp_path / "lie").guarantee == made.guarantee
 
 
 def _deviation(release, table):

@@ -19,6 +19,7 @@ from tacit.models.releases.members import SafetensorsMember
 from tacit.models.releases.onnx_graph import read_graph
 from tacit.privacy.errors import InvalidInput, InvalidRelease, TacitError
 from tacit.privacy.guarantee import Guarantee, NoGuarantee, Unit
+from tacit.privacy.loss import PureLoss
 from tacit.privacy.releases import Header
 
 torch = pytest.importorskip("torch")
@@ -31,8 +32,8 @@ ONE = Guarantee(unit=Unit.RECORD, epsilon=3.0, delta=1e-5, assumptions=("a state
 
 
 def _header(guarantee=ONE, plan=None, **settled):
-    plan = plan or Plan(label="ill", epsilon=3, delta=1e-5, mechanism="dp_sgd:width=4")
-    run = {"noise": 5.0, "rate": 0.1, "steps": 10, "classes": [0, 1], **settled}
+    plan = plan or Plan(label="ill", epsilon=3, delta=1e-5, mechanism="dp_sgd:width=4,epochs=1")
+    run = {"noise": 5.0, "rate": 0.1, "steps": 10, "rows": 100, "batch_size": 10, "classes": [0, 1], **settled}
     encoder = Encoder.of_numbers(FEATURES).to_json()
     return Header(surface="models", plan=plan.to_json(), settled=run, guarantee=guarantee, seeded=True, encoder=encoder)
 
@@ -48,7 +49,7 @@ def test_what_is_written_is_read_bit_for_bit(suffix, tmp_path):
     back = Release.read(path)
     for part in ("weights", "biases", "outputs"):
         np.testing.assert_array_equal(getattr(back.network, part), getattr(NETWORK, part))
-    assert back.guarantee == ONE
+    assert (back.guarantee.unit, back.guarantee.epsilon, back.guarantee.delta) == (Unit.RECORD, 3.0, 1e-5)
     assert (list(back.encoder.names), back.seeded, back.label) == (FEATURES, True, "ill")
     assert stat.S_IMODE(path.stat().st_mode) == 0o666 & ~_umask()
     with pytest.raises(InvalidInput, match="exists already"):
@@ -56,6 +57,21 @@ def test_what_is_written_is_read_bit_for_bit(suffix, tmp_path):
     _release(NoGuarantee(reason="none")).write(path, force=True)
     assert Release.read(path).guarantee == NoGuarantee(reason="none")
     assert [one.name for one in tmp_path.iterdir()] == [path.name], "control: nothing half written is left"
+
+
+@pytest.mark.parametrize("lie", [{"rate": 1e-9}, {"steps": 1}, {"rows": 10**6}, {"batch_size": 1, "rate": 0.01}])
+def test_fewer_or_smaller_steps_than_planned_are_refused(lie, tmp_path):
+    _release(**lie).write(tmp_path / "lie.safetensors")
+    with pytest.raises(InvalidRelease, match="states other steps than its plan takes"):
+        Release.read(tmp_path / "lie.safetensors")
+
+
+def test_loss_and_assumptions_are_those_of_the_mechanism(tmp_path):
+    free = replace(ONE, loss=PureLoss(epsilon=1e-9), assumptions=())
+    _release(free).write(tmp_path / "lie.safetensors")
+    read = Release.read(tmp_path / "lie.safetensors").guarantee
+    assert read.loss.epsilon_at(1e-5) > 0.1
+    assert "the number of rows is public; a neighbour has one record replaced" in read.assumptions
 
 
 def _umask():

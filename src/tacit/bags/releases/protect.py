@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tacit.bags.mechanisms.encoding import OCCURRING, loss_of_plan
+from tacit.bags.mechanisms.encoding import loss_of_plan
 from tacit.bags.mechanisms.engine import open_rows
 from tacit.bags.mechanisms.preparation import PrivateRows
 from tacit.bags.plan import Plan
-from tacit.bags.releases.release import Release
+from tacit.bags.releases.release import Release, guarantee_of
 from tacit.privacy.delivery import Request, deliver
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.noise import is_seeded, system_rng
 from tacit.privacy.targets import Target, check_target
 
@@ -75,7 +74,7 @@ def protect(
     with open_rows(table) as raw:
         rows = PrivateRows.of_plan(plan, raw, rng=generator, progress=progress)
         loss = loss_of_plan(plan, rows.encoding.classes)
-        guarantee = _with_classes(plan.mechanism.guarantee(plan, loss), plan, rows)
+        guarantee = guarantee_of(plan, loss, classes=rows.encoding.classes)
         prepared = plan.mechanism.prepare(plan, rows, loss)
         request = Request(
             plan=plan,
@@ -90,10 +89,3 @@ def protect(
 
         release = deliver(Release, request, draw=draw, out=out, payment=payment, sources=[table])
         return replace(release, left_out=rows.left_out())
-
-
-def _with_classes(guarantee: AnyGuarantee, plan: Plan, rows: PrivateRows) -> AnyGuarantee:
-    """Where the classes were read off the labels, the guarantee rests on that being public."""
-    if plan.classes is not None or rows.encoding.classes is None or not isinstance(guarantee, Guarantee):
-        return guarantee
-    return replace(guarantee, assumptions=(*guarantee.assumptions, OCCURRING))

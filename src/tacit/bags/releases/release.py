@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.bags.mechanisms.encoding import LabelEncoding, loss_of_plan
+from tacit.bags.losses import SemilinearLoss
+from tacit.bags.mechanisms.encoding import OCCURRING, LabelEncoding, loss_of_plan
 from tacit.bags.mechanisms.preparation import PrivateRows
 from tacit.bags.partition import BagTotals
 from tacit.bags.partition.tables import partition_of, partition_table, random_of, random_table
@@ -25,7 +26,7 @@ from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.releases import Header, Member, TableMember
 from tacit.privacy.releases import Release as BaseRelease
 
-__all__ = ["Release", "UsedRows"]
+__all__ = ["Release", "UsedRows", "guarantee_of"]
 
 _RANDOM = "random"
 
@@ -36,6 +37,14 @@ class UsedRows(NamedTuple):
     table: ibis.Table
     numbers: NDArray[np.int64] | None
     total: int
+
+
+def guarantee_of(plan: Plan, loss: SemilinearLoss, *, classes: Sequence[Any] | None) -> AnyGuarantee:
+    """Return what holds for totals of labels; classes that were read off the labels are public."""
+    kept = plan.mechanism.guarantee(plan, loss)
+    if plan.classes is not None or classes is None or not isinstance(kept, Guarantee):
+        return kept
+    return replace(kept, assumptions=(*kept.assumptions, OCCURRING))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -116,9 +125,9 @@ class Release(BaseRelease):
             raise InvalidInput("must have the rows of the private table, whose persons have other rows", field=argument)
         return UsedRows(load_table(read.take(pa.array(used))), used, read.num_rows)
 
-    def check(self) -> None:
-        """Raise if members do not fit the header, or the guarantee is smaller than the plan's mechanism can keep."""
-        self.check_guarantee(self.asked.mechanism.guarantee(self.asked, self.totals.loss))
+    def check(self) -> AnyGuarantee:
+        """Return what the plan's mechanism keeps, or raise if members do not fit the header."""
+        return guarantee_of(self.asked, self.totals.loss, classes=self.encoding.classes)
 
     def notes(self) -> list[str]:
         """Return a line per partition: how many bags of which sizes, and the noise."""

@@ -22,7 +22,7 @@ from tacit.features.mechanisms.selected import BoundMechanism
 from tacit.features.mechanisms.selection import PrivateSelection
 from tacit.features.plan import Plan
 from tacit.privacy.composition import compose
-from tacit.privacy.errors import InvalidInput
+from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee, Unit
 from tacit.privacy.loss import PrivacyLoss
 from tacit.privacy.rounding import exact, round_up
@@ -112,10 +112,16 @@ class BoundPlan:
         return {"features": list(features), "classes": list(classes), "epsilon": parts, "noise": noise}
 
     @classmethod
-    def from_description(cls, plan: Plan, settled: dict[str, Any]) -> BoundPlan:
-        """Return the plan that :meth:`describe` described."""
+    def from_description(cls, plan: Plan, settled: dict[str, Any], *, features: int) -> BoundPlan:
+        """Return the plan that :meth:`describe` described, for a table of so many features."""
         parts = {name: math.inf if part is None else float(part) for name, part in settled["epsilon"].items()}
-        return cls(plan=plan, classes=len(settled["classes"]), split=BudgetSplit(**parts))
+        split = BudgetSplit(**parts)
+        if plan.select not in (None, features):  # nothing is free that looks at the rows
+            if split.selection <= 0:
+                raise InvalidRelease("the header has no epsilon for the selection of features")
+            if split.class_rows <= 0 and plan.class_rows is None:
+                raise InvalidRelease("the header has no epsilon for the class sizes")
+        return cls(plan=plan, classes=len(settled["classes"]), split=split)
 
 
 def box_of(encoder: Encoder, features: Sequence[str]) -> Box:

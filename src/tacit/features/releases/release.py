@@ -18,6 +18,7 @@ from tacit.features.plan import Plan
 from tacit.features.releases.bound_plan import BoundPlan, box_of
 from tacit.privacy import releases
 from tacit.privacy.errors import InvalidRelease
+from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.noise import response_matrix
 from tacit.privacy.plan import Plan as AnyPlan
 from tacit.privacy.releases import DocumentMember, TableMember
@@ -44,7 +45,7 @@ class Release(releases.Release):
     @cached_property
     def bound(self) -> BoundPlan:
         """The plan with its epsilon divided."""
-        return BoundPlan.from_description(self.plan, dict(self.settled))
+        return BoundPlan.from_description(self.plan, dict(self.settled), features=len(self.encoder.names))
 
     @cached_property
     def encoder(self) -> Encoder:
@@ -88,13 +89,15 @@ class Release(releases.Release):
             return np.eye(len(self.classes))
         return response_matrix(epsilon=labels, classes=len(self.classes))
 
-    def check(self) -> None:
-        """Raise if the noise is not the plan's, or the guarantee is smaller than this noise keeps."""
+    def check(self) -> AnyGuarantee:
+        """Return what the noise keeps, or raise if it is not the plan's."""
         if unknown := set(self.features) - set(self.encoder.names):
             raise InvalidRelease(f"the header has no rule for the feature {min(unknown)!r}")
         if self.bound.describe(self.features, self.classes, box=self.box) != dict(self.settled):
             raise InvalidRelease("the header states other noise than its division of epsilon gives")
-        self.check_guarantee(self.bound.guarantee(features=len(self.features)))
+        if len(self.features) != (self.plan.select or len(self.encoder.names)):
+            raise InvalidRelease("the header has another number of features than its plan selects")
+        return self.bound.guarantee(features=len(self.features))
 
     def notes(self) -> list[str]:
         """Return the released features, and how epsilon is divided."""

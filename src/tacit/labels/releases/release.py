@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from tacit.labels.mechanisms import LabelMechanism
     from tacit.labels.mechanisms.evidence import Evidence
+    from tacit.privacy.guarantee import AnyGuarantee
 
 __all__ = ["PERSON_SEED", "ROWS", "Release"]
 
@@ -84,10 +85,10 @@ class Release(releases.Release):
             raise InvalidRelease("must have at least one label, got only missing ones", field="release")
         return self.mechanism.evidence(self.table)
 
-    def check(self) -> None:
-        """Raise if the mechanism cannot keep the guarantee, or the header does not describe it."""
-        self.check_guarantee(self.asked.guarantee())
+    def check(self) -> AnyGuarantee:
+        """Return what the mechanism keeps, or raise if the header does not describe it."""
         _ = self.mechanism
+        return self.asked.guarantee()
 
     def notes(self) -> list[str]:
         """Return how many rows there are and how many have no label; for persons, how many rows were left out."""

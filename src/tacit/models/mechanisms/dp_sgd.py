@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from tacit.models.mechanisms.base import Mechanism
 from tacit.models.rules import count
 from tacit.models.trained import Progress, Settled, Trained
-from tacit.privacy.errors import InvalidInput
+from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.settings import about
 from tacit.privacy.unit import Unit
 
@@ -66,22 +66,29 @@ class DpSgd(Mechanism):
 
         load_extra("torch")
         load_extra("opacus")
-        batch_size = max(1, min(_BATCH, rows // 10)) if self.batch_size is None else self.batch_size
+        batch_size = self._batch_size(rows)
         assert plan.epsilon is not None
         run = plan_run(rows, epsilon=plan.epsilon, delta=plan.delta, epochs=self.epochs, batch_size=batch_size)
         return {"noise": run.noise, "rate": run.rate, "steps": run.steps, "batch_size": batch_size}
 
     def guarantee(self, plan: Plan, settled: Settled) -> AnyGuarantee:
-        """Return the plan's guarantee with the loss of all steps; less noise than it needs is refused."""
+        """Return the plan's guarantee with the loss of all steps; less noise or fewer steps are refused."""
         from tacit.models.training.accounting import SampledGaussian
-        from tacit.models.training.dp_sgd import ASSUMPTIONS
+        from tacit.models.training.dp_sgd import ASSUMPTIONS, sampling
         from tacit.privacy.guarantee import Guarantee
 
+        rows, batch_size = settled["rows"], settled["batch_size"]
+        planned = sampling(rows, epochs=self.epochs, batch_size=batch_size)
+        if batch_size != self._batch_size(rows) or (settled["rate"], settled["steps"]) != planned:
+            raise InvalidRelease(f"the header states other steps than its plan takes on {rows} rows")
         run = SampledGaussian(noise=settled["noise"], rate=settled["rate"], steps=settled["steps"])
         assert plan.epsilon is not None
         return Guarantee(
             unit=Unit.RECORD, epsilon=plan.epsilon, delta=plan.delta, loss=run.loss(), assumptions=ASSUMPTIONS
         )
+
+    def _batch_size(self, rows: int) -> int:
+        return max(1, min(_BATCH, rows // 10)) if self.batch_size is None else self.batch_size
 
     def train(
         self, plan: Plan, settled: Settled, points: Points, *, rng: np.random.Generator, progress: Progress

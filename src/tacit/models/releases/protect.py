@@ -72,11 +72,12 @@ def protect(
     source = load_table(table)
     rng = system_rng() if rng is None else rng
     points, encoder = read_points(source, plan, rng=rng)
-    settled = plan.mechanism.settle(plan, rows=len(points.rows), classes=len(points.classes))
+    rows, classes = len(points.rows), list(points.classes)
+    settled = {"rows": rows, "classes": classes, **plan.mechanism.settle(plan, rows=rows, classes=len(classes))}
     header = Header(
         surface=plan.surface,
         plan=plan.to_json(),
-        settled={"rows": len(points.rows), "classes": list(points.classes), **settled},
+        settled=settled,
         guarantee=guarantee_of(plan, settled),
         seeded=is_seeded(rng),
         encoder=encoder.to_json(),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from tacit.models.training.noisy_steps import NoisyTraining
 
-__all__ = ["ASSUMPTIONS", "PrivateModel", "plan_run", "train_dp_sgd"]
+__all__ = ["ASSUMPTIONS", "PrivateModel", "plan_run", "sampling", "train_dp_sgd"]
 
 ASSUMPTIONS = (
     "the noise is floating-point Gaussian noise: its rounding is not accounted for",
@@ -177,8 +177,13 @@ def plan_run(rows: int, *, epsilon: float, delta: float, epochs: float, batch_si
     if check_count(batch_size, name="batch_size") > rows:
         raise InvalidInput(f"must be at most the {rows} rows, got {batch_size}", field="batch_size")
     check_delta(delta, rows=rows)
-    steps = max(1, round(epochs * rows / batch_size))
-    return find_noise(epsilon=epsilon, delta=delta, rate=batch_size / rows, steps=steps)
+    rate, steps = sampling(rows, epochs=epochs, batch_size=batch_size)
+    return find_noise(epsilon=epsilon, delta=delta, rate=rate, steps=steps)
+
+
+def sampling(rows: int, *, epochs: float, batch_size: int) -> tuple[float, int]:
+    """Return the probability with which a step draws a row, and the number of steps."""
+    return batch_size / rows, max(1, round(epochs * rows / batch_size))
 
 
 def _check(training: NoisyTraining, module: torch.nn.Module, X: torch.Tensor, y: torch.Tensor) -> None:

@@ -64,14 +64,15 @@ class Release:
         """Whether anyone who knows the seed can remove the noise."""
         return self.header.seeded
 
-    def check(self) -> None:
-        """Raise if the plan's mechanism cannot keep the guarantee; a surface's release knows its mechanisms."""
+    def check(self) -> AnyGuarantee:
+        """Return what the plan's mechanism keeps, or raise if the header does not describe it."""
+        return self.guarantee
 
-    def check_guarantee(self, kept: AnyGuarantee) -> None:
-        """Raise if the header states a stronger guarantee than ``kept``, what the plan's mechanism can keep."""
+    def _with_guarantee(self, kept: AnyGuarantee) -> Self:
+        """Return the release with the loss and assumptions of ``kept``, or raise if the header states more."""
         stated = self.guarantee
         if isinstance(stated, NoGuarantee):
-            return
+            return self
         if (
             isinstance(kept, NoGuarantee)
             or (stated.unit, stated.rows) != (kept.unit, kept.rows)
@@ -79,6 +80,8 @@ class Release:
             or stated.delta < kept.delta
         ):
             raise InvalidRelease(f"the header states {stated}, but its mechanism keeps {kept}")
+        known = replace(kept, epsilon=stated.epsilon, delta=stated.delta)
+        return replace(self, header=replace(self.header, guarantee=known))
 
     def notes(self) -> list[str]:
         """Return what its owner should read when it was made, one line each."""
@@ -131,12 +134,11 @@ class Release:
         release = cls(header=header, members=members)
         try:
             _ = release.plan
-            release.check()
+            return release._with_guarantee(release.check())
         except InvalidRelease:
             raise
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise InvalidRelease(f"{source} has a header that does not fit its surface: {error}") from error
-        return release
 
     @classmethod
     def _read_file(cls, source: Path) -> tuple[Header, dict[str, Member]]:

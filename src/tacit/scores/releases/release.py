@@ -81,14 +81,14 @@ class Release(releases.Release):
         """The plan's policy, with the epsilon of one score."""
         return self.plan.bound_policy
 
-    def check(self) -> None:
-        """Raise if more was answered than planned, or the guarantee is smaller than the noise keeps."""
+    def check(self) -> AnyGuarantee:
+        """Return what the noise keeps, or raise if more was answered than planned."""
         answered = len(self.scores)
         if answered > self.plan.submissions:
             raise InvalidRelease(f"{answered} answers were released and the plan allows {self.plan.submissions}")
         if self.settled["noise_scale"] != noise_scale(self.policy, self.metric, rows=self.rows):
             raise InvalidRelease("the header states other noise than its plan gives")
-        self.check_guarantee(guarantee_for(self.plan, answered=answered, declared=bool(self.settled["declared"])))
+        return guarantee_for(self.plan, answered=answered, declared=bool(self.settled["declared"]))
 
     def notes(self) -> list[str]:
         """Return the scores, the noise, and what is not protected."""
