@@ -324,6 +324,14 @@ def test_a_plan_that_contradicts_itself_is_refused(changes, said):
     assert refused.value.field == said.split()[0]
 
 
+def test_classes_keep_their_sizes_in_whatever_order_they_are_listed():
+    one = _plan(classes="no,yes", class_rows=(25, 75)).request()
+    assert one == _plan(classes="yes,no", class_rows=(75, 25)).request()
+    assert one != _plan(classes="yes,no", class_rows=(25, 75)).request()
+    with pytest.raises(InvalidInput, match="class_rows must be one number for each of 2 classes, got 3"):
+        _plan(classes="no,yes", class_rows=(5, 5, 5))
+
+
 def test_data_has_no_use():
     with pytest.raises(InvalidInput, match="data has no use on this surface"):
         protect(_table(), _plan(), data=_table())

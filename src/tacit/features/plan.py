@@ -97,9 +97,21 @@ class Plan(EncodedPlan):
         for name in ("selection_epsilon", "class_rows"):
             if getattr(self, name) is not None and self.select is None:
                 raise InvalidInput("requires select: without it all columns are released", field=name)
+        if self.classes and self.class_rows and len(self.class_rows) != len(self.classes):
+            raise InvalidInput(
+                f"must be one number for each of {len(self.classes)} classes, got {len(self.class_rows)}",
+                field="class_rows",
+            )
         for name in ("label_epsilon", "selection_epsilon"):
             if getattr(self, name) is not None and self.epsilon is None:
                 raise InvalidInput("requires epsilon, of which it is a part", field=name)
+
+    def request(self) -> str:
+        """Return what makes two requests the same one: a class keeps its size in whatever order."""
+        if self.classes is None or self.class_rows is None:
+            return super().request()
+        sizes = [size for _, size in sorted(zip(self.classes, self.class_rows, strict=True))]
+        return super(Plan, replace(self, classes=tuple(sorted(self.classes)), class_rows=tuple(sizes))).request()
 
     def describe(self) -> str:
         """Return what is released, in words."""
