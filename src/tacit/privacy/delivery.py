@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, TypeVar
 
-from tacit.privacy.errors import InvalidInput, LedgerError
+from tacit.privacy.errors import InvalidInput, InvalidRelease, LedgerError
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.plan import Plan
 from tacit.privacy.releases.release import Release
@@ -123,11 +123,8 @@ def _paid(
         charge = key.settle()
         file = f"{key.name[:32]}-{charge.entry.rpartition('/')[2]}{request.plan.suffix}"
         kept = charge.delivery or _draw(store, charge, payment, draw=draw, file=file)
-        if not store.holds(kept.file, kept.digest):
-            raise LedgerError(
-                f"the release that {charge.entry} paid for was delivered, and {store.path(kept.file)} no longer holds "
-                "it; restore that file, or pay for another release with again"
-            )
+        if charge.delivery is not None:
+            _check_whole(kind, store, kept, charge)
         _check_plan(kind, store.path(kept.file), charge, request)
         if target is not None:
             _publish(kind, store, kept, target, force=force)
@@ -137,6 +134,21 @@ def _paid(
         receipt=charge.receipt,
         repeated=charge.delivery is not None,
     )
+
+
+def _check_whole(kind: type[Release], store: ReleaseStore, kept: Delivery, charge: Charge) -> None:
+    """Raise if the bytes that were delivered are gone: a file, or a member of a folder whose manifest is there."""
+    path = store.path(kept.file)
+    try:
+        if not store.holds(kept.file, kept.digest):
+            raise InvalidRelease(f"{path} no longer holds it")
+        if path.is_dir():
+            kind.read(path).in_memory()
+    except InvalidRelease as error:
+        raise LedgerError(
+            f"the release that {charge.entry} paid for was delivered, and {error}; restore {path}, or pay for another "
+            "release with again"
+        ) from error
 
 
 def _check_plan(kind: type[Release], kept: Path, charge: Charge, request: Request) -> None:

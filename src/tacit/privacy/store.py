@@ -54,8 +54,11 @@ class ReleaseStore:
             path.unlink(missing_ok=True)
 
     def holds(self, file: str, digest: bytes) -> bool:
-        """Say whether a release is here, whole."""
-        return self.path(file).exists() and digest_of(self.path(file)) == digest
+        """Say whether a release's file, or its folder's manifest, is here as it was written."""
+        try:
+            return digest_of(self.path(file)) == digest
+        except FileNotFoundError:
+            return False
 
     def publish(self, file: str, out: Path, *, force: bool) -> None:
         """Copy a release to where it was asked for, whole or not at all."""
