@@ -205,3 +205,11 @@ def test_numbers_are_float64_whatever_the_other_rows_have(kind, others):
     assert values.dtype == rule.encode(pa.array([None], kind)).dtype == np.float64
     assert values[:2].tolist() == [[0.0], [0.5]]
     assert rule.encode(pa.array([0], pa.float64()).cast(kind)).dtype == np.float64
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J", "a\x07", "\x9b2J"])
+def test_control_characters_are_refused(name):
+    column = {"kind": "flag", "name": name, "gaps": False}
+    for document in ({"columns": [column], "left_out": []}, {"columns": [], "left_out": [[name, "an id"]]}):
+        with pytest.raises(InvalidRelease, match="must not have control characters"):
+            Encoder.from_json(document)

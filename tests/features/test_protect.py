@@ -97,6 +97,15 @@ def test_loss_and_assumptions_are_those_of_the_mechanism(mechanism, tmp_path):
     assert Release.read(tmp_path / "lie").guarantee == made.guarantee
 
 
+@MECHANISMS
+def test_a_renamed_member_is_refused(mechanism, tmp_path):
+    made = protect(_table(), _plan(mechanism))
+    (member,) = made.members.values()
+    replace(made, members={"other": member}).write(tmp_path / "odd")
+    with pytest.raises(InvalidRelease, match="must have rows or totals"):
+        Release.read(tmp_path / "odd")
+
+
 def _deviation(release, table):
     """The deviation of what was released from the clipped truth, in the noise that the header states."""
     names = release.features

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 
 import ibis
 import numpy as np
@@ -416,3 +417,15 @@ def test_a_table_larger_than_its_memory_streams_through(tmp_path, out):
     size = 8 * rows * 26 * 8
     assert grown_by("stream", path, out) < size * 0.6
     assert grown_by("whole", path, out) > size * 0.9, "control: the same measure sees a table that is read whole"
+
+
+def test_a_renamed_member_or_too_many_classes_are_refused(tmp_path):
+    made = protect(pa.table({"y": ["a", "b"] * 20}), Plan(label="y", epsilon=1))
+    many = replace(made.header, settled={"classes": [str(number) for number in range(10_001)]})
+    for name, odd in {
+        "must have rows": replace(made, members={"other": made.members["rows"]}),
+        "at most 10,000 classes": replace(made, header=many),
+    }.items():
+        odd.write(tmp_path / "odd.parquet", force=True)
+        with pytest.raises(InvalidRelease, match=name):
+            Release.read(tmp_path / "odd.parquet")

@@ -14,6 +14,7 @@ import pytest
 from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, NoGuarantee, Unit
 from tacit.privacy.plan import Plan
 from tacit.privacy.releases import DocumentMember, Header, Release, TableMember
+from tacit.privacy.releases.header import canonical_json
 
 GUARANTEE = Guarantee(unit=Unit.LABEL, epsilon=1.0, assumptions=("features are public",))
 TABLE = pa.table(
@@ -269,3 +270,20 @@ def test_values_that_are_not_json_are_refused(tmp_path):
     with pytest.raises(InvalidInput, match="plain JSON"):
         release({"x": float("nan")}).write(tmp_path / "r.json")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("facts", [5, None, "rows"])
+def test_members_without_facts_are_refused(facts, tmp_path):
+    document = {**header().to_json(), "members": {"value": facts}}
+    document["checksum"] = hashlib.sha256(canonical_json(document)).hexdigest()
+    (tmp_path / "odd.json").write_text(json.dumps({"tacit_release": document, "value": {}}))
+    with pytest.raises(InvalidRelease, match="incomplete header"):
+        ToyFile.read(tmp_path / "odd.json")
+
+
+def test_a_deeply_nested_header_is_refused(tmp_path):
+    with pq.ParquetWriter(tmp_path / "deep.parquet", TABLE.schema, store_schema=False) as file:
+        file.write_table(TABLE)
+        file.add_key_value_metadata({"tacit_release": "[" * 200_000 + "]" * 200_000})
+    with pytest.raises(InvalidRelease, match="damaged header"):
+        ToyFile.read(tmp_path / "deep.parquet")

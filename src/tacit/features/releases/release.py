@@ -91,6 +91,8 @@ class Release(releases.Release):
 
     def check(self) -> AnyGuarantee:
         """Return what the noise keeps, or raise if it is not the plan's."""
+        if self.members.keys() not in ({"rows"}, {"totals"}):
+            raise InvalidRelease("a release of features must have rows or totals")
         if unknown := set(self.features) - set(self.encoder.names):
             raise InvalidRelease(f"the header has no rule for the feature {min(unknown)!r}")
         if self.bound.describe(self.features, self.classes, box=self.box) != dict(self.settled):

@@ -80,7 +80,7 @@ class NumbersMember(ModelMember):
             raise InvalidRelease(f"{path} holds no parameters; save the model's state dict")
         try:
             return member, None if text is None else json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InvalidRelease(f"{path} has a damaged header: it is not JSON") from None
 
     def check(self, facts: Facts, *, source: str) -> None:
@@ -237,7 +237,7 @@ class EstimatorMember(ModelMember):
         size = struct.unpack("<Q", content[end : end + 8])[0]
         try:
             return cls(content[: max(end - size, 0)]), json.loads(content[max(end - size, 0) : end])
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InvalidRelease(f"{path} has a damaged header: it is not JSON") from None
 
     def check(self, facts: Facts, *, source: str) -> None:

@@ -88,7 +88,7 @@ class Header:
                 ordered=bool(document["ordered"]),
                 encoder=document["encoder"],
             )
-            return header, dict(document["members"])
+            return header, {name: dict(facts) for name, facts in document["members"].items()}
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise InvalidRelease(f"{source} has an incomplete header: {error}") from error
 

@@ -128,7 +128,7 @@ class TableMember(Member):
         text = metadata.get(KEY.encode())
         try:
             return cls(path), None if text is None else json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             raise InvalidRelease(f"{path} has a damaged header: it is not JSON") from None
 
     def check(self, facts: Facts, *, source: str) -> None:

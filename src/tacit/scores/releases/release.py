@@ -83,6 +83,8 @@ class Release(releases.Release):
 
     def check(self) -> AnyGuarantee:
         """Return what the noise keeps, or raise if more was answered than planned."""
+        if not isinstance(self.members.get(MEMBER), DocumentMember):
+            raise InvalidRelease("a release of scores must have scores")
         answered = len(self.scores)
         if answered > self.plan.submissions:
             raise InvalidRelease(f"{answered} answers were released and the plan allows {self.plan.submissions}")
