@@ -15,8 +15,8 @@ from tacit.bags.partition import BagTotals, Feature, Partition, RandomBags
 from tacit.bags.partition.tables import partition_of, partition_table
 from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, NoGuarantee, Unit
 from tacit.privacy import folders as folder
+from tacit.privacy.folders import KEY
 from tacit.privacy.releases.header import Header
-from tacit.privacy.releases.members import KEY
 
 ONE = Guarantee(unit=Unit.LABEL, epsilon=1.0)
 MERGED = Partition(

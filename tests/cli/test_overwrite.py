@@ -1,5 +1,9 @@
 """Whatever is given as --out: no input, ledger, plan or foreign file is replaced."""
 
+import os
+
+import pyarrow.csv
+import pyarrow.parquet as pq
 import pytest
 
 from tacit.cli import main as run_tacit
@@ -81,3 +85,102 @@ def test_its_own_kind_is_replaced(folder, first, again):
 def test_an_empty_file_is_replaced(folder):
     (folder / "page.html").touch()
     assert main(["audit", "tacit.toml", "--fresh", "--out", "page.html"]) == 0
+
+
+BAGS = "--label clicked --by age --min-size 2 --epsilon 1 --classes 0,1"
+CREATE = "ledger create c --data clicks.csv --column clicked --unit label"
+TOTALS = "--label clicked --epsilon 1 --delta 1e-4 --ranges age=0,6 --force"
+
+
+@pytest.fixture
+def tables(folder):
+    """The same table as two files of a folder, two parts of a Hive folder, and one file."""
+    rows = pyarrow.csv.read_csv(folder / "clicks.csv")
+    for name in ("in/a", "in/b", "hive/day=1/part", "hive/day=2/part", "one"):
+        path = folder / f"{name}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pq.write_table(rows, path)
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("command", "kept"),
+    [
+        ("labels protect in/*.parquet --label clicked --epsilon 1 --out in/a.parquet --force", "in/a.parquet"),
+        ("labels protect in --label clicked --epsilon 1 --out in/b.parquet --force", "in/b.parquet"),
+        (
+            "labels protect hive --label clicked --epsilon 1 --out hive/day=2/part.parquet --force",
+            "hive/day=2/part.parquet",
+        ),
+        (f"features protect in/*.parquet {TOTALS} --out in/b.parquet", "in/b.parquet"),
+        ("init in/*.parquet --label clicked --out in/a.parquet --force", "in/a.parquet"),
+        ("init clicks.csv --label clicked --public tacit.toml --out tacit.toml --force", "tacit.toml"),
+    ],
+)
+def test_no_file_of_a_pattern_or_a_folder_is_replaced(tables, capsys, command, kept):
+    before = (tables / kept).read_bytes()
+    assert main(command.split()) == 2
+    assert "is the file that is read" in capsys.readouterr().err
+    assert (tables / kept).read_bytes() == before
+
+
+def test_the_file_behind_standard_input_is_not_replaced(tables, capsys):
+    before = (tables / "one.parquet").read_bytes()
+    command = "labels protect - --label clicked --epsilon 1 --force --out"
+    saved = os.dup(0)
+    try:
+        with (tables / "one.parquet").open("rb") as table:
+            os.dup2(table.fileno(), 0)
+        assert main([*command.split(), "one.parquet"]) == 2
+    finally:
+        os.dup2(saved, 0)
+        os.close(saved)
+    assert "is the file that is read" in capsys.readouterr().err
+    assert (tables / "one.parquet").read_bytes() == before
+
+
+def test_nothing_is_written_into_the_store_or_over_it(tables, capsys):
+    assert main([*CREATE.split(), "--epsilon", "5"]) == 0
+    pay = "--ledger ledger.db --label clicked --epsilon 1 --classes 0,1"
+    assert main(f"labels protect clicks.csv {pay} --out first.parquet".split()) == 0
+    (kept,) = (tables / "ledger.db.releases").glob("*.parquet")
+    before = kept.read_bytes()
+    capsys.readouterr()
+    for out in (f"ledger.db.releases/{kept.name}", "ledger.db.releases/new.parquet"):
+        assert main(f"labels protect clicks.csv {pay} --again --out {out} --force".split()) == 2
+        assert "is in" in (said := capsys.readouterr().err), said
+        assert "which keeps what was paid for" in said
+    assert [path.read_bytes() for path in (tables / "ledger.db.releases").glob("*.parquet")] == [before]
+
+
+def _beside_a_foreign_manifest(folder):
+    (folder / "manifest.json").write_text('{"name": "my extension"}')
+
+
+def _beside_a_release(folder):
+    for path in (folder.parent / "made.bags").iterdir():
+        path.rename(folder / path.name)
+
+
+@pytest.mark.parametrize("manifest", [_beside_a_foreign_manifest, _beside_a_release])
+def test_a_folder_that_holds_more_than_a_release_is_kept(folder, capsys, manifest):
+    (folder / "all").mkdir()
+    assert main(f"bags protect clicks.csv {BAGS} --out made.bags".split()) == 0
+    manifest(folder / "all")
+    for name in ("clicks.csv", "ledger.db", "notes.txt"):
+        (folder / name).rename(folder / "all" / name)
+    before = sorted(os.listdir(folder / "all"))
+    for table in ("all/clicks.csv", "bundled:iris"):
+        assert main(f"bags protect {table} {BAGS} --out all --force".split()) == 2
+        assert "all is not a release and is not overwritten" in (said := capsys.readouterr().err) or "is read" in said
+    assert sorted(os.listdir(folder / "all")) == before
+
+
+def test_a_member_of_a_release_that_is_read_is_not_replaced_with_it(folder, capsys):
+    assert main(f"bags protect clicks.csv {BAGS} --out made.bags".split()) == 0
+    (member,) = (folder / "made.bags").glob("*.parquet")
+    before = member.read_bytes()
+    assert main(f"bags protect {member} {BAGS} --out made.bags --force".split()) == 2
+    assert "which is read and would be lost" in capsys.readouterr().err
+    assert member.read_bytes() == before
+    assert main(f"bags protect clicks.csv {BAGS} --out made.bags --force".split()) == 0

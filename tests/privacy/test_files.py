@@ -216,10 +216,9 @@ def test_what_is_read_is_not_written_over(tmp_path, kind):
     else:
         out = tmp_path / "." / "table.csv"
     with pytest.raises(InvalidInput, match="is the file that is read, which would be lost"):
-        check_writable(out, force=True, source=str(table))
+        check_writable(out, force=True, sources=[table])
     assert table.read_text() == "x\n1\n"
-    check_writable(tmp_path / "new.csv", force=True, source=table)
-    check_writable(tmp_path / "new.csv", source=object())  # a table in memory has no path
+    check_writable(tmp_path / "new.csv", force=True, sources=[table])
 
 
 KILLED = """

@@ -52,13 +52,14 @@ def init(
     from tacit.audit.source import check_size, source_from_file
     from tacit.audit.suggestions import Suggestions, suggest_label
     from tacit.data import load_table, read_rows
+    from tacit.data.locations import files_read
     from tacit.data.names import check_present
     from tacit.privacy.errors import InvalidInput
     from tacit.privacy.files import check_writable, write_atomically
     from tacit.privacy.words import join_words, split_words
 
     check_named(out)
-    check_writable(out, force=force, source=data, over=PLAN)
+    check_writable(out, force=force, sources=files_read(data, public), over=PLAN)
     rows = read_rows(load_table(data))
     label = label or _ask("Which column is private", suggest_label(rows), flag="--label")
     check_present(label, rows.column_names, argument="label")

@@ -206,7 +206,7 @@ def export(
     from tacit.privacy.files import check_writable
 
     book = _open(ledger)
-    check_writable(path, force=force, source=book.file)
+    check_writable(path, force=force, sources=[] if book.file is None else [book.file])
     book.export(path, secret=secret, force=force)
     if as_json:
         _print_json({"path": str(path), "secret": secret, "data_sets": list(book.data_sets)})

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.data.locations import STDIN, check_source
+from tacit.data.locations import STDIN, check_source, files_read
 from tacit.privacy.errors import InvalidInput, LedgerError
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ def check_out(out: Path, *sources: object, written: str, force: bool, over: Repl
     if out == Path(STDIN):
         return
     with naming("out"):
-        for source in _each(sources) or [None]:
-            check_writable(out, force=force, source=source, over=over)
+        check_writable(out, force=force, sources=files_read(*sources), over=over)
         check_ending(out, written=written)
 
 
@@ -85,10 +84,6 @@ def check_named(out: Path) -> None:
     """Raise if a command that prints something else is asked to write to standard output."""
     if out == Path(STDIN):
         raise InvalidInput("must name a file: standard output has the summary", field="out")
-
-
-def _each(sources: Iterable[object]) -> list[object]:
-    return [one for source in sources for one in (source if isinstance(source, list) else [source])]
 
 
 def check_ledger(given: Mapping[str, Any]) -> None:

@@ -31,7 +31,7 @@ from tacit.cli.results import (
     write_guesses,
     write_model,
 )
-from tacit.data.locations import STDIN
+from tacit.data.locations import STDIN, files_read
 from tacit.privacy.endings import format_of
 from tacit.privacy.settings import Setting, choices_of, read_choice, settings_of, to_words
 from tacit.privacy.targets import Overwrite, check_target
@@ -70,7 +70,7 @@ def protect_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -
         with Destination.of(named, suffix=plan.suffix, as_json=given["as_json"]) as to:
             target = Overwrite(to.path) if given["force"] else to.path
             with naming("out"):
-                check_target(target, plan, sources=[given["table"], given["ledger"], *(given.get("data") or [])])
+                check_target(target, plan, sources=files_read(given["table"], given.get("data")))
             payment = open_payment(given)
             from tacit.data.engines import open_table
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tacit.privacy.endings import ENDINGS
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["BUNDLED", "STDIN", "check_source", "files_of", "is_location"]
+__all__ = ["BUNDLED", "STDIN", "check_source", "files_of", "files_read", "is_location"]
 
 BUNDLED = "bundled:"
 STDIN = "-"
@@ -31,6 +31,34 @@ def check_source(source: object) -> None:
             check_source(one)
     elif isinstance(source, str | PathLike) and not str(source).startswith(BUNDLED) and not is_location(str(source)):
         files_of(Path(source))
+
+
+def files_read(*sources: object) -> list[Path]:
+    """Return the files that tables are read from, none of which may be replaced; a table in memory or a URL has none.
+
+    A name under which nothing is has none either: reading it raises.
+
+    Examples
+    --------
+    >>> files_read("-", "https://example.org/visits.parquet", {"age": [31]})
+    [PosixPath('/dev/stdin')]
+    """
+    found: list[Path] = []
+    for source in sources:
+        if isinstance(source, list | tuple):
+            found += files_read(*source)
+        elif isinstance(source, str | PathLike):
+            found += _files_named(str(source))
+    return found
+
+
+def _files_named(name: str) -> list[Path]:
+    if name == STDIN:
+        return [Path("/dev/stdin")]  # the file that the shell opened with <, if any
+    try:
+        return [] if is_location(name) else files_of(Path(name))
+    except InvalidInput:
+        return []
 
 
 def files_of(path: Path) -> list[Path]:

@@ -68,7 +68,7 @@ def deliver(
     draw: Callable[[], R],
     out: Target = None,
     payment: Payment | None = None,
-    sources: Sequence[object] = (),
+    sources: Sequence[Path] = (),
 ) -> R:
     """Draw a release and put it where it was asked for; with a payment, charge first and deliver exactly once.
 
@@ -85,7 +85,7 @@ def deliver(
     out
         Where to write; None returns a release in memory.
     sources
-        Paths that are read, and so must not be written.
+        Files that are read, and so must not be written.
 
     Raises
     ------
@@ -94,7 +94,7 @@ def deliver(
     BudgetExceeded
         The ledger refuses; nothing is drawn.
     """
-    check_target(out, request.plan, sources=sources)
+    check_target(out, request.plan, sources=sources, payment=payment)
     target = None if out is None else Path(out.path if isinstance(out, Overwrite) else out)
     force = isinstance(out, Overwrite)
     if payment is not None:
@@ -118,7 +118,7 @@ def _paid(
     force: bool,
 ) -> R:
     key = _key(request, payment)
-    store = ReleaseStore.at(_store_folder(payment))
+    store = ReleaseStore.at(payment.folder)
     with store.locked(key.name):
         charge = key.settle()
         file = f"{key.name[:32]}-{charge.entry.rpartition('/')[2]}{request.plan.suffix}"
@@ -204,14 +204,6 @@ def _chargeable(request: Request) -> Guarantee:
     if not isinstance(request.guarantee, Guarantee):
         raise InvalidInput(f"must have a guarantee to charge for, got {request.guarantee}", field="ledger")
     return request.guarantee
-
-
-def _store_folder(payment: Payment) -> Path:
-    if payment.store is not None:
-        return Path(payment.store)
-    if payment.ledger.file is None:
-        raise InvalidInput("must name a folder for finished releases: the ledger is not a file", field="store")
-    return payment.ledger.file.with_name(f"{payment.ledger.file.name}.releases")
 
 
 def _draw(store: ReleaseStore, charge: Charge, payment: Payment, *, draw: Callable[[], Release], file: str) -> Delivery:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,7 +14,7 @@ from typing import BinaryIO
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.unfinished import held, sweep, unfinished_name
 
-__all__ = ["Replaceable", "check_writable", "sync_folder", "taken", "write_atomically"]
+__all__ = ["Replaceable", "check_not_read", "check_writable", "is_inside", "sync_folder", "taken", "write_atomically"]
 
 _DISK_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _HEAD = 1 << 16  # bytes of a file that tell what it is
@@ -98,7 +98,11 @@ class _NotWanted(Exception):
 
 
 def check_writable(
-    path: str | os.PathLike[str], *, force: bool = False, source: object = None, over: Replaceable | None = None
+    path: str | os.PathLike[str],
+    *,
+    force: bool = False,
+    sources: Iterable[Path] = (),
+    over: Replaceable | None = None,
 ) -> None:
     """Raise as writing would, and leave everything as it was: nothing is charged for a release that cannot be kept.
 
@@ -106,9 +110,8 @@ def check_writable(
     ----------
     path, force, over
         What will be given to :func:`write_atomically`.
-    source
-        What the release is made from. Where that is the path of a file, ``path`` must be another one, ``force`` or not:
-        the private table would be lost.
+    sources
+        The files that are read. ``path`` must be another one, ``force`` or not: the private table would be lost.
 
     Examples
     --------
@@ -117,17 +120,31 @@ def check_writable(
     ...
     tacit.privacy.errors.InvalidInput: no such folder/out.parquet cannot be written: No such file or directory; ...
     """
-    if isinstance(source, str | os.PathLike) and _same(Path(source), Path(path)):
-        raise InvalidInput(f"{os.fspath(path)} is the file that is read, which would be lost; choose another path")
+    check_not_read(Path(path), sources)
     with suppress(_NotWanted), write_atomically(path, force=force, over=over):
         raise _NotWanted
+
+
+def check_not_read(target: Path, sources: Iterable[Path]) -> None:
+    """Raise if a target is one of the files that are read, or a folder that holds one."""
+    for source in sources:
+        if _same(source, target):
+            raise InvalidInput(f"{target} is the file that is read, which would be lost; choose another path")
+        if is_inside(source, target):
+            raise InvalidInput(f"{target} holds {source}, which is read and would be lost; choose another path")
+
+
+def is_inside(path: Path, folder: Path) -> bool:
+    """Say whether a path is a folder, or anywhere inside it, through whatever links."""
+    whole = path.resolve()
+    return any(_same(one, folder) for one in (whole, *whole.parents))
 
 
 def _same(one: Path, other: Path) -> bool:
     try:
         return one.samefile(other)
     except OSError:  # one of them does not exist, or cannot be looked at: reading or writing says so
-        return False
+        return one.resolve() == other.resolve()
 
 
 def _check_target(target: Path, *, force: bool, mode: int, over: Replaceable | None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shutil
 import stat
@@ -14,10 +15,13 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import sync_folder, taken
 from tacit.privacy.unfinished import held, sweep, unfinished_name
 
-__all__ = ["MANIFEST", "check_folder", "write_folder"]
+__all__ = ["KEY", "MANIFEST", "check_folder", "write_folder"]
+
+KEY = "tacit_release"
+"""Under which a file, or a folder's manifest, holds the header of a release."""
 
 MANIFEST = "manifest.json"
-"""The file that makes a folder a release; no other folder is ever replaced."""
+"""The file of a folder that lists the other ones."""
 
 
 def check_folder(path: str | Path, *, force: bool = False) -> Path:
@@ -36,11 +40,24 @@ def check_folder(path: str | Path, *, force: bool = False) -> Path:
     if target.is_symlink() or target.exists():
         if not force:
             raise taken(target)
-        if target.is_symlink() or not (target / MANIFEST).is_file():
-            raise InvalidInput(f"{target} is not a release and is not overwritten; choose another path")
+        if target.is_symlink() or not _is_release(target):
+            raise InvalidInput(
+                f"{target} is not a release and is not overwritten, or holds more or less than one; choose another path"
+            )
     if not os.access(target.parent, os.W_OK):
         raise InvalidInput(f"{target} cannot be written: no permission in {target.parent}; choose another path")
     return target
+
+
+def _is_release(folder: Path) -> bool:
+    """Say whether a folder has the manifest of a release and exactly the files that it lists: nothing else is lost."""
+    try:
+        members = json.loads((folder / MANIFEST).read_bytes())[KEY]["members"]
+        listed = {MANIFEST, *(f"{name}.{facts['kind']}" for name, facts in members.items())}
+        found = list(os.scandir(folder))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        return False
+    return {entry.name for entry in found} == listed and all(entry.is_file(follow_symlinks=False) for entry in found)
 
 
 @contextmanager
@@ -78,6 +95,7 @@ def write_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
 
 def _publish(unfinished: Path, target: Path, *, force: bool) -> None:
     if force and target.exists():
+        check_folder(target, force=True)  # it may hold more by now
         old = unfinished.with_suffix(".old")
         os.rename(target, old)
         try:

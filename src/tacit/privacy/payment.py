@@ -61,6 +61,15 @@ class Payment:
         if self.again and self.entry is not None:
             raise InvalidInput("must be left out with entry, which resumes a release that is paid for", field="again")
 
+    @property
+    def folder(self) -> Path:
+        """The folder that keeps finished releases."""
+        if self.store is not None:
+            return Path(self.store)
+        if self.ledger.file is None:
+            raise InvalidInput("must name a folder for finished releases: the ledger is not a file", field="store")
+        return self.ledger.file.with_name(f"{self.ledger.file.name}.releases")
+
     def charge(self, guarantee: Guarantee, labels: object, *, purpose: str) -> Receipt:
         """Charge the ledger for a release made from these labels; raise if it refuses.
 

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tacit.privacy.endings import check_ending, format_of
-from tacit.privacy.files import check_writable
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.files import check_not_read, check_writable, is_inside
 from tacit.privacy.folders import check_folder
 
 if TYPE_CHECKING:
+    from tacit.privacy.payment import Payment
     from tacit.privacy.plan import Plan
 
 __all__ = ["Overwrite", "Target", "check_target"]
@@ -29,15 +31,28 @@ Target = str | os.PathLike[str] | Overwrite | None
 """Where to write; None: nowhere, the release stays in memory."""
 
 
-def check_target(out: Target, plan: Plan, *, sources: Sequence[object] = ()) -> None:
-    """Raise if the plan's release cannot be written there, or would replace one of the sources."""
+def check_target(out: Target, plan: Plan, *, sources: Sequence[Path] = (), payment: Payment | None = None) -> None:
+    """Raise if the plan's release cannot be written there, or would replace what is read or what pays for it."""
     force = isinstance(out, Overwrite)
-    target = out.path if isinstance(out, Overwrite) else out
-    if target is None:
+    named = out.path if isinstance(out, Overwrite) else out
+    if named is None:
         return
+    target = Path(named)
+    check_not_read(target, sources)
+    if payment is not None:
+        _check_apart(target, payment)
     if plan.suffix:
-        for source in sources or (None,):
-            check_writable(target, force=force, source=source)
+        check_writable(target, force=force)
         check_ending(target, written=format_of(plan.suffix))
     else:
-        check_folder(Path(target), force=force)
+        check_folder(target, force=force)
+
+
+def _check_apart(target: Path, payment: Payment) -> None:
+    """Raise if a target is the ledger or its store, lies inside the store, or holds one of them."""
+    store, ledger = payment.folder, payment.ledger.file
+    if is_inside(target, store):
+        raise InvalidInput(f"{target} is in {store}, which keeps what was paid for; choose another path")
+    for kept in (store, ledger):
+        if kept is not None and is_inside(kept, target):
+            raise InvalidInput(f"{target} is or holds {kept}, which would be lost; choose another path")

@@ -13,6 +13,7 @@ from tacit.bags.mechanisms.engine import open_rows
 from tacit.bags.mechanisms.preparation import PrivateRows
 from tacit.bags.plan import Plan
 from tacit.bags.releases.release import Release, guarantee_of
+from tacit.data.locations import files_read
 from tacit.privacy.delivery import Request, deliver
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import is_seeded, system_rng
@@ -69,7 +70,7 @@ def protect(
     """
     if data is not None:
         raise InvalidInput("is not used by bags: the table has all that is released", field="data")
-    check_target(out, plan)
+    check_target(out, plan, sources=files_read(table), payment=payment)
     generator = system_rng() if rng is None else rng
     with open_rows(table) as raw:
         rows = PrivateRows.of_plan(plan, raw, rng=generator, progress=progress)
@@ -87,5 +88,5 @@ def protect(
         def draw() -> Release:
             return Release.of_totals(prepared.draw(generator), plan, guarantee=guarantee, rows=rows)
 
-        release = deliver(Release, request, draw=draw, out=out, payment=payment, sources=[table])
+        release = deliver(Release, request, draw=draw, out=out, payment=payment, sources=files_read(table))
         return replace(release, left_out=rows.left_out())

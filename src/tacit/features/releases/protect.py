@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tacit.data import load_table
+from tacit.data.locations import files_read
 from tacit.features.mechanisms.moments import ClassMoments
 from tacit.features.mechanisms.selected import Batches, Selected
 from tacit.features.plan import Plan
@@ -78,7 +79,7 @@ def protect(
     """
     if data is not None:
         raise InvalidInput("has no use on this surface: a release of features depends on the table alone", field="data")
-    check_target(out, plan, sources=[table])
+    check_target(out, plan, sources=files_read(table), payment=payment)
     rng = system_rng() if rng is None else rng
     source = FeatureTable.of(load_table(table), plan, rng=rng)
     names = source.encoder.names
@@ -101,7 +102,7 @@ def protect(
         draw=partial(_draw, bound, source, moments, rng=rng, progress=progress),
         out=out,
         payment=payment,
-        sources=[table],
+        sources=files_read(table),
     )
 
 

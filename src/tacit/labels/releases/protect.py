@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacit.data.locations import files_read
 from tacit.data.names import check_present
 from tacit.data.table import open_rows
 from tacit.labels.mechanisms import LabelMechanism
@@ -106,7 +107,7 @@ def protect(
         draw=lambda: _draw(survey, request, generator, progress),
         out=out,
         payment=payment,
-        sources=[table],
+        sources=files_read(table),
     )
     return replace(release, left_out=survey.left_out)
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.models.releases.layers import Layers, State
 from tacit.privacy.errors import InvalidInput, InvalidRelease, TacitError
 from tacit.privacy.extras import load_extra
-from tacit.privacy.releases.members import KEY
+from tacit.privacy.folders import KEY
 
 __all__ = ["Graph", "read_graph", "run_graph", "write_graph"]
 

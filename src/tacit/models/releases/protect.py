@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from tacit.data import load_table
 from tacit.data.encoder.planned import planned_features
+from tacit.data.locations import files_read
 from tacit.models.plan import Plan
 from tacit.models.points import Points
 from tacit.models.releases.encoding import read_points
@@ -68,7 +69,7 @@ def protect(
     """
     if data is not None:
         raise InvalidInput("must not be given: a model is trained on the table alone", field="data")
-    _check_out(plan, out, table)
+    _check_out(plan, out, table, payment)
     source = load_table(table)
     rng = system_rng() if rng is None else rng
     points, encoder = read_points(source, plan, rng=rng)
@@ -88,14 +89,14 @@ def protect(
         draw=partial(_train, plan, header, points, rng=rng, progress=progress or (lambda *_: None)),
         out=out,
         payment=payment,
-        sources=[table],
+        sources=files_read(table),
     )
     return release.opened()  # made here
 
 
-def _check_out(plan: Plan, out: Target, table: object) -> None:
+def _check_out(plan: Plan, out: Target, table: object, payment: Payment | None) -> None:
     """Raise before anything is read if the model could not be written there."""
-    check_target(out, plan, sources=[table])
+    check_target(out, plan, sources=files_read(table), payment=payment)
     path = out.path if isinstance(out, Overwrite) else out
     if path is not None and (Release.kind_of(path).kind == "joblib") != (plan.suffix == ".joblib"):
         wanted = ".joblib" if plan.suffix == ".joblib" else ".safetensors, .pt or .onnx"

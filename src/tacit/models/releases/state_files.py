@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tacit.models.releases.layers import State
 from tacit.privacy.errors import InvalidRelease
 from tacit.privacy.extras import load_extra
-from tacit.privacy.releases.members import KEY
+from tacit.privacy.folders import KEY
 
 __all__ = ["arrays_of", "read_safetensors", "read_torch", "write_safetensors", "write_torch"]
 

@@ -14,12 +14,10 @@ import pyarrow.parquet as pq
 
 from tacit.privacy.canonical import ColumnDigest
 from tacit.privacy.errors import InvalidRelease
+from tacit.privacy.folders import KEY
 from tacit.privacy.releases.header import canonical_json
 
-__all__ = ["KEY", "DocumentMember", "Facts", "Member", "Seal", "TableMember"]
-
-KEY = "tacit_release"
-"""Under which a file holds its header."""
+__all__ = ["DocumentMember", "Facts", "Member", "Seal", "TableMember"]
 
 Facts = Mapping[str, Any]
 Seal = Callable[[Facts], Mapping[str, Any]]

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Self
 
 from tacit.privacy.errors import InvalidRelease
 from tacit.privacy.files import write_atomically
-from tacit.privacy.folders import MANIFEST, write_folder
+from tacit.privacy.folders import KEY, MANIFEST, write_folder
 from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee
 from tacit.privacy.ledger.records import Receipt
 from tacit.privacy.plan import Plan
 from tacit.privacy.releases.header import Header
-from tacit.privacy.releases.members import KEY, DocumentMember, Facts, Member, TableMember
+from tacit.privacy.releases.members import DocumentMember, Facts, Member, TableMember
 
 __all__ = ["Release"]
 

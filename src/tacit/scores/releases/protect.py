@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacit.data.locations import files_read
 from tacit.privacy.delivery import Request, deliver
 from tacit.privacy.errors import BudgetExceeded, InvalidInput
 from tacit.privacy.guarantee import Guarantee
@@ -78,7 +79,7 @@ def protect(
     True
     """
     sources = sources_of(data)
-    check_target(out, plan, sources=[table, *sources])
+    check_target(out, plan, sources=files_read(table, sources), payment=payment)
     if len(sources) > plan.submissions:
         raise InvalidInput(
             f"must be at most as many submissions as the plan has, {plan.submissions}, got {len(sources)}", field="data"
@@ -103,7 +104,7 @@ def protect(
         draw=partial(_draw, header, plan.bound_policy, labels, submissions, rng=rng, progress=progress),
         out=out,
         payment=payment,
-        sources=[table, *sources],
+        sources=files_read(table, sources),
     )
     return replace(release, left_out=labels.rows - labels.scored_rows)
 

@@ -1,0 +1,82 @@
+"""A folder is replaced only where it is a release and nothing else."""
+
+import json
+
+import pytest
+
+from tacit.privacy.errors import InvalidInput
+from tacit.privacy.folders import KEY, MANIFEST, check_folder, write_folder
+
+
+def fill(folder, text):
+    (folder / "rows.json").write_text(text)
+    (folder / MANIFEST).write_text(json.dumps({KEY: {"members": {"rows": {"kind": "json"}}}}))
+
+
+@pytest.fixture
+def release(tmp_path):
+    with write_folder(tmp_path / "bags") as folder:
+        fill(folder, "old")
+    return tmp_path / "bags"
+
+
+def add_a_file(folder):
+    (folder / "thesis.txt").write_text("years of work")
+
+
+def add_a_hidden_folder(folder):
+    (folder / ".git").mkdir()
+
+
+def lose_a_member(folder):
+    (folder / "rows.json").unlink()
+
+
+def link_a_member(folder):
+    (folder / "rows.json").rename(folder.parent / "rows.json")
+    (folder / "rows.json").symlink_to(folder.parent / "rows.json")
+
+
+def write_a_manifest(document):
+    def write(folder):
+        (folder / MANIFEST).write_text(document)
+
+    return write
+
+
+def test_a_release_is_replaced(release):
+    with write_folder(release, force=True) as folder:
+        fill(folder, "new")
+    assert (release / "rows.json").read_text() == "new"
+    assert [path.name for path in release.parent.iterdir()] == ["bags"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        add_a_file,
+        add_a_hidden_folder,
+        lose_a_member,
+        link_a_member,
+        *map(write_a_manifest, ["", "[]", "{}", '{"name": "web app"}', f'{{"{KEY}": {{"members": ["rows"]}}}}']),
+    ],
+)
+def test_any_other_folder_is_kept(release, change):
+    change(release)
+    before = sorted(path.name for path in release.iterdir())
+    with pytest.raises(InvalidInput, match="is not a release and is not overwritten"):
+        check_folder(release, force=True)
+    assert sorted(path.name for path in release.iterdir()) == before
+
+
+def replace_and_change(release, change):
+    with write_folder(release, force=True) as folder:
+        fill(folder, "new")
+        change(release)
+
+
+def test_a_file_that_arrives_while_the_new_release_is_written_is_kept(release):
+    with pytest.raises(InvalidInput, match="is not a release"):
+        replace_and_change(release, add_a_file)
+    assert (release / "thesis.txt").read_text() == "years of work"
+    assert (release / "rows.json").read_text() == "old"
