@@ -6,6 +6,7 @@ import pytest
 
 from tacit.bags import Plan, Release, protect
 from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss
+from tacit.data.classes import LISTED
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, NoGuarantee, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.payment import Payment
@@ -99,6 +100,7 @@ def test_labels_become_numbers_by_a_public_list(people, given, loss, classes):
     assert release.encoding.classes == classes
     public = "which classes occur is public" in release.guarantee.assumptions
     assert public == (classes is not None and "classes" not in given)
+    assert (LISTED in release.guarantee.assumptions) == ("classes" in given)
     exact = protect(people, Plan(epsilon=None, by=["city"], **given)).totals.partitions[0].totals.sum(axis=0)
     column = np.asarray(people[given["label"]]).astype(str)
     wanted = [np.sum(column == name) for name in classes or ()][-1:] or [np.asarray(people["days"]).sum()]

@@ -105,7 +105,8 @@ def test_protect_prints_what_was_made_and_what_it_assumes(run):
     assert (code, out) == (
         0,
         "labels by rr: epsilon 1 for one label.\n1,200 rows.\n"
-        f"Assumed: features and the class list are public.\nThe release: {RELEASE}\n",
+        "Assumed: features and the class list are public; it is public that every row has a label of the class list.\n"
+        f"The release: {RELEASE}\n",
     )
     assert "error" not in err
     release = Release.read(RELEASE)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import chisquare
 
+from tacit.data.classes import LISTED
 from tacit.labels import Plan
 from tacit.labels.mechanisms import PriorRandomizedResponse, estimate
 from tacit.labels.mechanisms.base import split_epsilon
@@ -66,7 +67,7 @@ def test_the_two_parts_never_exceed_the_whole(epsilon, share):
 
 def test_an_estimated_prior_is_paid_for_and_a_given_one_is_assumed():
     asked = {"label": "y", "epsilon": 2, "mechanism": "prior:share=0.25", "classes": ("a", "b")}
-    assert Plan(**asked).guarantee().assumptions == ("features and the class list are public",)
+    assert Plan(**asked).guarantee().assumptions == ("features and the class list are public", LISTED)
     given = Plan(**asked, prior=(0.5, 0.5)).guarantee()
     assert given.assumptions[1] == "a row's prior does not depend on its own label"
     assert given.epsilon == Plan(**asked).guarantee().epsilon == 2.0

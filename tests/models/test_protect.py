@@ -67,6 +67,7 @@ def test_declared_classes_are_no_assumption_and_three_classes_are_trained():
     made = protect(table, plan, rng=np.random.default_rng(0))
     assert made.classes == (2, 1, 0)
     assert not any("which classes occur" in one for one in made.guarantee.assumptions)
+    assert made.guarantee.assumptions[-1] == "it is public that every row has a label of the class list"
     X = made.encoder.scale(table.drop(columns="ill").to_numpy())
     assert made.member.logits(X, classes=3).shape == (120, 3)
 

@@ -14,7 +14,10 @@ from numpy.typing import NDArray
 from tacit.data.column import as_column
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["MISSING", "Classes", "as_column"]
+__all__ = ["LISTED", "MISSING", "Classes", "as_column"]
+
+LISTED = "it is public that every row has a label of the class list"
+"""What a guarantee for declared classes rests on: a label outside of the list, or none, is refused."""
 
 MISSING = -1
 """The code of a missing label."""

@@ -111,11 +111,14 @@ class Plan(kernel.Plan):
 
     def guarantee(self) -> Guarantee:
         """Return what is guaranteed: for one label, or for all rows of one person."""
+        from tacit.data.classes import LISTED
         from tacit.privacy.guarantee import Guarantee
 
         assumed = list(self.mechanism.assumptions(self.prior))
         if self.classes is None and self.values is None:
             assumed.append("which classes occur in the labels is public")
+        if self.classes is not None:
+            assumed.append(LISTED if self.missing == "refuse" else "it is public that every label is of the class list")
         if self.missing == "public":
             assumed.append("which rows have no label is public")
         if self.person is not None:

@@ -19,6 +19,7 @@ from tacit.bags.partition import BagTotals
 from tacit.bags.partition.tables import partition_of, partition_table, random_of, random_table
 from tacit.bags.plan import Plan
 from tacit.data import load_table, read_rows
+from tacit.data.classes import LISTED
 from tacit.data.names import check_present
 from tacit.data.persons import limit_rows
 from tacit.privacy.errors import InvalidInput, InvalidRelease
@@ -40,11 +41,11 @@ class UsedRows(NamedTuple):
 
 
 def guarantee_of(plan: Plan, loss: SemilinearLoss, *, classes: Sequence[Any] | None) -> AnyGuarantee:
-    """Return what holds for totals of labels; classes that were read off the labels are public."""
+    """Return what holds for totals of labels; what is read off or refused of the labels is public."""
     kept = plan.mechanism.guarantee(plan, loss)
-    if plan.classes is not None or classes is None or not isinstance(kept, Guarantee):
+    if classes is None or not isinstance(kept, Guarantee):
         return kept
-    return replace(kept, assumptions=(*kept.assumptions, OCCURRING))
+    return replace(kept, assumptions=(*kept.assumptions, OCCURRING if plan.classes is None else LISTED))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

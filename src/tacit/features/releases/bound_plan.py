@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data import Encoder
+from tacit.data.classes import LISTED
 from tacit.data.persons import ROWS_PUBLIC
 from tacit.features.mechanisms.box import Box
 from tacit.features.mechanisms.budget import BudgetSplit, split_budget
@@ -29,8 +30,10 @@ from tacit.privacy.rounding import exact, round_up
 
 __all__ = ["BoundPlan", "box_of"]
 
-_PUBLIC = "the number of rows, the names, types and ranges of the features and the class list are public"
-_CHECKED = "it is public that every row has a label of the class list"  # else nothing is released
+_PUBLIC = (
+    "the number of rows, the names, types, ranges and categories of the features, which of them have a gap column, "
+    "and the class list are public"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +106,7 @@ class BoundPlan:
     def _assumptions(self) -> tuple[str, ...]:
         sizes = self.plan.class_rows
         public = [f"the class sizes {', '.join(map(str, sizes))} are public"] if sizes else []
-        return (_PUBLIC, _CHECKED, *public, *([ROWS_PUBLIC] if self.plan.person is not None else []))
+        return (_PUBLIC, LISTED, *public, *([ROWS_PUBLIC] if self.plan.person is not None else []))
 
     def describe(self, features: Sequence[str], classes: Sequence[Any], *, box: Box) -> dict[str, Any]:
         """Return what the plan left open, as plain JSON: all that a learner and an attacker need to know."""

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from tacit.data import Encoder
+from tacit.data.classes import LISTED
 from tacit.data.persons import ROWS_PUBLIC
 from tacit.models.network import TwoLayerReLU
 from tacit.models.plan import Plan
@@ -33,7 +34,10 @@ __all__ = ["Release", "guarantee_of"]
 ELSEWHERE = NoGuarantee(reason="the file does not say how the model was trained")
 """What is known of a model that was made elsewhere."""
 
-_TYPES = "the names and types of the columns are public, and that every row has a label"
+_TYPES = (
+    "the names, types, ranges and categories of the columns, which of them have a gap column, and that every row has "
+    "a label are public"
+)
 _PERSONS = "which rows belong to one person is public"
 
 
@@ -44,7 +48,7 @@ def guarantee_of(plan: Plan, settled: Settled) -> AnyGuarantee:
         return kept
     records = kept.unit is Unit.RECORD
     persons = [] if plan.person is None else [ROWS_PUBLIC if records else _PERSONS]
-    classes = [] if plan.classes is not None else ["which classes occur is public"]
+    classes = ["which classes occur is public" if plan.classes is None else LISTED]
     assumed = (*kept.assumptions, *([_TYPES] if records else []), *persons, *classes)
     return replace(kept, assumptions=assumed).for_group(rows=plan.rows_per_person)
 
