@@ -264,6 +264,7 @@ def test_a_rename_that_fails_puts_the_old_release_back(people, written, monkeypa
             raise OSError(13, "Permission denied")
         real(old, new)
 
+    monkeypatch.setattr(folder, "_exchange", lambda *_: False)
     monkeypatch.setattr(folder.os, "rename", failing)
     with pytest.raises(InvalidInput, match="Permission denied"):
         protect(people, plans()["random"]).write(written, force=True)

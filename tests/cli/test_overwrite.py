@@ -36,7 +36,8 @@ def folder(tmp_path, monkeypatch):
     ("command", "kept", "said"),
     [
         ("init clicks.csv --label clicked --out clicks.csv --force", "clicks.csv", "is the file that is read"),
-        ("init clicks.csv --label clicked --out notes.txt --force", "notes.txt", "is not a plan for tacit audit"),
+        ("init clicks.csv --label clicked --out notes.txt --force", "notes.txt", "is not a plan by tacit init"),
+        ("init clicks.csv --label clicked --out tacit.toml --force", "tacit.toml", "is not a plan by tacit init"),
         ("init clicks.csv --label clicked --out ledger.db --force", "ledger.db", "is a database, perhaps a ledger"),
         ("ledger export ledger.db --ledger ledger.db --force", "ledger.db", "is the file that is read"),
         ("ledger export tacit.toml --force", "tacit.toml", "is not an export of a ledger"),

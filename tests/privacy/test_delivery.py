@@ -294,3 +294,15 @@ def test_killed_at_any_statement_nothing_is_paid_twice_and_nothing_paid_is_lost(
         again = ask(kind, plan, ledger, place / f"again{plan.suffix}")
         assert ledger.statement("visits").spent == 1.0
         assert before in (None, again.members["rows"].table["label"][0].as_py())
+
+
+@pytest.mark.parametrize(("kind", "remedy"), [("open", "run: chmod 700"), ("link", "name the folder itself")])
+def test_a_store_that_others_could_read_is_refused_before_a_charge(tmp_path, ledger, kind, remedy):
+    place, store = tmp_path / "place", tmp_path / "ledger.db.releases"
+    place.mkdir()
+    place.chmod(0o755 if kind == "open" else 0o700)
+    place.rename(store) if kind == "open" else store.symlink_to(place)
+    with pytest.raises(InvalidInput, match=remedy):
+        ask(ToyFile, ToyPlan(label="ill", epsilon=1), ledger)
+    assert not list(store.iterdir())
+    assert ledger.statement("visits").spent == 0

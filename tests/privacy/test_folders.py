@@ -1,9 +1,13 @@
 """A folder is replaced only where it is a release and nothing else."""
 
 import json
+import os
+import signal
+import sys
 
 import pytest
 
+from tacit.privacy import folders
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.folders import KEY, MANIFEST, check_folder, write_folder
 
@@ -80,3 +84,37 @@ def test_a_file_that_arrives_while_the_new_release_is_written_is_kept(release):
         replace_and_change(release, add_a_file)
     assert (release / "thesis.txt").read_text() == "years of work"
     assert (release / "rows.json").read_text() == "old"
+
+
+def kill_at_the_second_rename(release):
+    """Replace a release in a process that is killed when it renames a second folder, or else at its end."""
+    child = os.fork()
+    if child == 0:
+        rename, renamed = os.rename, []
+
+        def rename_once(old, new):
+            if renamed:
+                os.kill(os.getpid(), signal.SIGKILL)
+            renamed.append(old)
+            rename(old, new)
+
+        os.rename = rename_once
+        with write_folder(release, force=True) as folder:
+            fill(folder, "new")
+        os._exit(0)
+    os.waitpid(child, 0)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges two names at once")
+def test_a_release_is_whole_whenever_its_writer_is_killed(release):
+    kill_at_the_second_rename(release)
+    assert (release / "rows.json").read_text() == "new"
+    assert [path.name for path in release.parent.iterdir()] == ["bags"]
+
+
+def test_names_are_exchanged_in_two_renames_where_the_system_has_no_other_way(release, monkeypatch):
+    monkeypatch.setattr(folders, "_exchange", lambda *_: False)
+    with write_folder(release, force=True) as folder:
+        fill(folder, "new")
+    assert (release / "rows.json").read_text() == "new"
+    assert [path.name for path in release.parent.iterdir()] == ["bags"]

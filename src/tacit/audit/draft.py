@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from datetime import date
 
@@ -14,8 +15,9 @@ from tacit.privacy.rounding import check_epsilon
 
 __all__ = ["PLAN", "draft_plan"]
 
-PLAN = Replaceable("a plan for tacit audit", b"[data]")
-"""What a new plan may replace."""
+_TITLE = "# The releases that are planned, for: tacit audit tacit.toml\n"
+PLAN = Replaceable("a plan by tacit init", re.compile(rb"\A" + re.escape(_TITLE.encode())))
+"""What a new plan may replace: one that begins as this one does."""
 
 _LEAST_BAG = 10
 _SELECTED = 6
@@ -77,9 +79,9 @@ def draft_plan(
     return "\n".join([head, *(parts[name] for name in SURFACES if name in surfaces)])
 
 
-_HEAD = """\
-# The releases that are planned, for: tacit audit tacit.toml
-
+_HEAD = (
+    f"{_TITLE}\n"
+    + """\
 [data]
 file = {file}  # the table, seen from this file
 label = {label}  # the private column
@@ -95,6 +97,7 @@ per_day = 5  # submissions per team and day: how long an attack on scores takes
 # leak = 0.05  # advantage of an attacker, for any release
 # epsilon = 10  # total for one label
 """
+)
 _LABELS = """\
 [[labels]]  # every row's label, randomized
 epsilon = {e}  # for one label: smaller is safer, below 1 is strong

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -27,8 +28,8 @@ class Replaceable:
 
     what: str
     """What it is called in a refusal."""
-    mark: bytes
-    """What its first bytes hold."""
+    mark: re.Pattern[bytes]
+    """What is found in its first 64 KiB."""
 
 
 @contextmanager
@@ -171,7 +172,7 @@ def _check_replaceable(target: Path, over: Replaceable | None) -> None:
         raise _unwritable(target, error) from None
     if head.startswith(_SQLITE):
         raise InvalidInput(f"{target} is a database, perhaps a ledger, and is not overwritten; choose another path")
-    if over is not None and over.mark not in head:
+    if over is not None and not over.mark.search(head):
         raise InvalidInput(f"{target} is not {over.what} and is not overwritten; choose another path")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import errno
 import json
 import os
@@ -22,6 +23,9 @@ KEY = "tacit_release"
 
 MANIFEST = "manifest.json"
 """The file of a folder that lists the other ones."""
+
+_HERE = -100  # AT_FDCWD: paths are relative to the current folder
+_RENAME_EXCHANGE = 2
 
 
 def check_folder(path: str | Path, *, force: bool = False) -> Path:
@@ -65,8 +69,10 @@ def write_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
     """Give a new folder that takes the name ``path`` when the block ends without an error.
 
     After an error, or when the process dies, ``path`` is as it was; what a killed process leaves beside it is
-    removed by the next one that writes there. With ``force`` an earlier release is moved away first and put back if
-    the new one cannot take its place; the folder never becomes readable by more people than before.
+    removed by the next one that writes there. With ``force`` an earlier release and the new one exchange their names
+    at once; the folder never becomes readable by more people than before. Where the system cannot exchange names, the
+    earlier one is moved away first and put back after an error; a process that is killed between these two renames
+    leaves it beside ``path``, under a hidden name that ends in ``.old`` and that nothing removes.
 
     Examples
     --------
@@ -96,17 +102,31 @@ def write_folder(path: str | Path, *, force: bool = False) -> Iterator[Path]:
 def _publish(unfinished: Path, target: Path, *, force: bool) -> None:
     if force and target.exists():
         check_folder(target, force=True)  # it may hold more by now
-        old = unfinished.with_suffix(".old")
-        os.rename(target, old)
-        try:
-            os.rename(unfinished, target)
-        except BaseException:
-            os.rename(old, target)
-            raise
-        shutil.rmtree(old, ignore_errors=True)
+        if not _exchange(unfinished, target):
+            _replace(unfinished, target)
     else:
         _rename_new(unfinished, target)
     sync_folder(target.parent)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Give two folders each other's name in one step; False, with nothing changed, where the system cannot."""
+    try:
+        renameat2 = ctypes.CDLL(None).renameat2
+    except (OSError, AttributeError):  # only Linux has it
+        return False
+    return bool(renameat2(_HERE, os.fsencode(one), _HERE, os.fsencode(other), _RENAME_EXCHANGE) == 0)
+
+
+def _replace(unfinished: Path, target: Path) -> None:
+    old = unfinished.with_suffix(".old")
+    os.rename(target, old)
+    try:
+        os.rename(unfinished, target)
+    except BaseException:
+        os.rename(old, target)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _rename_new(unfinished: Path, target: Path) -> None:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 import shutil
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import write_atomically
@@ -32,6 +35,7 @@ class ReleaseStore:
             folder.mkdir(mode=0o700, parents=False, exist_ok=True)
         except OSError as error:
             raise InvalidInput(f"{folder} cannot hold releases: {error.strerror}") from None
+        _check_private(folder)
         return cls(folder)
 
     @contextmanager
@@ -70,6 +74,17 @@ class ReleaseStore:
         with write_folder(out, force=force) as folder:
             for member in source.iterdir():
                 shutil.copyfile(member, folder / member.name)
+
+
+def _check_private(folder: Path) -> None:
+    """Raise if others could read or replace what a folder keeps."""
+    found = folder.lstat()
+    if not stat.S_ISDIR(found.st_mode):
+        raise InvalidInput(f"{folder} cannot hold releases: it is a link; name the folder itself as the store")
+    if found.st_uid != os.getuid():
+        raise InvalidInput(f"{folder} cannot hold releases: it belongs to another user; name another folder")
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        raise InvalidInput(f"{folder} cannot hold releases: others have access; run: chmod 700 {quote(str(folder))}")
 
 
 def digest_of(path: Path) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -16,7 +17,7 @@ from tacit.report.chart import draw_leak, draw_utility
 
 __all__ = ["PAGE", "render_page"]
 
-PAGE = Replaceable("a page of tacit audit", b"<title>tacit audit")
+PAGE = Replaceable("a page of tacit audit", re.compile(rb"<title>tacit audit"))
 """What a new page may replace."""
 
 _ABOUT = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,7 @@ from tacit.privacy.ledger.schema import ACCOUNT, BUDGET, DATA_SET, DELIVERY, ENT
 __all__ = ["EXPORT", "FORMAT", "export", "read_export", "restore"]
 
 FORMAT = "tacit ledger 1"
-EXPORT = Replaceable("an export of a ledger", b'"format": "tacit ledger')
+EXPORT = Replaceable("an export of a ledger", re.compile(rb'"format": "tacit ledger'))
 """What a new export may replace."""
 
 _TABLES: dict[str, Table] = {
