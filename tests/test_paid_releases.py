@@ -24,7 +24,8 @@ PLANS = {
     "scores": {"epsilon": 1, "metric": "accuracy"},
     "models": {"epsilon": 1, "features": "age,weight", "mechanism": "label_private"},
 }
-KILLS = 16  # spread over all statements, another spread on each surface
+SPREAD = 16  # kills over all statements, another spread on each surface
+EVERY = pytest.param(None, marks=pytest.mark.slow, id="every statement")
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +44,9 @@ def make_ledger(table, place, *, unit):
     ledger.register(table.select(columns), name="visits", budget=budget)
 
 
+@pytest.mark.parametrize("kills", [pytest.param(SPREAD, id="spread"), EVERY])
 @pytest.mark.parametrize("surface", list(PLANS))
-def test_killed_anywhere_it_is_paid_once_and_delivered(surface, table, tmp_path):
+def test_killed_anywhere_it_is_paid_once_and_delivered(surface, kills, table, tmp_path):
     module = import_module(f"tacit.{surface}")
     plan = module.Plan(label="ill", **PLANS[surface])
     unit = Unit.RECORD if surface == "features" else Unit.LABEL
@@ -61,8 +63,8 @@ def test_killed_anywhere_it_is_paid_once_and_delivered(surface, table, tmp_path)
     ask(tmp_path / "whole", "warm")  # imports happen here and not in a child
     statements = run_and_kill(lambda: ask(tmp_path / "counted", "out"))
     assert statements > 50, "control: the code that pays and delivers was watched"
-    first = 1 + sum(map(ord, surface)) % (statements // KILLS)
-    for at in range(first, statements, statements // KILLS):
+    apart = statements // kills if kills else 1
+    for at in range(1 + sum(map(ord, surface)) % apart, statements, apart):
         place = shutil.copytree(tmp_path / "fresh", tmp_path / str(at))
         assert run_and_kill(lambda place=place: ask(place, "out"), at=at) is None, "control: it was killed"
         before = [path for path in place.iterdir() if path.name.startswith("out")]
@@ -71,6 +73,7 @@ def test_killed_anywhere_it_is_paid_once_and_delivered(surface, table, tmp_path)
         assert len([entry for entry in ledger.statement("visits").entries if entry.guarantee]) == 1
         for published in before:
             assert content(published) == content(again)
+        shutil.rmtree(place)
 
 
 def content(path):
