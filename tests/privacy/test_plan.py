@@ -128,9 +128,11 @@ def test_unknown_and_missing_keys_are_refused():
         Toy.from_json({"label": "y"})
 
 
-def test_the_order_of_classes_is_not_another_request():
+def test_the_order_of_classes_is_another_request():
+    """For scores and totals of two classes it says what a number means; labels and features sort them."""
     one, other = (Toy(label="y", epsilon=1, classes=classes) for classes in ("a,b", "b,a"))
-    assert one.request() == other.request()
+    assert one.request() == Toy(label="y", epsilon=1, classes=("a", "b")).request()
+    assert one.request() != other.request()
     assert one.request() != Toy(label="y", epsilon=2, classes="a,b").request()
 
 

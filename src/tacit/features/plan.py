@@ -107,11 +107,13 @@ class Plan(EncodedPlan):
                 raise InvalidInput("requires epsilon, of which it is a part", field=name)
 
     def request(self) -> str:
-        """Return what makes two requests the same one: a class keeps its size in whatever order."""
-        if self.classes is None or self.class_rows is None:
+        """Return what makes two requests the same one: in whatever order classes are listed, each with its size."""
+        if self.classes is None:
             return super().request()
-        sizes = [size for _, size in sorted(zip(self.classes, self.class_rows, strict=True))]
-        return super(Plan, replace(self, classes=tuple(sorted(self.classes)), class_rows=tuple(sizes))).request()
+        order = sorted(range(len(self.classes)), key=self.classes.__getitem__)
+        sizes = None if self.class_rows is None else tuple(self.class_rows[place] for place in order)
+        same = replace(self, classes=tuple(self.classes[place] for place in order), class_rows=sizes)
+        return super(Plan, same).request()
 
     def describe(self) -> str:
         """Return what is released, in words."""

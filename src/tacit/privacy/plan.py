@@ -133,9 +133,11 @@ class Plan:
         return cls(**document)
 
     def request(self) -> str:
-        """Return what makes two requests the same one, as text: equal plans, in whatever order classes are listed."""
-        same = {**self.to_json(), "classes": None if self.classes is None else sorted(self.classes)}
-        return json.dumps({"surface": self.surface, **same}, sort_keys=True)
+        """Return what makes two requests the same one, as text: equal plans.
+
+        Where the order of classes says what totals or predictions mean, it counts; surfaces where it does not sort them.
+        """
+        return json.dumps({"surface": self.surface, **self.to_json()}, sort_keys=True)
 
     def describe(self) -> str:
         """Return what is released, in words for readers who know no option; a surface's plan has its own."""
