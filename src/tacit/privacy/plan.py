@@ -135,7 +135,7 @@ class Plan:
     def request(self) -> str:
         """Return what makes two requests the same one, as text: equal plans.
 
-        Where the order of classes says what totals or predictions mean, it counts; surfaces where it does not sort them.
+        The order of classes counts: it says what totals and predictions mean. Surfaces where it does not, sort them.
         """
         return json.dumps({"surface": self.surface, **self.to_json()}, sort_keys=True)
 
