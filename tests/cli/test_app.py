@@ -56,6 +56,8 @@ def in_process(code, *, stdout=subprocess.PIPE):
 
 
 DEMO = """
+import signal
+signal.signal(signal.SIGHUP, signal.SIG_DFL)  # a suite started by nohup ignores it
 area = typer.Typer(add_completion=False)
 root.AREAS["demo"] = "An area for the tests."
 root.import_module = lambda name: SimpleNamespace(app=area)

@@ -3,6 +3,7 @@
 import json
 from dataclasses import replace
 from fractions import Fraction
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -651,3 +652,15 @@ class TestManyCharges:
         one_by_one, at_once = account.spent(delta=1e-6), Account.of([small] * 10_000, delta=1e-6).spent(delta=1e-6)
         assert one_by_one == pytest.approx(at_once, rel=1e-5)
         assert account.add(small).spent(delta=1e-6) != pytest.approx(one_by_one, rel=1e-5)  # control
+
+
+def test_threads_create_ledgers_of_their_own_at_once(tmp_path):
+    """Alembic's revisions write through one object for the whole process."""
+    made = []
+    places = [tmp_path / f"{number}.db" for number in range(8)]
+    threads = [Thread(target=lambda place=place: made.append(Ledger.create(place))) for place in places]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) == len(places)

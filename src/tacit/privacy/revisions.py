@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import importlib.resources
 from dataclasses import dataclass
+from threading import Lock
 from typing import Any
 
 from sqlalchemy import Connection, inspect, text
 
 __all__ = ["Schema"]
+
+_ALEMBIC = Lock()  # its revisions write through one object for all threads
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,6 @@ class Schema:
             def steps(revision: Any, _context: Any) -> Any:  # noqa: ANN401
                 return script._upgrade_revs(self.head, revision)
 
-            with EnvironmentContext(Config(), script, fn=steps) as environment:
+            with _ALEMBIC, EnvironmentContext(Config(), script, fn=steps) as environment:
                 environment.configure(connection=connection, version_table=self.table)
                 environment.run_migrations()
