@@ -135,10 +135,12 @@ def test_words_and_ranges_of_a_public_table(run, tmp_path):
 
 
 def test_an_existing_plan_is_kept(run, capsys):
-    run.out.write_text("[data]")
+    assert run("--label", "clicked") == 0
+    before = run.out.read_text()
+    capsys.readouterr()
     assert run("--label", "clicked") == 2
     assert "exists already" in capsys.readouterr().err
-    assert run.out.read_text() == "[data]"
+    assert run.out.read_text() == before
     assert run("--label", "clicked", "--force") == 0
 
 
