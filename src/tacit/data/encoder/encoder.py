@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -19,8 +18,6 @@ from tacit.data.encoder.words import HashedColumn
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["Encoder"]
-
-_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x9b]")  # a terminal obeys them
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +45,6 @@ class Encoder:
     left_out: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        for name in (*self.names, *(part for pair in self.left_out for part in pair)):
-            if _CONTROL.search(name):
-                raise InvalidInput(f"must not have control characters, got {name[:80]!r}", field="features")
         if len(set(self.names)) < len(self.names):
             twice = next(name for place, name in enumerate(self.names) if name in self.names[:place])
             raise InvalidInput(f"must not make two columns named {twice!r}; rename one of them", field="features")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import asdict, fields
 from typing import Any
@@ -21,10 +22,12 @@ _KINDS: dict[str, type[ColumnRule]] = {
 _MOST_COLUMNS = 100_000  # of a matrix
 _MOST_BUCKETS = 65_536
 _LONGEST = 10_000  # characters
+_CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x9b]")  # a terminal obeys them
 
 
 def encoder_to_json(encoder: Encoder) -> dict[str, Any]:
-    """Return the rules as plain JSON."""
+    """Return the rules as plain JSON, or raise where nobody would read it back."""
+    _without_controls(encoder)
     rules = [{"kind": rule.kind, **asdict(rule)} for rule in encoder.rules]
     for rule in rules:
         rule.update({name: list(value) for name, value in rule.items() if isinstance(value, tuple)})
@@ -39,9 +42,16 @@ def encoder_from_json(document: object) -> Encoder:
         if sum(_width(rule) for rule in rules) > _MOST_COLUMNS:
             raise ValueError(f"more than {_MOST_COLUMNS:,} columns")
         left_out = tuple((_text(name), _text(why)) for name, why in _list(stored["left_out"]))
-        return Encoder(rules=rules, left_out=left_out)
+        return _without_controls(Encoder(rules=rules, left_out=left_out))
     except (KeyError, TypeError, ValueError, InvalidInput) as error:
         raise InvalidRelease(f"the header has a damaged encoder: {error}") from None
+
+
+def _without_controls(encoder: Encoder) -> Encoder:
+    for name in (*encoder.names, *(part for pair in encoder.left_out for part in pair)):
+        if _CONTROL.search(name):
+            raise InvalidInput(f"must not have control characters, got {name[:80]!r}", field="features")
+    return encoder
 
 
 def _rule(document: object) -> ColumnRule:
