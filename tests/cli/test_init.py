@@ -175,6 +175,16 @@ def test_four_questions_with_suggestions(run, monkeypatch):
     assert [default for _, default in asked] == ["clicked", "site,age", "labels,bags,features,scores,models", 1.0]
 
 
+def test_the_columns_answered_are_those_planned(run, monkeypatch):
+    answers = {"Which columns may an attacker know": "age"}
+    monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr("typer.prompt", lambda question, *, default, **_: answers.get(question, default))
+    assert run() == 0
+    plan = read_plan(run.out)
+    assert plan.steps[0].source.features == ("age",)
+    assert plan.steps[2].plan.features == ("age",)
+
+
 def rows_of(kind):
     rng = np.random.default_rng(0)
     numbers = rng.normal(size=(200, 2)).round(2)

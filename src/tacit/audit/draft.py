@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date
+from types import MappingProxyType
 
 from tacit.audit.plan import SURFACES
 from tacit.audit.suggestions import Suggestions
@@ -29,6 +30,7 @@ def draft_plan(
     file: str,
     label: str,
     rows: int,
+    left_out: Mapping[str, str] = MappingProxyType({}),
     surfaces: Sequence[str] = SURFACES,
     epsilon: float = 1.0,
     public: str | None = None,
@@ -41,6 +43,8 @@ def draft_plan(
         What the table's columns look like.
     file, label, rows
         The table as seen from the plan, its private column, and how many rows it has.
+    left_out
+        The columns that are not used, each with the reason.
     surfaces
         Those on which something is released.
     epsilon
@@ -75,7 +79,9 @@ def draft_plan(
         "scores": _SCORES.format(e=e),
         "models": _MODELS.format(e=e, features=_listed(columns), declared=declared),
     }
-    head = _HEAD.format(file=_quoted(file), label=_quoted(label), features=_listed(columns), left_out=_left_out(found))
+    head = _HEAD.format(
+        file=_quoted(file), label=_quoted(label), features=_listed(columns), left_out=_left_out(left_out)
+    )
     return "\n".join([head, *(parts[name] for name in SURFACES if name in surfaces)])
 
 
@@ -135,8 +141,8 @@ delta = 1e-7
 {declared}"""
 
 
-def _left_out(found: Suggestions) -> str:
-    return "".join(f"# left out: {name} ({why})\n" for name, why in found.left_out)
+def _left_out(columns: Mapping[str, str]) -> str:
+    return "".join(f"# left out: {name} ({why})\n" for name, why in columns.items())
 
 
 def _bags(found: Suggestions, e: str, *, rows: int) -> str:

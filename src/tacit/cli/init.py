@@ -6,11 +6,14 @@ import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated, TypeVar
+from typing import TYPE_CHECKING, Annotated, TypeVar
 
 import typer
 
 from tacit.cli.options import check_named
+
+if TYPE_CHECKING:
+    from tacit.audit.suggestions import Suggestions
 
 __all__ = ["app"]
 
@@ -54,35 +57,26 @@ def init(
     from tacit.data import load_table, read_rows
     from tacit.data.locations import files_read
     from tacit.data.names import check_present
-    from tacit.privacy.errors import InvalidInput
     from tacit.privacy.files import check_writable, write_atomically
-    from tacit.privacy.words import join_words, split_words
+    from tacit.privacy.words import split_words
 
     check_named(out)
     check_writable(out, force=force, sources=files_read(data, public), over=PLAN)
     rows = read_rows(load_table(data))
     label = label or _ask("Which column is private", suggest_label(rows), flag="--label")
     check_present(label, rows.column_names, argument="label")
-    others = [name for name in rows.column_names if name != label]
-    usual = Suggestions(table=rows, features=others).features_used
-    known = split_words(features or _ask("Which columns may an attacker know", join_words(usual)))
-    if not known:
-        raise InvalidInput(
-            f"must name a column besides {label!r} that is no id, name or constant; there is none", field="features"
-        )
+    usual = Suggestions(table=rows, features=[name for name in rows.column_names if name != label])
+    known = _known_columns(usual, features, label=label)
     chosen = split_words(surfaces or _ask("Which surfaces release something", ",".join(SURFACES)))
     strength = _ask("Which epsilon for each release", 1.0) if epsilon is None else epsilon
     source = check_size(source_from_file(data, label=label, features=known))
-    found = Suggestions(
-        table=rows if public is None else read_rows(load_table(public)),
-        features=known if features else others,
-        chosen=bool(features),
-    )
+    left_out = {name: why for name, why in usual.left_out if name not in known}
     text = draft_plan(
-        found,
+        Suggestions(table=read_rows(load_table(public)) if public else rows, features=known, chosen=True),
         file=_seen_from(data, out),
         label=label,
         rows=source.rows,
+        left_out=left_out,
         surfaces=chosen,
         epsilon=strength,
         public=public,
@@ -90,12 +84,25 @@ def init(
     with write_atomically(out, force=force, over=PLAN) as file:
         file.write(text.encode())
     if as_json:
-        decided = {"label": label, "features": known, "surfaces": chosen, "epsilon": strength}
-        typer.echo(json.dumps({"path": str(out), **decided, "left_out": dict(found.left_out)}, indent=1))
+        decided = {"label": label, "features": known, "surfaces": chosen, "epsilon": strength, "left_out": left_out}
+        typer.echo(json.dumps({"path": str(out), **decided}, indent=1))
         return
-    for name, why in found.left_out:
+    for name, why in left_out.items():
         typer.echo(f"Left out: {name} ({why}).")
     typer.echo(f"Wrote {out}; next: tacit audit {out}")
+
+
+def _known_columns(usual: Suggestions, features: str, *, label: str) -> list[str]:
+    """Return what an attacker may know: as given, as answered, or as suggested."""
+    from tacit.privacy.errors import InvalidInput
+    from tacit.privacy.words import join_words, split_words
+
+    known = split_words(features or _ask("Which columns may an attacker know", join_words(usual.features_used)))
+    if not known:
+        raise InvalidInput(
+            f"must name a column besides {label!r} that is no id, name or constant; there is none", field="features"
+        )
+    return known
 
 
 def _ask(question: str, suggested: Answer, *, flag: str | None = None) -> Answer:
