@@ -12,8 +12,8 @@ import numpy as np
 
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.mechanisms.consistency import make_consistent
-from tacit.bags.mechanisms.curated import check_partitions
 from tacit.bags.mechanisms.engine import GroupedRows, check_labels, group_rows, open_rows
+from tacit.bags.mechanisms.feature_sets import check_feature_sets
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
 from tacit.bags.mechanisms.noise import TotalsNoise, noise_of_budget
 from tacit.bags.mechanisms.preparation import PrivateRows
@@ -113,7 +113,7 @@ def curate(
     2 bags of 1 partition by discrete_laplace: epsilon 1 for one label; seeded, so the noise hides nothing ...
     """
     sets = tuple(as_features(one, edges=edges) for one in ([by] if isinstance(by, str | Feature) else by))
-    check_partitions([[one.name for one in features] for features in sets], label=label, edges=edges or ())
+    check_feature_sets([[one.name for one in features] for features in sets], label=label, edges=edges or ())
     curation = Curation(
         measure=GridStatistic(loss=loss, grid=public_grid(loss) if grid is None and noise is not None else grid),
         noise=noise,
