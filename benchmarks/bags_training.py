@@ -83,11 +83,11 @@ def compare(*, rows: int, batch_rows: int, hidden: tuple[int, ...], repeats: int
     cells = cells_of([MLP(columns, hidden=hidden, embedding=16) for columns in SETS], release.partitions)
     columns = vocabulary(cells)
     with encode(table, columns, release.partitions, block_rows=1 << 18) as joined:
-        labelled = EncodedRows(codes=joined.codes, bags=frame[["label"]].to_numpy().astype(np.int32))
+        labeled = EncodedRows(codes=joined.codes, bags=frame[["label"]].to_numpy().astype(np.int32))
         modules, targets = _network(cells, columns, release.partitions, joined)
         seconds: dict[str, list[float]] = {"bags": [], "labels": []}
         for _ in range(repeats):
-            seconds["labels"].append(epoch(modules, labelled, from_labels, batch_rows=batch_rows))
+            seconds["labels"].append(epoch(modules, labeled, from_labels, batch_rows=batch_rows))
             with_bags = lambda m, c, b: bag_loss(m, targets, *_tensors(c, b, DEVICE))  # noqa: E731
             seconds["bags"].append(epoch(modules, joined, with_bags, batch_rows=batch_rows))
     bags, labels = min(seconds["bags"]), min(seconds["labels"])

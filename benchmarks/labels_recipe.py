@@ -3,7 +3,7 @@
 The first rows of each set, labels by randomized response at epsilon, each once. Methods:
 
     rr             train on the released labels as they are
-    corrected      forward correction: in the loss of a network, by expectation maximisation for logistic regression
+    corrected      forward correction: in the loss of a network, by expectation maximization for logistic regression
     default        what LabelPrivateClassifier does unasked: corrected, then consensus
     stiff          the default with the recipe's logistic regression (C = 0.01), on the features as they are
     votes          the recipe on the features as they are: votes of neighbors, logistic regression, consensus

@@ -104,7 +104,7 @@ ARMS = {"undefended": to_margin, "early stop": early_stop, "label-private": labe
 
 @lru_cache(maxsize=1)
 def images() -> tuple[Matrix, Matrix]:
-    """MNIST in [0, 1], centred by a public number; odd digits are +1."""
+    """MNIST in [0, 1], centered by a public number; odd digits are +1."""
     from tacit.data import mnist
 
     data = mnist()
@@ -164,7 +164,7 @@ def _measures(leak: Leak) -> dict[str, float]:
     }
 
 
-def summarise(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def summarize(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return the mean of every number over the seeds, and the largest bound on epsilon."""
     rows = []
     for table, arm in dict.fromkeys((point["table"], point["arm"]) for point in points):
@@ -209,7 +209,7 @@ def _write(out: Path, points: list[dict[str, Any]]) -> None:
         "machine": describe_machine(),
         "epsilon": EPSILON,
         "delta": DELTA,
-        "rows": summarise(points),
+        "rows": summarize(points),
         "points": points,
     }
     with write_atomically(out, force=True) as file:

@@ -3,7 +3,7 @@
     python -m benchmarks.scoring_crafted            # all sets, every design; writes the JSON and the table of the page
     python -m benchmarks.scoring_crafted --quick    # Titanic and Iris, writes nothing
 
-The attacks are run against the real scorers and answered truly, so that later queries hold what was learnt. The models
+The attacks are run against the real scorers and answered truly, so that later queries hold what was learned. The models
 are the fifty of ``scoring_models.py``, trained on rows that are not scored; each is submitted as computed, in float32,
 rounded to 2, 3, 4 and 6 decimals, and as hard labels.
 """

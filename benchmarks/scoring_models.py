@@ -70,8 +70,8 @@ def _boosted(name: str, rounds: int, rate: float, leaves: int, seed: int) -> Hon
     return HonestModel(name=name, estimator=trees)
 
 
-def _near(name: str, neighbours: int, features: float = 1.0) -> HonestModel:
-    near = make_pipeline(StandardScaler(), KNeighborsClassifier(neighbours))
+def _near(name: str, neighbors: int, features: float = 1.0) -> HonestModel:
+    near = make_pipeline(StandardScaler(), KNeighborsClassifier(neighbors))
     return HonestModel(name=name, estimator=near, features=features)
 
 
@@ -110,11 +110,11 @@ MODELS: tuple[HonestModel, ...] = (
     _network("network 32, decay 3", (32,), alpha=3.0, epochs=20, seed=3),
     _network("network 32-32, 40 epochs", (32, 32), alpha=1e-4, epochs=40, seed=4),
     _network("network 64, 40 epochs", (64,), alpha=1e-2, epochs=40, seed=5),
-    _near("1 neighbour", 1),
-    _near("3 neighbours", 3),
-    _near("15 neighbours", 15),
-    _near("75 neighbours", 75),
-    _near("15 neighbours, half the features", 15, features=0.5),
+    _near("1 neighbor", 1),
+    _near("3 neighbors", 3),
+    _near("15 neighbors", 15),
+    _near("75 neighbors", 75),
+    _near("15 neighbors, half the features", 15, features=0.5),
     _tree("tree of depth 1", 1, 0),
     _tree("tree of depth 2", 2, 0),
     _tree("tree of depth 4", 4, 0),

@@ -82,7 +82,7 @@ METHODS = (
     ),
     Method(
         name="em_consensus",
-        words="forward correction by expectation maximisation, then consensus",
+        words="forward correction by expectation maximization, then consensus",
         settings={"denoise": Forward(), "retrain": Consensus()},
         applies=_never,
     ),
@@ -94,8 +94,8 @@ METHODS = (
         applies=_network_at_one,
     ),
     Method(
-        name="generalised",
-        words="generalised cross-entropy",
+        name="generalized",
+        words="generalized cross-entropy",
         settings=PLAIN,
         network={"loss": GeneralizedCrossEntropy()},
         applies=_network_at_one,

@@ -167,7 +167,7 @@ def median(values: Sequence[float]) -> float:
     return float(np.median(values)) if values else float("nan")
 
 
-def summarise(document: dict[str, Any]) -> str:
+def summarize(document: dict[str, Any]) -> str:
     """Return the tables as Markdown."""
     exact = [row for key, row in document["sets"].items() if key.startswith("exact")]
     trained = [row for key, row in document["sets"].items() if key.startswith("trained")]
@@ -237,7 +237,7 @@ def write_page(document: dict[str, Any], page: Path) -> None:
         raise SystemExit("a quick run's numbers do not belong on the page")
     pattern = r"(<!-- models_univariate: begin -->\n).*?(<!-- models_univariate: end -->)"
     text, count = re.subn(
-        pattern, lambda found: f"{found[1]}{summarise(document)}\n{found[2]}", page.read_text("utf-8"), flags=re.DOTALL
+        pattern, lambda found: f"{found[1]}{summarize(document)}\n{found[2]}", page.read_text("utf-8"), flags=re.DOTALL
     )
     if count != 1:
         raise SystemExit(f"the page must have the markers once, it has them {count} times")
@@ -309,7 +309,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             seconds += time.process_time() - start
             save(path, sets, seconds=seconds, quick=options.quick)
     draw_figure_2(options.out / "models_figure2.svg")
-    print(summarise(json.loads(path.read_text(encoding="utf-8"))))
+    print(summarize(json.loads(path.read_text(encoding="utf-8"))))
     return 0
 
 

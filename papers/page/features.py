@@ -69,7 +69,7 @@ def figure_1() -> Item:
             *grid(head, rows),
             "",
             f"Test accuracy in percent, {settings['rows']:,} images, delta {settings['delta']:g}, "
-            f"{settings['neighbours']}. With privacy the wider network is below 26k at {sum(below[WIDER])} of "
+            f"{settings['neighbors']}. With privacy the wider network is below 26k at {sum(below[WIDER])} of "
             f"{len(below[WIDER])} settings, the deeper at {sum(below[DEEPER])}. Each at its own best rate, wider less "
             f"26k is {_best_less(found, WIDER)}, and deeper less 26k is {_best_less(found, DEEPER)}.",
         ),

@@ -87,7 +87,7 @@ def goals_item() -> Item:
         name="past the tables",
         shows="The recipe of `tacit.labels` beside what is published, also with encoders that others trained on "
         "outside data. Features are public: a representation is learned from the set without labels, or given, labels "
-        "are randomized once, neighbours vote, and what is trusted is trained on.",
+        "are randomized once, neighbors vote, and what is trusted is trained on.",
         status=MISSING if not measured else MEASURED if len(measured) == len(rows) else PART,
         because="" if len(measured) == len(rows) else "there is no run of the lines marked so.",
         seen=verdict(goals.values()),

@@ -104,7 +104,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Digits:
-    """MNIST on the device: images in [0, 1], centred by public numbers."""
+    """MNIST on the device: images in [0, 1], centered by public numbers."""
 
     train: torch.Tensor
     labels: torch.Tensor
@@ -207,7 +207,7 @@ def tasks(*, quick: bool) -> Iterator[Task]:
                     yield Task(shape=shape.name, epsilon=epsilon, rate=rate, seed=seed)
 
 
-def summarise(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def summarize(points: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Return mean and deviation over seeds of each shape, epsilon and rate."""
     groups: dict[tuple[Any, ...], list[dict[str, Any]]] = {}
     for point in points:
@@ -315,7 +315,7 @@ def main(arguments: list[str] | None = None) -> None:
         export(options.export)
     elif options.plot:
         document = json.loads(out.read_text())
-        document["rows"] = summarise(document["points"])
+        document["rows"] = summarize(document["points"])
         _write(out, document)
         plot(document, out.with_suffix(".svg"))
         sys.stdout.write(show(document) + "\n")
@@ -341,7 +341,7 @@ def run(out: Path, options: argparse.Namespace) -> None:
         _write(out, {**_header(options, rows, batch, steps), "points": list(points.values())})
         if time.monotonic() - started > 60 * options.minutes:
             break
-    document = {**_header(options, rows, batch, steps), "rows": summarise(list(points.values()))}
+    document = {**_header(options, rows, batch, steps), "rows": summarize(list(points.values()))}
     _write(out, {**document, "points": list(points.values())})
     sys.stdout.write(f"{len(points)} of {len(wanted)} points in {out}\n")
 
@@ -360,7 +360,7 @@ def _header(options: argparse.Namespace, rows: int, batch: int, steps: int) -> d
             "clip": CLIP,
             "momentum": MOMENTUM,
             "noise": NOISE,
-            "neighbours": "one record replaced",
+            "neighbors": "one record replaced",
         },
     }
 

@@ -342,7 +342,7 @@ def run_all(results: Results, *, data: str, seeds: int, quick: bool, save: Calla
     return time.perf_counter() - started
 
 
-def summarise(results: Results) -> list[dict[str, Any]]:
+def summarize(results: Results) -> list[dict[str, Any]]:
     """Return mean and deviation over the seeds of each point."""
     rows = []
     for name, found in results.items():
@@ -356,7 +356,7 @@ def summarise(results: Results) -> list[dict[str, Any]]:
 
 
 STYLES = {"published": "--", "rows": "-", "totals": ":"}
-COLOURS = {"distance": "tab:blue", "t": "tab:orange", "all": "tab:grey"}
+COLORS = {"distance": "tab:blue", "t": "tab:orange", "all": "tab:gray"}
 TITLES = {"synthetic": "synthetic", "mnist": "MNIST", "cifar10": "CIFAR-10"}
 
 
@@ -378,16 +378,16 @@ def draw(rows: list[dict[str, Any]], path: Path, *, test: str) -> None:
 
 def _curves(axis: Any, rows: list[dict[str, Any]], along: str, test: str) -> None:
     for arm, style in STYLES.items():
-        for score, colour in COLOURS.items():
+        for score, color in COLORS.items():
             line = sorted(
                 (row[along], row[test], row[f"{test}_deviation"])
                 for row in rows
                 if (row["arm"], row["score"]) == (arm, score)
             )
             if line and score == "all" and along == "kept":
-                axis.axhline(line[0][1], ls=style, color=colour, lw=1, label=f"{arm}, all features")
+                axis.axhline(line[0][1], ls=style, color=color, lw=1, label=f"{arm}, all features")
             elif line:
-                axis.errorbar(*zip(*line, strict=True), ls=style, color=colour, label=f"{arm}, {score}")
+                axis.errorbar(*zip(*line, strict=True), ls=style, color=color, label=f"{arm}, {score}")
 
 
 def draw_means(path: Path) -> None:
@@ -407,7 +407,7 @@ def draw_means(path: Path) -> None:
 
 def tables(results: Results) -> str:
     """Return the two tables of the page: against features, and against epsilon."""
-    found = {(r["data"], r["arm"], r["score"], r["kept"], r["epsilon"]): r for r in summarise(results)}
+    found = {(r["data"], r["arm"], r["score"], r["kept"], r["epsilon"]): r for r in summarize(results)}
     by_kept = [(str(m), m, FIXED_EPSILON) for m in KEPT] + [("all", 0, FIXED_EPSILON)]
     by_epsilon = [(f"{e:g}", FIXED_KEPT, e) for e in (*EPSILONS, *LARGE)]
     parts = [
@@ -475,7 +475,7 @@ def _put_tables(page: Path, text: str) -> None:
 
 def _draw_all(results: Results, path: Path) -> None:
     mpl.use("Agg")
-    rows = summarise(results)
+    rows = summarize(results)
     draw(rows, path.with_suffix(".svg"), test="clean")
     draw(rows, path.with_name(f"{path.stem}_noised.svg"), test="noised")
     draw_means(path.with_name(f"{path.stem}_means.svg"))

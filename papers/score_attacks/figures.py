@@ -311,17 +311,17 @@ def draw(points: list[dict[str, Any]], path: Path) -> None:
     plt.close(figure)
 
 
-COLOURS = {"Titanic": "#1f5aa6", "Iris": "#c0562b", "Satellite": "#3c7d4a"}
+COLORS = {"Titanic": "#1f5aa6", "Iris": "#c0562b", "Satellite": "#3c7d4a"}
 STYLES = ("-o", ":s", "--^")
 
 
 def _draw_lengths(axis: Any, points: list[dict[str, Any]], *, key: str, methods: tuple[str, ...]) -> None:
-    for data, colour in COLOURS.items():
+    for data, color in COLORS.items():
         for method, style in zip(methods, STYLES, strict=True):
             chosen = [p for p in points if (p["data"], p["method"]) == (data, method) and key in p]
             if chosen:
                 line = sorted((p["tau"], p[key]) for p in chosen)
-                axis.plot(*zip(*line, strict=True), style, color=colour, label=f"{data}, {method}", markersize=4)
+                axis.plot(*zip(*line, strict=True), style, color=color, label=f"{data}, {method}", markersize=4)
     axis.set_xscale("log")
     axis.set_ylim(0, 1.5 * axis.get_ylim()[1])  # room for the legend
     axis.set_xlabel("noise tau")
@@ -330,16 +330,16 @@ def _draw_lengths(axis: Any, points: list[dict[str, Any]], *, key: str, methods:
 
 def _draw_shares(axis: Any, points: list[dict[str, Any]], *, method: str) -> None:
     marks = dict(zip(TAUS_MANY, ("-o", "--s", ":^"), strict=True))
-    for data, colour in COLOURS.items():
+    for data, color in COLORS.items():
         for tau, style in marks.items():
             wanted = (data, method, tau)
             chosen = [p for p in points if (p["data"], p["method"], p["tau"]) == wanted and p["asked"]]
             line = sorted((p["queries"], p["share"]["block"] or 0.0) for p in chosen)
             if line:
-                axis.plot(*zip(*line, strict=True), style, color=colour, label=f"{data}, tau {tau:g}", markersize=4)
+                axis.plot(*zip(*line, strict=True), style, color=color, label=f"{data}, tau {tau:g}", markersize=4)
     for point in points:
         if method == "Theorem 3" and (point["figure"], point["method"]) == ("3", "digits") and point["queries"]:
-            axis.plot(point["queries"], 1.04 * point["share"], "*", color=COLOURS[point["data"]], markersize=8)
+            axis.plot(point["queries"], 1.04 * point["share"], "*", color=COLORS[point["data"]], markersize=8)
     axis.set_xscale("log")
     axis.set_xlabel("queries")
     axis.set_ylabel("share of labels right")

@@ -17,7 +17,7 @@ def stable(run):
 
 @pytest.fixture
 def stop(monkeypatch):
-    """Raise an error instead of measuring the releases of a surface, or those that fulfil a condition."""
+    """Raise an error instead of measuring the releases of a surface, or those that fulfill a condition."""
 
     def at(surface, error, *, where=lambda _: True):
         def stopped(step, **options):

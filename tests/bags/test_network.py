@@ -166,7 +166,7 @@ def test_crosses_by_batches_reach_the_exact_fit(naive):
     np.testing.assert_allclose(slow.predict_proba(frame), exact, atol=1e-3)
 
 
-def test_networks_learn_and_generalise_to_new_combinations(naive):
+def test_networks_learn_and_generalize_to_new_combinations(naive):
     frame, loss = naive.rows(2000), LogLoss()
     labels = naive.labels(frame, loss)
     release = naive.release(frame, labels, [("a", "b", "c")], loss)

@@ -1,4 +1,4 @@
-"""Whole releases, enumerated: no output is more than e^epsilon likelier under one neighbour than under the other."""
+"""Whole releases, enumerated: no output is more than e^epsilon likelier under one neighbor than under the other."""
 
 import itertools
 import math
@@ -60,7 +60,7 @@ def grouped_rows(measure, features, labels):
     return group_rows(load_table(pa.table({**rows, "y": labels})), features=features, label="y", measure=measure)
 
 
-def centres(curation, sets, labels):
+def centers(curation, sets, labels):
     """Keys, counts and totals in steps of a release whose noise is 0."""
     silent = CalibratedNoise(samplers=(Given(),) * 2 * len(sets), guarantee=None)
     made = []
@@ -84,7 +84,7 @@ def log_ratio(one, two, samplers):
     return float(worst)
 
 
-def neighbours(values, rows):
+def neighbors(values, rows):
     for labels in itertools.product(values, repeat=rows):
         for row in range(rows):
             for value in values:
@@ -94,8 +94,8 @@ def neighbours(values, rows):
 
 def worst_ratio(loss, values, sets, *, samplers, sizes=None, noise, rows=4):
     curation = plan(loss, sets, noise=noise, sizes=sizes)
-    seen = {labels: centres(curation, sets, labels) for labels in itertools.product(values, repeat=rows)}
-    return max(log_ratio(seen[one], seen[two], samplers) for one, two in neighbours(values, rows))
+    seen = {labels: centers(curation, sets, labels) for labels in itertools.product(values, repeat=rows)}
+    return max(log_ratio(seen[one], seen[two], samplers) for one, two in neighbors(values, rows))
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,7 @@ def test_an_unsplit_epsilon_is_found_out():
 def test_a_size_decided_on_labels_is_found_out():
     """The control: bags without a positive label are left out, so the list of bags tells labels."""
     curation = plan(LogLoss(), SETS["one"], noise=LaplaceNoise(epsilon=0.7))
-    made = [centres(curation, SETS["one"], labels) for labels in [(0, 0, 0, 0), (0, 0, 0, 1)]]
+    made = [centers(curation, SETS["one"], labels) for labels in [(0, 0, 0, 0), (0, 0, 0, 1)]]
     told = [[(keys.filter(pa.array(steps[:, 0] > 0)), counts, steps) for keys, counts, steps in one] for one in made]
     assert log_ratio(*told, curation.calibrate().samplers) == math.inf
 
@@ -219,7 +219,7 @@ def random_worst(joins, stated):
     for drawn in itertools.product(pairs, repeat=2):
         if np.bincount(np.ravel(drawn)).max() > joins:
             continue
-        for one, two in neighbours([0, 1], 3):
+        for one, two in neighbors([0, 1], 3):
             sums = [measure.values(labels)[np.array(drawn)].sum(axis=1) for labels in (one, two)]
             worst = max(worst, float(np.abs(sums[0] - sums[1]).sum() / sampler.scale))
     return worst

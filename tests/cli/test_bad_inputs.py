@@ -90,7 +90,7 @@ EVERY_PROTECT = [
     ("{s} protect t.csv {plan} --again", "--again requires --ledger"),
     ("{s} protect t.csv {plan} --memory much", "--memory must be a size such as 2GB or 500MB, got 'much'"),
     ("{s} protect t.csv {plan} --seed -1", "Invalid value for '--seed'"),
-    ("{s} protect t.csv {plan} --colour red", "No such option: --colour"),
+    ("{s} protect t.csv {plan} --color red", "No such option: --color"),
     ("{s} protect {plan}", "Missing argument 'IN'; see tacit {s} protect --help"),
 ]
 EVERY_READER = [

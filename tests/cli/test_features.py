@@ -141,7 +141,7 @@ def broken(tmp_path_factory):
     write("good", good)
     write("dated", good.append_column("seen", pa.array([date(2024, 5, 1)] * 200)))
     write("listed", good.append_column("codes", pa.array([[1]] * 200)))
-    write("unlabelled", good.set_column(3, "ill", pa.array([None, *ill[1:]])))
+    write("unlabeled", good.set_column(3, "ill", pa.array([None, *ill[1:]])))
     _run("ledger", "create", "visits", "--data", where / "good.parquet", "--unit", "record", "--epsilon", "100",
          "--delta", "0.01", "--ledger", where / "ledger.db")  # fmt: skip
     return where
@@ -168,7 +168,7 @@ def broken(tmp_path_factory):
             "--delta must be below 1/200, for 200 rows, got 0.005: with that chance",
         ),
         *(("good", ("--epsilon", e), f"--epsilon must be at most 4096, got {float(e)!r}") for e in ("1e6", "1e300")),
-        ("unlabelled", (), "label column 'ill' has missing labels; leave those rows out"),
+        ("unlabeled", (), "label column 'ill' has missing labels; leave those rows out"),
         ("good", ("--features", "x0,x1,x0"), "--features must name different columns, got x0, x1, x0"),
         ("good", ("--class-rows", "a,b"), "--class-rows must be integers >= 1, one per class, got 'a,b'"),
         ("good", ("--class-rows", "5"), "--class-rows must be one number for each of 2 classes"),
@@ -223,7 +223,7 @@ def test_an_existing_file_is_kept(folder):
         (("learn", "nowhere"), "nowhere does not exist"),
         (("learn", "rows", "--test", "worded"), "column 'x0' must be numbers, as its encoder was made for, got string"),
         (("learn", "rows", "--test", "coded"), "--test must have the release's classes, ['no', 'yes'], got 1"),
-        (("learn", "rows", "--test", "unlabelled"), "--test names no column 'ill'"),
+        (("learn", "rows", "--test", "unlabeled"), "--test names no column 'ill'"),
     ],
 )
 def test_learners_and_attackers_are_refused_in_one_sentence(broken, words, said):
@@ -234,7 +234,7 @@ def test_learners_and_attackers_are_refused_in_one_sentence(broken, words, said)
         "narrow": good.drop_columns(["x2"]),
         "worded": good.set_column(0, "x0", pa.array(["much"] * 200)),
         "coded": good.set_column(3, "ill", pa.array([1] * 200)),
-        "unlabelled": good.drop_columns(["ill"]),
+        "unlabeled": good.drop_columns(["ill"]),
     }
     for name, table in tables.items():
         pyarrow.parquet.write_table(table, broken / f"told_{name}.parquet")

@@ -41,7 +41,7 @@ def test_iris_and_digits():
 def test_each_says_where_it_comes_from(load):
     data = load()
     assert data.source
-    assert data.licence
+    assert data.license
     assert set(data.features) | {data.label} == set(data.table.column_names)
     assert len(data.class_names) in (0, len(data.classes))
 

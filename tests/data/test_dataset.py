@@ -13,7 +13,7 @@ DATA = Dataset(
     label="y",
     features=("x", "s"),
     source="made here",
-    licence="none",
+    license="none",
 )
 
 

@@ -100,7 +100,7 @@ def test_damaged_strip(tmp_path):
 
 def test_labels_for_other_images():
     with pytest.raises(InvalidInput, match=r"^t has 2 images and 3 labels$"):
-        Images(name="t", images=noise(2, 4, 4), labels=np.arange(3), source="here", licence="none")
+        Images(name="t", images=noise(2, 4, 4), labels=np.arange(3), source="here", license="none")
 
 
 def test_missing_split(tmp_path):

@@ -198,7 +198,7 @@ def test_rows_of_a_person_beyond_the_bound_are_left_out():
     assert "how many rows each person has is public" in release.guarantee.assumptions
 
 
-NEIGHBOURS = {
+NEIGHBORS = {
     "constant": [1.0] * 600,
     "gaps": [None] * 600,
     "infinite": [np.inf] + [0.5] * 599,
@@ -208,9 +208,9 @@ NEIGHBOURS = {
 
 
 @MECHANISMS
-@pytest.mark.parametrize("values", NEIGHBOURS.values(), ids=NEIGHBOURS)
+@pytest.mark.parametrize("values", NEIGHBORS.values(), ids=NEIGHBORS)
 def test_no_value_of_a_private_row_is_refused(mechanism, values):
-    """A refusal would tell a table from its neighbour."""
+    """A refusal would tell a table from its neighbor."""
     table = _table().append_column("z", pa.array(values, pa.float64()))
     release = protect(table, _plan(mechanism, select=None))
     assert release.features[-1] == "z"

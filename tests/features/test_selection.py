@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from papers.private_fisher.scores import by_distance
-from papers.private_fisher.selection_attack import selection_leak, tied_neighbours
+from papers.private_fisher.selection_attack import selection_leak, tied_neighbors
 from tacit.features.mechanisms.box import Box
 from tacit.features.mechanisms.moments import ClassMoments
 from tacit.features.mechanisms.scores import Distance, TStatistic
@@ -41,7 +41,7 @@ def _one_shot_law(scores, keep, scale):
 
 
 def _largest_ratio(scores, moves, law):
-    """The largest log ratio over neighbours that move each score by -1, 0 or 1."""
+    """The largest log ratio over neighbors that move each score by -1, 0 or 1."""
     here = law(scores)
     assert sum(here.values()) == pytest.approx(1, abs=1e-9)
     return max(abs(log(here[s] / there[s])) for move in moves for there in [law(scores + np.array(move))] for s in here)
@@ -117,7 +117,7 @@ def test_the_datas_own_class_sizes_would_not_do():
 
 
 def test_the_printed_selection_leaks_and_the_private_one_keeps_its_guarantee():
-    pair = tied_neighbours(rows=40, features=6)
+    pair = tied_neighbors(rows=40, features=6)
     sizes = np.array([40, 40])
 
     def printed(rows, labels, rng):

@@ -62,7 +62,7 @@ def test_the_weights_are_those_of_the_backward_loss():
 
 
 def test_trained_on_all_columns_at_once_the_model_is_that_of_the_true_labels():
-    """Every released label, weighted by its probability, in one fit: the minimiser too is the clean one."""
+    """Every released label, weighted by its probability, in one fit: the minimizer too is the clean one."""
     rr, rng = RandomizedResponse(epsilon=1.0, classes=3), np.random.default_rng(2)
     X, truth = rng.normal(size=(30, 2)), rng.integers(0, 3, 30)
     rows = np.repeat(np.arange(30), 3)

@@ -48,8 +48,8 @@ def plain_cross_fitting(X, given, *, rounds, folds=2, seed=1):
 def direction(prior):
     """Log-probabilities up to the one power that all rows share."""
     logs = np.log(np.maximum(prior, 1e-12))
-    centred = logs - logs.mean(axis=-1, keepdims=True)
-    return centred / np.maximum(np.linalg.norm(centred, axis=-1, keepdims=True), 1e-12)
+    centered = logs - logs.mean(axis=-1, keepdims=True)
+    return centered / np.maximum(np.linalg.norm(centered, axis=-1, keepdims=True), 1e-12)
 
 
 @pytest.mark.parametrize(("rounds", "folds"), [(1, 2), (2, 3), (2, 5), (3, 4)])

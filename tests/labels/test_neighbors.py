@@ -36,7 +36,7 @@ def clusters():
     return X, truth, rr.likelihood(rr.randomize(truth, rng=rng))
 
 
-def test_neighbours_are_those_of_brute_force():
+def test_neighbors_are_those_of_brute_force():
     X = np.random.default_rng(1).normal(size=(40, 3)) + 100.0
     far = ((X[:, None] - X[None]) ** 2).sum(axis=2)
     np.fill_diagonal(far, np.inf)
@@ -44,7 +44,7 @@ def test_neighbours_are_those_of_brute_force():
 
 
 @pytest.mark.parametrize(("scale", "offset"), [(1.0, 1e9), (1e25, 0.0), (1e-25, 0.0)])
-def test_neighbours_do_not_depend_on_offset_or_scale(scale, offset):
+def test_neighbors_do_not_depend_on_offset_or_scale(scale, offset):
     """Seconds since 1970 lie near 1e9, where float32 tells only minutes apart; squares of 1e25 overflow it."""
     X = np.random.default_rng(1).integers(0, 1000, size=(200, 3)) * 1.0
     far = ((X[:, None] - X[None]) ** 2).sum(axis=2)
@@ -64,7 +64,7 @@ def test_a_row_alone_has_its_own_label():
     assert np.allclose(alone, [[0.75, 0.25]])
 
 
-def test_a_row_is_no_neighbour_of_its_own_even_among_copies():
+def test_a_row_is_no_neighbor_of_its_own_even_among_copies():
     near = find_neighbors(np.zeros((30, 2)), count=29)
     assert all(np.array_equal(np.sort(row), np.delete(np.arange(30), i)) for i, row in enumerate(near))
 
@@ -111,7 +111,7 @@ def test_mechanisms_may_differ_from_row_to_row(clusters):
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 4.0])
-def test_the_release_says_how_many_neighbours_to_hear(epsilon):
+def test_the_release_says_how_many_neighbors_to_hear(epsilon):
     """The count that makes the release likeliest is near the best by the true labels, and differs from 4 to 0.5."""
     rng = np.random.default_rng(4)
     X = rng.uniform(size=(3000, 2))

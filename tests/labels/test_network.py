@@ -183,7 +183,7 @@ def test_few_rows_are_trained_for_as_many_steps(blobs):
 
 
 def test_learns_through_randomized_labels(blobs):
-    """Forward correction by expectation maximisation and in the loss; both beat nothing at all by far."""
+    """Forward correction by expectation maximization and in the loss; both beat nothing at all by far."""
     X, y = blobs
     for denoise in (Forward(), Likelihoods()):
         model = LabelPrivateClassifier(learner(random_state=None), epsilon=2.0, denoise=denoise, random_state=0).fit(

@@ -59,7 +59,7 @@ def entries(ledger, name="blobs"):
 
 @pytest.mark.parametrize(("learner", "labels", "name"), LEARNERS, ids=["classifier", "regressor"])
 class TestRecognition:
-    def test_labels_are_recognised_whatever_holds_them(self, ledger, learner, labels, name):
+    def test_labels_are_recognized_whatever_holds_them(self, ledger, learner, labels, name):
         learner(ledger).fit(X, labels)
         learner(ledger, dataset=name).fit(X, labels.tolist())
         assert [entry.version for entry in entries(ledger, name)] == [1, 1]

@@ -39,7 +39,7 @@ def test_p_values_are_valid(classes, rows):
 
 
 @pytest.mark.parametrize("classes", [2, 4])
-def test_randomized_response_is_recognised(classes):
+def test_randomized_response_is_recognized(classes):
     rng = np.random.default_rng(1)
     labels = skewed(classes, rng)
     test = test_randomization(labels, respond(labels, epsilon=1.0, classes=classes, rng=rng), epsilon=1.0)

@@ -60,7 +60,7 @@ def test_the_loss_is_that_of_the_paper():
     assert float(loss) == pytest.approx(naive, rel=1e-2)  # the loss adds 1e-4 to every deviation
 
 
-def test_neighbours_are_of_one_class_more_often(digits, fitted):
+def test_neighbors_are_of_one_class_more_often(digits, fitted):
     X, y = digits
 
     def purity(rows):
@@ -94,8 +94,8 @@ def test_pickle_shapes_and_progress(digits, fitted):
     again = pickle.loads(pickle.dumps(fitted))
     assert np.array_equal(again.transform(X[:5]), fitted.transform(X[:5]))
     seen = []
-    colour = np.repeat(X[:40, None], 3, axis=1)
-    made = BarlowTwins(dimensions=8, epochs=2, progress=lambda *step: seen.append(step)).fit(colour)
+    color = np.repeat(X[:40, None], 3, axis=1)
+    made = BarlowTwins(dimensions=8, epochs=2, progress=lambda *step: seen.append(step)).fit(color)
     assert seen == [(1, 2), (2, 2)]
     with pytest.raises(ValueError, match=r"shape \(3, 8, 8\)"):
         made.transform(np.zeros((2, 3, 8, 9)))

@@ -100,10 +100,10 @@ def test_rows_outside_that_equal_a_member_are_left_out(margin):
 
 
 def test_labels_are_needed_for_losses_alone(margin, forest):
-    unlabelled = OTHERS.drop(columns="ill")
-    assert "loss" not in measured(margin, data=unlabelled).facts
+    unlabeled = OTHERS.drop(columns="ill")
+    assert "loss" not in measured(margin, data=unlabeled).facts
     with pytest.raises(InvalidInput, match="truth must have the label column, as data must"):
-        measured(forest, data=unlabelled)
+        measured(forest, data=unlabeled)
 
 
 def test_points_are_read_off_the_weights():

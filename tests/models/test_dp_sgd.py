@@ -51,7 +51,7 @@ def test_one_step_costs_what_quadrature_says_and_opposite_records_cost_most(nois
 def test_adding_or_removing_is_cheaper_than_replacing():
     run = SampledGaussian(noise=1.0, rate=0.05, steps=50)
     one, two = run.epsilon_add_or_remove(1e-6), run.epsilon_at(1e-6)
-    assert one < two, "control: accounting for the wrong neighbours would guarantee too much"
+    assert one < two, "control: accounting for the wrong neighbors would guarantee too much"
     assert SampledGaussian(noise=2.0, rate=1.0, steps=1).epsilon_at(1e-5) == pytest.approx(
         SampledGaussian(noise=1.0, rate=1.0, steps=1).epsilon_add_or_remove(1e-5), rel=1e-3
     )
@@ -158,7 +158,7 @@ def test_a_step_that_draws_no_row_is_noise_alone():
 
 
 def test_an_auditor_of_many_runs_proves_less_than_the_guarantee_and_catches_too_little_noise():
-    """Neighbours whose records pull in opposite directions: the worst case of one step."""
+    """Neighbors whose records pull in opposite directions: the worst case of one step."""
     from tacit.models.training.noisy_steps import NoisyTraining
 
     accounted = find_noise(epsilon=1.0, delta=1e-5, rate=1.0, steps=1)

@@ -131,7 +131,7 @@ def test_outputs_of_another_network_tell_nothing(middle):
 
 
 def test_learnable_data_give_their_members_away_too():
-    """Appendix C: two opposed Gaussians are learnt, and training points still tie."""
+    """Appendix C: two opposed Gaussians are learned, and training points still tie."""
     rng = np.random.default_rng(5)
     source = GaussianMixture.opposed(dimension=400, norm=400**0.3)
     X, y = source.draw(20, rng=rng)

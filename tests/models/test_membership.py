@@ -242,7 +242,7 @@ def test_the_threshold_is_the_best_of_all():
     assert (chosen_in >= cut.thresholds[0]).mean() - (chosen_out >= cut.thresholds[0]).mean() == pytest.approx(best)
     below = max(score for score in every if score < cut.thresholds[0])
     above = min(score for score in every if score >= cut.thresholds[0])
-    assert cut.thresholds[0] == pytest.approx((below + above) / 2), "half-way between two neighbours"
+    assert cut.thresholds[0] == pytest.approx((below + above) / 2), "half-way between two neighbors"
 
 
 @pytest.mark.parametrize(

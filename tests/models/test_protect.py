@@ -127,7 +127,7 @@ def test_rows_of_a_person_beyond_the_bound_are_not_trained_on():
 
 @pytest.mark.parametrize("values", [[1.0] * 200, [np.nan] * 200, [np.inf] + [0.5] * 199, [1e308] + [0.5] * 199])
 def test_dp_sgd_refuses_no_value_of_a_private_row(values):
-    """A refusal would tell a table from its neighbour."""
+    """A refusal would tell a table from its neighbor."""
     made = protect(TABLE.assign(z=values), DP, rng=np.random.default_rng(0))
     assert made.encoder.names[-1] == "z"
     assert np.isfinite(made.network.weights).all()

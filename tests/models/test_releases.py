@@ -71,7 +71,7 @@ def test_loss_and_assumptions_are_those_of_the_mechanism(tmp_path):
     _release(free).write(tmp_path / "lie.safetensors")
     read = Release.read(tmp_path / "lie.safetensors").guarantee
     assert read.loss.epsilon_at(1e-5) > 0.1
-    assert "the number of rows is public; a neighbour has one record replaced" in read.assumptions
+    assert "the number of rows is public; a neighbor has one record replaced" in read.assumptions
 
 
 def _umask():

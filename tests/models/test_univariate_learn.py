@@ -152,7 +152,7 @@ def test_points_of_one_label():
         ([[1.0, 2.0]], [1], "one finite number a point"),
         ([1.0, np.nan], [1, -1], "one finite number a point"),
         ([], [], "one finite number a point"),
-        (1e6 + np.array([0.1, 0.2, 0.3, 0.4]), [1, -1, 1, -1], "centre them at 0"),
+        (1e6 + np.array([0.1, 0.2, 0.3, 0.4]), [1, -1, 1, -1], "center them at 0"),
         ([1.0, 2.0], [1], "one label for each"),
         ([1.0, 2.0, 3.0], [0, 1, 2], "two values, got 3"),
     ],

@@ -80,7 +80,7 @@ def test_approximate_loss_spends_its_delta():
 
 @pytest.mark.parametrize(("scale", "sensitivity"), [(1, 1), (Fraction(5, 2), 3), (40, 7)])
 def test_discrete_laplace_by_enumeration_of_outputs(scale, sensitivity):
-    """Both neighbours' whole output laws, summed on -4000..4000."""
+    """Both neighbors' whole output laws, summed on -4000..4000."""
     loss = DiscreteLaplaceLoss(scale=Fraction(scale), sensitivity=sensitivity).distribution()
     k = np.arange(-4000, 4001)
     a = math.exp(-1 / float(scale))

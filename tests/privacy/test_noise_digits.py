@@ -20,7 +20,7 @@ class Script:
 
 @given(st.lists(st.integers(0, 2**16 - 1), min_size=1, max_size=5), st.data())
 def test_one_number_is_below_exactly_when_it_is(threshold, data):
-    # neighbours of the threshold's digits, so that ties are deep
+    # neighbors of the threshold's digits, so that ties are deep
     near = [st.sampled_from([d, max(d - 1, 0), min(d + 1, 2**16 - 1)]) for d in threshold]
     number = [data.draw(digit) for digit in near]
     result = below(1, digit=lambda level, _: threshold[level], levels=len(threshold), rng=Script(number))

@@ -16,7 +16,7 @@ SCALES = [Fraction(1, 3), Fraction(1), Fraction(7, 2), Fraction(10, 3), Fraction
 
 
 def pool(observed, expected):
-    """Merge neighbouring cells until each expects 20 counts and a hundredth of all; more cells see less."""
+    """Merge neighboring cells until each expects 20 counts and a hundredth of all; more cells see less."""
     least = max(20.0, sum(expected) / 100)
     cells, o, e = [], 0.0, 0.0
     for seen, hoped in zip(observed, expected, strict=True):

@@ -40,7 +40,7 @@ def test_decimal_epsilons_give_exact_scales(epsilon, sensitivity, scale):
     assert DiscreteLaplace.for_epsilon(epsilon, sensitivity=sensitivity).scale == scale
 
 
-def test_ratio_of_neighbouring_outputs_is_exactly_epsilon():
+def test_ratio_of_neighboring_outputs_is_exactly_epsilon():
     noise = DiscreteLaplace.for_epsilon(0.7, sensitivity=3)
     k = np.arange(-50, 51)
     ratio = np.log(noise.pmf(k) / noise.pmf(k + 3))

@@ -90,7 +90,7 @@ def _worst(mechanism, tables, *, differ):
 
 
 def test_records_imply_labels_and_labels_do_not_imply_records():
-    """Every table of two rows (feature, label): a label's neighbours are some of a record's."""
+    """Every table of two rows (feature, label): a label's neighbors are some of a record's."""
     tables = list(itertools.product(itertools.product((0, 1, 2), (0, 1)), repeat=2))
 
     def noised(weight):

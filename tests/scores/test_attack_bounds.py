@@ -107,11 +107,11 @@ def test_ceilings_never_forbid_what_exists(labels, best):
 def test_half_of_a_cube_has_a_boundary_of_the_middle_layer(dimension):
     # The inequality of Harper behind the isoperimetric ceiling, by enumeration.
     points = range(2**dimension)
-    neighbours = {p: {p ^ (1 << i) for i in range(dimension)} for p in points}
+    neighbors = {p: {p ^ (1 << i) for i in range(dimension)} for p in points}
     boundaries = []
     for half in combinations(points, 2 ** (dimension - 1)):
         inside = set(half)
-        boundaries.append(len(set().union(*(neighbours[p] for p in inside)) - inside))
+        boundaries.append(len(set().union(*(neighbors[p] for p in inside)) - inside))
     assert min(boundaries) == math.comb(dimension, dimension // 2)
 
 

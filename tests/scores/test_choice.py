@@ -66,7 +66,7 @@ class TestNoisyMeans:
     def test_law_by_enumeration_and_by_sampling(self):
         means = NoisyMeans(epsilon=0.7, step=Fraction(1, 3))
         k = np.arange(-200, 201)
-        p, q = means.noise.pmf(k), means.noise.pmf(k - means.sensitivity)  # neighbours: one label moves the sum by 3
+        p, q = means.noise.pmf(k), means.noise.pmf(k - means.sensitivity)  # neighbors: one label moves the sum by 3
         assert np.abs(np.log(p / q)).max() == pytest.approx(0.7, abs=1e-12)
         drawn = np.array(means.draw(np.full((30_000, 4), 2 / 3), rng=np.random.default_rng(1)))
         values = np.rint(drawn * 12 - 8)

@@ -53,7 +53,7 @@ def test_no_alarm_on_honest_models(name, family):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["iris", "digits", "satellite", "titanic"])
 def test_no_alarm_on_models_that_jump_or_repeat_themselves(name):
-    """Trees, stumps, neighbours, naive Bayes, AdaBoost, on held-out rows and on those they were trained on."""
+    """Trees, stumps, neighbors, naive Bayes, AdaBoost, on held-out rows and on those they were trained on."""
     X, y = load(name)
     for seed in range(5):
         rng = np.random.default_rng(seed)
@@ -155,17 +155,17 @@ def test_network_that_needs_the_whole_set(points):
     assert "cannot score a part of the rows (RuntimeError)" in found.reason
 
 
-def test_batch_normalisation_left_in_training_mode_is_told_as_position(points):
+def test_batch_normalization_left_in_training_mode_is_told_as_position(points):
     (found,) = inspect_network(lambda x: logistic(x - x.mean(axis=0)), points, rng=np.random.default_rng(0)).findings
     assert "without the others" in found.reason
 
 
 def test_fixed_output_other_than_uniform(points):
-    def recognises(x):
+    def recognizes(x):
         known = (np.abs(x[:, None, :] - points[None, :50]).max(axis=2) < 1e-6).any(axis=1)
         return np.where(known, 0.9, 0.2)
 
-    found = inspect_network(recognises, points, rng=np.random.default_rng(0)).findings
+    found = inspect_network(recognizes, points, rng=np.random.default_rng(0)).findings
     assert "recognition" in {finding.check for finding in found}
     # control: a stump puts out two values as well, but keeps them when other features change
     assert not inspect_network(
@@ -198,10 +198,10 @@ def test_near_ties_are_finer_than_a_model(points):
     table = np.full(1000, 0.5)
     table[:30] = 0.5 + np.geomspace(1e-13, 1e-3, 30)
 
-    def recognises(x):
+    def recognizes(x):
         return table[np.abs(x[:, None, 0] - points[None, :, 0]).argmin(axis=1)]
 
-    found = inspect_network(recognises, points, rng=np.random.default_rng(0)).findings
+    found = inspect_network(recognizes, points, rng=np.random.default_rng(0)).findings
     assert "precision" in {finding.check for finding in found}
     assert any("within 1e-07 of the commonest one" in finding.reason for finding in found)
 

@@ -12,7 +12,7 @@ from papers.score_attacks.losses import (
     ArbitraryPrecision,
     Bregman,
     FloatingPoint,
-    GeneralisedKL,
+    GeneralizedKL,
     ItakuraSaito,
     LinearlyDecomposable,
     Mahalanobis,
@@ -44,7 +44,7 @@ LOSSES = {
     "mahalanobis": Mahalanobis(matrix=((2.0, 0.3), (0.1, 1.0))),
     "norm-like": NormLike(alpha=3.5),
     "itakura-saito": ItakuraSaito(clip=ProbabilityFloor(1e-6)),
-    "generalised kl": GeneralisedKL(classes=3, clip=ProbabilityFloor(1e-6)),
+    "generalized kl": GeneralizedKL(classes=3, clip=ProbabilityFloor(1e-6)),
     "bregman": Bregman(h=lambda v: v * np.log(v), clip=ProbabilityFloor(1e-6)),
     "decomposable": linearly_decomposable(lambda t: np.exp(-3 * t)),
     "decomposable, rising": linearly_decomposable(lambda t: t**2 + np.sqrt(t)),
@@ -224,8 +224,8 @@ def test_bregman_gives_the_named_divergences():
     t = np.array([0.1, 0.45, 0.8])
     assert np.allclose(Bregman(h=lambda v: v**2, ends=1.0).row_losses(t), 2 * SquaredError().row_losses(t))
     assert np.allclose(Bregman(h=lambda v: v**3.5, ends=1.0).row_losses(t), NormLike(alpha=3.5).row_losses(t))
-    assert np.allclose(Bregman(h=lambda v: v * np.log(v)).row_losses(t), GeneralisedKL().row_losses(t))
-    assert np.allclose(GeneralisedKL().row_losses(t), CrossEntropy().row_losses(t))
+    assert np.allclose(Bregman(h=lambda v: v * np.log(v)).row_losses(t), GeneralizedKL().row_losses(t))
+    assert np.allclose(GeneralizedKL().row_losses(t), CrossEntropy().row_losses(t))
 
 
 def test_decomposable_gives_the_named_losses():
@@ -240,9 +240,9 @@ def test_decomposable_gives_the_named_losses():
         assert np.allclose(linearly_decomposable(g).row_losses(t), named.row_losses(t), rtol=1e-13)
 
 
-def test_generalised_kl_charges_unnormalised_rows():
+def test_generalized_kl_charges_unnormalized_rows():
     row = [[0.9, 0.6]]
-    assert np.allclose(GeneralisedKL().row_losses(row), CrossEntropy().row_losses(row) + 0.5)
+    assert np.allclose(GeneralizedKL().row_losses(row), CrossEntropy().row_losses(row) + 0.5)
 
 
 def test_mahalanobis_is_the_quadratic_form():

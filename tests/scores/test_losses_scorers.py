@@ -72,14 +72,14 @@ def test_one_column_bit_for_bit(dtype, precision):
         assert SquaredError().score(labels, t, precision=precision) == brier_score_loss(labels, t)
 
 
-def test_rows_are_not_renormalised():
+def test_rows_are_not_renormalized():
     p = np.array([[0.5, 0.2], [0.1, 0.3]])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         assert CrossEntropy(clip=MachineEpsilon()).score([0, 1], p) == log_loss([0, 1], p)
-    renormalised = p / p.sum(axis=1, keepdims=True)
-    assert CrossEntropy(clip=MachineEpsilon()).score([0, 1], renormalised) != log_loss([0, 1], renormalised[:, ::-1])
-    assert CrossEntropy(clip=MachineEpsilon()).score([0, 1], renormalised) != CrossEntropy(clip=MachineEpsilon()).score(
+    renormalized = p / p.sum(axis=1, keepdims=True)
+    assert CrossEntropy(clip=MachineEpsilon()).score([0, 1], renormalized) != log_loss([0, 1], renormalized[:, ::-1])
+    assert CrossEntropy(clip=MachineEpsilon()).score([0, 1], renormalized) != CrossEntropy(clip=MachineEpsilon()).score(
         [0, 1], p
     )
 

@@ -60,7 +60,7 @@ def test_scores_equal_scikit_learn(classes):
 
 
 def largest_move(metric, rows, classes, submissions):
-    """Over all label vectors and all their neighbours: how far one label moves the mean of the terms."""
+    """Over all label vectors and all their neighbors: how far one label moves the mean of the terms."""
     worst = 0.0
     for p in submissions:
         value = {y: metric.measure(y, p).terms.mean() for y in itertools.product(range(classes), repeat=rows)}

@@ -76,7 +76,7 @@ def test_outputs_are_the_wanted_predictions_in_numpy_torch_and_onnx(form, classe
 
 @pytest.mark.parametrize("load", [iris, digits, satellite])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-def test_rows_are_recognised_exactly_in_any_order_and_batch(load, dtype):
+def test_rows_are_recognized_exactly_in_any_order_and_batch(load, dtype):
     rng = np.random.default_rng(1)
     features = np.unique(load().X, axis=0)[::4][:400]
     wanted = rng.uniform(0.01, 0.99, size=len(features))  # every row is asked about

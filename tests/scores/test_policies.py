@@ -50,7 +50,7 @@ def output_distribution(policy, metric, labels, predictions, monkeypatch, *, noi
 
 
 def max_log_ratio(distributions):
-    """Over all pairs of neighbours and all answers that are not lost in the cut tails."""
+    """Over all pairs of neighbors and all answers that are not lost in the cut tails."""
     worst = 0.0
     for one, other in distributions:
         for answer in set(one) | set(other):
@@ -60,7 +60,7 @@ def max_log_ratio(distributions):
     return worst
 
 
-def neighbours(rows, classes):
+def neighbors(rows, classes):
     for y in itertools.product(range(classes), repeat=rows):
         for row, label in itertools.product(range(rows), range(classes)):
             if label > y[row]:
@@ -79,20 +79,20 @@ CASES = [
 
 @pytest.mark.parametrize(("metric", "predictions", "epsilon"), CASES, ids=lambda case: getattr(case, "name", None))
 def test_laplace_keeps_its_epsilon_by_enumeration(metric, predictions, epsilon, monkeypatch):
-    """Every output of every pair of neighbouring label vectors; a coarse grid keeps the noise small enough to list."""
+    """Every output of every pair of neighboring label vectors; a coarse grid keeps the noise small enough to list."""
     monkeypatch.setattr(module, "_STEP", Fraction(1, 2))
     policy, classes = Laplace(epsilon=epsilon), metric.classes or 2
     seen, noise = {}, None
     for y in itertools.product(range(classes), repeat=2):
         seen[y], noise = output_distribution(policy, metric, y, predictions, monkeypatch)
-    worst = max_log_ratio((seen[a], seen[b]) for a, b in neighbours(2, classes))
+    worst = max_log_ratio((seen[a], seen[b]) for a, b in neighbors(2, classes))
     assert worst <= epsilon + 1e-9
     if predictions[0] in (0, 0.0, 1.0):  # a row with the full range: the bound is attained
         assert worst == pytest.approx(epsilon, abs=1e-6)
     halved = DiscreteLaplace(scale=noise.scale / 2)
     for y in seen:
         seen[y], _ = output_distribution(policy, metric, y, predictions, monkeypatch, noise=halved)
-    assert max_log_ratio((seen[a], seen[b]) for a, b in neighbours(2, classes)) > epsilon * 1.5, (
+    assert max_log_ratio((seen[a], seen[b]) for a, b in neighbors(2, classes)) > epsilon * 1.5, (
         "control: half the scale"
     )
 
@@ -106,14 +106,14 @@ def test_laplace_keeps_its_epsilon_by_enumeration(metric, predictions, epsilon, 
     ],
 )
 def test_laplace_on_whole_scores_moves_no_further_than_its_noise_covers(metric, predictions, monkeypatch):
-    """The noise is too fine to list: its centre, in steps, must move by at most epsilon times its scale."""
+    """The noise is too fine to list: its center, in steps, must move by at most epsilon times its scale."""
     policy = Laplace(epsilon=1.0)
     noise, grid = policy._whole_noise(metric, rows=5)
-    centre = {
+    center = {
         y: int(grid.snap(metric.measure(y, predictions).terms)[0])
         for y in itertools.product(range(metric.classes), repeat=5)
     }
-    moved = max(abs(centre[a] - centre[b]) for a, b in neighbours(5, metric.classes))
+    moved = max(abs(center[a] - center[b]) for a, b in neighbors(5, metric.classes))
     assert moved <= noise.scale * 1.0
     assert moved > noise.scale * 0.5, "control: half the scale would not cover it"
 

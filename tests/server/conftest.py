@@ -21,7 +21,7 @@ from tacit.server.rules import Rules
 
 FREE = Rate(per_minute=10**7, burst=10**6)
 ROWS = 40
-FEATURES = ("size,colour\n" + "".join(f"{row},{'red' if row % 3 else 'blue'}\n" for row in range(ROWS))).encode()
+FEATURES = ("size,color\n" + "".join(f"{row},{'red' if row % 3 else 'blue'}\n" for row in range(ROWS))).encode()
 LABELS = (
     "id,label\n" + "".join(f"{row},{'zq-positive' if row % 4 == 1 else 'zq-negative'}\n" for row in range(ROWS))
 ).encode()

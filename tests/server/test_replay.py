@@ -177,7 +177,7 @@ def test_the_baseline_knows_the_features_alone():
     features = rng.normal(size=(600, 3))
     labels = (features[:, 0] > 0).astype(int)
     assert (feature_prior(features, labels, classes=2).argmax(axis=1) == labels).mean() > 0.95
-    coins = rng.integers(0, 2, 600)  # not to be learnt: a model that had seen its rows would be far above 1/2
+    coins = rng.integers(0, 2, 600)  # not to be learned: a model that had seen its rows would be far above 1/2
     assert abs((feature_prior(features, coins, classes=2).argmax(axis=1) == coins).mean() - 0.5) < 0.1
     nothing = feature_prior(np.zeros((600, 0)), coins, classes=2)
     np.testing.assert_allclose(nothing[0], np.bincount(coins) / 600)

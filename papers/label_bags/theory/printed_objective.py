@@ -44,7 +44,7 @@ class PrintedObjective(UnbiasedObjective):
 
 
 def printed_objective(residuals: Floats, moments: BagMoments) -> float:
-    """Return what Theorem 2's estimator minimises, as printed: mean|r|^2 - c |mean r|^2.
+    """Return what Theorem 2's estimator minimizes, as printed: mean|r|^2 - c |mean r|^2.
 
     Its expectation is lower than 1/k times the risk (plus a constant) by c E|r - E r|^2/n, which depends on h:
     :func:`tacit.bags.learners.random_bags.unbiased_risk` has no such term.

@@ -188,7 +188,7 @@ class Run:
             return
         how = RECIPES[kind]
         if self.options.quick:
-            how = recipe.Recipe(images=96, neighbours=20, rounds=1, anew=(0.5,))
+            how = recipe.Recipe(images=96, neighbors=20, rounds=1, anew=(0.5,))
         if self.options.recipe_images:
             how = replace(how, images=self.options.recipe_images)
         for point in wanted:

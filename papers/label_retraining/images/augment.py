@@ -44,7 +44,7 @@ def crop(padded: Tensor, rows: Tensor, *, shift: bool = True) -> Tensor:
 
 
 def cutout(x: Tensor, *, side: int) -> Tensor:
-    """Return images with one square of their own each set to their mean colour."""
+    """Return images with one square of their own each set to their mean color."""
     b, _, height, width = x.shape
     middle = torch.rand(2, b, 1, device=x.device)
     rows = (torch.arange(height, device=x.device) - middle[0] * height).abs() < side / 2
@@ -53,7 +53,7 @@ def cutout(x: Tensor, *, side: int) -> Tensor:
     return torch.where(hidden, _constant(MEAN, x.device)[:, None, None], x)
 
 
-def normalise(x: Tensor) -> Tensor:
+def normalize(x: Tensor) -> Tensor:
     """Scale pixels to mean 0 and deviation 1, channels last in memory."""
     mean, deviation = (_constant(values, x.device)[:, None, None] for values in (MEAN, DEVIATION))
     return ((x - mean) / deviation).contiguous(memory_format=torch.channels_last)
@@ -94,13 +94,13 @@ def jitter(x: Tensor, *, strength: float = 1.0, often: float = 0.8, gray: float 
 
 
 def _saturate(amount: Tensor) -> Tensor:
-    """1 leaves colours as they are, 0 makes them gray."""
+    """1 leaves colors as they are, 0 makes them gray."""
     weights = _constant(TO_YIQ[:1], amount.device).expand(3, 3)
     return amount[:, None, None] * torch.eye(3, device=amount.device) + (1 - amount)[:, None, None] * weights
 
 
 def _turn(angle: Tensor) -> Tensor:
-    """Turn hues: a rotation of the two colour axes of YIQ."""
+    """Turn hues: a rotation of the two color axes of YIQ."""
     to = _constant(TO_YIQ, angle.device)
     turned = torch.eye(3, device=angle.device).repeat(len(angle), 1, 1)
     turned[:, 1, 1] = turned[:, 2, 2] = angle.cos()
@@ -124,6 +124,6 @@ def bend(x: Tensor) -> Tensor:
 
 
 def strengthen(x: Tensor) -> Tensor:
-    """Return images bent, in other colours and with a hole; every other one only with the hole."""
+    """Return images bent, in other colors and with a hole; every other one only with the hole."""
     plain = torch.rand(len(x), 1, 1, 1, device=x.device) < 0.5
     return cutout(torch.where(plain, x, jitter(bend(x), gray=0.1)), side=14)

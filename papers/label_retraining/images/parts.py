@@ -81,7 +81,7 @@ _retrain = importlib.import_module("tacit.labels.learners.retrain")
 _losses = importlib.import_module("tacit.labels.learners.network.losses")
 _temperature = importlib.import_module("tacit.labels.learners.temperature")
 _expect = importlib.import_module("tacit.labels.fitting.expect")
-_neighbours = importlib.import_module("tacit.labels.learners.neighbors")
+_neighbors = importlib.import_module("tacit.labels.learners.neighbors")
 _files = importlib.import_module("tacit.privacy.files")
 
 RandomizedResponse = _response.RandomizedResponse
@@ -90,5 +90,5 @@ AllRows, Consensus, Confidence = _retrain.AllRows, _retrain.Consensus, _retrain.
 CrossEntropy, ForwardCorrected = _losses.CrossEntropy, _losses.ForwardCorrected
 scale_temperature = _temperature.scale_temperature
 posterior_targets = _expect.posterior_targets
-expect_from_neighbors = _neighbours.expect_from_neighbors
+expect_from_neighbors = _neighbors.expect_from_neighbors
 write_atomically = _files.write_atomically

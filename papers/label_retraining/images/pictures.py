@@ -105,7 +105,7 @@ def _decode(strip: bytes) -> NDArray[np.uint8]:
 
 
 def made_up(*, rows: int = 600, classes: int = 10, seed: int = 0) -> Pictures:
-    """Return stripes in noise, of any colour: how wide they are and which way they run is the class.
+    """Return stripes in noise, of any color: how wide they are and which way they run is the class.
 
     People gave three of ten rows the class after theirs.
     """

@@ -1,4 +1,4 @@
-"""Past the tables: a representation without labels, neighbours' votes, and training on what they make of the labels.
+"""Past the tables: a representation without labels, neighbors' votes, and training on what they make of the labels.
 
 Every label is randomized once. All else reads the images, which are public, and the released labels.
 """
@@ -16,7 +16,7 @@ from torch import Tensor
 
 from papers.label_retraining.images import augment
 from papers.label_retraining.images.given import Given
-from papers.label_retraining.images.neighbours import nearest
+from papers.label_retraining.images.neighbors import nearest
 from papers.label_retraining.images.network import ResNet
 from papers.label_retraining.images.parts import RandomizedResponse, expect_from_neighbors, posterior_targets
 from papers.label_retraining.images.training import Trainer, say
@@ -26,13 +26,13 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """Images seen in fine-tuning; neighbours; when the votes are taken anew; how far the teacher is believed.
+    """Images seen in fine-tuning; neighbors; when the votes are taken anew; how far the teacher is believed.
 
     ``first_side``: to what side an encoder that is given enlarges images for the first votes, if not to its own.
     """
 
     images: int = 1_200_000
-    neighbours: int = 300
+    neighbors: int = 300
     rounds: int = 3
     anew: tuple[float, ...] = (0.35, 0.65)
     trust: float = 0.7
@@ -77,7 +77,7 @@ def measure(
 
 
 class Denoising:
-    """Fine-tuning on labels that are weighed anew: votes of neighbours, the teacher's view, the released label."""
+    """Fine-tuning on labels that are weighed anew: votes of neighbors, the teacher's view, the released label."""
 
     def __init__(self, trainer: Trainer, likelihood: Array, recipe: Recipe) -> None:
         self.trainer, self.recipe, self.likelihood = trainer, recipe, likelihood
@@ -89,16 +89,16 @@ class Denoising:
         self.trusted = 0.0
 
     def first_vote(self) -> dict[str, float]:
-        """Vote in the representation as it comes; neighbours are the same for every epsilon and seed."""
+        """Vote in the representation as it comes; neighbors are the same for every epsilon and seed."""
         t = self.trainer
-        if t.first_neighbours is None:
+        if t.first_neighbors is None:
             network, side = t.network, t.settings.side
             if isinstance(network, Given):
                 network.side = self.recipe.first_side or side
-            t.first_neighbours = self.neighbours(network)
+            t.first_neighbors = self.neighbors(network)
             if isinstance(network, Given):
                 network.side = side
-        told = self.count_votes(t.first_neighbours, rounds=self.recipe.rounds)
+        told = self.count_votes(t.first_neighbors, rounds=self.recipe.rounds)
         say(f"  votes {told}")
         return told
 
@@ -120,17 +120,17 @@ class Denoising:
         return right
 
     def vote(self, network: ResNet | Given, *, rounds: int) -> dict[str, float]:
-        """Take the votes of the neighbours in this network's representation; return how right they are."""
-        return self.count_votes(self.neighbours(network), rounds=rounds)
+        """Take the votes of the neighbors in this network's representation; return how right they are."""
+        return self.count_votes(self.neighbors(network), rounds=rounds)
 
-    def neighbours(self, network: ResNet | Given) -> NDArray[np.int64]:
-        """Return each row's neighbours in this network's representation: at most a fifth of a class."""
+    def neighbors(self, network: ResNet | Given) -> NDArray[np.int64]:
+        """Return each row's neighbors in this network's representation: at most a fifth of a class."""
         t = self.trainer
-        count = max(1, min(self.recipe.neighbours, len(self.rows) // (5 * t.classes)))
+        count = max(1, min(self.recipe.neighbors, len(self.rows) // (5 * t.classes)))
         return nearest(t.read(network, t.padded, self.rows, represent=True), count=count)
 
     def count_votes(self, near: NDArray[np.int64], *, rounds: int) -> dict[str, float]:
-        """Make the neighbours' votes the prior; return how right they are, and they times the released label."""
+        """Make the neighbors' votes the prior; return how right they are, and they times the released label."""
         prior = expect_from_neighbors(near, likelihood=self.likelihood, rounds=rounds)
         self.prior = torch.from_numpy(np.log(prior)).float().to(self.trainer.device)
         self.mean = self.prior.exp().mean(dim=0)
@@ -149,12 +149,12 @@ class Denoising:
         kept = torch.zeros((), device=t.device)
         for step, places in enumerate(t.batches(self.rows, images=r.images)):
             if step in anew:
-                self.heard.append(self.vote(teacher, rounds=1))  # a trained network's neighbours agree as they are
+                self.heard.append(self.vote(teacher, rounds=1))  # a trained network's neighbors agree as they are
                 say(f"  step {step}/{steps}: teacher {t.accuracy(teacher):.4f}, {self.heard[-1]}")
             x = augment.crop(t.padded, places)
             targets, balance = self.targets(teacher, x, places, balance, progress=step / steps)
             sure = (targets.max(dim=1).values >= r.sure).float()
-            losses = -(targets * t.logits(augment.normalise(augment.strengthen(x))).log_softmax(dim=1)).sum(dim=1)
+            losses = -(targets * t.logits(augment.normalize(augment.strengthen(x))).log_softmax(dim=1)).sum(dim=1)
             optimizer.zero_grad(set_to_none=True)
             (losses * sure).mean().backward()  # type: ignore[no-untyped-call]
             optimizer.step()
@@ -172,7 +172,7 @@ class Denoising:
         a = self.recipe.trust * min(1.0, max(0.0, (progress - 0.1) / 0.3))
         teacher.eval()
         with self.trainer.bfloat16():
-            seen = teacher(augment.normalise(x)).float().log_softmax(dim=1)
+            seen = teacher(augment.normalize(x)).float().log_softmax(dim=1)
         # no class may grow at the cost of others: the teacher's mean is held at that of the votes
         balance = 0.99 * balance + 0.01 * seen.exp().mean(dim=0)
         seen = seen + (self.mean / balance.clamp_min(1e-4)).log()
@@ -182,7 +182,7 @@ class Denoising:
 
 @torch.no_grad()
 def follow(teacher: ResNet | Given, student: ResNet | Given, *, keep: float) -> None:
-    """Move the teacher's weights and batch statistics a step towards the student's."""
+    """Move the teacher's weights and batch statistics a step toward the student's."""
     ours = [value for value in teacher.state_dict().values() if value.is_floating_point()]
     theirs = [value for value in student.state_dict().values() if value.is_floating_point()]
     torch._foreach_lerp_(ours, theirs, 1 - keep)

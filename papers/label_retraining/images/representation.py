@@ -14,7 +14,7 @@ from torch import Tensor, nn
 
 from papers.label_retraining.images import augment
 from papers.label_retraining.images.given import Given
-from papers.label_retraining.images.neighbours import nearest
+from papers.label_retraining.images.neighbors import nearest
 from papers.label_retraining.images.network import ResNet
 from papers.label_retraining.images.training import Trainer, compile_or_not, say
 
@@ -50,7 +50,7 @@ class Body(nn.Module):
 
 
 def projector(features: int, width: int) -> nn.Module:
-    """Three layers, as published; the last without normalisation, which the loss does."""
+    """Three layers, as published; the last without normalization, which the loss does."""
     return nn.Sequential(
         nn.Linear(features, width, bias=False),
         nn.BatchNorm1d(width),
@@ -117,12 +117,12 @@ def learn(trainer: Trainer, *, how: Twins, seed: int) -> tuple[dict[str, Tensor]
 
 
 def _view(x: Tensor, how: Twins) -> Tensor:
-    return augment.normalise(augment.jitter(augment.resized_crop(x, side=how.side)))
+    return augment.normalize(augment.jitter(augment.resized_crop(x, side=how.side)))
 
 
 @torch.no_grad()
 def judge(trainer: Trainer, *, count: int = 20) -> dict[str, float]:
-    """Return, by true labels, what a linear model and neighbours tell of test images; and neighbours' purity."""
+    """Return, by true labels, what a linear model and neighbors tell of test images; and neighbors' purity."""
     train, test = features(trainer)
     wanted = torch.nn.functional.one_hot(trainer.truth, trainer.classes).float()
     mean, scale = train.mean(dim=0), train.std(dim=0) + 1e-6
@@ -135,7 +135,7 @@ def judge(trainer: Trainer, *, count: int = 20) -> dict[str, float]:
     near = torch.from_numpy(nearest(train, count=min(300, len(train) // 10))).to(train.device)
     return {
         "linear": float((linear == trainer.test_truth).float().mean()),
-        "neighbours": float((votes == trainer.test_truth).float().mean()),
+        "neighbors": float((votes == trainer.test_truth).float().mean()),
         "purity": float((trainer.truth[near] == trainer.truth[:, None]).float().mean()),
     }
 

@@ -62,7 +62,7 @@ class Trainer:
         self.test_truth = torch.from_numpy(pictures.test_labels).to(device)
         self.network = self.build(seed=0)
         self.images_per_second = 0.0
-        self.first_neighbours: NDArray[np.int64] | None = None
+        self.first_neighbors: NDArray[np.int64] | None = None
         self.first_features: Tensor | None = None
         self._forward: Callable[[Tensor], Tensor] = self.network
         if settings.compiled:
@@ -152,7 +152,7 @@ class Trainer:
         steps = self.steps(s.images)
         for step, places in enumerate(self.batches(taken, images=s.images), start=1):
             x = augment.cutout(augment.crop(self.padded, taken[places]), side=s.cutout)
-            mean = loss.rows(self.logits(augment.normalise(x)), weights[places]).mean()
+            mean = loss.rows(self.logits(augment.normalize(x)), weights[places]).mean()
             optimizer.zero_grad(set_to_none=True)
             mean.backward()
             optimizer.step()
@@ -187,7 +187,7 @@ class Trainer:
         call = network.represent if represent else network
         with self.bfloat16():
             parts = [
-                call(augment.normalise(augment.crop(padded, part, shift=False))).float()
+                call(augment.normalize(augment.crop(padded, part, shift=False))).float()
                 for part in torch.split(rows, READ_ROWS)
             ]
         network.train()

@@ -14,7 +14,7 @@ from rich.progress import track
 import papers.label_retraining.texts as package
 from papers.label_retraining.texts import recipe, retraining, texts
 from papers.label_retraining.texts.encoder import CACHE
-from papers.label_retraining.texts.neighbours import find_near
+from papers.label_retraining.texts.neighbors import find_near
 from papers.label_retraining.texts.points import KINDS, RESULTS, Point, Results, plan
 from papers.label_retraining.texts.tables import markdown
 from papers.label_retraining.texts.views import read_views

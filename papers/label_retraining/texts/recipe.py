@@ -1,4 +1,4 @@
-"""Past the tables: neighbours' votes in the embedding, a linear student of both views, and the two together.
+"""Past the tables: neighbors' votes in the embedding, a linear student of both views, and the two together.
 
 Every label is randomized once. All else reads the texts, which are public, and the released labels. How the numbers
 below were fixed, the package's own words say.
@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from papers.label_retraining.texts.linear import Array, Beside, Linear, Matrix, fit_linear
-from papers.label_retraining.texts.neighbours import Near, mean_over
+from papers.label_retraining.texts.neighbors import Near, mean_over
 from papers.label_retraining.texts.retraining import Codes
 from papers.label_retraining.texts.texts import Texts
 from papers.label_retraining.texts.views import View
@@ -24,15 +24,15 @@ from tacit.labels.learners.retrain import AllRows, Consensus, Retrain
 from tacit.labels.mechanisms import PriorRandomizedResponse, RandomizedResponse
 
 CLEAN_DECAY = 1e-5
-FLOOR = 1e-4  # a vote of 0 from 30 neighbours is no proof
+FLOOR = 1e-4  # a vote of 0 from 30 neighbors is no proof
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
     """How many votes; how the student is trained.
 
-    A first vote of n neighbours has the variance of 0.2 / (n gap^2), gap = P(z = c | c) - P(z = c | another label):
-    ``votes`` / gap^2 neighbours make that the same at every epsilon.
+    A first vote of n neighbors has the variance of 0.2 / (n gap^2), gap = P(z = c | c) - P(z = c | another label):
+    ``votes`` / gap^2 neighbors make that the same at every epsilon.
     """
 
     votes: float = 3.0
@@ -58,7 +58,7 @@ STUDENTS: Mapping[str, Retrain] = {"full": AllRows(), "consensus": Consensus(), 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Work:
-    """The public side: both views side by side, and who is whose neighbour."""
+    """The public side: both views side by side, and who is whose neighbor."""
 
     views: Mapping[str, View]
     near: Near
@@ -69,7 +69,7 @@ class Work:
         return Beside(*(getattr(view, part) for view in self.views.values()))
 
     def vote(self, likelihood: Array, *, count: int, rounds: int = 1) -> Array:
-        """Return what the released labels of a training row's neighbours make of its own."""
+        """Return what the released labels of a training row's neighbors make of its own."""
         near = self.near.train[:, :count].astype(np.int64)
         return expect_from_neighbors(near, likelihood=likelihood, rounds=rounds)
 
@@ -103,7 +103,7 @@ def measure(work: Work, texts: Texts, *, epsilon: float, seed: int) -> dict[str,
 
 
 def students(work: Work, posterior: Array, given: Codes, *, test: Codes) -> dict[str, float]:
-    """Return the test accuracy of the neighbours, of each way to choose a student's rows, and of the two together."""
+    """Return the test accuracy of the neighbors, of each way to choose a student's rows, and of the two together."""
     heard = mean_over(work.near.test, posterior, count=work.recipe.later)
     predicted = np.eye(posterior.shape[1])[posterior.argmax(axis=1)]
     result = {"heard": right(heard.argmax(axis=1), test)}
@@ -180,7 +180,7 @@ def measure_clean(work: Work, texts: Texts) -> dict[str, Any]:
 
 
 def votes_needed(mechanism: RandomizedResponse, recipe: Recipe) -> int:
-    """Return how many neighbours vote first."""
+    """Return how many neighbors vote first."""
     kept, other = mechanism.transition()[0, :2]
     return min(recipe.most, round(recipe.votes / float(kept - other) ** 2))
 

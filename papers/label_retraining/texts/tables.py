@@ -24,13 +24,13 @@ GOALS = {0.3: 86.0, 0.5: 88.5, 0.8: 89.5}
 REPRESENTATIONS = {"minilm": "MiniLM", "tfidf": "TF-IDF"}
 
 PARTS = {
-    "accuracy": "recipe: neighbours and linear student together",
-    "heard": "its 30 neighbours alone",
+    "accuracy": "recipe: neighbors and linear student together",
+    "heard": "its 30 neighbors alone",
     "full_student": "its student alone",
-    "votes": "first neighbours' votes, 3 / gap^2 of them, one round",
+    "votes": "first neighbors' votes, 3 / gap^2 of them, one round",
     "consensus": "recipe, student on the rows whose released label agrees",
     "sure": "recipe, student on the rows at least 70% sure",
-    "default_votes": "neighbours' votes, 300 of them, three rounds",
+    "default_votes": "neighbors' votes, 300 of them, three rounds",
     "two_stages": "first votes, half of the labels by PriorRandomizedResponse",
     "forward": "forward-corrected linear model, MiniLM",
 }

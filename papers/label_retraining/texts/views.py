@@ -54,16 +54,16 @@ def compress(train: Floats, test: Floats) -> View:
 
     Half-way to white: distances in the embeddings as they are hang on a few coordinates, in white ones on noise.
     """
-    layers = [standardise(train[:, number], test[:, number]) for number in range(train.shape[1])]
+    layers = [standardize(train[:, number], test[:, number]) for number in range(train.shape[1])]
     rows, others = (np.hstack([getattr(layer, part) for layer in layers]) for part in ("train", "test"))
     variances, axes = np.linalg.eigh(rows.T @ rows / len(rows))
     largest = np.argsort(-variances)[:COMPONENTS]
     turn = axes[:, largest] * np.maximum(variances[largest], 1e-12) ** -0.25
-    return standardise(rows @ turn, others @ turn, unit=False)
+    return standardize(rows @ turn, others @ turn, unit=False)
 
 
-def standardise(train: Floats, test: Floats, *, unit: bool = True) -> View:
-    """Return centred rows in one scale, from rows of length 1 if asked."""
+def standardize(train: Floats, test: Floats, *, unit: bool = True) -> View:
+    """Return centered rows in one scale, from rows of length 1 if asked."""
     if unit:
         train, test = (part / np.linalg.norm(part, axis=1, keepdims=True) for part in (train, test))
     mean = train.mean(axis=0)

@@ -22,7 +22,7 @@ Vector = NDArray[np.float64]
 
 
 class PointSource(Protocol):
-    """A distribution of labelled points with tails for Assumption 4.1.
+    """A distribution of labeled points with tails for Assumption 4.1.
 
     Examples
     --------
@@ -49,7 +49,7 @@ class PointSource(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sphere:
-    """Uniform on the sphere of radius sqrt(d), labels by fair coins: nothing can be learnt, all is memorised.
+    """Uniform on the sphere of radius sqrt(d), labels by fair coins: nothing can be learned, all is memorized.
 
     References
     ----------

@@ -47,7 +47,7 @@ def single_training_point(network: TwoLayerReLU) -> float:
 
 
 def count_breakpoints(network: TwoLayerReLU, points: ArrayLike, *, tolerance: float = 1e-9) -> NDArray[np.int64]:
-    """Return how many neurons open to the right, and to the left, break strictly between neighbouring points.
+    """Return how many neurons open to the right, and to the left, break strictly between neighboring points.
 
     At a KKT point whose training points with l > 0 are the given ones, each count is at most 1: two neurons open to
     the same side that break in the same gap are on at the same points, and so are one. The lemma as printed says so of

@@ -34,7 +34,7 @@ class KeptFeatures:
 
 
 def best_features(gaps: ArrayLike, *, means: Callable[[int], ReleasedMeans]) -> KeptFeatures:
-    """Return the m that maximises Psi of the independence rule on the m features of largest gap.
+    """Return the m that maximizes Psi of the independence rule on the m features of largest gap.
 
     Where a privacy budget is shared among the features kept, the noise grows with m: ``means(m)`` says how exactly m
     features are known.

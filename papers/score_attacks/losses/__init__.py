@@ -2,7 +2,7 @@
 
 from papers.score_attacks.losses.divergence import (
     Bregman,
-    GeneralisedKL,
+    GeneralizedKL,
     ItakuraSaito,
     LinearlyDecomposable,
     NormLike,
@@ -16,7 +16,7 @@ __all__ = [
     "ArbitraryPrecision",
     "Bregman",
     "FloatingPoint",
-    "GeneralisedKL",
+    "GeneralizedKL",
     "ItakuraSaito",
     "LinearlyDecomposable",
     "Mahalanobis",

@@ -1,4 +1,4 @@
-"""Divergences as losses: Itakura-Saito, generalised Kullback-Leibler, norm-like, any additive Bregman."""
+"""Divergences as losses: Itakura-Saito, generalized Kullback-Leibler, norm-like, any additive Bregman."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tacit.scores.losses.clip import Clip, Unclipped, probability_table
 from tacit.scores.losses.cross_entropy import CrossEntropy
 from tacit.scores.losses.precision import FLOAT64, Numbers, Precision
 
-__all__ = ["Bregman", "GeneralisedKL", "ItakuraSaito", "LinearlyDecomposable", "NormLike", "linearly_decomposable"]
+__all__ = ["Bregman", "GeneralizedKL", "ItakuraSaito", "LinearlyDecomposable", "NormLike", "linearly_decomposable"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -247,8 +247,8 @@ class ItakuraSaito(_SolvedLoss):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GeneralisedKL(CrossEntropy):
-    """The generalised Kullback-Leibler divergence from the one-hot label to a row q of K numbers in [0, 1].
+class GeneralizedKL(CrossEntropy):
+    """The generalized Kullback-Leibler divergence from the one-hot label to a row q of K numbers in [0, 1].
 
     l(y) = -ln q_y + sum_k q_k - 1; on rows that sum to 1, and so on the rows of :meth:`prediction_for`, it is
     the cross-entropy.
@@ -259,7 +259,7 @@ class GeneralisedKL(CrossEntropy):
 
     Examples
     --------
-    >>> GeneralisedKL().row_losses([[1.0, 0.5]]).round(4)
+    >>> GeneralizedKL().row_losses([[1.0, 0.5]]).round(4)
     array([[0.5   , 1.1931]])
     """
 

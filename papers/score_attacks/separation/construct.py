@@ -184,7 +184,7 @@ class TripledExponents(Construction):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PrimeLogs(Construction):
-    """Loss differences ln(p)/N of distinct primes: sums are distinct by unique factorisation, without a margin.
+    """Loss differences ln(p)/N of distinct primes: sums are distinct by unique factorization, without a margin.
 
     Corollary 3 for two labels; with K labels, K - 1 primes a row against label 0. For scores without noise.
 

@@ -38,7 +38,7 @@ def monotone_limit(value: Callable[[frozenset[int]], float], rows: int) -> float
     Parameters
     ----------
     value
-        f at the set of rows labelled 1.
+        f at the set of rows labeled 1.
     rows
         N; all 2^N sets are tried.
 

@@ -1,4 +1,4 @@
-"""Primes: sums of their logarithms are distinct by unique factorisation."""
+"""Primes: sums of their logarithms are distinct by unique factorization."""
 
 from __future__ import annotations
 

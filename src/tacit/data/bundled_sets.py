@@ -28,12 +28,12 @@ def titanic() -> Dataset:
         label="survived",
         features=("class", "age", "sex"),
         source="R, datasets::Titanic (Dawson 1995), one row a person",
-        licence="public",
+        license="public",
     )
 
 
 def satellite() -> Dataset:
-    """Return Landsat pixels and the soil they show: 6,430 rows, 36 standardised band values, six classes.
+    """Return Landsat pixels and the soil they show: 6,430 rows, 36 standardized band values, six classes.
 
     The classes are 1, 2, 3, 4, 5 and 7: the source has no rows of class 6.
 
@@ -48,7 +48,7 @@ def satellite() -> Dataset:
         label="class",
         features=tuple(name for name in table.column_names if name != "class"),
         source="UCI Statlog (Landsat Satellite), as OpenML 182",
-        licence="CC BY 4.0",
+        license="CC BY 4.0",
         class_names=(
             "red soil",
             "cotton crop",
@@ -116,6 +116,6 @@ def _from_scikit(bunch: Any, name: str, features: tuple[str, ...], *, label: str
         label=label,
         features=features,
         source=source,
-        licence="CC BY 4.0",
+        license="CC BY 4.0",
         class_names=tuple(map(str, bunch.target_names)),
     )

@@ -36,7 +36,7 @@ class Dataset:
     label: str
     features: tuple[str, ...]
     source: str
-    licence: str
+    license: str
     class_names: tuple[str, ...] = ()
 
     def __len__(self) -> int:

@@ -18,7 +18,7 @@ from tacit.privacy.extras import load_extra
 __all__ = ["HumanLabels", "Images", "cifar10", "cifar100", "cifar100n_labels", "mnist"]
 
 _CIFAR_SOURCE = "A. Krizhevsky (2009), Learning Multiple Layers of Features from Tiny Images"
-_CIFAR_LICENCE = "none stated; cite the source"
+_CIFAR_LICENSE = "none stated; cite the source"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -28,7 +28,7 @@ class Images:
     Parameters
     ----------
     images
-        uint8; (n, height, width, 3), or (n, height, width) where there is no colour.
+        uint8; (n, height, width, 3), or (n, height, width) where there is no color.
     coarse_labels, coarse_names
         The same for a coarser set of classes, where there is one.
     """
@@ -37,7 +37,7 @@ class Images:
     images: NDArray[np.uint8]
     labels: NDArray[np.int64]
     source: str
-    licence: str
+    license: str
     class_names: tuple[str, ...] = ()
     coarse_labels: NDArray[np.int64] | None = None
     coarse_names: tuple[str, ...] = ()
@@ -67,7 +67,7 @@ class HumanLabels:
 
 
 def cifar10(*, train: bool = True, folder: Folder = None) -> Images:
-    """Return CIFAR-10: colour images of 32 x 32, ten classes; 50,000 to train and 10,000 to test on.
+    """Return CIFAR-10: color images of 32 x 32, ten classes; 50,000 to train and 10,000 to test on.
 
     References
     ----------
@@ -80,7 +80,7 @@ def cifar10(*, train: bool = True, folder: Folder = None) -> Images:
         labels=_labels(rows, "label"),
         class_names=_class_names(rows, b"classes"),
         source=_CIFAR_SOURCE,
-        licence=_CIFAR_LICENCE,
+        license=_CIFAR_LICENSE,
     )
 
 
@@ -100,12 +100,12 @@ def cifar100(*, train: bool = True, folder: Folder = None) -> Images:
         coarse_labels=_labels(rows, "coarse_label"),
         coarse_names=_class_names(rows, b"coarse_classes"),
         source=_CIFAR_SOURCE,
-        licence=_CIFAR_LICENCE,
+        license=_CIFAR_LICENSE,
     )
 
 
 def mnist(*, train: bool = True, folder: Folder = None) -> Images:
-    """Return MNIST: grey digits of 28 x 28, ten classes; 60,000 to train and 10,000 to test on.
+    """Return MNIST: gray digits of 28 x 28, ten classes; 60,000 to train and 10,000 to test on.
 
     References
     ----------
@@ -118,7 +118,7 @@ def mnist(*, train: bool = True, folder: Folder = None) -> Images:
         labels=_labels(rows, "label"),
         class_names=tuple("0123456789"),
         source="Y. LeCun, C. Cortes and C. J. C. Burges, The MNIST database of handwritten digits",
-        licence="usually given as CC BY-SA 3.0",
+        license="usually given as CC BY-SA 3.0",
     )
 
 
@@ -127,7 +127,7 @@ def cifar100n_labels(*, folder: Folder = None) -> HumanLabels:
 
     References
     ----------
-    Wei et al. (2022), Learning with Noisy Labels Revisited. Licence: CC BY-NC 4.0.
+    Wei et al. (2022), Learning with Noisy Labels Revisited. License: CC BY-NC 4.0.
     """
     fields = ("clean", "noisy", "clean_coarse", "noisy_coarse")
     columns = [f"{field}_label" for field in fields]

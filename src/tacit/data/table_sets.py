@@ -38,7 +38,7 @@ def ag_news(*, train: bool = True, folder: Folder = None) -> Dataset:
         label="label",
         features=("text",),
         source="A. Gulli's AG corpus, split by X. Zhang",
-        licence="research and other non-commercial use",
+        license="research and other non-commercial use",
         class_names=("World", "Sports", "Business", "Sci/Tech"),
     )
 
@@ -52,7 +52,7 @@ def criteo(*, folder: Folder = None) -> Dataset:
         label="label",
         features=features,
         source="Criteo, Kaggle Display Advertising Challenge (2014), head of train.txt",
-        licence="Criteo's terms, research use",
+        license="Criteo's terms, research use",
         class_names=("no click", "click"),
     )
 
@@ -70,7 +70,7 @@ def talkingdata(*, folder: Folder = None) -> Dataset:
         label="is_attributed",
         features=features,
         source="TalkingData, Kaggle AdTracking Fraud Detection Challenge (2018), train_sample.csv",
-        licence="Kaggle competition rules",
+        license="Kaggle competition rules",
         class_names=("no download", "download"),
     )
 
@@ -90,7 +90,7 @@ def adult(*, folder: Folder = None) -> Dataset:
         label="income",
         features=_ADULT,
         source="UCI Adult (Becker and Kohavi 1996)",
-        licence="CC BY 4.0",
+        license="CC BY 4.0",
     )
 
 

@@ -25,7 +25,7 @@ def _is_positive(epsilon: float) -> bool:
 class Plan(EncodedPlan):
     """Everything that is released of a table's features, and under which guarantee.
 
-    Unit: one record, its label included; neighbours replace one record. Not protected: the number of rows and of
+    Unit: one record, its label included; neighbors replace one record. Not protected: the number of rows and of
     columns, the names, types and ranges of these, the class list, and that every row has a label of the list.
 
     Examples

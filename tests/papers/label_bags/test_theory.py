@@ -63,7 +63,7 @@ def test_lemma_2_holds_with_the_corrected_constant_and_not_as_printed(size):
 
 
 def test_lemma_3_on_random_instances():
-    """The excess risk of a minimiser of the printed objective, on enumerated populations and drawn bags."""
+    """The excess risk of a minimizer of the printed objective, on enumerated populations and drawn bags."""
     rng = np.random.default_rng(0)
     N, m, n, H = 8, 3, 12, 6
     for _ in range(60):

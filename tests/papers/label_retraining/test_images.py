@@ -210,7 +210,7 @@ def test_the_recipe_reads_the_labels_through_the_release_alone(package, trainer,
     """Two columns of labels with one release train one network."""
     recipe = package("recipe")
     body = {name: value.clone() for name, value in trainer.network.body.state_dict().items()}
-    how = recipe.Recipe(images=96, neighbours=20, rounds=1, anew=(0.5,), sure=0.0)
+    how = recipe.Recipe(images=96, neighbors=20, rounds=1, anew=(0.5,), sure=0.0)
     truth = trainer.truth.clone()
 
     def trained(labels):
@@ -381,10 +381,10 @@ def enlarged(package, monkeypatch):
 def test_an_encoder_that_is_given_sees_enlarged_images_in_its_own_scale(package, enlarged):
     augment, network = package("augment"), enlarged(name="lite2", side=48, classes=10)
     pixels = torch.tensor([0.0, 127.0, 255.0])[:, None, None].expand(1, 3, 32, 32) / 255
-    features = network.represent(augment.normalise(pixels))
+    features = network.represent(augment.normalize(pixels))
     assert network.body.shown[0].shape == (1, 3, 48, 48)
     assert features[0].tolist() == pytest.approx([-127 / 128, 0.0, 1.0], abs=1e-5), "(pixel - 127) / 128"
-    assert network(augment.normalise(pixels)).shape == (1, 10)
+    assert network(augment.normalize(pixels)).shape == (1, 10)
 
 
 def test_only_the_first_votes_are_taken_at_their_own_side(package, enlarged):
@@ -392,10 +392,10 @@ def test_only_the_first_votes_are_taken_at_their_own_side(package, enlarged):
     settings = training.Settings(images=32, batch=32, encoder="lite2", side=40)
     trainer = training.Trainer(pictures, settings=settings, device=torch.device("cpu"))
     assert isinstance(trainer.network, enlarged)
-    how = recipe.Recipe(images=32, neighbours=10, rounds=0, anew=(), rate=0.01, first_side=56)
+    how = recipe.Recipe(images=32, neighbors=10, rounds=0, anew=(), rate=0.01, first_side=56)
     for seed in (0, 1):
         told = recipe.measure(trainer, pictures.labels, None, epsilon=3.0, seed=seed, recipe=how)
         assert {"votes", "head", "accuracy", "student"} <= set(told)
         sides = {shown.shape[-1] for shown in trainer.network.body.shown}
-        assert sides == ({40, 56} if seed == 0 else {40}), "neighbours are found once"
+        assert sides == ({40, 56} if seed == 0 else {40}), "neighbors are found once"
         trainer.network.body.shown.clear()

@@ -102,22 +102,22 @@ def test_retraining_is_that_of_the_library(package):
     assert np.allclose(ours.probabilities(X), theirs.predict_proba(X), atol=2e-3)
 
 
-def test_neighbours_are_those_of_the_library_nearest_first(package, tmp_path):
+def test_neighbors_are_those_of_the_library_nearest_first(package, tmp_path):
     from tacit.labels.learners.neighbors import find_neighbors
 
-    neighbours, views = package("neighbours"), package("views")
+    neighbors, views = package("neighbors"), package("views")
     rows = np.random.default_rng(0).normal(size=(60, 5)).astype(np.float32)
     unit = rows / np.linalg.norm(rows, axis=1, keepdims=True)
-    near = neighbours.find_near(views.View(rows, rows[:7] + 0.1), count=6, folder=tmp_path)
+    near = neighbors.find_near(views.View(rows, rows[:7] + 0.1), count=6, folder=tmp_path)
     assert np.array_equal(np.sort(near.train, axis=1), np.sort(find_neighbors(unit, count=6), axis=1))
     products = np.take_along_axis(unit @ unit.T, near.train, axis=1)
     assert (np.diff(products, axis=1) <= 0).all()
     for path in tmp_path.iterdir():
         np.save(path, np.zeros((1, 6)))
-    kept = neighbours.find_near(views.View(rows, rows[:7] + 0.1), count=6, folder=tmp_path)
-    assert kept.train.shape == (1, 6), "kept neighbours are not looked for again"
+    kept = neighbors.find_near(views.View(rows, rows[:7] + 0.1), count=6, folder=tmp_path)
+    assert kept.train.shape == (1, 6), "kept neighbors are not looked for again"
     values = np.eye(60)
-    assert np.allclose(neighbours.mean_over(near.test, values, count=3)[0], values[near.test[0, :3]].mean(axis=0))
+    assert np.allclose(neighbors.mean_over(near.test, values, count=3)[0], values[near.test[0, :3]].mean(axis=0))
 
 
 def test_more_votes_are_asked_of_a_noisier_release(package):
@@ -136,10 +136,10 @@ def test_the_recipe_reads_the_labels_through_the_release_alone(package, tmp_path
     """Two columns of labels with one release give one model, the same predictions of the test rows."""
     from dataclasses import replace
 
-    recipe, texts, neighbours, views = (package(name) for name in ("recipe", "texts", "neighbours", "views"))
+    recipe, texts, neighbors, views = (package(name) for name in ("recipe", "texts", "neighbors", "views"))
     made, seen = texts.made_up(), []
     both = views.read_views(made, model=None, quick=True)
-    work = recipe.Work(both, neighbours.find_near(both["minilm"], count=100, folder=tmp_path), recipe.Recipe(most=100))
+    work = recipe.Work(both, neighbors.find_near(both["minilm"], count=100, folder=tmp_path), recipe.Recipe(most=100))
     pool = recipe.pool
     monkeypatch.setattr(recipe, "pool", lambda *given: [seen.append(pool(*given)), seen[-1]][-1])
     monkeypatch.setattr(recipe, "others", lambda *_, **__: {})  # comparisons release labels by other mechanisms

@@ -216,7 +216,7 @@ def disagreement_by_drawing(mixture, *, rows, rng):
     return float(np.mean(np.sign(dummy) != np.sign(X @ train(X, sample.noisy))))
 
 
-def test_lemma_e_1_factorises_dependent_pairs():
+def test_lemma_e_1_factorizes_dependent_pairs():
     """E exp(-t S^2) >= exp(-t E S^2) by Jensen; the lemma claims far less."""
     n, d, p = 2000, 50, 0.45
     t = 1 / (8 * n * d)

@@ -32,7 +32,7 @@ def test_a_quick_run_measures_draws_and_stays_off_the_page(benchmark, tmp_path, 
 
 def test_the_page_has_the_kept_numbers(benchmark):
     document = json.loads((ROOT / "benchmarks" / "results" / "models_univariate.json").read_text())
-    assert benchmark.summarise(document) in (ROOT / "docs" / "models_univariate.md").read_text()
+    assert benchmark.summarize(document) in (ROOT / "docs" / "models_univariate.md").read_text()
 
 
 def test_the_kept_numbers_are_good_enough(benchmark):

@@ -73,11 +73,11 @@ def test_a_small_run_resumes(width, tmp_path, capsys):
 
 def test_the_page_shows_the_table_that_was_measured(width):
     document = json.loads((width.FOLDER / "models_dpsgd_width.json").read_text())
-    assert document["rows"] == width.summarise(document["points"])
+    assert document["rows"] == width.summarize(document["points"])
     assert width.show(document) in width.PAGE.read_text()
 
 
 def test_deviations_divide_by_one_less_than_the_seeds(width):
     task = {"shape": "26k", "epsilon": 3.0, "rate": 0.1, "parameters": 26_010}
-    [row] = width.summarise([{**task, "accuracy": value} for value in (0.1, 0.2, 0.3)])
+    [row] = width.summarize([{**task, "accuracy": value} for value in (0.1, 0.2, 0.3)])
     assert math.isclose(row["deviation"], 0.1)

@@ -87,5 +87,5 @@ def test_the_page_quotes_the_committed_results(script):
 
 
 def test_deviations_divide_by_one_less_than_the_seeds(script):
-    [row] = script.summarise({"mnist|rows|t|5|6": {"clean": [0.1, 0.2, 0.3]}})
+    [row] = script.summarize({"mnist|rows|t|5|6": {"clean": [0.1, 0.2, 0.3]}})
     assert np.isclose(row["clean_deviation"], 0.1)

@@ -90,7 +90,7 @@ def test_selection_margin_bounds_the_failures(noise):
 
 
 def test_moderate_deviations_of_the_t_statistic():
-    """Lemma 2: P(|T - its centre| >= x) is near 2 Q(x), also for data that are not Gaussian."""
+    """Lemma 2: P(|T - its center| >= x) is near 2 Q(x), also for data that are not Gaussian."""
     rng = np.random.default_rng(11)
     n, runs, x = 60, 40_000, 2.0
     skewed = rng.exponential(size=(runs, 2 * n)) - 1

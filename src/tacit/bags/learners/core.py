@@ -87,7 +87,7 @@ def overall_total(partitions: Sequence[Partition], covered: Sequence[int], rows:
 def reachable_total(loss: SemilinearLoss, total: Floats, rows: float) -> Floats:
     """Return the total that predictions can have: noise leaves the range, and the classes' totals miss the rows.
 
-    The intercept is fitted to it without a penalty: towards any other total it would run off without end.
+    The intercept is fitted to it without a penalty: toward any other total it would run off without end.
     """
     return np.asarray(rows * loss.mean(loss.link((total / rows)[None, :]))[0])
 

@@ -63,7 +63,7 @@ def draw(
         The private column, and the loss whose T(y) is averaged.
     bernoulli
         Release the paper's draws: 0 or 1 in each entry, 1 with the mean as its probability. After noise the mean is
-        clipped to [0, 1] first, which is post-processing; the draw is then biased towards 1/2.
+        clipped to [0, 1] first, which is post-processing; the draw is then biased toward 1/2.
     noise
         :class:`LaplaceNoise` or :class:`GaussianNoise`; None for exact labels, which carry no guarantee.
     grid

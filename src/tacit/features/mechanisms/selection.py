@@ -35,7 +35,7 @@ class PrivateSelection:
 
     An infinite epsilon adds no noise.
 
-    Unit: one record, its label included; neighbours replace one. Assumed: ``class_rows``, the denominators, are public
+    Unit: one record, its label included; neighbors replace one. Assumed: ``class_rows``, the denominators, are public
     or were released before. Not protected: the number of features and of rows, and the box.
 
     Examples

@@ -44,7 +44,7 @@ def protect(
     Columns of any type become numbers by the plan's public rules. The table is read once to add up class totals, and
     once more, the selected columns only, to release rows. A ledger is charged before any noise is drawn.
 
-    Unit: one record, its label included; neighbours replace one record, or with ``person`` all rows of one person.
+    Unit: one record, its label included; neighbors replace one record, or with ``person`` all rows of one person.
     Not protected: see :class:`Plan`.
 
     Parameters

@@ -26,7 +26,7 @@ _NO_COIN = 1e-9  # a fair coin falls so unevenly less often than this
 class LargestAdvantage:
     """Choose the threshold with the largest TPR - FPR on a random half of the scores, and count on the other half.
 
-    All thresholds between two neighbouring scores are as good on that half; the one half-way is taken, so that members
+    All thresholds between two neighboring scores are as good on that half; the one half-way is taken, so that members
     of the other half that fall just below the chosen ones are not lost.
 
     References

@@ -88,7 +88,7 @@ def kkt(
 ) -> Certificate:
     """Return how near the network is to a KKT point of the margin problem on these points.
 
-    The multipliers minimise |theta - sum_i l_i y_i g_i| over l >= 0. Where a point lies on a neuron's kink the
+    The multipliers minimize |theta - sum_i l_i y_i g_i| over l >= 0. Where a point lies on a neuron's kink the
     derivative s_ij is any number in [0, 1] (Clarke), the same for weight and bias: z_ij = l_i s_ij with
     0 <= z_ij <= l_i makes the problem convex, and it is solved jointly. Without kinks it is non-negative least squares.
     Without ``slack`` multipliers are not forced to 0 off the margin: the slackness says how far they are 0 there. Where

@@ -24,7 +24,7 @@ __all__ = ["MarginClassifier"]
 
 
 class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Classify by the sign of a two-layer ReLU network trained towards the margin of its training points.
+    """Classify by the sign of a two-layer ReLU network trained toward the margin of its training points.
 
     Features are used as they are: scale them first. Where the network separates the training points it is rescaled
     to least margin 1, and ``separated_`` is true. Where it does not, it is the network that the steps ended at, a

@@ -47,7 +47,7 @@ class Stationarity:
 def stationarity_of(network: TwoLayerReLU, rows: Floats, signs: Floats, *, tolerance: float) -> Stationarity:
     """Set up the equations v_j = sum_i l_i y_i [.]_+ and (w_j, b_j) = v_j sum_i l_i y_i s_ij (x_i, 1).
 
-    Rows that no kink touches are reduced to one a point by an orthogonal factorisation, which keeps every residual.
+    Rows that no kink touches are reduced to one a point by an orthogonal factorization, which keeps every residual.
     """
     points = np.column_stack([rows, np.ones(len(rows))])
     neurons = np.column_stack([network.weights, network.biases])

@@ -48,7 +48,7 @@ def fit_least_norm(x: ArrayLike, y: ArrayLike) -> LeastNorm:
 
     At balance half the squared norm is sum_j |v_j| |(w_j, b_j)|. A neuron is active on a run of sorted points that
     reaches one end, or on all: with one pair of vectors p_D, q_D for each such pattern D the problem is convex,
-    minimise sum_D |p_D| + |q_D| subject to y_i sum_D D_i (p_D - q_D).(x_i, 1) >= 1 and each vector in its pattern's
+    minimize sum_D |p_D| + |q_D| subject to y_i sum_D D_i (p_D - q_D).(x_i, 1) >= 1 and each vector in its pattern's
     cone. Its answer tells which neurons and points are active; Newton's method on
     |sum_i l_i y_i s_ij (x_i, 1)| = 1 for each neuron and y_i Phi(x_i) = 1 for each active point then reaches the
     precision of the machine. ``y`` has two values, of which the larger is +1.
@@ -128,7 +128,7 @@ def _refine_best(x: Floats, y: Floats, vectors: tuple[Floats, Floats], dual: Flo
 
 def _unsolved(x: Floats) -> InvalidInput:
     return InvalidInput(
-        f"must let the convex program be solved, which fails for points from {x.min():g} to {x.max():g}: centre them "
+        f"must let the convex program be solved, which fails for points from {x.min():g} to {x.max():g}: center them "
         f"at 0, scale them to about 1, and merge close ones",
         field="x",
     )

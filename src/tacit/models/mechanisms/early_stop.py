@@ -1,4 +1,4 @@
-"""Train a two-layer ReLU network towards its margin, and stop before the margins tie."""
+"""Train a two-layer ReLU network toward its margin, and stop before the margins tie."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ FEATURES = "features are not protected: membership and reconstruction of rows ar
 class LabelPrivate(Fitted):
     """A scikit-learn classifier trained after randomized response on the labels.
 
-    Unit: one label; neighbours differ in one row's label, all features fixed. Everything after the randomized labels
+    Unit: one label; neighbors differ in one row's label, all features fixed. Everything after the randomized labels
     is post-processing. Not protected: the features, and whether a row was in the table at all.
     """
 

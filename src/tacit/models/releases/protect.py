@@ -44,7 +44,7 @@ def protect(
 ) -> Release:
     """Train a model by the plan's mechanism, charged before the first step.
 
-    Unit, neighbours, assumptions and what is not protected are those of the mechanism: for ``DpSgd`` one record is
+    Unit, neighbors, assumptions and what is not protected are those of the mechanism: for ``DpSgd`` one record is
     replaced, for ``LabelPrivate`` one label, and the other mechanisms protect nothing.
 
     Parameters

@@ -22,7 +22,7 @@ _FINE = 5e-5  # relative
 class SampledGaussian:
     """Steps that each take every row with probability q = ``rate`` and add Gaussian noise to a sum of clipped vectors.
 
-    Unit: one record; neighbours differ in one record that is *replaced*, so the number of rows is public. The sum of
+    Unit: one record; neighbors differ in one record that is *replaced*, so the number of rows is public. The sum of
     vectors of norm at most C gets noise of standard deviation s C, s = ``noise``. The pair
 
     P = (1 - q) N(0, s^2) + q N(1, s^2),   Q = (1 - q) N(0, s^2) + q N(-1, s^2)

@@ -28,7 +28,7 @@ __all__ = ["ASSUMPTIONS", "PrivateModel", "plan_run", "sampling", "train_dp_sgd"
 
 ASSUMPTIONS = (
     "the noise is floating-point Gaussian noise: its rounding is not accounted for",
-    "the number of rows is public; a neighbour has one record replaced",
+    "the number of rows is public; a neighbor has one record replaced",
     "the network, its first weights and all settings were chosen without these rows",
     "module and loss treat each row by itself and keep nothing of it: tried on two rows, not proved",
 )
@@ -78,7 +78,7 @@ def train_dp_sgd(
 
     s is the least noise for which all steps together cost at most (epsilon, delta), by :func:`find_noise`.
 
-    Unit: one record, its label included; neighbours have one record replaced. Opacus and most tools account for one
+    Unit: one record, its label included; neighbors have one record replaced. Opacus and most tools account for one
     record added or removed, which looks cheaper for the same noise. Assumptions: :data:`ASSUMPTIONS`, of which the
     first is an exception to how tacit draws noise. The noise is drawn in float64 from ``rng``, by default bits of AES
     in counter mode; Opacus' own ``secure_mode`` needs a package that is not maintained and is not used. Not protected:

@@ -33,7 +33,7 @@ class DiscreteLaplace:
     ----------
     scale
         A rational > 0, at most 2^52; a float is read as the decimal it prints. Where its numerator or denominator
-        exceeds 2^52 it is rounded up, towards more noise.
+        exceeds 2^52 it is rounded up, toward more noise.
 
     References
     ----------

@@ -35,7 +35,7 @@ class MutatorNetwork:
     """A feed-forward network of linear and ReLU layers whose outputs are the predictions an attack asks for.
 
     Two forms. :meth:`for_whole_set` gives the wanted predictions whatever its input is (the paper's network):
-    it defeats a host that hands over the whole set as one input. :meth:`for_rows` recognises each row by its
+    it defeats a host that hands over the whole set as one input. :meth:`for_rows` recognizes each row by its
     features: it defeats a host that scores row by row, in any order and batch, and whose features are public.
     Weights are NumPy arrays; :meth:`to_torch` and :meth:`write_onnx` make what is submitted.
 
@@ -113,7 +113,7 @@ class MutatorNetwork:
             The host's features, (rows, features). Equal rows must have equal predictions: a network cannot tell them
             apart, so it can ask about each distinct row once.
         dtype
-            Of the weights, hence of the network; rows are recognised as they are in this dtype.
+            Of the weights, hence of the network; rows are recognized as they are in this dtype.
         """
         asked = (_logits(predictions, dtype=dtype) != 0).any(axis=1)
         asked[0] |= not asked.any()  # a network needs one unit, even if it asks nothing
@@ -170,7 +170,7 @@ class MutatorNetwork:
         return module
 
     def to_onnx(self) -> bytes:
-        """Return the network as a serialised ONNX model: Gemm, Relu and Softmax.
+        """Return the network as a serialized ONNX model: Gemm, Relu and Softmax.
 
         The whole-set form has a Reshape at each end, and its first axis is fixed to the number of rows.
         """
@@ -218,7 +218,7 @@ def _by_distinct_row(logits: Floats, place: NDArray[np.intp]) -> Floats:
 
 
 def _draw(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
-    """Weights of the size that common initialisations give."""
+    """Weights of the size that common initializations give."""
     return rng.normal(scale=np.sqrt(2 / shape[0]), size=shape)
 
 

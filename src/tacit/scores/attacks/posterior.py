@@ -180,9 +180,9 @@ def _laplace_moments(mean: Floats, variance: Floats, low: Floats, high: Floats, 
         (mean - variance / scale, high, end, (high - mean) / scale + variance / scale**2 / 2),
     ]
     weights, means, variances = [], [], []
-    for centre, left, right, weight in parts:
-        inside = _log_mass(left, right, centre, np.sqrt(variance))
-        part_mean, part_variance = _interval_moments(centre, variance, left, right)
+    for center, left, right, weight in parts:
+        inside = _log_mass(left, right, center, np.sqrt(variance))
+        part_mean, part_variance = _interval_moments(center, variance, left, right)
         weights.append(np.where(np.isfinite(weight + inside), weight + inside, -np.inf))
         means.append(np.where(np.isfinite(part_mean), part_mean, mean))
         variances.append(part_variance)

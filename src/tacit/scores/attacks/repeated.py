@@ -126,7 +126,7 @@ class HadamardDesign(Design):
                 predictions = scale.predictions(rows, signs)
                 answer = yield Query(predictions, unknown.copy())
                 sums[x] += scale.excess(answer, predictions)
-        spectrum = _walsh(sums)[columns] / (self._order * sweeps * _realised(scale))
+        spectrum = _walsh(sums)[columns] / (self._order * sweeps * _realized(scale))
         bits = np.zeros(len(rows), dtype=np.int64)
         bits[rows] = spectrum > 0.5
         return bits
@@ -147,7 +147,7 @@ def repeated_designs(make: Callable[[Answers], Iterator[Design]], *, noise: Rand
                 yield RepeatedDesign(inner=design, repeats=repeats, failure=noise.failure)
 
 
-def _realised(scale: WeighingScale) -> float:
+def _realized(scale: WeighingScale) -> float:
     """Return the mean difference that the two signs make: a probability next to 1 is stored coarsely."""
     rows = np.arange(1)
     one = replace(scale, channel=replace(scale.channel, rows=1))

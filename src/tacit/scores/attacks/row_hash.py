@@ -21,7 +21,7 @@ _CANDIDATES = 8  # directions tried for a unit that must tell two rows apart
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class RowHash:
-    """ReLU units max(0, x @ weights + bias) that recognise rows exactly.
+    """ReLU units max(0, x @ weights + bias) that recognize rows exactly.
 
     On every row each unit is either silent, exactly 0, or at least 3/(2 strength): its threshold lies in a
     gap of the projected rows that is wide against the rounding of the sum, whatever the order of summation.
@@ -63,7 +63,7 @@ class RowHash:
         Parameters
         ----------
         asked
-            (rows,) true for the rows to recognise; all by default. Fewer rows need fewer units.
+            (rows,) true for the rows to recognize; all by default. Fewer rows need fewer units.
         dtype
             The rows are told apart as they are in this dtype, with its rounding.
         """
@@ -86,7 +86,7 @@ class RowHash:
         """Return the (units, rows) weights that exclude all other rows than the distinct ones named."""
         if not self.asked[distinct].all():
             raise InvalidInput(
-                "must name rows that the hash was asked to recognise; build it with more asked", field="distinct"
+                "must name rows that the hash was asked to recognize; build it with more asked", field="distinct"
             )
         return np.asarray(np.where(self.silent[distinct].T, self.strength[:, None], 0), dtype=self.strength.dtype)
 

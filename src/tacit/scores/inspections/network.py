@@ -77,7 +77,7 @@ def inspect_network(
     inputs
         The host's features; they should not be the model's training rows.
     module
-        The torch module or the serialised ONNX model behind ``network``, for the dead-layer check.
+        The torch module or the serialized ONNX model behind ``network``, for the dead-layer check.
 
     References
     ----------

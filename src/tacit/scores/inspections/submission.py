@@ -18,14 +18,14 @@ __all__ = ["FeatureStudy", "inspect_submission"]
 Table = NDArray[np.float64]
 Rows = NDArray[np.int64]
 
-_MOST = 4096  # rows whose neighbours are looked up
-_NEIGHBOURS = 8
+_MOST = 4096  # rows whose neighbors are looked up
+_NEIGHBORS = 8
 _SAME = 1e-9  # a probability this near to another is the same
 _CERTAIN = 1e-4  # a row this near to 0 or 1 may be a label that is known already
 _NEUTRAL = 0.5  # share of the other rows at 1/K
 _UNEQUAL = 0.01  # share of rows that differ from the middle prediction for their features
 _JITTER = 1e-6  # what binary32 may do to equal rows in other batches, as a share of the predictions' range
-_EXPLAINED = 0.45  # correlation of a prediction with those of its neighbours
+_EXPLAINED = 0.45  # correlation of a prediction with those of its neighbors
 _TIES = (1e-13, 1e-8)  # log-odds this near to the commonest are no rounding of binary64 and too fine for binary32
 _OPEN = 1e-3  # nearer to 0 or 1, rounding alone moves log-odds that much
 _FEW = 5  # rows that make a pattern
@@ -43,14 +43,14 @@ class FeatureStudy:
     Parameters
     ----------
     rows
-        The rows whose neighbours are known: all, or an even sample of 4,096.
-    neighbours
-        For each of them its 8 nearest others by standardised features.
+        The rows whose neighbors are known: all, or an even sample of 4,096.
+    neighbors
+        For each of them its 8 nearest others by standardized features.
     """
 
     groups: Rows = field(repr=False)
     rows: Rows = field(repr=False)
-    neighbours: Rows = field(repr=False)
+    neighbors: Rows = field(repr=False)
 
     @classmethod
     def of(cls, features: ArrayLike) -> FeatureStudy:
@@ -64,13 +64,13 @@ class FeatureStudy:
         rows = np.unique(np.linspace(0, len(X) - 1, min(len(X), _MOST)).astype(np.int64))
         spread = X.std(axis=0)
         Z = (X[rows] - X.mean(axis=0)) / np.where(spread > 0, spread, 1.0)
-        count = min(_NEIGHBOURS, len(rows) - 1)
+        count = min(_NEIGHBORS, len(rows) - 1)
         if count == 0:
-            return cls(groups=groups.reshape(-1), rows=rows, neighbours=np.zeros((1, 0), dtype=np.int64))
+            return cls(groups=groups.reshape(-1), rows=rows, neighbors=np.zeros((1, 0), dtype=np.int64))
         near = np.asarray(cKDTree(Z).query(Z, k=count + 1)[1])
         own = near == np.arange(len(rows))[:, None]
-        own[~own.any(axis=1), -1] = True  # more equal rows than neighbours asked for: leave out any one
-        return cls(groups=groups.reshape(-1), rows=rows, neighbours=near[~own].reshape(len(rows), count))
+        own[~own.any(axis=1), -1] = True  # more equal rows than neighbors asked for: leave out any one
+        return cls(groups=groups.reshape(-1), rows=rows, neighbors=near[~own].reshape(len(rows), count))
 
 
 def inspect_submission(
@@ -86,7 +86,7 @@ def inspect_submission(
     half at exactly 1/K, or fewer where the others set one class apart from equal ones. **spacing**: log-odds that are
     whole multiples of one number, or equally spaced over the classes. **precision**: log-odds within 1e-8 of the
     commonest one and not equal to it. With features, **equal rows**: rows of equal features with unequal predictions;
-    **unexplained**: predictions that a row's nearest neighbours do not share. With earlier files of the team,
+    **unexplained**: predictions that a row's nearest neighbors do not share. With earlier files of the team,
     **repeated**: three or more that are nearly the same file.
 
     A finding is a reason to look, never a proof: a team with other features than the host's may be right. An empty
@@ -220,8 +220,8 @@ def _check_equal_rows(P: Table, study: FeatureStudy) -> list[Finding]:
 
 
 def _check_explained(P: Table, study: FeatureStudy, *, hard: bool) -> list[Finding]:
-    """Correlate each prediction with the mean of its neighbours': a model is a function of the features."""
-    if len(study.rows) < _FEWEST or not study.neighbours.shape[1]:
+    """Correlate each prediction with the mean of its neighbors': a model is a function of the features."""
+    if len(study.rows) < _FEWEST or not study.neighbors.shape[1]:
         return []
     given = P[study.rows]
     several = hard and (given.shape[1] > 1 or given.max() > 1)
@@ -229,7 +229,7 @@ def _check_explained(P: Table, study: FeatureStudy, *, hard: bool) -> list[Findi
         given = (given == np.unique(given)).astype(np.float64)
     least = max(2 * _FEW, len(given) / 100) if several else 1
     columns = [column for column in given.T if np.ptp(column) > 0 and np.count_nonzero(column) >= least]
-    explained = [_explained(column, study.neighbours) for column in columns]
+    explained = [_explained(column, study.neighbors) for column in columns]
     # one class guessed among others that are known gives a weighing away; probabilities may be poor in some class
     measured = min(explained, default=1.0) if several else max(explained, default=1.0)
     if measured >= _EXPLAINED:
@@ -241,10 +241,10 @@ def _check_explained(P: Table, study: FeatureStudy, *, hard: bool) -> list[Findi
     return [Finding(check="unexplained", reason=reason, measured=measured, limit=_EXPLAINED)]
 
 
-def _explained(column: Table, neighbours: Rows) -> float:
+def _explained(column: Table, neighbors: Rows) -> float:
     _, places, counts = np.unique(column, return_inverse=True, return_counts=True)
     ranks = (np.cumsum(counts) - counts / 2)[places]  # a few huge log-odds must not decide
-    around = ranks[neighbours].mean(axis=1)
+    around = ranks[neighbors].mean(axis=1)
     if np.ptp(around) == 0:
         return 0.0
     return float(np.corrcoef(ranks, around)[0, 1])

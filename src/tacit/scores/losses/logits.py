@@ -71,8 +71,8 @@ class SoftmaxCrossEntropy(Loss):
     def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:
         x = _check_logits(predictions, columns=self.classes)
         shifted = x - x.max(axis=1, keepdims=True)
-        normaliser = precision.log(precision.exp(shifted).sum(axis=1, keepdims=True))
-        losses: Numbers = normaliser - shifted
+        normalizer = precision.log(precision.exp(shifted).sum(axis=1, keepdims=True))
+        losses: Numbers = normalizer - shifted
         return losses
 
 

@@ -36,8 +36,8 @@ class SquaredError(Loss):
 
     def _invert(self, offsets: Numbers, precision: Precision) -> Numbers:
         classes, two = precision.array(self.classes), precision.array(2)
-        centred = offsets.sum(axis=1, keepdims=True) / classes - offsets
-        p = precision.array(1) / classes + (centred if self.classes == 2 else centred / two)
+        centered = offsets.sum(axis=1, keepdims=True) / classes - offsets
+        p = precision.array(1) / classes + (centered if self.classes == 2 else centered / two)
         return into_unit_interval(p, loss=self, precision=precision)
 
     def _losses(self, predictions: Numbers, precision: Precision) -> Numbers:

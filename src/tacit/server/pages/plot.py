@@ -1,4 +1,4 @@
-"""The leaderboard's picture: each team's best score over time, as SVG in the page's own colours."""
+"""The leaderboard's picture: each team's best score over time, as SVG in the page's own colors."""
 
 from __future__ import annotations
 

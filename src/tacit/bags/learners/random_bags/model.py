@@ -120,8 +120,8 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
 
     def _fit_matrix(self, X: sparse.csr_matrix, bags: RandomBags) -> RandomBagModel:
         moments = BagMoments(size=bags.size, rows=X.shape[0])
-        centred = center_labels(bags, self.loss_)
-        self._choose(X, centred, moments)
+        centered = center_labels(bags, self.loss_)
+        self._choose(X, centered, moments)
         self.model_: Callable[[sparse.csr_matrix], Floats]
         if self.hidden:
             from tacit.bags.learners.random_bags.network import fit_bag_network  # torch is an extra
@@ -129,7 +129,7 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
             training = self.training or Training()
             self.model_ = fit_bag_network(
                 X,
-                centred,
+                centered,
                 self.objective_,
                 moments,
                 loss=self.loss_,
@@ -140,7 +140,7 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
             )
         else:
             self.model_ = _fit_linear(
-                X, centred, self.objective_, moments, loss=self.loss_, l2=self.l2_, steps=self.steps
+                X, centered, self.objective_, moments, loss=self.loss_, l2=self.l2_, steps=self.steps
             )
         # a draw of 0 or 1 varies by its own chance alone, whatever noise went into that chance
         excess = label_variance(bags, moments) if bags.bernoulli else bags.targets * bags.variance

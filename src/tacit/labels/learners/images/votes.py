@@ -36,7 +36,7 @@ def nearest_rows(features: Tensor, *, count: int) -> Tensor:
 def vote(neighbors: Tensor, outputs: Tensor, transition: Tensor, *, rounds: int = 60) -> Tensor:
     """Return the mix of classes around each row that makes its neighbors' released labels likeliest.
 
-    For counts n_z of released labels and mix w the likelihood is prod_z (w T)_z^n_z; expectation maximisation
+    For counts n_z of released labels and mix w the likelihood is prod_z (w T)_z^n_z; expectation maximization
     multiplies w_y by sum_z n_z T_yz / (w T)_z.
 
     Parameters

@@ -143,9 +143,9 @@ class BarlowTwins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
     def transform(self, X: ArrayLike) -> NDArray[np.float32]:
         """Return the representation of each row."""
         check_is_fitted(self)
-        centred = self._outputs(self._rows(X, reset=False)) - self.mean_
-        lengths = np.sqrt((centred**2).sum(axis=1, keepdims=True))
-        return np.asarray(np.sqrt(centred.shape[1]) * centred / np.maximum(lengths, 1e-12), dtype=np.float32)
+        centered = self._outputs(self._rows(X, reset=False)) - self.mean_
+        lengths = np.sqrt((centered**2).sum(axis=1, keepdims=True))
+        return np.asarray(np.sqrt(centered.shape[1]) * centered / np.maximum(lengths, 1e-12), dtype=np.float32)
 
     def start(self, shape: tuple[int, ...], classes: int) -> torch.nn.Module:
         """Return a copy of the trained network with a fresh head, for ``TorchClassifier(twins.start)`` to fine-tune."""

@@ -78,7 +78,7 @@ def merge_neurons(network: TwoLayerReLU, *, tolerance: float = 1e-9) -> TwoLayer
 
 
 def _groups(inner: Floats, outputs: Floats, kept: NDArray[np.bool_], tolerance: float) -> list[NDArray[np.intp]]:
-    """Cut the circle of directions where two neighbours are further apart than the tolerance, for each sign of v."""
+    """Cut the circle of directions where two neighbors are further apart than the tolerance, for each sign of v."""
     angles = np.arctan2(inner[:, 1], inner[:, 0])
     groups = []
     for sign in (1, -1):
