@@ -74,7 +74,7 @@ PLANS = {
             "score": "t",
             "class_rows": (50, 60),
         },
-        {"label": "ill", "epsilon": None, "ranges": {"*": (0.0, 1.0)}, "mechanism": "totals"},
+        {"label": "cost", "epsilon": None, "ranges": {"*": (0.0, 1.0)}, "mechanism": "totals", "cuts": (100.0, 500.0)},
     ),
     "scores": (
         {
@@ -121,7 +121,7 @@ PLANS = {
             "categories": {"ward": ("A", "B")},
             "gaps": ("*",),
         },
-        {"label": "ill", "epsilon": None, "mechanism": "margin:width=20"},
+        {"label": "cost", "epsilon": None, "mechanism": "margin:width=20", "cuts": (99.5,)},
     ),
 }
 """Plans whose fields, taken together, all differ from their defaults."""

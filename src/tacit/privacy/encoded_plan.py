@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
+from itertools import pairwise
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.plan import Plan
@@ -38,6 +39,13 @@ class EncodedPlan(Plan):
         The public words of a column of text; text without them is hashed.
     gaps
         The columns whose gaps get a 0/1 column of their own; ``"*"`` for all.
+    cuts
+        For a label that is an amount: the public numbers that cut it into classes.
+
+    Examples
+    --------
+    >>> EncodedPlan(label="cost", epsilon=1, cuts="100,500").cut_classes
+    ('below 100', '100 to 500', '500 or more')
     """
 
     ranges: Mapping[str, tuple[float | date, float | date]] = field(
@@ -67,9 +75,29 @@ class EncodedPlan(Plan):
             metavar="COL,...",
         ),
     )
+    cuts: tuple[float, ...] = field(
+        default=(),
+        metadata=about(
+            "Public cut points that make classes of a label that is an amount: 100,500 makes below 100, 100 to 500, "
+            "and 500 or more. Default: each number is a class.",
+            rule="finite numbers in ascending order",
+            holds=lambda cuts: all(map(math.isfinite, cuts)) and all(a < b for a, b in pairwise(cuts)),
+        ),
+    )
+
+    @property
+    def cut_classes(self) -> tuple[str, ...]:
+        """The classes that the cuts make, in their order; empty without cuts."""
+        if not self.cuts:
+            return ()
+        ends = [f"{cut:.15g}" for cut in self.cuts]
+        between = (f"{low} to {high}" for low, high in pairwise(ends))
+        return (f"below {ends[0]}", *between, f"{ends[-1]} or more")
 
     def check(self) -> None:
         """Raise if two fields do not fit each other."""
         super().check()
         if self.person is not None and self.person in (self.label, *self.features):
             raise InvalidInput(f"must be neither the label nor a feature, got {self.person!r}", field="person")
+        if self.cuts and self.classes is not None:
+            raise InvalidInput("must not be given with classes: the cuts make the classes", field="cuts")

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.data import Encoder
+from tacit.data.amounts import check_classes, cut_column
 from tacit.data.classes import MISSING, Classes, as_column
 from tacit.data.csv_file import fault
 from tacit.data.encoder import ColumnRule
@@ -41,7 +42,7 @@ class FeatureTable:
     raw: ibis.Table
     table: ibis.Table
     encoder: Encoder
-    label: str
+    plan: Plan
     classes: Classes
     rows: int
 
@@ -58,10 +59,9 @@ class FeatureTable:
             columns = [*encoder.columns(), plan.label]
             used = limit_table(table, columns=columns, person=plan.person, rows=plan.rows_per_person, rng=rng)
         counted = _read(lambda: used.group_by(plan.label).agg(rows=used.count()).to_pyarrow())
-        kind = as_column(table.select(plan.label).limit(0).to_pyarrow()[plan.label]).type
-        classes = Classes.of(counted[plan.label]) if plan.classes is None else _declare(plan.classes, kind)
         rows = sum(counted["rows"].to_pylist())
-        return cls(raw=table, table=used, encoder=encoder, label=plan.label, classes=classes, rows=rows)
+        classes = _classes(counted[plan.label], plan)
+        return cls(raw=table, table=used, encoder=encoder, plan=plan, classes=classes, rows=rows)
 
     def batches(self) -> Iterator[pa.RecordBatch]:
         """Return all columns of the table, read or not: a ledger knows records by them."""
@@ -73,14 +73,14 @@ class FeatureTable:
             yield self.encoder.encode(rows, only=names), self._codes(rows)
 
     def _tables(self, columns: Sequence[str]) -> Iterator[pa.Table]:
-        for batch in _stream(self.table, [*columns, self.label]):
+        for batch in _stream(self.table, [*columns, self.plan.label]):
             if batch.num_rows:
                 yield pa.Table.from_batches([batch])
 
     def _codes(self, rows: pa.Table) -> NDArray[np.int64]:
-        codes = self.classes.encode(rows[self.label])
+        codes = self.classes.encode(cut_column(rows[self.plan.label], self.plan))
         if (codes == MISSING).any():
-            raise InvalidInput(f"label column {self.label!r} has missing labels; leave those rows out")
+            raise InvalidInput(f"label column {self.plan.label!r} has missing labels; leave those rows out")
         return codes
 
     def survey(self, *, box: Box, progress: Progress | None = None) -> ClassMoments:
@@ -130,13 +130,19 @@ def _collect(found: ClassMoments, parts: Sequence[Future[ClassMoments]]) -> Clas
     return found + ClassMoments.side_by_side([part.result() for part in parts]) if parts else found
 
 
-def _declare(classes: Sequence[str], kind: pa.DataType) -> Classes:
-    """Return the class list in the labels' own type: the words 0 and 1 of a command are the numbers of the column."""
+def _classes(labels: pa.ChunkedArray, plan: Plan) -> Classes:
+    """Return the class list: from cuts, or in the labels' own type, where a command's words 0 and 1 are numbers."""
+    check_classes(labels, plan)
+    if plan.cuts:
+        return Classes(values=plan.cut_classes)
+    column = as_column(labels)
+    if plan.classes is None:
+        return Classes.of(column)
     try:
-        return Classes(values=tuple(pa.array(classes).cast(kind).to_pylist()))
+        return Classes(values=tuple(pa.array(plan.classes).cast(column.type).to_pylist()))
     except pa.ArrowException:
         raise InvalidInput(
-            f"must be of the label column's type, {kind}, got {', '.join(classes)}", field="classes"
+            f"must be of the label column's type, {column.type}, got {', '.join(plan.classes)}", field="classes"
         ) from None
 
 

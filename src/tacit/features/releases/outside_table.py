@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.data import load_table, read_rows
+from tacit.data.amounts import cut_column
 from tacit.data.names import check_present
 from tacit.features.releases.release import Release
 
@@ -23,9 +24,10 @@ def read_features(release: Release, table: object, *, field: str) -> NDArray[np.
 def read_labeled(
     release: Release, table: object, *, names: Sequence[str], label: str | None, field: str
 ) -> tuple[NDArray[np.float64], list[Any]]:
-    """Return some of the released features, and the labels of the rows."""
+    """Return some of the released features, and the classes of the rows."""
     lazy = load_table(table)
     release.encoder.check(lazy.columns, only=names, field=field)
     wanted = [] if label is None else [check_present(label, lazy.columns, argument=field)]
     rows = read_rows(lazy, columns=[*release.encoder.columns(names), *wanted])
-    return release.encoder.encode(rows, only=names), [] if label is None else rows[label].to_pylist()
+    labels = [] if label is None else cut_column(rows[label], release.plan).to_pylist()
+    return release.encoder.encode(rows, only=names), labels

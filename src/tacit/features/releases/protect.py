@@ -119,7 +119,7 @@ def _draw(
     box = box_of(source.encoder, names)
     selected = Selected(
         names=names,
-        label=source.label,
+        label=bound.plan.label,
         classes=source.classes,
         box=box,
         moments=moments.take(places),

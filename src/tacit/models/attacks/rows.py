@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tacit.data.classes import Classes
 from tacit.models.attacks.confidence import confidence_from_logits
 from tacit.models.points import Floats
-from tacit.models.releases.encoding import encoder_of_numbers, read_labelled
+from tacit.models.releases.encoding import encoder_of_numbers, read_labeled
 from tacit.models.releases.release import Release
 from tacit.privacy.errors import InvalidInput
 
@@ -81,9 +81,9 @@ def read_attacked(release: Release, truth: object, data: object, *, fair_coins: 
             raise InvalidInput(f"must be given: {what}", field=field)
     encoder = release.encoder
     named = encoder.columns() if encoder else ()
-    rows, labels = read_labelled(truth, features=named, label=release.label, field="truth")
+    rows, labels = read_labeled(release, truth, features=named, field="truth")
     encoder = encoder or encoder_of_numbers(rows)
-    other, other_labels = read_labelled(data, features=encoder.columns(), label=release.label, field="data")
+    other, other_labels = read_labeled(release, data, features=encoder.columns(), field="data")
     inside, outside = encoder.scaled(rows), encoder.scaled(other)
     kept = np.ones(len(outside), dtype=bool) if fair_coins else _not_shared(inside, outside)
     codes, classes = _codes(release, labels, None if other_labels is None else other_labels[kept])

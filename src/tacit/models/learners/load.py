@@ -16,7 +16,7 @@ from tacit.data.classes import Classes
 from tacit.data.learned import LearnedModel
 from tacit.models.methods import LearnMethod, Load
 from tacit.models.points import Floats
-from tacit.models.releases.encoding import encoder_of_numbers, read_labelled
+from tacit.models.releases.encoding import encoder_of_numbers, read_labeled
 from tacit.models.releases.members import ModelMember
 from tacit.models.releases.release import Release
 from tacit.privacy.errors import InvalidInput
@@ -116,7 +116,7 @@ def learn(
     if test is None:
         return _loaded(source, source.encoder or Encoder.of_numbers(features), None)
     chosen = source.encoder.columns() if source.encoder is not None else tuple(features)
-    rows, labels = read_labelled(test, features=chosen, label=source.label, field="test")
+    rows, labels = read_labeled(source, test, features=chosen, field="test")
     if labels is None:
         column = "its label column" if source.label is None else f"the column {source.label!r}"
         raise InvalidInput(f"must have {column} of true labels; name another one as label", field="test")

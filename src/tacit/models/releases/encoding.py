@@ -11,15 +11,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.data import Encoder, label_column, load_table, read_rows
+from tacit.data.amounts import check_classes, cut_column
 from tacit.data.classes import Classes
 from tacit.data.encoder.planned import declared_encoder, planned_features
 from tacit.data.names import check_present
 from tacit.data.persons import limit_table
 from tacit.models.plan import Plan
 from tacit.models.points import Points
+from tacit.models.releases.release import Release
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.plan import Plan as AnyPlan
 
-__all__ = ["encoder_of_numbers", "read_labelled", "read_points"]
+__all__ = ["encoder_of_numbers", "read_labeled", "read_points"]
 
 
 def read_points(table: ibis.Table, plan: Plan, *, rng: np.random.Generator) -> tuple[Points, Encoder]:
@@ -33,8 +36,9 @@ def read_points(table: ibis.Table, plan: Plan, *, rng: np.random.Generator) -> t
     encoder = declared or Encoder.fitted(
         rows, names, chosen=bool(plan.features), ranges=plan.ranges, categories=plan.categories
     )
-    labels = label_column(rows, plan.label, least_classes=1)
-    known = Classes.of(labels, declared=None if plan.classes is None else list(plan.classes))
+    check_classes(rows[plan.label], plan)
+    labels = _labels(rows, plan.label, plan)
+    known = Classes.of(labels, declared=plan.cut_classes or plan.classes)
     codes = known.encode(labels)
     if plan.mechanism.two_classes and len(known) != 2:
         raise InvalidInput(
@@ -45,18 +49,25 @@ def read_points(table: ibis.Table, plan: Plan, *, rng: np.random.Generator) -> t
     return Points(rows=encoder.scaled(rows), codes=codes, classes=tuple(typed)), encoder
 
 
-def read_labelled(
-    source: object, *, features: Sequence[str], label: str | None, field: str
+def read_labeled(
+    release: Release, source: object, *, features: Sequence[str], field: str
 ) -> tuple[pa.Table, NDArray[Any] | None]:
     """Read the columns that a model takes of an outsider's rows, and their labels where the table has them."""
-    table = load_table(source)
+    table, label = load_table(source), release.label
     for name in features:
         check_present(name, table.columns, argument=field)
     names = tuple(features) or tuple(name for name in table.columns if name != label)
     if label is None or label not in table.columns:
         return read_rows(table, columns=names), None
     rows = read_rows(table, columns=[*names, label])
-    return rows.select(names), label_column(rows, label, least_classes=1)
+    return rows.select(names), _labels(rows, label, release.plan)
+
+
+def _labels(rows: pa.Table, label: str, plan: AnyPlan | None) -> NDArray[Any]:
+    """Return the labels, or the classes that a plan's cuts make of them."""
+    if isinstance(plan, Plan) and plan.cuts:
+        rows = pa.table({label: cut_column(rows[label], plan)})
+    return label_column(rows, label, least_classes=1)
 
 
 def encoder_of_numbers(rows: pa.Table) -> Encoder:

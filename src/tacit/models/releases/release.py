@@ -48,7 +48,7 @@ def guarantee_of(plan: Plan, settled: Settled) -> AnyGuarantee:
         return kept
     records = kept.unit is Unit.RECORD
     persons = [] if plan.person is None else [ROWS_PUBLIC if records else _PERSONS]
-    classes = ["which classes occur is public" if plan.classes is None else LISTED]
+    classes = [LISTED if plan.classes or plan.cuts else "which classes occur is public"]
     assumed = (*kept.assumptions, *([_TYPES] if records else []), *persons, *classes)
     return replace(kept, assumptions=assumed).for_group(rows=plan.rows_per_person)
 
