@@ -28,9 +28,9 @@ import pyarrow as pa
 
 from benchmarks.cells import fill_cells, parse_options, write_table
 from tacit.bags.learners import RandomBagModel
-from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, SemilinearLoss
 from tacit.bags.mechanisms.drawing import draw
-from tacit.bags.mechanisms.noise import LaplaceNoise
+from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.bags.partition import BagTotals
 from tacit.data import adult, criteo, satellite
 
@@ -60,7 +60,7 @@ class Problem:
 def _problem(frame: pd.DataFrame, test: np.ndarray, *, rows: int | None = None) -> Problem:
     classes = int(frame["label"].max()) + 1
     train, judged = (pa.Table.from_pandas(frame[at], preserve_index=False) for at in (~test, test))
-    loss = LogLoss() if classes == 2 else CrossEntropy(classes=classes)
+    loss = LogisticLoss() if classes == 2 else CategoricalLoss(classes=classes)
     return Problem(train=train.slice(0, rows), test=judged, loss=loss)
 
 
@@ -125,7 +125,7 @@ def measure(problem: Problem, *, bags: int | None, size: int, epsilon: float, se
         joins=1,
         label="label",
         loss=problem.loss,
-        noise=LaplaceNoise(epsilon=epsilon),
+        noise=LaplaceTotalsNoise(epsilon=epsilon),
         rng=np.random.default_rng(FIRST + seed),
     )
     truth = problem.test["label"].to_numpy()

@@ -26,7 +26,7 @@ from tacit.bags.learners.batches import EncodedRows, batches, encode, vocabulary
 from tacit.bags.learners.cells import PartCells, cells_of
 from tacit.bags.learners.modules import PartModules
 from tacit.bags.learners.network import BagTargets, _targets, _tensors, bag_loss, potential
-from tacit.bags.losses import LogLoss
+from tacit.bags.losses import LogisticLoss
 from tacit.bags.mechanisms.curation import curate
 from tacit.privacy.files import write_atomically
 
@@ -71,7 +71,7 @@ def from_labels(modules: PartModules, codes: np.ndarray, carried: np.ndarray) ->
     on_device, labels = _tensors(codes, carried, DEVICE)
     outputs = [part(on_device[:, seen]) for part, seen in zip(modules.parts, modules.seen, strict=True)]
     f = modules.add(outputs)
-    return potential(LogLoss(), f).sum() - (f[:, 0] * labels[:, 0]).sum()
+    return potential(LogisticLoss(), f).sum() - (f[:, 0] * labels[:, 0]).sum()
 
 
 def compare(*, rows: int, batch_rows: int, hidden: tuple[int, ...], repeats: int) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def compare(*, rows: int, batch_rows: int, hidden: tuple[int, ...], repeats: int
     rng = np.random.default_rng(0)
     frame = heavy_tailed(rows, rng=rng)
     table = pa.Table.from_pandas(frame)
-    release = curate(table, by=SETS, label="label", loss=LogLoss())
+    release = curate(table, by=SETS, label="label", loss=LogisticLoss())
     cells = cells_of([MLP(columns, hidden=hidden, embedding=16) for columns in SETS], release.partitions)
     columns = vocabulary(cells)
     with encode(table, columns, release.partitions, block_rows=1 << 18) as joined:
@@ -118,7 +118,7 @@ def _network(
     modules = PartModules(cells, columns, targets=1, share_embeddings=False).to(DEVICE)
     sources = sorted({one.source for one in cells})
     used = [partitions[source] for source in sources]
-    targets = _targets(cells, used, sources, joined, loss=LogLoss(), penalty=Ridge(l2=0.0), like=modules.intercept)
+    targets = _targets(cells, used, sources, joined, loss=LogisticLoss(), penalty=Ridge(l2=0.0), like=modules.intercept)
     return modules, targets
 
 

@@ -21,12 +21,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from benchmarks.timing import in_turns, timed_row
-from tacit.bags.losses import LogLoss
+from tacit.bags.losses import LogisticLoss
 from tacit.bags.mechanisms.consistency import make_consistent
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.engine import GroupedRows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
-from tacit.bags.mechanisms.noise import GaussianNoise, LaplaceNoise
+from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
 from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.mechanisms.totals import Curation
 from tacit.privacy import Unit
@@ -89,18 +89,24 @@ def _building(path: Path, rows: int, *, best_of: int) -> list[Row]:
     edges = {name: EDGES for names in SETS for name in names if name in NUMERIC}
 
     def ours() -> object:
-        return curate(path, by=SETS, edges=edges, label="label", loss=LogLoss())
+        return curate(path, by=SETS, edges=edges, label="label", loss=LogisticLoss())
 
     built, bare = in_turns(ours, lambda: _bare_sql(path), best_of=best_of)
-    release = curate(path, by=SETS, edges=edges, label="label", loss=LogLoss())
+    release = curate(path, by=SETS, edges=edges, label="label", loss=LogisticLoss())
     bags = release.bags
     case = f"3 partitions of {rows:,} rows, {bags:,} bags"
     made = [timed_row(f"build {case}", built, "the same GROUP BYs as SQL in DuckDB, to Arrow", bare)]
-    for noise in (LaplaceNoise(epsilon=1.0), GaussianNoise(epsilon=1.0, delta=1e-6)):
+    for noise in (LaplaceTotalsNoise(epsilon=1.0), GaussianTotalsNoise(epsilon=1.0, delta=1e-6)):
         seconds = in_turns(lambda noise=noise: _hide(release, noise), best_of=best_of)[0]
         made.append(timed_row(f"{noise.name} noise on {case}", seconds, "building them", built))
     noised = curate(
-        path, by=SETS, edges=edges, label="label", loss=LogLoss(), noise=LaplaceNoise(epsilon=1.0), rng=system_rng()
+        path,
+        by=SETS,
+        edges=edges,
+        label="label",
+        loss=LogisticLoss(),
+        noise=LaplaceTotalsNoise(epsilon=1.0),
+        rng=system_rng(),
     )
     start = perf_counter()
     factors = make_consistent(noised).factors
@@ -108,8 +114,8 @@ def _building(path: Path, rows: int, *, best_of: int) -> list[Row]:
     return [*made, {**row, "variance_factors": [round(factor, 6) for factor in factors]}]
 
 
-def _hide(release: Any, noise: LaplaceNoise | GaussianNoise) -> None:
-    measure = GridStatistic(loss=LogLoss(), grid=public_grid(LogLoss()))
+def _hide(release: Any, noise: LaplaceTotalsNoise | GaussianTotalsNoise) -> None:
+    measure = GridStatistic(loss=LogisticLoss(), grid=public_grid(LogisticLoss()))
     plan = Curation(measure=measure, noise=noise, unit=Unit.LABEL, sizes=SizeRule(), partitions=len(SETS))
     calibrated, rng = plan.calibrate(), system_rng()
     assert calibrated is not None
@@ -135,12 +141,12 @@ def _bucket(name: str) -> str:
 _PEAK = """
 import sys
 from pathlib import Path
-from tacit.bags.losses import LogLoss
+from tacit.bags.losses import LogisticLoss
 from tacit.bags.mechanisms.curation import curate
 from tacit.data.engines import open_table
 from benchmarks.bench_bags import EDGES, MEMORY, NUMERIC, SETS
 edges = {name: EDGES for names in SETS for name in names if name in NUMERIC}
-curate(open_table(sys.argv[1], memory=MEMORY), by=SETS, edges=edges, label="label", loss=LogLoss())
+curate(open_table(sys.argv[1], memory=MEMORY), by=SETS, edges=edges, label="label", loss=LogisticLoss())
 status = Path("/proc/self/status")
 if status.exists():
     print(next(line.split()[1] for line in status.read_text().splitlines() if line.startswith("VmHWM")))

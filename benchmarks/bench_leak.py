@@ -10,7 +10,7 @@ from scipy.stats import beta, binom
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from benchmarks.timing import timed_row
-from tacit.leak import Corrected, FixedThreshold, HeldOut, Published, epsilon_one_run, leak_from_scores
+from tacit.leak import FixedThreshold, HeldOut, PublishedTail, UnionBoundThresholds, epsilon_one_run, leak_from_scores
 from tacit.leak.intervals import lower_limit
 
 REPEATS = 3
@@ -34,7 +34,7 @@ def _scores(rows: int) -> list[dict]:
     thresholds = {
         "fixed threshold": FixedThreshold(1.0),
         "held-out threshold": HeldOut(rng=rng),
-        "200 thresholds corrected for": Corrected(thresholds=tuple(np.linspace(-3, 4, 200))),
+        "200 thresholds corrected for": UnionBoundThresholds(thresholds=tuple(np.linspace(-3, 4, 200))),
     }
     return [
         timed_row(
@@ -51,7 +51,7 @@ def _one_run(*, quick: bool) -> dict:
     right, guesses, delta = (80, 100, 1e-5) if quick else (1100, 2000, 1e-5)
 
     def ours() -> float:
-        return epsilon_one_run(right, guesses, guesses, delta=delta, tail=Published())
+        return epsilon_one_run(right, guesses, guesses, delta=delta, tail=PublishedTail())
 
     assert abs(ours() - _by_the_loop(right, guesses, delta)) < 1e-6
     theirs = _best(lambda: _by_the_loop(right, guesses, delta))

@@ -11,9 +11,9 @@ from sklearn.linear_model import LogisticRegression
 
 from tacit.bags.attacks import determined, guess_labels, prior_from_features
 from tacit.bags.learners import AdditiveModel
-from tacit.bags.losses import LogLoss
+from tacit.bags.losses import LogisticLoss
 from tacit.bags.mechanisms.curation import curate
-from tacit.bags.mechanisms.noise import LaplaceNoise
+from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.data import titanic
 from tacit.privacy.noise import system_rng
@@ -22,8 +22,8 @@ SETS = [("class", "sex", "age"), ("class", "sex")]
 RELEASES = {
     "exact": {},
     "exact, 20 people or more": {"sizes": SizeRule(least=20)},
-    "epsilon 1": {"noise": LaplaceNoise(epsilon=1.0)},
-    "epsilon 0.1": {"noise": LaplaceNoise(epsilon=0.1)},
+    "epsilon 1": {"noise": LaplaceTotalsNoise(epsilon=1.0)},
+    "epsilon 0.1": {"noise": LaplaceTotalsNoise(epsilon=0.1)},
 }
 
 
@@ -40,7 +40,7 @@ def main():
     )
     print(f"{'totals':<26}{'fixed':>6}{'guessed':>9}{'without':>9}{'log loss':>10}{'AUC':>7}")
     for name, settings in RELEASES.items():
-        release = curate(train, by=SETS, label=data.label, loss=LogLoss(), rng=rng, **settings)
+        release = curate(train, by=SETS, label=data.label, loss=LogisticLoss(), rng=rng, **settings)
         fixed = determined(release, train)
         leak = guess_labels(release, train, prior=prior).with_certain(fixed).leak(truth)
         model = AdditiveModel().fit(release, train).evaluate(test, unseen)

@@ -47,11 +47,11 @@ from tacit.bags.learners import (
     UnbiasedObjective,
 )
 from tacit.bags.learners.random_bags import BagObjective
-from tacit.bags.losses import LogLoss
+from tacit.bags.losses import LogisticLoss
 from tacit.bags.mechanisms.consistency import make_consistent
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.drawing import draw
-from tacit.bags.mechanisms.noise import LaplaceNoise
+from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.bags.partition import BagTotals, RandomBags
 from tacit.data import adult, criteo, talkingdata
 from tacit.privacy.files import write_atomically
@@ -223,8 +223,8 @@ def release_of(data: Split, *, parts: int, individual: bool = False) -> BagTotal
     if individual:
         table = table.append_column("row", pa.array(np.arange(table.num_rows)))
         columns = sorted({name for pair in data.pairs[:parts] for name in pair})
-        return curate(table, by=[(*columns, "row")], label="label", loss=LogLoss())
-    return curate(table, by=data.pairs[:parts], label="label", loss=LogLoss())
+        return curate(table, by=[(*columns, "row")], label="label", loss=LogisticLoss())
+    return curate(table, by=data.pairs[:parts], label="label", loss=LogisticLoss())
 
 
 def additive(data: Split, release: BagTotals, *, parts: int, network: bool, seed: int) -> AdditiveModel:
@@ -254,8 +254,8 @@ def panel_b(task: Task, data: Split, rng: np.random.Generator) -> dict[str, Any]
         data.train,
         by=data.pairs[: task.parts],
         label="label",
-        loss=LogLoss(),
-        noise=LaplaceNoise(epsilon=task.epsilon),
+        loss=LogisticLoss(),
+        noise=LaplaceTotalsNoise(epsilon=task.epsilon),
         rng=rng,
     )
     if "consistent" in task.method:
@@ -268,7 +268,7 @@ def panel_c(task: Task, data: Split, rng: np.random.Generator) -> dict[str, Any]
     """Random bags: as many memberships as there are rows."""
     assert task.size is not None
     bags = data.train.num_rows // task.size
-    release = draw(data.train, size=task.size, bags=bags, label="label", loss=LogLoss(), rng=rng)
+    release = draw(data.train, size=task.size, bags=bags, label="label", loss=LogisticLoss(), rng=rng)
     kind, _, objective = task.method.partition(", ")
     if kind == "network":
         model = RandomBagModel(

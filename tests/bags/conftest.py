@@ -7,14 +7,14 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SquaredLoss
 from tacit.bags.partition import BagTotals, Partition, as_features
 from tacit.privacy import NoGuarantee
 
 LOSSES = {
     "squared": SquaredLoss(lower=-50.0, upper=50.0),
-    "log": LogLoss(),
-    "cross_entropy": CrossEntropy(classes=3),
+    "log": LogisticLoss(),
+    "cross_entropy": CategoricalLoss(classes=3),
     "poisson": PoissonLoss(most=40),
 }
 
@@ -38,9 +38,9 @@ def make_labels(frame, loss, *, seed=1):
     rng = np.random.default_rng(seed)
     f = (frame["a"] - 1) * 0.8 + frame["b"].isin(["p", "q"]) * 1.0 - 0.3 * frame["c"].fillna(6) + 0.5 * frame["x"]
     f = f.to_numpy()
-    if isinstance(loss, LogLoss):
+    if isinstance(loss, LogisticLoss):
         return (rng.random(len(f)) < 1 / (1 + np.exp(-f))).astype(int)
-    if isinstance(loss, CrossEntropy):
+    if isinstance(loss, CategoricalLoss):
         return np.argmax(np.stack([f, 0 * f, -f], axis=1) + rng.gumbel(size=(len(f), 3)), axis=1)
     if isinstance(loss, PoissonLoss):
         return rng.poisson(np.exp(0.5 * f))

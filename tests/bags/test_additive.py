@@ -24,9 +24,9 @@ from tacit.bags.learners import (
 from tacit.bags.learners.cells import cells_of, project
 from tacit.bags.learners.core import overall_total
 from tacit.bags.learners.crosses import CrossProblem
-from tacit.bags.losses import LogLoss, SquaredLoss
+from tacit.bags.losses import LogisticLoss, SquaredLoss
 from tacit.bags.mechanisms.curation import curate
-from tacit.bags.mechanisms.noise import LaplaceNoise
+from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.partition import Feature, Partition
 from tacit.privacy.errors import InvalidInput
@@ -89,7 +89,7 @@ def test_the_gradient_is_that_of_individual_labels(naive, loss, by):
 
 def test_a_wrong_total_is_noticed(naive):
     """Control: the comparison above fails when one label is another."""
-    frame, loss = naive.rows(), LogLoss()
+    frame, loss = naive.rows(), LogisticLoss()
     labels = naive.labels(frame, loss)
     problem = bag_problem(naive, frame, labels, [Cross(("a",))], [("a",)], loss)
     other = labels.copy()
@@ -130,7 +130,7 @@ def test_the_model_after_1000_steps_is_that_of_the_labels(naive, loss):
 
 
 def test_the_fit_is_logistic_regression_on_the_rows(naive):
-    frame, loss = naive.rows(1000), LogLoss()
+    frame, loss = naive.rows(1000), LogisticLoss()
     labels = naive.labels(frame, loss)
     model = AdditiveModel(penalty=Ridge(l2=1.0)).fit(naive.release(frame, labels, [("a", "b"), ("c",)], loss), frame)
     X = np.hstack([one_hot(frame, ("a", "b")), one_hot(frame, ("c",))])
@@ -139,7 +139,7 @@ def test_the_fit_is_logistic_regression_on_the_rows(naive):
 
 
 def test_numeric_columns_are_seen_as_their_buckets(naive):
-    frame, loss = naive.rows(), LogLoss()
+    frame, loss = naive.rows(), LogisticLoss()
     labels = naive.labels(frame, loss)
     release = naive.release(frame, labels, [("x",)], loss, edges={"x": [-1.0, 0.0, 1.0]})
     model = AdditiveModel(penalty=PLAIN).fit(release, frame)
@@ -180,7 +180,7 @@ def test_a_first_stump_is_the_best_one(naive):
 
 
 def test_trees_beat_no_trees_and_work_beside_crosses(naive):
-    frame, loss = naive.rows(2000), LogLoss()
+    frame, loss = naive.rows(2000), LogisticLoss()
     labels = naive.labels(frame, loss)
     release = naive.release(frame, labels, [("a", "c"), ("b",)], loss)
     test = naive.rows(2000, seed=5)
@@ -195,7 +195,7 @@ def test_trees_beat_no_trees_and_work_beside_crosses(naive):
 
 
 def test_the_exact_partition_is_preferred_then_the_smallest(naive):
-    frame, loss = naive.rows(), LogLoss()
+    frame, loss = naive.rows(), LogisticLoss()
     release = naive.release(frame, naive.labels(frame, loss), [("a", "b", "c"), ("a", "b"), ("a",)], loss)
     assert [one.source for one in cells_of([Cross(("a",)), Cross(("b",))], release.partitions)] == [2, 1]
     assert cells_of([Cross(("a",), by=("c", "a", "b"))], release.partitions)[0].source == 0
@@ -213,7 +213,7 @@ def test_the_exact_partition_is_preferred_then_the_smallest(naive):
     ],
 )
 def test_a_partition_that_does_not_cover_a_part_is_refused(naive, part, says):
-    frame, loss = naive.rows(), LogLoss()
+    frame, loss = naive.rows(), LogisticLoss()
     release = naive.release(frame, naive.labels(frame, loss), [("a", "b"), ("c",)], loss)
     with pytest.raises(InvalidInput, match=says):
         AdditiveModel(parts=[part]).fit(release, frame)
@@ -227,7 +227,7 @@ def test_a_coarser_partition_would_give_a_wrong_gradient():
     x1, x2 = x.T
     zero, one = np.zeros(5), np.ones(5)
     jacobians = [np.stack([x1, one, zero], axis=1), np.stack([zero, x1 * x2, x2], axis=1)]
-    mean = LogLoss().mean(sum(J @ b for J in jacobians))[:, 0]
+    mean = LogisticLoss().mean(sum(J @ b for J in jacobians))[:, 0]
 
     def gradient(partitions):
         total = np.zeros(3)
@@ -247,7 +247,7 @@ def test_a_coarser_partition_would_give_a_wrong_gradient():
 
 def test_noised_totals_are_learned_with_care(naive):
     """Under noise the noise-aware ridge beats next to none, and both lose to exact totals."""
-    frame, loss = naive.rows(3000), LogLoss()
+    frame, loss = naive.rows(3000), LogisticLoss()
     labels = naive.labels(frame, loss)
     test = naive.rows(3000, seed=9)
     truth = naive.labels(test, loss, seed=10)
@@ -270,7 +270,7 @@ def test_noised_numbers_are_learned_in_units_of_about_their_deviation():
     def explained(scale):
         frame = pa.table({"a": a, "y": y * scale})
         loss = SquaredLoss(lower=-4.0 * scale, upper=4.0 * scale)
-        made = curate(frame, by=["a"], label="y", loss=loss, noise=LaplaceNoise(epsilon=1.0), rng=rng)
+        made = curate(frame, by=["a"], label="y", loss=loss, noise=LaplaceTotalsNoise(epsilon=1.0), rng=rng)
         return AdditiveModel().fit(made, frame).evaluate(frame, y * scale).score
 
     assert explained(1.0) > 0.3
@@ -313,7 +313,7 @@ def test_the_spread_is_found_where_noise_hides_it():
 @pytest.mark.parametrize("sizes", [SizeRule(least=20), SizeRule(least=20, small="merge")], ids=["drop", "merge"])
 @pytest.mark.parametrize("unit", [Unit.LABEL, Unit.RECORD], ids=["label", "record"])
 def test_releases_of_every_kind_are_learned_from(naive, sizes, unit):
-    frame, loss = naive.rows(3000), LogLoss()
+    frame, loss = naive.rows(3000), LogisticLoss()
     frame["c"] = frame["c"].fillna(5).astype(int)
     labels = naive.labels(frame, loss)
     by = [("a", "c"), ("b", "x")]
@@ -324,7 +324,7 @@ def test_releases_of_every_kind_are_learned_from(naive, sizes, unit):
         by=sets,
         label="y",
         loss=loss,
-        noise=LaplaceNoise(epsilon=2.0),
+        noise=LaplaceTotalsNoise(epsilon=2.0),
         unit=unit,
         sizes=sizes,
         rng=np.random.default_rng(0),
@@ -341,7 +341,7 @@ def _feature(name, columns, unit):
 
 
 def test_rows_of_dropped_bags_get_nothing_from_the_part(naive):
-    frame, loss = naive.rows(), LogLoss()
+    frame, loss = naive.rows(), LogisticLoss()
     labels = naive.labels(frame, loss)
     whole = naive.group(frame, labels, ("a", "b"), loss)
     kept = np.arange(1, len(whole))
@@ -362,7 +362,7 @@ def test_rows_of_dropped_bags_get_nothing_from_the_part(naive):
 
 
 def test_merged_bags_are_a_value_of_their_own(naive):
-    frame, loss = naive.rows(), LogLoss()
+    frame, loss = naive.rows(), LogisticLoss()
     labels = naive.labels(frame, loss)
     whole = naive.group(frame, labels, ("a", "b"), loss)
     totals = np.vstack([whole.totals[2:], whole.totals[:2].sum(axis=0)])
@@ -384,7 +384,7 @@ def test_merged_bags_are_a_value_of_their_own(naive):
 
 
 def test_rows_that_are_not_the_counted_ones_are_refused(naive):
-    frame, loss = naive.rows(), LogLoss()
+    frame, loss = naive.rows(), LogisticLoss()
     release = naive.release(frame, naive.labels(frame, loss), [("a",)], loss)
     with pytest.raises(InvalidInput, match=r"must be the rows that the bags were made from"):
         AdditiveModel().fit(release, frame.iloc[:-1])
@@ -393,7 +393,7 @@ def test_rows_that_are_not_the_counted_ones_are_refused(naive):
 
 
 def test_the_estimator_follows_scikit_learns_conventions(naive):
-    frame, loss = naive.rows(), LogLoss()
+    frame, loss = naive.rows(), LogisticLoss()
     labels = naive.labels(frame, loss)
     release = naive.release(frame, labels, [("a", "b")], loss)
     model = AdditiveModel(loss, [Cross(("a",)), Tree(("b",), rounds=2)], penalty=Ridge(l2=1.0), solver=Lbfgs())
@@ -430,7 +430,7 @@ def test_shapes_and_scores_for_each_loss(naive, loss):
 
 
 def test_calibration_needs_no_labels_and_finds_a_wrong_model(naive):
-    frame, loss = naive.rows(2000), LogLoss()
+    frame, loss = naive.rows(2000), LogisticLoss()
     labels = naive.labels(frame, loss)
     release = naive.release(frame, labels, [("a", "b"), ("c",)], loss)
     good = AdditiveModel().fit(release, frame).calibration(release, frame)
@@ -441,7 +441,7 @@ def test_calibration_needs_no_labels_and_finds_a_wrong_model(naive):
 
 
 def test_a_wrong_loss_or_random_bags_are_refused(naive):
-    frame, loss = naive.rows(), LogLoss()
+    frame, loss = naive.rows(), LogisticLoss()
     release = naive.release(frame, naive.labels(frame, loss), [("a",)], loss)
     with pytest.raises(InvalidInput, match="loss must be the release's"):
         AdditiveModel(SquaredLoss()).fit(release, frame)
@@ -470,6 +470,6 @@ def test_bad_settings_are_refused(make):
 def test_evaluation_reports_a_miscalibrated_prediction():
     rng = np.random.default_rng(0)
     f = rng.normal(size=(4000, 1))
-    y = (rng.random(4000) < LogLoss().mean(f)[:, 0]).astype(int)
-    assert evaluate(LogLoss(), f, y).calibration_error < 0.05
-    assert evaluate(LogLoss(), 3 * f, y).calibration_error > 0.1
+    y = (rng.random(4000) < LogisticLoss().mean(f)[:, 0]).astype(int)
+    assert evaluate(LogisticLoss(), f, y).calibration_error < 0.05
+    assert evaluate(LogisticLoss(), 3 * f, y).calibration_error > 0.1

@@ -12,7 +12,7 @@ from tacit.bags.attacks.propagation import propagate
 from tacit.bags.attacks.row_space import fix_by_row_space
 from tacit.bags.attacks.search import search
 from tacit.bags.attacks.system import collapse, membership_of, system_of
-from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SquaredLoss
 from tacit.bags.partition import BagTotals, Feature, Partition, RandomBags
 from tacit.privacy import Guarantee, InvalidInput, NoGuarantee, Unit
 
@@ -246,7 +246,7 @@ def partition_of(columns, labels, *, targets=1, edges=None, keep=lambda count: c
 def released(*partitions, loss=None, guarantee=None, rows=None):
     return BagTotals(
         partitions=partitions,
-        loss=loss or LogLoss(),
+        loss=loss or LogisticLoss(),
         guarantee=guarantee or NoGuarantee(reason="exact"),
         seeded=False,
         label="y",
@@ -267,7 +267,7 @@ def test_a_release_of_partitions():
 
 def test_a_release_of_classes_and_counts():
     labels = np.array([2, 2, 2, 0, 1, 1])
-    release = released(partition_of(["city"], np.eye(3)[labels], targets=3), loss=CrossEntropy(classes=3))
+    release = released(partition_of(["city"], np.eye(3)[labels], targets=3), loss=CategoricalLoss(classes=3))
     np.testing.assert_array_equal(determined(release, PEOPLE).labels, [2, 2, 2, np.nan, np.nan, 1])
     visits = released(partition_of(["city"], [3, 3, 3, 0, 0, 7]), loss=PoissonLoss(most=9))
     np.testing.assert_array_equal(determined(visits, PEOPLE).labels, [np.nan] * 3 + [0, 0, 7])
@@ -300,7 +300,7 @@ def random_release(rows, labels, **settings):
     bags = RandomBags(rows=np.array(rows), labels=np.array(labels, dtype=np.float64)[:, None], **settings)
     return BagTotals(
         random=bags,
-        loss=LogLoss(),
+        loss=LogisticLoss(),
         guarantee=NoGuarantee(reason="exact"),
         seeded=False,
         label="y",

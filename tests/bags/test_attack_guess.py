@@ -16,11 +16,11 @@ from tacit.bags.attacks import (
     posterior,
     prior_from_features,
 )
-from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SquaredLoss
 from tacit.bags.mechanisms.consistency import make_consistent
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.drawing import draw
-from tacit.bags.mechanisms.noise import GaussianNoise, LaplaceNoise
+from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
 from tacit.bags.partition import BagTotals, Feature, Partition, RandomBags
 from tacit.leak import plant_canaries
 from tacit.privacy import Guarantee, InvalidInput, NoGuarantee, Unit
@@ -49,7 +49,7 @@ def shuffled_bags(labels, *, size, partitions, scale, guarantee, rng, statistic=
         )
     release = BagTotals(
         partitions=tuple(parts),
-        loss=LogLoss() if totals.shape[1] == 1 else CrossEntropy(classes=totals.shape[1]),
+        loss=LogisticLoss() if totals.shape[1] == 1 else CategoricalLoss(classes=totals.shape[1]),
         guarantee=guarantee,
         seeded=True,
         label="y",
@@ -188,8 +188,13 @@ def test_real_releases_from_exact_to_noised(visits):
     truth = visits["ill"].to_numpy()
     rng = np.random.default_rng(1)
     rates = []
-    for noise in (None, LaplaceNoise(epsilon=8.0), LaplaceNoise(epsilon=0.1), GaussianNoise(epsilon=1.0, delta=1e-5)):
-        release = curate(visits, by=["city", ("city", "age")], label="ill", loss=LogLoss(), noise=noise, rng=rng)
+    for noise in (
+        None,
+        LaplaceTotalsNoise(epsilon=8.0),
+        LaplaceTotalsNoise(epsilon=0.1),
+        GaussianTotalsNoise(epsilon=1.0, delta=1e-5),
+    ):
+        release = curate(visits, by=["city", ("city", "age")], label="ill", loss=LogisticLoss(), noise=noise, rng=rng)
         found = guess_labels(release, visits)
         rates.append(found.leak(truth).rate)
         if noise is None:
@@ -203,8 +208,8 @@ def test_consistent_totals_are_read_as_gaussian(visits):
         visits,
         by=["city", "age"],
         label="ill",
-        loss=LogLoss(),
-        noise=LaplaceNoise(epsilon=2.0),
+        loss=LogisticLoss(),
+        noise=LaplaceTotalsNoise(epsilon=2.0),
         rng=np.random.default_rng(0),
     )
     found = guess_labels(make_consistent(release).release, visits)
@@ -215,7 +220,7 @@ def test_a_prior_from_features_is_the_rival(visits):
     truth, rng = visits["ill"].to_numpy(), np.random.default_rng(2)
     prior = prior_from_features(visits, truth, classes=2, leave_out=("ill",), rng=rng)
     assert (prior.argmax(axis=1) == truth).mean() > max(truth.mean(), 1 - truth.mean())
-    release = curate(visits, by=[("city", "age")], label="ill", loss=LogLoss())
+    release = curate(visits, by=[("city", "age")], label="ill", loss=LogisticLoss())
     found = guess_labels(release, visits, prior=prior)
     np.testing.assert_array_equal(found.baseline, prior.argmax(axis=1))
     assert found.leak(truth).advantage > 0
@@ -226,13 +231,19 @@ def test_a_prior_from_features_is_the_rival(visits):
 @pytest.mark.parametrize("bernoulli", [False, True], ids=["proportions", "draws"])
 def test_random_bags(visits, bernoulli):
     truth = visits["ill"].to_numpy()
-    release = draw(visits, size=2, bags=3000, label="ill", loss=LogLoss(), rng=np.random.default_rng(0))
+    release = draw(visits, size=2, bags=3000, label="ill", loss=LogisticLoss(), rng=np.random.default_rng(0))
     if bernoulli:
         made = release.random
         drawn = (np.random.default_rng(1).random(made.labels.shape) < made.labels).astype(float)
         bags = RandomBags(rows=made.rows, labels=drawn, bernoulli=True)
         release = BagTotals(
-            random=bags, loss=LogLoss(), guarantee=EXACT, seeded=True, label="ill", rows=2000, mechanism={"name": "m"}
+            random=bags,
+            loss=LogisticLoss(),
+            guarantee=EXACT,
+            seeded=True,
+            label="ill",
+            rows=2000,
+            mechanism={"name": "m"},
         )
     leak = guess_labels(release, visits).leak(truth)
     assert leak.advantage_interval.low > 0
@@ -248,7 +259,7 @@ def test_bad_input_is_refused(visits):
     real = curate(visits, by=["city"], label="age", loss=SquaredLoss(lower=0.0, upper=9.0))
     with pytest.raises(InvalidInput, match="labels are guessed for the log loss"):
         guess_labels(real, visits)
-    release = curate(visits, by=["city"], label="ill", loss=LogLoss())
+    release = curate(visits, by=["city"], label="ill", loss=LogisticLoss())
     with pytest.raises(InvalidInput, match="prior must be one row of 2 probabilities"):
         guess_labels(release, visits, prior=[[0.2, 0.3, 0.5]])
     with pytest.raises(InvalidInput, match="count must be at most the 3 rows"):

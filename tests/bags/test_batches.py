@@ -12,13 +12,13 @@ import pytest
 from tacit.bags.learners.batches import EncodedRows, batches, encode, vocabulary
 from tacit.bags.learners.cells import cells_of
 from tacit.bags.learners.parts import Cross
-from tacit.bags.losses import LogLoss
+from tacit.bags.losses import LogisticLoss
 from tacit.privacy.errors import InvalidInput
 
 
 @pytest.fixture
 def joined(naive, tmp_path):
-    frame, loss = naive.rows(500), LogLoss()
+    frame, loss = naive.rows(500), LogisticLoss()
     release = naive.release(frame, naive.labels(frame, loss), [("a", "b"), ("c",)], loss)
     cells = cells_of([Cross(("a", "b")), Cross(("c",))], release.partitions)
     path = tmp_path / "rows.parquet"

@@ -5,12 +5,12 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 
-from tacit.bags.losses import CrossEntropy, LogLoss, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, SquaredLoss
 from tacit.bags.mechanisms import consistency
 from tacit.bags.mechanisms.consistency import Projection, make_consistent, tie_by_keys, tie_by_rows
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.drawing import draw
-from tacit.bags.mechanisms.noise import GaussianNoise, LaplaceNoise
+from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
 from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.partition import BagTotals, Feature, Partition
 from tacit.privacy import InvalidInput, NoGuarantee, Unit
@@ -23,9 +23,9 @@ def make(rows=300, seed=0, **sizes):
 
 
 def noisy(frame, by, *, shares=None, label="y", loss=None, seed=1, **given):
-    noise = LaplaceNoise(epsilon=1.0, shares=shares)
+    noise = LaplaceTotalsNoise(epsilon=1.0, shares=shares)
     return curate(
-        frame, by=by, label=label, loss=loss or LogLoss(), noise=noise, rng=np.random.default_rng(seed), **given
+        frame, by=by, label=label, loss=loss or LogisticLoss(), noise=noise, rng=np.random.default_rng(seed), **given
     )
 
 
@@ -80,7 +80,7 @@ SETS = {
 @pytest.mark.parametrize("by", SETS)
 def test_rows_give_the_dense_projection(by, shares):
     frame = make(a=3, b=2, c=4)
-    release = noisy(frame, SETS[by], shares=shares, label="kind", loss=CrossEntropy(classes=3))
+    release = noisy(frame, SETS[by], shares=shares, label="kind", loss=CategoricalLoss(classes=3))
     made = make_consistent(release, table=frame)
     expected, factors = dense(release.partitions, frame)
     np.testing.assert_allclose(stacked(made.release), expected, atol=1e-7)
@@ -110,14 +110,14 @@ def test_totals_agree_and_children_add_up():
     assert one.totals.sum() == pytest.approx(three.totals.sum(), abs=1e-8)
     parents = one.assign(two.keys)
     np.testing.assert_allclose(np.bincount(parents, weights=two.totals[:, 0]), one.totals[:, 0], atol=1e-8)
-    true = curate(frame, by=[("a",), ("a", "b"), ("c",)], label="y", loss=LogLoss())
+    true = curate(frame, by=[("a",), ("a", "b"), ("c",)], label="y", loss=LogisticLoss())
     assert not np.allclose(np.bincount(parents, weights=release.partitions[1].totals[:, 0]), one.totals[:, 0])
     np.testing.assert_allclose(true.partitions[0].counts, release.partitions[0].counts)
 
 
 def test_exact_totals_stay_as_they_are():
     frame = make(a=3, b=2)
-    exact = curate(frame, by=["a", "b"], label="y", loss=LogLoss())
+    exact = curate(frame, by=["a", "b"], label="y", loss=LogisticLoss())
     assert make_consistent(exact).release is exact
     whitened = Projection(matrix=tie_by_rows(exact.partitions, frame), ties=False)
     np.testing.assert_allclose(whitened.apply(stacked(exact)), stacked(exact), atol=1e-9)
@@ -130,7 +130,7 @@ def test_exact_totals_stay_as_they_are():
 def test_regrouped_bags_are_tied_by_what_holds(sizes, known):
     """Exact totals of regrouped bags meet every tie that is used."""
     frame = make(a=5, b=4, c=6)
-    exact = curate(frame, by=[("a", "b"), ("b", "c"), ("b",)], label="y", loss=LogLoss(), sizes=sizes)
+    exact = curate(frame, by=[("a", "b"), ("b", "c"), ("b",)], label="y", loss=LogisticLoss(), sizes=sizes)
     matrix = tie_by_rows(exact.partitions, frame) if known else tie_by_keys(exact.partitions)
     made = Projection(matrix=matrix, ties=not known).apply(stacked(exact))
     np.testing.assert_allclose(made, stacked(exact), atol=1e-8)
@@ -140,7 +140,7 @@ def test_the_variance_falls_by_the_factor():
     """2,000 draws of noise: the mean squared error is the factor times the variance; control: it is not 1 times it."""
     frame = make(a=4, b=3)
     by = [("a",), ("a", "b"), ("b",)]
-    true = stacked(curate(frame, by=by, label="y", loss=LogLoss()))
+    true = stacked(curate(frame, by=by, label="y", loss=LogisticLoss()))
     release = noisy(frame, by)
     made = make_consistent(release)
     scale = np.concatenate([np.full(len(part), part.variance**0.5) for part in release.partitions])
@@ -188,7 +188,7 @@ def test_a_hundred_thousand_bags_are_made_to_agree():
     )
     release = BagTotals(
         partitions=(fine, coarse),
-        loss=LogLoss(),
+        loss=LogisticLoss(),
         guarantee=NoGuarantee(reason="shown"),
         seeded=True,
         label="y",
@@ -210,9 +210,9 @@ def test_noised_counts_agree_too():
         frame,
         by=sets,
         label="y",
-        loss=LogLoss(),
+        loss=LogisticLoss(),
         unit=Unit.RECORD,
-        noise=GaussianNoise(epsilon=1.0, delta=1e-5),
+        noise=GaussianTotalsNoise(epsilon=1.0, delta=1e-5),
         rng=np.random.default_rng(0),
     )
     one, two = make_consistent(release).release.partitions
@@ -231,6 +231,6 @@ def test_a_release_says_that_it_was_made_consistent():
 
 
 def test_random_bags_are_refused():
-    drawn = draw(make(a=2), size=3, bags=2, label="y", loss=LogLoss(), rng=np.random.default_rng(0))
+    drawn = draw(make(a=2), size=3, bags=2, label="y", loss=LogisticLoss(), rng=np.random.default_rng(0))
     with pytest.raises(InvalidInput, match="random bags share no totals"):
         make_consistent(drawn)

@@ -8,9 +8,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, PoissonLoss, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, MultiLabel, PoissonLoss, SquaredLoss
 from tacit.bags.mechanisms.curation import curate
-from tacit.bags.mechanisms.noise import GaussianNoise, LaplaceNoise
+from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
 from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.partition import Feature
 from tacit.privacy import InvalidInput, Unit
@@ -18,7 +18,13 @@ from tacit.privacy.noise import Grid, system_rng
 
 ROWS = 500
 EDGES = {"x": (-1.0, 0.0, 0.5)}
-LOSSES = [LogLoss(), CrossEntropy(classes=3), SquaredLoss(lower=-1.0, upper=2.0), PoissonLoss(most=3), SquaredLoss()]
+LOSSES = [
+    LogisticLoss(),
+    CategoricalLoss(classes=3),
+    SquaredLoss(lower=-1.0, upper=2.0),
+    PoissonLoss(most=3),
+    SquaredLoss(),
+]
 
 
 @pytest.fixture(scope="module")
@@ -70,13 +76,13 @@ def test_bags_are_those_of_the_algorithm(frame, loss):
 
 
 def test_keys_are_sorted_with_missing_ones_last(frame):
-    part = curate(frame, by=[("a", "b")], label="click", loss=LogLoss()).partitions[0]
+    part = curate(frame, by=[("a", "b")], label="click", loss=LogisticLoss()).partitions[0]
     keys = [tuple(row.values()) for row in part.keys.to_pylist()]
     assert keys == sorted(keys, key=lambda key: (key[0] is None, key[0] or "", key[1]))
 
 
 def test_every_row_finds_its_bag(frame):
-    made = curate(frame, by=["a", ("b", "x")], edges=EDGES, label="click", loss=LogLoss())
+    made = curate(frame, by=["a", ("b", "x")], edges=EDGES, label="click", loss=LogisticLoss())
     for part in made.partitions:
         bag = part.assign(frame)
         np.testing.assert_array_equal(np.bincount(bag), part.counts)
@@ -91,8 +97,8 @@ def test_any_table_gives_the_same_bags(frame, tmp_path, kind):
         pq.write_table(table, given)
     if kind == "csv":
         frame.to_csv(given, index=False)
-    reference = curate(frame, by=[("a", "x")], edges=EDGES, label="click", loss=LogLoss()).partitions[0]
-    part = curate(given, by=[("a", "x")], edges=EDGES, label="click", loss=LogLoss()).partitions[0]
+    reference = curate(frame, by=[("a", "x")], edges=EDGES, label="click", loss=LogisticLoss()).partitions[0]
+    part = curate(given, by=[("a", "x")], edges=EDGES, label="click", loss=LogisticLoss()).partitions[0]
     assert part.keys.equals(reference.keys)
     np.testing.assert_array_equal(part.totals, reference.totals)
 
@@ -105,9 +111,14 @@ def test_real_labels_on_a_grid_have_exact_sums(frame):
 
 
 def test_a_merged_bag_has_all_rows_of_small_ones(frame):
-    whole = curate(frame, by=[("a", "b", "x")], edges=EDGES, label="click", loss=LogLoss()).partitions[0]
+    whole = curate(frame, by=[("a", "b", "x")], edges=EDGES, label="click", loss=LogisticLoss()).partitions[0]
     made = curate(
-        frame, by=[("a", "b", "x")], edges=EDGES, label="click", loss=LogLoss(), sizes=SizeRule(least=6, small="merge")
+        frame,
+        by=[("a", "b", "x")],
+        edges=EDGES,
+        label="click",
+        loss=LogisticLoss(),
+        sizes=SizeRule(least=6, small="merge"),
     )
     part = made.partitions[0]
     assert part.counts.min() >= 6
@@ -117,7 +128,7 @@ def test_a_merged_bag_has_all_rows_of_small_ones(frame):
 
 
 def test_a_dropped_bag_is_gone(frame):
-    made = curate(frame, by=[("a", "b", "x")], edges=EDGES, label="click", loss=LogLoss(), sizes=SizeRule(least=6))
+    made = curate(frame, by=[("a", "b", "x")], edges=EDGES, label="click", loss=LogisticLoss(), sizes=SizeRule(least=6))
     part = made.partitions[0]
     assert part.counts.min() >= 6
     assert part.dropped
@@ -127,9 +138,9 @@ def test_a_dropped_bag_is_gone(frame):
 
 
 def test_noise_is_near_the_truth_and_says_its_variance(frame):
-    given = {"by": ["a", "b"], "label": "kind", "loss": CrossEntropy(classes=3)}
+    given = {"by": ["a", "b"], "label": "kind", "loss": CategoricalLoss(classes=3)}
     true = curate(frame, **given)
-    made = curate(frame, **given, noise=LaplaceNoise(epsilon=50.0), rng=np.random.default_rng(1))
+    made = curate(frame, **given, noise=LaplaceTotalsNoise(epsilon=50.0), rng=np.random.default_rng(1))
     for one, two in zip(made.partitions, true.partitions, strict=True):
         assert one.keys.equals(two.keys)
         assert np.abs(one.totals - two.totals).max() <= 3
@@ -140,11 +151,11 @@ def test_noise_is_near_the_truth_and_says_its_variance(frame):
     )
     assert made.mechanism["scales"] == ["2/25", "2/25"]
     assert made.seeded
-    assert not curate(frame, **given, noise=LaplaceNoise(epsilon=50.0), rng=system_rng()).seeded
+    assert not curate(frame, **given, noise=LaplaceTotalsNoise(epsilon=50.0), rng=system_rng()).seeded
 
 
 def test_a_seed_gives_the_same_release_again(frame):
-    given = {"by": ["a"], "label": "click", "loss": LogLoss(), "noise": LaplaceNoise(epsilon=1.0)}
+    given = {"by": ["a"], "label": "click", "loss": LogisticLoss(), "noise": LaplaceTotalsNoise(epsilon=1.0)}
     one, two, other = (curate(frame, **given, rng=np.random.default_rng(seed)) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one.partitions[0].totals, two.partitions[0].totals)
     assert (one.partitions[0].totals != other.partitions[0].totals).any()
@@ -156,9 +167,9 @@ def test_records_get_noised_counts_and_every_declared_bag(frame):
         frame,
         by=[features],
         label="click",
-        loss=LogLoss(),
+        loss=LogisticLoss(),
         unit=Unit.RECORD,
-        noise=GaussianNoise(epsilon=5.0, delta=1e-6),
+        noise=GaussianTotalsNoise(epsilon=5.0, delta=1e-6),
         rng=np.random.default_rng(0),
     )
     part = made.partitions[0]
@@ -180,9 +191,9 @@ def test_one_record_does_not_change_the_types_of_keys(last):
         table,
         by=[Feature("a", values=(1, 2))],
         label="click",
-        loss=LogLoss(),
+        loss=LogisticLoss(),
         unit=Unit.RECORD,
-        noise=LaplaceNoise(epsilon=1000.0),
+        noise=LaplaceTotalsNoise(epsilon=1000.0),
         rng=np.random.default_rng(0),
     ).partitions[0]
     assert made.keys.schema.types == [pa.int64()]
@@ -196,9 +207,9 @@ def test_a_column_without_values_fits_every_declared_type():
             pa.table({"a": pa.nulls(2), "click": [0, 1]}),
             by=[Feature("a", values=values)],
             label="click",
-            loss=LogLoss(),
+            loss=LogisticLoss(),
             unit=Unit.RECORD,
-            noise=LaplaceNoise(epsilon=1000.0),
+            noise=LaplaceTotalsNoise(epsilon=1000.0),
             rng=np.random.default_rng(0),
         ).partitions[0]
         assert made.keys.schema.types == [pa.array(values).type]
@@ -211,9 +222,9 @@ def test_whole_numbers_are_found_among_declared_floats():
         table,
         by=[Feature("a", values=(1.0, 2.5))],
         label="click",
-        loss=LogLoss(),
+        loss=LogisticLoss(),
         unit=Unit.RECORD,
-        noise=LaplaceNoise(epsilon=1000.0),
+        noise=LaplaceTotalsNoise(epsilon=1000.0),
         rng=np.random.default_rng(0),
     ).partitions[0]
     assert made.keys.schema.types == [pa.float64()]
@@ -231,8 +242,8 @@ def test_many_rows_of_one_person_are_stated(frame):
         frame,
         by=["a"],
         label="click",
-        loss=LogLoss(),
-        noise=LaplaceNoise(epsilon=0.5),
+        loss=LogisticLoss(),
+        noise=LaplaceTotalsNoise(epsilon=0.5),
         rows_per_person=3,
         rng=np.random.default_rng(0),
     )
@@ -240,8 +251,8 @@ def test_many_rows_of_one_person_are_stated(frame):
 
 
 def bad_inputs():
-    good = {"by": ["a"], "label": "click", "loss": LogLoss()}
-    noise = {"noise": LaplaceNoise(epsilon=0.5), "rng": np.random.default_rng(0)}
+    good = {"by": ["a"], "label": "click", "loss": LogisticLoss()}
+    noise = {"noise": LaplaceTotalsNoise(epsilon=0.5), "rng": np.random.default_rng(0)}
     return {
         "missing_key": ({**good, "by": ["aa"]}, "by names no column 'aa'; did you mean 'a'"),
         "missing_label": ({**good, "label": "clik"}, "label names no column 'clik'; did you mean 'click'"),
@@ -254,7 +265,7 @@ def bad_inputs():
         "same_set_twice": ({**good, "by": [("a", "b"), ("b", "a")]}, "by must name different partitions"),
         "edges_of_nothing": ({**good, "edges": {"x": [0]}}, "edges must be for columns in by, got x"),
         "edges_of_text": ({**good, "edges": {"a": [0]}}, "column 'a' must hold numbers to be cut at edges"),
-        "no_rng": ({**good, "noise": LaplaceNoise(epsilon=0.5)}, "rng must be given with noise"),
+        "no_rng": ({**good, "noise": LaplaceTotalsNoise(epsilon=0.5)}, "rng must be given with noise"),
         "unit": ({**good, **noise, "unit": Unit.BAG}, "unit must be label or record, got bag"),
         "undeclared": ({**good, **noise, "unit": Unit.RECORD}, "must declare the values or the edges of 'a'"),
         "no_range": ({**good, **noise, "label": "real", "loss": SquaredLoss()}, "needs declared labels"),
@@ -262,10 +273,10 @@ def bad_inputs():
         "person": ({**good, **noise, "rows_per_person": 0}, "rows_per_person must be an integer >= 1"),
         "person_exact": ({**good, "rows_per_person": 0}, "rows_per_person must be an integer >= 1"),
         "shares": (
-            {**good, "noise": LaplaceNoise(epsilon=0.5, shares=(1, 2)), "rng": np.random.default_rng(0)},
+            {**good, "noise": LaplaceTotalsNoise(epsilon=0.5, shares=(1, 2)), "rng": np.random.default_rng(0)},
             "shares must be one for each of 1 partitions",
         ),
-        "delta": ({**good, **noise, "noise": GaussianNoise(epsilon=0.5, delta=0.01)}, "delta must be below 1/"),
+        "delta": ({**good, **noise, "noise": GaussianTotalsNoise(epsilon=0.5, delta=0.01)}, "delta must be below 1/"),
     }
 
 
@@ -280,12 +291,14 @@ def test_bad_input_is_one_sentence(frame, case):
 
 def test_a_label_that_is_missing_is_counted():
     with pytest.raises(InvalidInput, match=r"has 2 labels of 3 that are missing or out of range .*, 1 of them NULL"):
-        curate(pa.table({"a": [1, 1, 1], "y": [None, 5, 1]}), by=["a"], label="y", loss=LogLoss())
+        curate(pa.table({"a": [1, 1, 1], "y": [None, 5, 1]}), by=["a"], label="y", loss=LogisticLoss())
 
 
 def test_progress_is_told(frame):
     seen = []
-    curate(frame, by=["a", "b"], label="click", loss=LogLoss(), progress=lambda done, rows: seen.append((done, rows)))
+    curate(
+        frame, by=["a", "b"], label="click", loss=LogisticLoss(), progress=lambda done, rows: seen.append((done, rows))
+    )
     assert seen == [(1, 2), (2, 2)]
 
 

@@ -8,10 +8,10 @@ import pyarrow as pa
 import pytest
 from scipy.stats import chisquare
 
-from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, MultiLabel, SquaredLoss
 from tacit.bags.mechanisms.assignment import assign_rows
 from tacit.bags.mechanisms.drawing import draw
-from tacit.bags.mechanisms.noise import GaussianNoise, LaplaceNoise
+from tacit.bags.mechanisms.noise import GaussianTotalsNoise, LaplaceTotalsNoise
 from tacit.privacy import InvalidInput
 
 
@@ -29,7 +29,7 @@ def frame():
 
 
 def test_labels_are_the_means_of_the_rows(frame):
-    made = draw(frame, size=7, bags=20, label="kind", loss=CrossEntropy(classes=3), rng=np.random.default_rng(0))
+    made = draw(frame, size=7, bags=20, label="kind", loss=CategoricalLoss(classes=3), rng=np.random.default_rng(0))
     expected = np.eye(3)[frame["kind"]][made.random.rows].mean(axis=1)
     np.testing.assert_allclose(made.random.labels, expected, atol=1e-12)
     assert made.rows == 60
@@ -38,7 +38,7 @@ def test_labels_are_the_means_of_the_rows(frame):
 
 
 def test_rows_differ_within_a_bag_and_repeat_between_bags(frame):
-    rows = draw(frame, size=40, bags=30, label="y", loss=LogLoss(), rng=np.random.default_rng(0)).random.rows
+    rows = draw(frame, size=40, bags=30, label="y", loss=LogisticLoss(), rng=np.random.default_rng(0)).random.rows
     assert all(len(set(bag)) == 40 for bag in rows.tolist())
     assert np.bincount(rows.ravel()).max() > 15
 
@@ -65,7 +65,7 @@ def test_free_bags_are_independent():
 
 
 def test_bernoulli_labels_are_zeros_and_ones(frame):
-    given = {"size": 5, "bags": 4000, "label": "kind", "loss": CrossEntropy(classes=3)}
+    given = {"size": 5, "bags": 4000, "label": "kind", "loss": CategoricalLoss(classes=3)}
     made = draw(frame, **given, bernoulli=True, rng=np.random.default_rng(0)).random
     assert made.bernoulli
     assert set(np.unique(made.labels)) == {0.0, 1.0}
@@ -76,20 +76,20 @@ def test_bernoulli_labels_are_zeros_and_ones(frame):
 
 
 def test_noise_is_scaled_to_the_joins(frame):
-    given = {"size": 10, "bags": 12, "label": "y", "loss": LogLoss(), "noise": LaplaceNoise(epsilon=2.0)}
+    given = {"size": 10, "bags": 12, "label": "y", "loss": LogisticLoss(), "noise": LaplaceTotalsNoise(epsilon=2.0)}
     made = draw(frame, **given, joins=4, rng=np.random.default_rng(0))
     assert made.mechanism["scales"] == ["2"]
     assert made.random.most_joins <= 4 == made.random.joins
     assert made.random.variance == pytest.approx((2 / (np.exp(0.25) - np.exp(-0.25)) ** 2 / 1) * 2 / 2 / 100, rel=1e-6)
     assert made.guarantee.epsilon == 2.0
-    twice = draw(frame, **{**given, "loss": CrossEntropy(classes=2)}, joins=4, rng=np.random.default_rng(0))
+    twice = draw(frame, **{**given, "loss": CategoricalLoss(classes=2)}, joins=4, rng=np.random.default_rng(0))
     assert twice.mechanism["scales"] == ["4"], "a one-hot label moves two entries"
 
 
 def test_gaussian_noise_for_many_joins_costs_less_than_laplace(frame):
-    given = {"size": 10, "bags": 150, "label": "y", "loss": LogLoss(), "joins": 25}
-    pure = draw(frame, **given, noise=LaplaceNoise(epsilon=1.0), rng=np.random.default_rng(0))
-    made = draw(frame, **given, noise=GaussianNoise(epsilon=1.0, delta=1e-6), rng=np.random.default_rng(0))
+    given = {"size": 10, "bags": 150, "label": "y", "loss": LogisticLoss(), "joins": 25}
+    pure = draw(frame, **given, noise=LaplaceTotalsNoise(epsilon=1.0), rng=np.random.default_rng(0))
+    made = draw(frame, **given, noise=GaussianTotalsNoise(epsilon=1.0, delta=1e-6), rng=np.random.default_rng(0))
     assert made.random.variance < pure.random.variance
 
 
@@ -101,8 +101,8 @@ def test_gaussian_noise_for_many_joins_costs_less_than_laplace(frame):
         ({"bags": 0}, "bags must be an integer >= 1"),
         ({"joins": 1, "bags": 13}, "joins must be at least 2 for 13 bags of 5 rows out of 60, got 1"),
         ({"joins": 0}, "joins must be an integer >= 1"),
-        ({"noise": LaplaceNoise(epsilon=1.0), "joins": None}, "joins must be given with noise"),
-        ({"noise": GaussianNoise(epsilon=1.0, delta=0.02)}, "delta must be below 1/60, for 60 rows"),
+        ({"noise": LaplaceTotalsNoise(epsilon=1.0), "joins": None}, "joins must be given with noise"),
+        ({"noise": GaussianTotalsNoise(epsilon=1.0, delta=0.02)}, "delta must be below 1/60, for 60 rows"),
         ({"rows_per_person": 0}, "rows_per_person must be an integer >= 1"),
         ({"label": "kind"}, "out of range for the loss"),
         ({"label": "z"}, "label names no column 'z'"),
@@ -111,7 +111,7 @@ def test_gaussian_noise_for_many_joins_costs_less_than_laplace(frame):
     ids=["size", "no_size", "bags", "joins", "no_joins", "uncapped", "delta", "person", "range", "column", "bernoulli"],
 )
 def test_bad_input_is_one_sentence(frame, change, message):
-    given = {"size": 5, "bags": 6, "joins": 1, "label": "y", "loss": LogLoss(), **change}
+    given = {"size": 5, "bags": 6, "joins": 1, "label": "y", "loss": LogisticLoss(), **change}
     with pytest.raises(InvalidInput) as caught:
         draw(frame, **given, rng=np.random.default_rng(0))
     assert message in str(caught.value)
@@ -120,7 +120,12 @@ def test_bad_input_is_one_sentence(frame, change, message):
 
 def test_truth_values_are_labels():
     made = draw(
-        pa.table({"y": [True, False, True]}), size=3, bags=1, label="y", loss=LogLoss(), rng=np.random.default_rng(0)
+        pa.table({"y": [True, False, True]}),
+        size=3,
+        bags=1,
+        label="y",
+        loss=LogisticLoss(),
+        rng=np.random.default_rng(0),
     )
     assert made.random.labels.ravel() == pytest.approx([2 / 3])
 
@@ -132,6 +137,13 @@ def test_several_labels_a_row_are_averaged_each_on_its_own():
     made = draw(table, size=6, bags=5, label="y", loss=MultiLabel(labels=3), rng=rng)
     np.testing.assert_allclose(made.random.labels, y[made.random.rows].mean(axis=1), atol=1e-12)
     noised = draw(
-        table, size=6, bags=5, joins=1, label="y", loss=MultiLabel(labels=3), noise=LaplaceNoise(epsilon=1.0), rng=rng
+        table,
+        size=6,
+        bags=5,
+        joins=1,
+        label="y",
+        loss=MultiLabel(labels=3),
+        noise=LaplaceTotalsNoise(epsilon=1.0),
+        rng=rng,
     )
     assert noised.mechanism["scales"] == ["3"], "one row moves three entries"

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.bags.losses import CrossEntropy, LogLoss, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, SquaredLoss
 from tacit.bags.mechanisms.curation import curate
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import Grid
@@ -53,14 +53,14 @@ def same(one, two):
 
 
 CASES = {
-    "log": {"label": "click", "loss": LogLoss()},
-    "cross_entropy": {"label": "kind", "loss": CrossEntropy(classes=3)},
+    "log": {"label": "click", "loss": LogisticLoss()},
+    "cross_entropy": {"label": "kind", "loss": CategoricalLoss(classes=3)},
     "squared": {"label": "real", "loss": SquaredLoss(lower=-2.0, upper=2.0), "grid": Grid(step=2**-10)},
 }
 
 
 def test_zeros_and_missing_numbers_are_one_key_each(path):
-    part = curate(path, by=["f"], label="click", loss=LogLoss()).partitions[0]
+    part = curate(path, by=["f"], label="click", loss=LogisticLoss()).partitions[0]
     assert [str(key) for key in part.keys["f"].to_pylist()] == ["0.0", "1.5", "None"]
 
 
@@ -78,7 +78,7 @@ def test_a_damaged_file_is_one_sentence(path, tmp_path):
     data[100:20_000] = bytes(19_900)
     bad.write_bytes(data)
     with pytest.raises(InvalidInput) as caught:
-        curate(bad, by=["word"], label="click", loss=LogLoss())
+        curate(bad, by=["word"], label="click", loss=LogisticLoss())
     assert "\n" not in str(caught.value)
 
 
@@ -89,11 +89,11 @@ def test_rows_beyond_the_memory_limit_are_grouped(tmp_path):
     script = textwrap.dedent(
         """
         import resource, sys
-        from tacit.bags.losses import LogLoss
+        from tacit.bags.losses import LogisticLoss
         from tacit.bags.mechanisms.curation import curate
         from tacit.data.engines import open_table
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        made = curate(open_table(sys.argv[1], memory="200MB"), by=["a", "b"], label="y", loss=LogLoss())
+        made = curate(open_table(sys.argv[1], memory="200MB"), by=["a", "b"], label="y", loss=LogisticLoss())
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
         print(made.rows, int(made.partitions[0].totals.sum()), grown)
         """

@@ -6,9 +6,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.bags import Plan, protect
-from tacit.bags.losses import CrossEntropy, LogLoss, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, SquaredLoss
 from tacit.bags.mechanisms.curation import curate
-from tacit.bags.mechanisms.noise import LaplaceNoise
+from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.data.engines import open_table
 from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
@@ -53,8 +53,8 @@ def same(one, two):
 
 
 CASES = {
-    "log": {"label": "click", "loss": LogLoss()},
-    "cross_entropy": {"label": "kind", "loss": CrossEntropy(classes=3)},
+    "log": {"label": "click", "loss": LogisticLoss()},
+    "cross_entropy": {"label": "kind", "loss": CategoricalLoss(classes=3)},
     "squared": {"label": "real", "loss": SquaredLoss(lower=-2.0, upper=2.0), "grid": Grid(step=2**-10)},
 }
 
@@ -79,7 +79,7 @@ def test_spark_takes_its_own_tables(spark, path):
 
 @pytest.mark.slow
 def test_spark_draws_the_same_noise_from_the_same_seed(spark, path):
-    given = {"by": SETS, "edges": EDGES, **CASES["log"], "noise": LaplaceNoise(epsilon=1.0)}
+    given = {"by": SETS, "edges": EDGES, **CASES["log"], "noise": LaplaceTotalsNoise(epsilon=1.0)}
     one = curate(open_table(str(path), engine="spark"), **given, rng=np.random.default_rng(0))
     same(one, curate(path, **given, rng=np.random.default_rng(0)))
 
@@ -90,7 +90,7 @@ def test_spark_says_what_is_wrong_in_one_sentence(spark, path, tmp_path):
             open_table(source, engine="spark")
         assert "\n" not in str(caught.value)
     with pytest.raises(InvalidInput, match="out of range for the loss"):
-        curate(open_table(str(path), engine="spark"), by=["word"], label="kind", loss=LogLoss())
+        curate(open_table(str(path), engine="spark"), by=["word"], label="kind", loss=LogisticLoss())
 
 
 def test_a_table_without_an_order_is_charged_by_name(spark, path, tmp_path):

@@ -7,13 +7,13 @@ import numpy as np
 import pytest
 from sklearn.metrics import log_loss
 
-from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, PoissonLoss, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, MultiLabel, PoissonLoss, SquaredLoss
 from tacit.privacy.errors import InvalidInput
 
 LOSSES = {
     "squared": (SquaredLoss(lower=-2.0, upper=3.0), np.array([-1.5, 0.0, 2.5, 3.0])),
-    "log": (LogLoss(), np.array([0, 1, 1, 0])),
-    "cross_entropy": (CrossEntropy(classes=3), np.array([0, 2, 1, 2])),
+    "log": (LogisticLoss(), np.array([0, 1, 1, 0])),
+    "cross_entropy": (CategoricalLoss(classes=3), np.array([0, 2, 1, 2])),
     "poisson": (PoissonLoss(most=4), np.array([0, 3, 1, 4])),
 }
 EACH = pytest.mark.parametrize("name", sorted(LOSSES))
@@ -72,15 +72,15 @@ def test_the_engine_makes_the_same_statistic(name):
 
 def test_log_loss_is_scikit_learns_and_two_classes_are_one_logit():
     f, y = np.array([[-3.0], [0.2], [40.0]]), [0, 1, 1]
-    assert LogLoss().value(f, y).mean() == pytest.approx(log_loss(y, LogLoss().mean(f)[:, 0]), abs=1e-12)
-    two = CrossEntropy(classes=2).value(np.hstack([np.zeros_like(f), f]), y)
-    np.testing.assert_allclose(LogLoss().value(f, y), two, atol=1e-12)
+    assert LogisticLoss().value(f, y).mean() == pytest.approx(log_loss(y, LogisticLoss().mean(f)[:, 0]), abs=1e-12)
+    two = CategoricalLoss(classes=2).value(np.hstack([np.zeros_like(f), f]), y)
+    np.testing.assert_allclose(LogisticLoss().value(f, y), two, atol=1e-12)
 
 
 def test_several_labels_are_log_losses_added_up():
     loss, f = MultiLabel(labels=3), np.random.default_rng(0).normal(size=(5, 3))
     y = np.random.default_rng(1).integers(2, size=(5, 3))
-    alone = [LogLoss().value(f[:, k], y[:, k]) for k in range(3)]
+    alone = [LogisticLoss().value(f[:, k], y[:, k]) for k in range(3)]
     np.testing.assert_allclose(loss.value(f, y), np.sum(alone, axis=0), atol=1e-12)
     np.testing.assert_allclose(loss.value(f, y), loss.potential(f) - np.sum(f * y, axis=1), atol=1e-12)
     np.testing.assert_allclose(loss.mean(loss.link(loss.mean(f))), loss.mean(f), rtol=1e-9)
@@ -99,20 +99,20 @@ def test_wrong_several_labels_are_refused(labels):
 
 
 def test_values_do_not_overflow():
-    assert LogLoss().value([[1000.0]], [0])[0] == 1000
-    assert np.isfinite(CrossEntropy(classes=2).value([[1000.0, -1000.0]], [1])).all()
-    assert np.isfinite(LogLoss().link([[0.0], [1.0]])).all()
+    assert LogisticLoss().value([[1000.0]], [0])[0] == 1000
+    assert np.isfinite(CategoricalLoss(classes=2).value([[1000.0, -1000.0]], [1])).all()
+    assert np.isfinite(LogisticLoss().link([[0.0], [1.0]])).all()
 
 
 @pytest.mark.parametrize(
     ("loss", "labels", "says"),
     [
-        (LogLoss(), [0, 2], "must be 0 or 1, got 2.0 at row 1"),
-        (LogLoss(), [0, math.nan], "finite number, got nan at row 1"),
-        (LogLoss(), ["a"], "labels must be numbers"),
-        (LogLoss(), [[0, 1]], "one value a row"),
-        (CrossEntropy(classes=3), [3], "0..2, got 3.0 at row 0"),
-        (CrossEntropy(classes=3), [0.5], "0..2, got 0.5"),
+        (LogisticLoss(), [0, 2], "must be 0 or 1, got 2.0 at row 1"),
+        (LogisticLoss(), [0, math.nan], "finite number, got nan at row 1"),
+        (LogisticLoss(), ["a"], "labels must be numbers"),
+        (LogisticLoss(), [[0, 1]], "one value a row"),
+        (CategoricalLoss(classes=3), [3], "0..2, got 3.0 at row 0"),
+        (CategoricalLoss(classes=3), [0.5], "0..2, got 0.5"),
         (PoissonLoss(), [-1], ">= 0, got -1.0"),
         (SquaredLoss(), [math.inf], "finite number, got inf"),
     ],
@@ -125,8 +125,8 @@ def test_labels_out_of_range_are_refused(loss, labels, says):
 def test_the_engine_flags_what_python_refuses():
     table = ibis.memtable({"y": [0.0, 1.0, 2.0, None, math.nan, 0.5, -1.0]})
     flagged = {
-        "log": LogLoss().violation(table.y).execute().tolist(),
-        "three": CrossEntropy(classes=3).violation(table.y).execute().tolist(),
+        "log": LogisticLoss().violation(table.y).execute().tolist(),
+        "three": CategoricalLoss(classes=3).violation(table.y).execute().tolist(),
         "poisson": PoissonLoss().violation(table.y).execute().tolist(),
     }
     assert flagged["log"] == [False, False, True, True, True, True, True]
@@ -147,10 +147,10 @@ def test_an_undeclared_range_has_no_sensitivity(make):
     [
         lambda: SquaredLoss(lower=1.0, upper=1.0),
         lambda: SquaredLoss(lower=math.nan),
-        lambda: CrossEntropy(classes=1),
+        lambda: CategoricalLoss(classes=1),
         lambda: PoissonLoss(most=0),
         lambda: MultiLabel(labels=0),
-        lambda: LogLoss().mean(np.zeros((2, 2))),
+        lambda: LogisticLoss().mean(np.zeros((2, 2))),
     ],
 )
 def test_bad_losses_are_refused(make):

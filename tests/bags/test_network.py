@@ -13,7 +13,7 @@ import pytest
 
 from tacit.bags.learners import MLP, AdditiveModel, Cross, Module, NoiseRidge, Ridge, Training, Tree
 from tacit.bags.learners.cells import cells_of
-from tacit.bags.losses import LogLoss
+from tacit.bags.losses import LogisticLoss
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.privacy.errors import InvalidInput
@@ -89,7 +89,7 @@ def test_the_gradient_is_that_of_individual_labels(naive, loss, by, share):
 @pytest.mark.parametrize("sizes", [SizeRule(least=15), SizeRule(least=15, small="merge")], ids=["drop", "merge"])
 def test_the_gradient_is_exact_where_small_bags_are_gone(naive, sizes):
     """For the model that says nothing, or one thing, about rows of small bags."""
-    frame, loss = naive.rows(300), LogLoss()
+    frame, loss = naive.rows(300), LogisticLoss()
     labels = naive.labels(frame, loss)
     release = curate(frame.assign(y=labels), by=[("a", "b"), ("b", "c")], label="y", loss=loss, sizes=sizes)
     assert sum(len(one) for one in release.partitions) < 36
@@ -121,14 +121,14 @@ def test_the_pinned_gradient_of_shared_parameters(naive, by):
         Module(("x1",), build=lambda *_: Pinned(b, first=True)),
         Module(("x1", "x2"), build=lambda *_: Pinned(b, first=False)),
     ]
-    release = naive.release(frame, labels, by, LogLoss())
+    release = naive.release(frame, labels, by, LogisticLoss())
     cells = cells_of(parts, release.partitions)
     sources = sorted({one.source for one in cells})
     used = [release.partitions[s] for s in sources]
     columns = vocabulary(cells)
     modules = PartModules(cells, columns, targets=1, share_embeddings=False).double()
     with encode(frame, columns, used, block_rows=10) as rows:
-        targets = _targets(cells, used, sources, rows, loss=LogLoss(), penalty=PLAIN, like=modules.intercept)
+        targets = _targets(cells, used, sources, rows, loss=LogisticLoss(), penalty=PLAIN, like=modules.intercept)
         bag_loss(modules, targets, torch.from_numpy(rows.codes).long(), torch.from_numpy(rows.bags).long()).backward()
     np.testing.assert_allclose(b.grad.numpy(), [-0.277645, -0.055662, 0.771818], atol=5e-7)
 
@@ -157,7 +157,7 @@ def test_a_network_after_1000_steps_is_that_of_the_labels(naive, name):
 
 
 def test_crosses_by_batches_reach_the_exact_fit(naive):
-    frame, loss = naive.rows(500), LogLoss()
+    frame, loss = naive.rows(500), LogisticLoss()
     release = naive.release(frame, naive.labels(frame, loss), [("a", "b"), ("c",)], loss)
     exact = AdditiveModel(penalty=Ridge(l2=1.0)).fit(release, frame).predict_proba(frame)
     slow = AdditiveModel(
@@ -167,7 +167,7 @@ def test_crosses_by_batches_reach_the_exact_fit(naive):
 
 
 def test_networks_learn_and_generalize_to_new_combinations(naive):
-    frame, loss = naive.rows(2000), LogLoss()
+    frame, loss = naive.rows(2000), LogisticLoss()
     labels = naive.labels(frame, loss)
     release = naive.release(frame, labels, [("a", "b", "c")], loss)
     test = naive.rows(2000, seed=7)
@@ -181,7 +181,7 @@ def test_networks_learn_and_generalize_to_new_combinations(naive):
 
 
 def test_streaming_from_a_file_is_training_in_memory(naive, tmp_path):
-    frame, loss = naive.rows(1000), LogLoss()
+    frame, loss = naive.rows(1000), LogisticLoss()
     labels = naive.labels(frame, loss)
     release = naive.release(frame, labels, [("a", "b")], loss)
     path = tmp_path / "rows.parquet"
@@ -196,7 +196,7 @@ def test_streaming_from_a_file_is_training_in_memory(naive, tmp_path):
 
 
 def test_mini_batches_of_a_stream_reach_the_same_model(naive, tmp_path):
-    frame, loss = naive.rows(1500), LogLoss()
+    frame, loss = naive.rows(1500), LogisticLoss()
     labels = naive.labels(frame, loss)
     release = naive.release(frame, labels, [("a", "b")], loss)
     path = tmp_path / "rows.parquet"
@@ -208,7 +208,7 @@ def test_mini_batches_of_a_stream_reach_the_same_model(naive, tmp_path):
 
 
 def test_recalibration_meets_the_released_total(naive):
-    frame, loss = naive.rows(1000), LogLoss()
+    frame, loss = naive.rows(1000), LogisticLoss()
     labels = naive.labels(frame, loss)
     release = naive.release(frame, labels, [("a", "b")], loss)
     settings = Training(epochs=1, batch_rows=50, rate=0.3, **CPU)
@@ -221,7 +221,7 @@ def test_recalibration_meets_the_released_total(naive):
 
 
 def test_noise_is_not_learned_by_networks(naive):
-    frame, loss = naive.rows(2000), LogLoss()
+    frame, loss = naive.rows(2000), LogisticLoss()
     labels = naive.labels(frame, loss)
     test = naive.rows(2000, seed=9)
     truth = naive.labels(test, loss, seed=10)
@@ -238,7 +238,7 @@ def test_noise_is_not_learned_by_networks(naive):
 
 
 def test_a_fitted_network_is_pickled_and_refitted_alike(naive):
-    frame, loss = naive.rows(200), LogLoss()
+    frame, loss = naive.rows(200), LogisticLoss()
     release = naive.release(frame, naive.labels(frame, loss), [("a", "b")], loss)
     make = lambda: AdditiveModel(  # noqa: E731
         parts=[MLP(("a", "b"))], solver=Training(epochs=2, device="cpu"), random_state=5
@@ -250,7 +250,7 @@ def test_a_fitted_network_is_pickled_and_refitted_alike(naive):
 
 
 def test_what_does_not_train_by_batches_is_refused(naive):
-    frame, loss = naive.rows(50), LogLoss()
+    frame, loss = naive.rows(50), LogisticLoss()
     release = naive.release(frame, naive.labels(frame, loss), [("a", "b")], loss)
     with pytest.raises(InvalidInput, match=r"part Tree\(a\) does not train by batches"):
         AdditiveModel(parts=[Tree(("a",)), MLP(("b",))]).fit(release, frame)
@@ -276,7 +276,7 @@ if os.environ.get("RANK", "0") == "0":
 
 
 def test_two_processes_give_the_result_of_one(naive, tmp_path):
-    frame, loss = naive.rows(401), LogLoss()
+    frame, loss = naive.rows(401), LogisticLoss()
     release = naive.release(frame, naive.labels(frame, loss), [("a", "b"), ("c",)], loss)
     joblib.dump(release, tmp_path / "bags")
     frame.to_parquet(tmp_path / "rows.parquet")

@@ -12,13 +12,19 @@ import pyarrow as pa
 import pytest
 from scipy.stats import chisquare
 
-from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SquaredLoss
 from tacit.bags.mechanisms.assignment import assign_rows
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.drawing import draw, draw_labels, joined_queries, noisy_means
 from tacit.bags.mechanisms.engine import GroupedRows, group_rows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
-from tacit.bags.mechanisms.noise import CalibratedNoise, GaussianNoise, LaplaceNoise, Query, check_shares
+from tacit.bags.mechanisms.noise import (
+    CalibratedNoise,
+    GaussianTotalsNoise,
+    LaplaceTotalsNoise,
+    TotalsQuery,
+    check_shares,
+)
 from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.mechanisms.totals import Curation
 from tacit.bags.partition import Feature
@@ -31,8 +37,8 @@ A, B = Feature("a"), Feature("b", edges=(0.5,))
 FEATURES = {"a": [0, 0, 1, 1], "b": [None, 1.0, 1.0, 1.0]}
 SETS = {"one": [(A,)], "two": [(A,), (B,)], "nested": [(A,), (A, B), (B,)]}
 LOSSES = {
-    "log": (LogLoss(), [0, 1]),
-    "cross_entropy": (CrossEntropy(classes=3), [0, 1, 2]),
+    "log": (LogisticLoss(), [0, 1]),
+    "cross_entropy": (CategoricalLoss(classes=3), [0, 1, 2]),
     "squared": (SquaredLoss(lower=-1.0, upper=2.0), [-1.0, 0.3, 2.0]),
     "poisson": (PoissonLoss(most=2), [0, 1, 5]),
 }
@@ -106,7 +112,7 @@ def worst_ratio(loss, values, sets, *, samplers, sizes=None, noise, rows=4):
 def test_no_release_is_likelier_than_epsilon_allows(loss, sets, sizes):
     """All labels of four rows, every change of one: at most epsilon, and epsilon is reached."""
     given, values = LOSSES[loss]
-    noise = LaplaceNoise(epsilon=0.7)
+    noise = LaplaceTotalsNoise(epsilon=0.7)
     calibrated = plan(given, SETS[sets], noise=noise).calibrate()
     worst = worst_ratio(
         given,
@@ -124,7 +130,7 @@ def test_no_release_is_likelier_than_epsilon_allows(loss, sets, sizes):
 @pytest.mark.parametrize("loss", ["cross_entropy", "poisson"])
 def test_other_losses_reach_epsilon_too(loss):
     given, values = LOSSES[loss]
-    noise = LaplaceNoise(epsilon=0.7, shares=(1, 3))
+    noise = LaplaceTotalsNoise(epsilon=0.7, shares=(1, 3))
     calibrated = plan(given, SETS["two"], noise=noise).calibrate()
     worst = worst_ratio(given, values, SETS["two"], samplers=calibrated.samplers, noise=noise, rows=3)
     assert worst <= 0.7 + EXACT
@@ -133,14 +139,16 @@ def test_other_losses_reach_epsilon_too(loss):
 
 def test_an_unsplit_epsilon_is_found_out():
     """The control: every partition noised as if it were alone."""
-    alone = plan(LogLoss(), SETS["one"], noise=LaplaceNoise(epsilon=0.7)).calibrate().samplers
-    worst = worst_ratio(LogLoss(), [0, 1], SETS["nested"], samplers=alone * 3, noise=LaplaceNoise(epsilon=0.7))
+    alone = plan(LogisticLoss(), SETS["one"], noise=LaplaceTotalsNoise(epsilon=0.7)).calibrate().samplers
+    worst = worst_ratio(
+        LogisticLoss(), [0, 1], SETS["nested"], samplers=alone * 3, noise=LaplaceTotalsNoise(epsilon=0.7)
+    )
     assert worst == pytest.approx(2.1, abs=1e-9)
 
 
 def test_a_size_decided_on_labels_is_found_out():
     """The control: bags without a positive label are left out, so the list of bags tells labels."""
-    curation = plan(LogLoss(), SETS["one"], noise=LaplaceNoise(epsilon=0.7))
+    curation = plan(LogisticLoss(), SETS["one"], noise=LaplaceTotalsNoise(epsilon=0.7))
     made = [centers(curation, SETS["one"], labels) for labels in [(0, 0, 0, 0), (0, 0, 0, 1)]]
     told = [[(keys.filter(pa.array(steps[:, 0] > 0)), counts, steps) for keys, counts, steps in one] for one in made]
     assert log_ratio(*told, curation.calibrate().samplers) == math.inf
@@ -148,8 +156,8 @@ def test_a_size_decided_on_labels_is_found_out():
 
 def test_gaussian_noise_keeps_and_nearly_uses_its_delta():
     """One label moves one total in each of two partitions: delta at epsilon, summed over all outputs of the two."""
-    noise = GaussianNoise(epsilon=1.0, delta=1e-3)
-    samplers = plan(LogLoss(), SETS["two"], noise=noise).calibrate().samplers
+    noise = GaussianTotalsNoise(epsilon=1.0, delta=1e-3)
+    samplers = plan(LogisticLoss(), SETS["two"], noise=noise).calibrate().samplers
 
     def delta(first, second):
         outputs = np.arange(-60, 62)
@@ -158,7 +166,7 @@ def test_gaussian_noise_keeps_and_nearly_uses_its_delta():
         return np.maximum(p - math.exp(1.0) * q, 0).sum()
 
     assert 0.97e-3 < delta(*samplers) <= 1e-3
-    alone = plan(LogLoss(), SETS["one"], noise=noise).calibrate().samplers[0]
+    alone = plan(LogisticLoss(), SETS["one"], noise=noise).calibrate().samplers[0]
     assert delta(alone, alone) > 5e-3, "control: an unsplit budget"
 
 
@@ -185,7 +193,7 @@ def record_law(table, curation, features, counts):
 def test_records_are_protected_with_counts_sizes_and_totals(sizes):
     """A whole row changes: noised counts, what they decide, and totals together stay within epsilon."""
     features = (Feature("a", values=(0, 1)),)
-    curation = plan(LogLoss(), [features], noise=LaplaceNoise(epsilon=0.8), sizes=sizes, unit=Unit.RECORD)
+    curation = plan(LogisticLoss(), [features], noise=LaplaceTotalsNoise(epsilon=0.8), sizes=sizes, unit=Unit.RECORD)
     counts = list(itertools.product([0, 2], repeat=4))
     laws = {table: record_law(table, curation, features, counts) for table in record_tables()}
     totals = curation.calibrate().samplers[1]
@@ -204,7 +212,7 @@ def test_records_are_protected_with_counts_sizes_and_totals(sizes):
 
 
 def test_records_without_declared_values_are_refused():
-    curation = plan(LogLoss(), SETS["one"], noise=LaplaceNoise(epsilon=0.8), unit=Unit.RECORD)
+    curation = plan(LogisticLoss(), SETS["one"], noise=LaplaceTotalsNoise(epsilon=0.8), unit=Unit.RECORD)
     made = GroupedRows(features=(A,), keys=pa.table({"a": [1]}), counts=np.array([1]), sums=np.zeros((1, 1)))
     with pytest.raises(InvalidInput, match="must declare the values or the edges of 'a' for the unit record"):
         curation.prepare(made)
@@ -212,8 +220,8 @@ def test_records_without_declared_values_are_refused():
 
 def random_worst(joins, stated):
     """The largest log ratio over all ways to draw 2 bags of 2 out of 3 rows with at most ``joins`` for a row."""
-    measure = GridStatistic(loss=LogLoss(), grid=public_grid(LogLoss()))
-    sampler = LaplaceNoise(epsilon=0.9).calibrate(joined_queries(measure, stated), unit=Unit.LABEL).samplers[0]
+    measure = GridStatistic(loss=LogisticLoss(), grid=public_grid(LogisticLoss()))
+    sampler = LaplaceTotalsNoise(epsilon=0.9).calibrate(joined_queries(measure, stated), unit=Unit.LABEL).samplers[0]
     pairs = list(itertools.combinations(range(3), 2))
     worst = 0.0
     for drawn in itertools.product(pairs, repeat=2):
@@ -231,15 +239,16 @@ def test_random_bags_are_protected_with_their_joins():
 
 
 def test_random_bags_draw_the_noise_that_they_state():
-    measure = GridStatistic(loss=LogLoss(), grid=public_grid(LogLoss()))
-    calibrated = LaplaceNoise(epsilon=1.0).calibrate(joined_queries(measure, 3), unit=Unit.LABEL)
+    measure = GridStatistic(loss=LogisticLoss(), grid=public_grid(LogisticLoss()))
+    calibrated = LaplaceTotalsNoise(epsilon=1.0).calibrate(joined_queries(measure, 3), unit=Unit.LABEL)
     sums = np.full((50_000, 1), 7.0)
     means, variance = noisy_means(sums, measure, calibrated, size=10, rng=np.random.default_rng(5))
     noise = np.rint(means[:, 0] * 10).astype(int) - 7
     assert variance == pytest.approx(calibrated.samplers[0].variance / 100)
     assert fit(noise, calibrated.samplers[0]) > 1e-6
     assert (
-        fit(noise, LaplaceNoise(epsilon=1.1).calibrate(joined_queries(measure, 3), unit=Unit.LABEL).samplers[0]) < 1e-6
+        fit(noise, LaplaceTotalsNoise(epsilon=1.1).calibrate(joined_queries(measure, 3), unit=Unit.LABEL).samplers[0])
+        < 1e-6
     )
 
 
@@ -253,10 +262,10 @@ def fit(noise, sampler):
 
 
 @pytest.mark.parametrize(
-    "noise", [LaplaceNoise(epsilon=1.0), GaussianNoise(epsilon=1.0, delta=1e-5)], ids=lambda n: n.name
+    "noise", [LaplaceTotalsNoise(epsilon=1.0), GaussianTotalsNoise(epsilon=1.0, delta=1e-5)], ids=lambda n: n.name
 )
 def test_a_release_draws_the_noise_that_it_states(noise):
-    curation = plan(LogLoss(), SETS["two"], noise=noise)
+    curation = plan(LogisticLoss(), SETS["two"], noise=noise)
     grouped = GroupedRows(
         features=(A,), keys=pa.table({"a": range(40_000)}), counts=np.full(40_000, 9), sums=np.full((40_000, 1), 4.0)
     )
@@ -271,11 +280,11 @@ def test_a_release_draws_the_noise_that_it_states(noise):
 
 def test_pinned_scales():
     """P = 3, epsilon = 1, delta = 1e-5, one-hot: Laplace 6, Gaussian 9.138144 for real noise."""
-    one_hot = GridStatistic(loss=CrossEntropy(classes=4), grid=public_grid(CrossEntropy(classes=4)))
-    queries = [Query(moves=one_hot.label_moves, share=Fraction(1, 3))] * 3
-    assert [s.scale for s in LaplaceNoise(epsilon=1.0).calibrate(queries, unit=Unit.LABEL).samplers] == [6, 6, 6]
+    one_hot = GridStatistic(loss=CategoricalLoss(classes=4), grid=public_grid(CategoricalLoss(classes=4)))
+    queries = [TotalsQuery(moves=one_hot.label_moves, share=Fraction(1, 3))] * 3
+    assert [s.scale for s in LaplaceTotalsNoise(epsilon=1.0).calibrate(queries, unit=Unit.LABEL).samplers] == [6, 6, 6]
     assert gaussian_scale(1.0, delta=1e-5) * math.sqrt(3) * math.sqrt(2) == pytest.approx(9.138144, abs=5e-7)
-    found = GaussianNoise(epsilon=1.0, delta=1e-5).calibrate(queries, unit=Unit.LABEL)
+    found = GaussianTotalsNoise(epsilon=1.0, delta=1e-5).calibrate(queries, unit=Unit.LABEL)
     assert 9.138144 < float(found.samplers[0].scale) < 9.138144 * 1.005
     assert found.guarantee.loss.epsilon_at(1e-5) <= 1.0
 
@@ -286,30 +295,30 @@ def test_records_take_more_gaussian_noise():
     )
     assert measure.label_moves == ((1024,),)
     assert measure.record_moves == ((1024,), (512, 512)), "within a bag the sum moves by the range"
-    queries = [Query(moves=measure.record_moves)]
-    found = GaussianNoise(epsilon=1.0, delta=1e-5).calibrate(queries, unit=Unit.RECORD)
+    queries = [TotalsQuery(moves=measure.record_moves)]
+    found = GaussianTotalsNoise(epsilon=1.0, delta=1e-5).calibrate(queries, unit=Unit.RECORD)
     assert found.guarantee.epsilon == pytest.approx(1.0, rel=1e-9)
     assert float(found.samplers[0].scale) / 1024 > gaussian_scale(1.0, delta=1e-5)
 
 
 def test_the_guarantee_of_a_release_composes_no_worse_than_it_says():
-    halves = plan(LogLoss(), SETS["two"], noise=LaplaceNoise(epsilon=1.0)).calibrate()
+    halves = plan(LogisticLoss(), SETS["two"], noise=LaplaceTotalsNoise(epsilon=1.0)).calibrate()
     assert halves.guarantee.loss.pure_epsilon == 1.0
-    thirds = plan(LogLoss(), SETS["nested"], noise=LaplaceNoise(epsilon=1.0)).calibrate()
+    thirds = plan(LogisticLoss(), SETS["nested"], noise=LaplaceTotalsNoise(epsilon=1.0)).calibrate()
     assert thirds.guarantee.epsilon == 1.0
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: LaplaceNoise(epsilon=-1.0), "epsilon must be a finite number > 0, got -1.0"),
-        (lambda: LaplaceNoise(epsilon=float("nan")), "epsilon must be a finite number > 0, got nan"),
-        (lambda: GaussianNoise(epsilon=1.0, delta=0.0), "delta must be in"),
-        (lambda: LaplaceNoise(epsilon=1.0, shares=(1, 0)), "shares must be finite numbers > 0"),
+        (lambda: LaplaceTotalsNoise(epsilon=-1.0), "epsilon must be a finite number > 0, got -1.0"),
+        (lambda: LaplaceTotalsNoise(epsilon=float("nan")), "epsilon must be a finite number > 0, got nan"),
+        (lambda: GaussianTotalsNoise(epsilon=1.0, delta=0.0), "delta must be in"),
+        (lambda: LaplaceTotalsNoise(epsilon=1.0, shares=(1, 0)), "shares must be finite numbers > 0"),
         (lambda: check_shares((1, 2), partitions=3), "shares must be one for each of 3 partitions, got 2"),
         (lambda: public_grid(SquaredLoss()), "needs declared labels"),
         (
-            lambda: GridStatistic(loss=LogLoss(), grid=replace(public_grid(LogLoss()), step=Fraction(1, 10))),
+            lambda: GridStatistic(loss=LogisticLoss(), grid=replace(public_grid(LogisticLoss()), step=Fraction(1, 10))),
             "power of two",
         ),
     ],
@@ -341,7 +350,7 @@ def test_sums_that_floats_cannot_hold_are_refused():
     """The sum of 9 labels near 2^51 is a multiple of 4, so a label that may move it by 1 would move it by 4."""
     loss, grid, rng = SquaredLoss(lower=2.0**51, upper=2.0**51 + 1), Grid(step=Fraction(1)), np.random.default_rng(0)
     rows = pa.table({"a": [0] * 9, "y": 2.0**51 + np.array([0, 1, 0, 1, 1, 0, 1, 1, 0])})
-    noise = LaplaceNoise(epsilon=1.0)
+    noise = LaplaceTotalsNoise(epsilon=1.0)
     with pytest.raises(InvalidInput, match=r"sums of 9 labels stay below 2\^53 steps"):
         curate(rows, by=["a"], label="y", loss=loss, grid=grid, noise=noise, rng=rng)
     with pytest.raises(InvalidInput, match=r"sums of 4 labels stay below 2\^53 steps"):

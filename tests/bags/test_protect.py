@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from tacit.bags import Plan, Release, protect
-from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SquaredLoss
 from tacit.data.classes import LISTED
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, NoGuarantee, Unit
 from tacit.privacy.ledger import Ledger
@@ -86,10 +86,10 @@ def test_declared_values_make_the_bags_of_records(people):
 @pytest.mark.parametrize(
     ("given", "loss", "classes"),
     [
-        ({"label": "ill"}, LogLoss(), ("no", "yes")),
-        ({"label": "ill", "classes": "yes,no"}, LogLoss(), ("yes", "no")),
-        ({"label": "ward", "totals": "classes"}, CrossEntropy(classes=3), ("a", "b", "c")),
-        ({"label": "days", "totals": "classes"}, CrossEntropy(classes=9), tuple("012345678")),
+        ({"label": "ill"}, LogisticLoss(), ("no", "yes")),
+        ({"label": "ill", "classes": "yes,no"}, LogisticLoss(), ("yes", "no")),
+        ({"label": "ward", "totals": "classes"}, CategoricalLoss(classes=3), ("a", "b", "c")),
+        ({"label": "days", "totals": "classes"}, CategoricalLoss(classes=9), tuple("012345678")),
         ({"label": "days", "totals": "poisson", "upper": 8}, PoissonLoss(most=8), None),
         ({"label": "days", "totals": "squared", "lower": 0, "upper": 8}, SquaredLoss(lower=0.0, upper=8.0), None),
     ],

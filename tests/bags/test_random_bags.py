@@ -26,7 +26,7 @@ from tacit.bags.learners.random_bags import (
     label_variance,
     unbiased_risk,
 )
-from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, MultiLabel
 from tacit.bags.partition import BagTotals, RandomBags
 from tacit.privacy import NoGuarantee
 from tacit.privacy.errors import InvalidInput
@@ -175,7 +175,7 @@ def data(rng, rows, loss):
     x = rng.normal(size=(rows, 3))
     f = x @ np.array([1.5, -1.0, 0.0])
     table = pa.table({"x0": x[:, 0], "x1": x[:, 1], "s": np.where(x[:, 2] > 0, "up", "down"), "y": np.zeros(rows)})
-    if isinstance(loss, CrossEntropy):
+    if isinstance(loss, CategoricalLoss):
         y = np.argmax(np.stack([f, 0 * f, -f], axis=1) + rng.gumbel(size=(rows, 3)), axis=1)
     elif isinstance(loss, MultiLabel):
         y = (np.stack([f, -f], axis=1) + rng.logistic(size=(rows, 2)) > 0).astype(int)
@@ -188,7 +188,9 @@ def bags_of(rng, rows, size):
     return rng.permutation(rows)[: rows // size * size].reshape(-1, size)
 
 
-@pytest.mark.parametrize("loss", [LogLoss(), CrossEntropy(classes=3), MultiLabel(labels=2)], ids=lambda loss: loss.name)
+@pytest.mark.parametrize(
+    "loss", [LogisticLoss(), CategoricalLoss(classes=3), MultiLabel(labels=2)], ids=lambda loss: loss.name
+)
 @pytest.mark.parametrize(
     "objective", [PrintedObjective(), UnbiasedObjective(), EasyLabels(), ProportionLoss()], ids=repr
 )
@@ -211,9 +213,9 @@ def test_at_bags_of_one_easy_labels_are_the_labels():
     from sklearn.linear_model import LogisticRegression
 
     rng = np.random.default_rng(0)
-    table, y = data(rng, 500, LogLoss())
+    table, y = data(rng, 500, LogisticLoss())
     model = RandomBagModel(EasyLabels(), l2=0.002, columns=["x0", "x1"], steps=2000)
-    model.fit(make_release(LogLoss(), y, np.arange(500)[:, None]), table)
+    model.fit(make_release(LogisticLoss(), y, np.arange(500)[:, None]), table)
     X = model.design_.matrix(table).toarray()
     reference = LogisticRegression(C=1 / (0.002 * 500), tol=1e-10).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(table), reference.predict_proba(X), atol=1e-4)
@@ -239,9 +241,9 @@ def test_the_uncorrected_bag_loss_is_worse():
 
 def test_bernoulli_labels_teach_too():
     rng = np.random.default_rng(3)
-    table, y = data(rng, 8000, LogLoss())
+    table, y = data(rng, 8000, LogisticLoss())
     rows = bags_of(rng, 8000, 2)
-    release = make_release(LogLoss(), y, rows)
+    release = make_release(LogisticLoss(), y, rows)
     labels = (rng.random(release.random.labels.shape) < release.random.labels).astype(float)
     bags = RandomBags(rows=rows, labels=labels, bernoulli=True)
     noisy = BagTotals(**{f: getattr(release, f) for f in release.__slots__} | {"random": bags})
@@ -254,8 +256,8 @@ def test_bernoulli_labels_teach_too():
 def test_a_network_is_learned_from_bags(objective):
     pytest.importorskip("torch", reason="needs the extra torch")
     rng = np.random.default_rng(0)
-    table, y = data(rng, 4000, LogLoss())
-    release = make_release(LogLoss(), y, bags_of(rng, 4000, 4))
+    table, y = data(rng, 4000, LogisticLoss())
+    release = make_release(LogisticLoss(), y, bags_of(rng, 4000, 4))
     settings = Training(epochs=10, batch_rows=256, device="cpu")
     model = RandomBagModel(objective, hidden=(16,), training=settings, random_state=0).fit(release, table)
     assert model.score(table, y) > 0.72
@@ -265,8 +267,8 @@ def test_a_network_is_learned_from_bags(objective):
 
 def test_the_estimator_follows_scikit_learns_conventions():
     rng = np.random.default_rng(0)
-    table, y = data(rng, 200, LogLoss())
-    release = make_release(LogLoss(), y, bags_of(rng, 200, 2))
+    table, y = data(rng, 200, LogisticLoss())
+    release = make_release(LogisticLoss(), y, bags_of(rng, 200, 2))
     model = RandomBagModel(EasyLabels(finite=False), l2=0.1)
     with pytest.raises(NotFittedError):
         model.predict_proba(table)

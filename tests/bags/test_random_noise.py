@@ -13,9 +13,9 @@ from papers.label_bags.theory import PrintedObjective
 from tacit.bags.learners import BagMeanObjective, EasyLabels, ProportionLoss, RandomBagModel, UnbiasedObjective
 from tacit.bags.learners.random_bags import BagMoments, center_labels, choose_penalty, is_drowned
 from tacit.bags.learners.random_bags.noise import L2
-from tacit.bags.losses import CrossEntropy, LogLoss, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, SquaredLoss
 from tacit.bags.mechanisms.drawing import draw
-from tacit.bags.mechanisms.noise import LaplaceNoise
+from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.bags.partition import RandomBags
 from tacit.privacy.errors import InvalidInput
 
@@ -32,11 +32,11 @@ def logits(rows, *, columns, classes, seed, scale=0.5):
 
 
 def loss_over(classes):
-    return LogLoss() if classes == 2 else CrossEntropy(classes=classes)
+    return LogisticLoss() if classes == 2 else CategoricalLoss(classes=classes)
 
 
 def drawn(table, *, size, bags, epsilon, loss, seed=0, **options):
-    noise = None if epsilon is None else LaplaceNoise(epsilon=epsilon)
+    noise = None if epsilon is None else LaplaceTotalsNoise(epsilon=epsilon)
     rng = np.random.default_rng(seed)
     return draw(table, size=size, bags=bags, joins=1, label="y", loss=loss, noise=noise, rng=rng, **options)
 
@@ -65,13 +65,14 @@ def test_the_added_penalty_is_the_gradients_noise_over_the_curvature(objective):
     rows = rng.permutation(N)[: n * size].reshape(n, size)
     means, moments = np.full((n, 1), 0.5), BagMoments(size=size, rows=N)
     noised = [RandomBags(rows=rows, labels=means + rng.normal(scale=s, size=(n, 1)), variance=s**2) for _ in range(400)]
-    G = np.var([slope(objective, x, bags, moments, 0.0, LogLoss()) for bags in noised])
+    G = np.var([slope(objective, x, bags, moments, 0.0, LogisticLoss()) for bags in noised])
     exact = RandomBags(rows=rows, labels=means)
     H = (
-        slope(objective, x, exact, moments, 0.05, LogLoss()) - slope(objective, x, exact, moments, -0.05, LogLoss())
+        slope(objective, x, exact, moments, 0.05, LogisticLoss())
+        - slope(objective, x, exact, moments, -0.05, LogisticLoss())
     ) / 0.1
     even = RandomBags(rows=rows, labels=means, variance=s**2)
-    added = choose_penalty(even, objective, moments, LogLoss()) - L2
+    added = choose_penalty(even, objective, moments, LogisticLoss()) - L2
     spread = 1 / 3 if isinstance(objective, EasyLabels | ProportionLoss) else 1
     assert added == pytest.approx(G / (H * spread**2), rel=0.2)
 
@@ -105,7 +106,7 @@ def test_what_bags_say_in_spite_of_noise_is_learned():
     """More bags, the same noise: better than the rate by far, and better than with the penalty without noise."""
     table, test = (logits(10_000, columns=12, classes=2, seed=seed) for seed in (0, 1))
     truth = test["y"].to_numpy()
-    release = drawn(table, size=10, bags=300, epsilon=0.3, loss=LogLoss())
+    release = drawn(table, size=10, bags=300, epsilon=0.3, loss=LogisticLoss())
     loss = RandomBagModel().fit(release, table).evaluate(test, truth).loss
     assert loss < 0.6
     assert loss < RandomBagModel().fit(blinded(release), table).evaluate(test, truth).loss - 0.02
@@ -127,7 +128,7 @@ def test_without_noise_nothing_changes(classes):
 
 def test_a_penalty_that_is_given_is_taken_as_it_is():
     table = logits(500, columns=3, classes=2, seed=0)
-    release = drawn(table, size=10, bags=50, epsilon=0.3, loss=LogLoss())
+    release = drawn(table, size=10, bags=50, epsilon=0.3, loss=LogisticLoss())
     for l2 in (0.0, 1e-3, 0.7):
         model = RandomBagModel(l2=l2).fit(release, table)
         assert (model.objective_, model.l2_) == (UnbiasedObjective(), l2)
@@ -146,7 +147,7 @@ def test_labels_are_moved_to_the_expected_mean(mean):
     bags = RandomBags(rows=np.arange(n)[:, None], labels=labels, variance=variance)
     density = lambda p: norm.pdf(p, loc=mean, scale=np.sqrt(variance / n))  # noqa: E731
     expected = quad(lambda p: p * density(p), 0, 1)[0] / quad(density, 0, 1)[0]
-    moved = center_labels(bags, LogLoss())
+    moved = center_labels(bags, LogisticLoss())
     assert moved.labels.mean() == pytest.approx(expected, rel=1e-6)
     np.testing.assert_allclose(np.diff(moved.labels[:, 0]), np.diff(labels[:, 0]))
 
@@ -156,7 +157,7 @@ def test_means_of_classes_are_probabilities_at_any_noise():
     for deviation in (1e-9, 0.1, 100.0):
         labels = np.array([0.7, 0.3, 0.0]) + rng.normal(scale=deviation, size=(20, 3))
         bags = RandomBags(rows=np.arange(20)[:, None], labels=labels, variance=deviation**2)
-        mean = center_labels(bags, CrossEntropy(classes=3)).labels.mean(axis=0)
+        mean = center_labels(bags, CategoricalLoss(classes=3)).labels.mean(axis=0)
         assert mean.min() >= 0
         assert mean.sum() == pytest.approx(1)
         if deviation < 1e-6:
@@ -172,7 +173,7 @@ def test_soft_labels_are_taken_where_noise_drowns_what_bags_say():
     def drowned(labels, deviation):
         noised = labels[rows].mean(axis=1)[:, None] + rng.normal(scale=deviation, size=(400, 1))
         bags = RandomBags(rows=rows, labels=noised, variance=deviation**2)
-        return is_drowned(sparse.csr_matrix(x[:, None]), bags, moments, LogLoss())
+        return is_drowned(sparse.csr_matrix(x[:, None]), bags, moments, LogisticLoss())
 
     assert not drowned(y, 0.5)
     assert not drowned(rng.permutation(y), 0.1), "less noise than in labels themselves"
@@ -205,7 +206,7 @@ def test_noise_before_a_bernoulli_draw_is_not_subtracted_again():
     x = rng.normal(size=20_000)
     y = (x + 0.3 * rng.normal(size=20_000) > 0).astype(int)
     table = pa.table({"x": x, "y": y})
-    release = drawn(table, size=4, bags=5000, epsilon=2.0, loss=LogLoss(), bernoulli=True)
+    release = drawn(table, size=4, bags=5000, epsilon=2.0, loss=LogisticLoss(), bernoulli=True)
     model = RandomBagModel().fit(release, table)
     risk = np.mean((model.predict_proba(table)[:, 1] - y) ** 2)
     assert model.risk_ == pytest.approx(risk, abs=0.04)
@@ -216,4 +217,4 @@ def test_noise_before_a_bernoulli_draw_is_not_subtracted_again():
 @pytest.mark.parametrize("mean", [-1e6, 1e6])
 def test_a_mean_far_outside_is_moved_no_further_than_the_range(mean):
     bags = RandomBags(rows=np.array([[0], [1]]), labels=np.full((2, 1), mean), variance=1e-3)
-    assert 0 <= center_labels(bags, LogLoss()).labels.mean() <= 1
+    assert 0 <= center_labels(bags, LogisticLoss()).labels.mean() <= 1

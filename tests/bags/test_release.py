@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tacit.bags import Plan, Release, protect
-from tacit.bags.losses import CrossEntropy, LogLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss
 from tacit.bags.partition import BagTotals, Feature, Partition, RandomBags
 from tacit.bags.partition.tables import partition_of, partition_table
 from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, NoGuarantee, Unit
@@ -282,6 +282,6 @@ def test_totals_are_of_partitions_or_random_bags():
     random = RandomBags(rows=np.array([[0, 3], [2, 1]]), labels=np.array([[0.5], [1.0]]))
     given = {"guarantee": NoGuarantee(reason="x"), "seeded": False, "label": "y", "mechanism": {"name": "x"}}
     with pytest.raises(InvalidInput, match="and not both"):
-        BagTotals(partitions=(MERGED,), random=random, loss=LogLoss(), **given)
+        BagTotals(partitions=(MERGED,), random=random, loss=LogisticLoss(), **given)
     with pytest.raises(InvalidInput, match="one for each target"):
-        BagTotals(partitions=(MERGED,), loss=CrossEntropy(classes=3), **given)
+        BagTotals(partitions=(MERGED,), loss=CategoricalLoss(classes=3), **given)

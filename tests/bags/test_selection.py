@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
-from tacit.bags.losses import CrossEntropy, LogLoss, SquaredLoss
-from tacit.bags.mechanisms.noise import LaplaceNoise
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, SquaredLoss
+from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
 from tacit.bags.mechanisms.selection import _FINE, choose_sets, permute_and_flip, score_sets
 from tacit.privacy import InvalidInput
 
@@ -105,16 +105,22 @@ def names(chosen):
 
 def test_what_tells_most_is_chosen_first(frame):
     made = choose_sets(
-        frame, candidates=["b", "c", "a"], sets=2, label="y", loss=LogLoss(), epsilon=1.0, rng=np.random.default_rng(0)
+        frame,
+        candidates=["b", "c", "a"],
+        sets=2,
+        label="y",
+        loss=LogisticLoss(),
+        epsilon=1.0,
+        rng=np.random.default_rng(0),
     )
     assert names(made) == [("a",), ("c",)]
     assert str(made.guarantee) == "epsilon 1 for one label"
 
 
 def test_a_set_of_many_bags_pays_for_its_noise(frame):
-    given = {"candidates": ["d", "a"], "sets": 1, "label": "y", "loss": LogLoss(), "epsilon": 1.0}
+    given = {"candidates": ["d", "a"], "sets": 1, "label": "y", "loss": LogisticLoss(), "epsilon": 1.0}
     free = choose_sets(frame, **given, rng=np.random.default_rng(0))
-    paid = choose_sets(frame, **given, noise=LaplaceNoise(epsilon=1.0), rng=np.random.default_rng(0))
+    paid = choose_sets(frame, **given, noise=LaplaceTotalsNoise(epsilon=1.0), rng=np.random.default_rng(0))
     assert (names(free), names(paid)) == ([("d",)], [("a",)])
 
 
@@ -126,7 +132,7 @@ def test_a_tiny_epsilon_chooses_at_random(frame):
                 candidates=["b", "a"],
                 sets=1,
                 label="y",
-                loss=LogLoss(),
+                loss=LogisticLoss(),
                 epsilon=1e-6,
                 rng=np.random.default_rng(seed),
             )
@@ -142,7 +148,7 @@ def test_pairs_and_classes_can_be_chosen(frame):
         candidates=list(itertools.combinations("abc", 2)),
         sets=2,
         label="kind",
-        loss=CrossEntropy(classes=3),
+        loss=CategoricalLoss(classes=3),
         epsilon=5.0,
         rng=np.random.default_rng(0),
     )
@@ -150,7 +156,7 @@ def test_pairs_and_classes_can_be_chosen(frame):
 
 
 def test_noise_that_cannot_be_drawn_is_refused(frame):
-    given = {"candidates": ["a", "b"], "sets": 1, "label": "y", "loss": LogLoss()}
+    given = {"candidates": ["a", "b"], "sets": 1, "label": "y", "loss": LogisticLoss()}
     with pytest.raises(InvalidInput, match="scale must be at most"):
         choose_sets(frame, **given, epsilon=1e-15, rng=np.random.default_rng(0))
 
@@ -169,6 +175,6 @@ def test_noise_that_cannot_be_drawn_is_refused(frame):
     ids=["many", "none", "epsilon", "column", "label", "range", "labels"],
 )
 def test_bad_input_is_one_sentence(frame, change, message):
-    given = {"candidates": ["a", "b"], "sets": 1, "label": "y", "loss": LogLoss(), "epsilon": 1.0, **change}
+    given = {"candidates": ["a", "b"], "sets": 1, "label": "y", "loss": LogisticLoss(), "epsilon": 1.0, **change}
     with pytest.raises(InvalidInput, match=message):
         choose_sets(frame, **given, rng=np.random.default_rng(0))

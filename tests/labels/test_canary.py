@@ -1,4 +1,4 @@
-"""Canaries: how they are planted, that the bound covers, and that a mechanism that keeps too much is caught."""
+"""PlantedCanaries: how they are planted, that the bound covers, and that a mechanism that keeps too much is caught."""
 
 import math
 

@@ -13,8 +13,8 @@ from tacit.labels.fitting.denoise import Forward, Likelihoods, NoCorrection
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.network import (
     Adam,
-    CrossEntropy,
     ForwardCorrected,
+    SoftCrossEntropy,
     TorchClassifier,
 )
 from tacit.labels.learners.retrain import Consensus
@@ -65,7 +65,7 @@ def test_losses_are_those_of_their_formulas(some_rows):
     right = p[np.arange(50), noisy]
     T = RandomizedResponse(epsilon=1.0, classes=4).transition()
     for loss, expected in (
-        (CrossEntropy(), -np.log(right)),
+        (SoftCrossEntropy(), -np.log(right)),
         (ForwardCorrected(transition=T), forward_loss(p, noisy, transition=T)),
         (GeneralizedCrossEntropy(q=0.6), (1 - right**0.6) / 0.6),
         (SymmetricCrossEntropy(alpha=0.3, beta=0.8), -0.3 * np.log(right) - 0.8 * np.log(1e-4) * (1 - right)),

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom, binomtest
 
-from tacit.leak import Sides, clopper_pearson, difference_interval
+from tacit.leak import IntervalSides, clopper_pearson, difference_interval
 from tacit.leak.intervals import lower_limit, upper_limit
 from tacit.privacy import InvalidInput
 
@@ -23,7 +23,7 @@ def test_agrees_with_scipy(k, n):
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), rel=1e-9)
 
 
-@pytest.mark.parametrize("sides", list(Sides))
+@pytest.mark.parametrize("sides", list(IntervalSides))
 @pytest.mark.parametrize("n", [1, 2, 10, 45])
 def test_coverage_by_enumeration(n, sides):
     intervals = [clopper_pearson(k, n, level=0.9, sides=sides) for k in range(n + 1)]
@@ -54,8 +54,8 @@ def test_difference_covers_dependent_counts():
 
 
 def test_one_sided_limits_match_the_arrays():
-    lower = clopper_pearson(3, 9, level=0.95, sides=Sides.LOWER)
-    upper = clopper_pearson(3, 9, level=0.95, sides=Sides.UPPER)
+    lower = clopper_pearson(3, 9, level=0.95, sides=IntervalSides.LOWER)
+    upper = clopper_pearson(3, 9, level=0.95, sides=IntervalSides.UPPER)
     assert (lower.low, lower.high) == pytest.approx((float(lower_limit(3, 9, alpha=0.05)), 1.0), abs=1e-15)
     assert (upper.low, upper.high) == pytest.approx((0.0, float(upper_limit(3, 9, alpha=0.05))), abs=1e-15)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from tacit.leak import FPR_GRID, Roc, clopper_pearson, roc_from_scores
+from tacit.leak import FPR_GRID, RocCurve, clopper_pearson, roc_from_scores
 from tacit.privacy import InvalidInput
 
 
@@ -65,7 +65,7 @@ def test_interval_covers_the_rate_at_its_threshold():
 
 def test_json_round_trip_and_freezing():
     roc = roc_from_scores([3.0, 1.0], [2.0, 0.0])
-    assert Roc.from_json(json.loads(json.dumps(roc.to_json()))) == roc
+    assert RocCurve.from_json(json.loads(json.dumps(roc.to_json()))) == roc
     assert roc != roc_from_scores([3.0, 2.5], [2.0, 0.0])
     with pytest.raises(ValueError, match="read-only"):
         roc.tpr[0] = 1.0

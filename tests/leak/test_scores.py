@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from tacit.leak import (
-    Corrected,
     FixedThreshold,
     HeldOut,
+    UnionBoundThresholds,
     epsilon_from_rates,
     epsilon_one_run,
     leak_from_one_run,
@@ -47,7 +47,7 @@ def test_correction_is_a_union_bound():
     rng = np.random.default_rng(1)
     members, nonmembers = rng.normal(1, 1, 300), rng.normal(0, 1, 300)
     thresholds = (0.0, 1.0, 2.0, 1.0)
-    leak = leak_from_scores(members, nonmembers, threshold=Corrected(thresholds=thresholds))
+    leak = leak_from_scores(members, nonmembers, threshold=UnionBoundThresholds(thresholds=thresholds))
     bounds = [
         epsilon_from_rates(int((members >= t).sum()), 300, int((nonmembers >= t).sum()), 300, level=1 - 0.05 / 3)
         for t in (0.0, 1.0, 2.0)
@@ -67,7 +67,7 @@ def test_held_out_scores_are_not_measured():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda rng: HeldOut(rng=rng), lambda rng: Corrected(thresholds=np.linspace(0, 1, 21))]
+    "make", [lambda rng: HeldOut(rng=rng), lambda rng: UnionBoundThresholds(thresholds=np.linspace(0, 1, 21))]
 )
 def test_coverage_when_the_threshold_is_chosen(make):
     rng, above = np.random.default_rng(3), 0
@@ -87,7 +87,7 @@ def test_control_the_best_of_all_thresholds_breaks_coverage():
 
 
 @pytest.mark.parametrize(
-    "make", [lambda rng: HeldOut(rng=rng), lambda rng: Corrected(thresholds=np.linspace(0, 1, 21))]
+    "make", [lambda rng: HeldOut(rng=rng), lambda rng: UnionBoundThresholds(thresholds=np.linspace(0, 1, 21))]
 )
 def test_power_an_under_noised_control_is_caught(make):
     rng = np.random.default_rng(5)
@@ -134,8 +134,8 @@ def test_one_run_coverage_and_power():
     [
         (lambda: FixedThreshold(float("nan")), "value must be a number, got NaN"),
         (lambda: HeldOut(fraction=1.0, rng=np.random.default_rng(0)), "fraction must be in"),
-        (lambda: Corrected(thresholds=()), "thresholds must be one number or more"),
-        (lambda: Corrected(thresholds=(0.1, float("nan"))), "without NaN"),
+        (lambda: UnionBoundThresholds(thresholds=()), "thresholds must be one number or more"),
+        (lambda: UnionBoundThresholds(thresholds=(0.1, float("nan"))), "without NaN"),
     ],
 )
 def test_refuses_a_threshold(threshold, words):

@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import binom
 
 from tacit.leak import (
-    Corrected,
     FixedThreshold,
+    UnionBoundThresholds,
     assert_leak_below,
     leak_from_guesses,
     leak_from_one_run,
@@ -133,7 +133,7 @@ def test_the_same_for_scores_of_members():
 
 
 def test_the_same_for_the_best_of_many_thresholds():
-    many = Corrected(thresholds=tuple(np.linspace(0, 1, 1001)))
+    many = UnionBoundThresholds(thresholds=tuple(np.linspace(0, 1, 1001)))
     assert_leak_below(leak_from_scores(np.ones(40), np.ones(40), threshold=FixedThreshold(0.5)), epsilon=2.0)
     assert "cannot be tested with 40 trials" in said(
         leak_from_scores(np.ones(40), np.ones(40), threshold=many), epsilon=2.0

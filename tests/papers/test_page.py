@@ -203,11 +203,13 @@ def test_bags_of_the_figure(last):
     """Figure 2 of the bags paper: rows as its text gives them; the last one's label is not in it."""
     import pyarrow as pa
 
-    from tacit.bags.losses import LogLoss
+    from tacit.bags.losses import LogisticLoss
     from tacit.bags.mechanisms.curation import curate
 
     rows = {"F1": ["apple"] * 3 + ["banana"], "F2": ["High", "Low", "Low", "High"], "F3": ["CA", "NY", "NY", "CA"]}
-    release = curate(pa.table({**rows, "y": [0, 1, 1, last]}), by=[("F1",), ("F2", "F3")], label="y", loss=LogLoss())
+    release = curate(
+        pa.table({**rows, "y": [0, 1, 1, last]}), by=[("F1",), ("F2", "F3")], label="y", loss=LogisticLoss()
+    )
     bags = [
         (tuple(key.values()), count, total / count)
         for partition in release.partitions

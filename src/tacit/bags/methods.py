@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from tacit.privacy.settings import Choice, about
 
-__all__ = ["HELP", "AttackMethod", "Crosses", "LearnMethod", "Linear", "Totals", "Trees"]
+__all__ = ["HELP", "AttackMethod", "Crosses", "LearnMethod", "Linear", "TotalsAttack", "Trees"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +32,7 @@ class Linear(Choice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Totals(Choice):
+class TotalsAttack(Choice):
     """Labels that the totals determine, and the most probable guess of every other."""
 
     name: ClassVar[str] = "totals"
@@ -45,7 +45,7 @@ class Totals(Choice):
 
 
 LearnMethod = Crosses | Trees | Linear
-AttackMethod = Totals
+AttackMethod = TotalsAttack
 
 HELP = {
     "protect": """Release the label totals of bags of rows, and nothing else of the private column.

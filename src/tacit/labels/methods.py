@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from tacit.privacy.settings import Choice, about
 
-__all__ = ["HELP", "AttackMethod", "Bayes", "Denoised", "LearnMethod", "Regressor", "Twins"]
+__all__ = ["HELP", "AttackMethod", "Bayes", "Denoised", "LearnMethod", "Regressor", "TwinRepresentation"]
 
 Estimator = Literal["logistic", "trees"]
 _ESTIMATOR = about("Logistic regression, or boosted trees.")
@@ -34,7 +34,7 @@ class Denoised(Choice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Twins(Choice):
+class TwinRepresentation(Choice):
     """Learn a representation from the features alone, then from the votes of neighbors in it; needs torch."""
 
     name: ClassVar[str] = "twins"
@@ -63,7 +63,7 @@ class Bayes(Choice):
     estimator: Estimator = field(default="logistic", metadata=_ESTIMATOR)
 
 
-LearnMethod = Denoised | Twins | Regressor
+LearnMethod = Denoised | TwinRepresentation | Regressor
 AttackMethod = Bayes
 
 HELP = {

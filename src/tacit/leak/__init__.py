@@ -1,16 +1,16 @@
 """What a leak is: from attack scores and guesses to rates, intervals, and the epsilon they prove."""
 
 from tacit.leak.beliefs import LabelBeliefs
-from tacit.leak.canaries import Canaries, plant_canaries
+from tacit.leak.canaries import PlantedCanaries, plant_canaries
 from tacit.leak.epsilon import EpsilonBound, epsilon_from_rates
 from tacit.leak.guesses import ABSTAIN, leak_from_guesses
-from tacit.leak.intervals import Interval, Sides, clopper_pearson, difference_interval
+from tacit.leak.intervals import Interval, IntervalSides, clopper_pearson, difference_interval
 from tacit.leak.measure import Leak
 from tacit.leak.one_run import epsilon_one_run
-from tacit.leak.one_run_tails import OneRunTail, Published, Sharp
-from tacit.leak.roc import FPR_GRID, Roc, RocPoint, roc_from_scores
+from tacit.leak.one_run_tails import OneRunTail, PublishedTail, SharpTail
+from tacit.leak.roc import FPR_GRID, RocCurve, RocPoint, roc_from_scores
 from tacit.leak.scores import leak_from_one_run, leak_from_scores
-from tacit.leak.threshold import Corrected, FixedThreshold, HeldOut, Threshold
+from tacit.leak.threshold import FixedThreshold, HeldOut, ThresholdRule, UnionBoundThresholds
 from tacit.leak.tracking import log_leak
 from tacit.leak.utility import (
     advantage_limit,
@@ -23,21 +23,21 @@ from tacit.leak.verdict import assert_leak_below
 __all__ = [
     "ABSTAIN",
     "FPR_GRID",
-    "Canaries",
-    "Corrected",
     "EpsilonBound",
     "FixedThreshold",
     "HeldOut",
     "Interval",
+    "IntervalSides",
     "LabelBeliefs",
     "Leak",
     "OneRunTail",
-    "Published",
-    "Roc",
+    "PlantedCanaries",
+    "PublishedTail",
+    "RocCurve",
     "RocPoint",
-    "Sharp",
-    "Sides",
-    "Threshold",
+    "SharpTail",
+    "ThresholdRule",
+    "UnionBoundThresholds",
     "advantage_limit",
     "assert_leak_below",
     "bayes_accuracy",

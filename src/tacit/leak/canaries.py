@@ -1,4 +1,4 @@
-"""Canaries: rows whose label a coin decided. How well a release reveals the coins bounds epsilon from below."""
+"""PlantedCanaries: rows whose label a coin decided. How well a release reveals the coins bounds epsilon from below."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tacit.leak.scores import leak_from_one_run
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
-__all__ = ["Canaries", "plant_canaries"]
+__all__ = ["PlantedCanaries", "plant_canaries"]
 
 Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Canaries:
+class PlantedCanaries:
     """Rows that carry their own label or another one, as a fair coin fell. Secret until the release is out.
 
     Parameters
@@ -67,7 +67,7 @@ class Canaries:
         )
 
 
-def plant_canaries(labels: ArrayLike, *, classes: int, count: int, rng: np.random.Generator) -> Canaries:
+def plant_canaries(labels: ArrayLike, *, classes: int, count: int, rng: np.random.Generator) -> PlantedCanaries:
     """Choose ``count`` rows, and flip a fair coin for each: keep its label, or give it another one, drawn uniformly.
 
     The coins are independent of everything else, so that each is a secret bit in one label, what label privacy
@@ -92,4 +92,4 @@ def plant_canaries(labels: ArrayLike, *, classes: int, count: int, rng: np.rando
     flipped = rng.random(count) < 0.5
     planted = codes.copy()
     planted[rows] = np.where(flipped, other, own)
-    return Canaries(labels=planted, rows=rows, own=own, other=other, flipped=flipped, classes=tuple(range(K)))
+    return PlantedCanaries(labels=planted, rows=rows, own=own, other=other, flipped=flipped, classes=tuple(range(K)))

@@ -15,7 +15,7 @@ from tacit.privacy.errors import InvalidInput
 
 __all__ = [
     "Interval",
-    "Sides",
+    "IntervalSides",
     "check_counts",
     "check_level",
     "clopper_pearson",
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 
-class Sides(StrEnum):
+class IntervalSides(StrEnum):
     """Which limits an interval has: both, or one with the whole error on its side."""
 
     BOTH = "both"
@@ -54,7 +54,9 @@ class Interval:
         return f"{self.low:.3f} to {self.high:.3f}"
 
 
-def clopper_pearson(successes: int, trials: int, *, level: float = 0.95, sides: Sides = Sides.BOTH) -> Interval:
+def clopper_pearson(
+    successes: int, trials: int, *, level: float = 0.95, sides: IntervalSides = IntervalSides.BOTH
+) -> Interval:
     """Bound a rate from ``successes`` of ``trials`` independent trials, with exact coverage.
 
     With error a on a side, the lower limit is the a quantile of Beta(k, n - k + 1) and the upper limit the
@@ -71,9 +73,9 @@ def clopper_pearson(successes: int, trials: int, *, level: float = 0.95, sides: 
     """
     k, n = check_counts(successes, trials, names=("successes", "trials"))
     error = 1 - check_level(level)
-    alpha = error / 2 if sides is Sides.BOTH else error
-    low = 0.0 if sides is Sides.UPPER else float(lower_limit(k, n, alpha=alpha))
-    high = 1.0 if sides is Sides.LOWER else float(upper_limit(k, n, alpha=alpha))
+    alpha = error / 2 if sides is IntervalSides.BOTH else error
+    low = 0.0 if sides is IntervalSides.UPPER else float(lower_limit(k, n, alpha=alpha))
+    high = 1.0 if sides is IntervalSides.LOWER else float(upper_limit(k, n, alpha=alpha))
     return Interval(low=low, high=high, level=level)
 
 

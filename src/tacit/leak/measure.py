@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from tacit.leak.epsilon import EpsilonBound
 from tacit.leak.intervals import Interval
-from tacit.leak.roc import Roc
+from tacit.leak.roc import RocCurve
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee
 
@@ -70,7 +70,7 @@ class Leak:
     examples: int | None = None
     thresholds: int = 1
     bound: EpsilonBound | None = None
-    roc: Roc | None = None
+    roc: RocCurve | None = None
     after: NDArray[np.float64] | None = field(default=None, compare=False, repr=False)
     guesses: pa.Table | None = field(default=None, compare=False, repr=False)
     notes: tuple[str, ...] = ()
@@ -144,7 +144,7 @@ class Leak:
                 interval=Interval.from_json(document["interval"]),
                 advantage_interval=Interval.from_json(document["advantage_interval"]),
                 bound=None if bound is None else EpsilonBound.from_json(bound),
-                roc=None if roc is None else Roc.from_json(roc),
+                roc=None if roc is None else RocCurve.from_json(roc),
             )
         except KeyError as missing:
             raise InvalidInput(f"a leak must say its {missing.args[0]}") from None

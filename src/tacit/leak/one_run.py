@@ -17,7 +17,7 @@ from scipy.special import logit
 
 from tacit.leak.epsilon import round_down
 from tacit.leak.intervals import check_counts, check_level, lower_limit, upper_limit
-from tacit.leak.one_run_tails import Array, OneRunTail, Sharp, check_coin_prior
+from tacit.leak.one_run_tails import Array, OneRunTail, SharpTail, check_coin_prior
 from tacit.privacy.rounding import check_delta
 
 __all__ = ["epsilon_one_run"]
@@ -56,7 +56,7 @@ def epsilon_one_run(
     delta: float = 0.0,
     level: float = 0.95,
     prior: float = 0.5,
-    tail: OneRunTail = Sharp(),  # noqa: B008 - frozen, without state
+    tail: OneRunTail = SharpTail(),  # noqa: B008 - frozen, without state
 ) -> NDArray[np.float64] | float:
     """Bound epsilon from below by the right guesses of one run.
 

@@ -14,7 +14,7 @@ from scipy.special import betainc, betaincc, expit, gammaln, logit, xlog1py, xlo
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["OneRunTail", "Published", "Sharp", "check_coin_prior"]
+__all__ = ["OneRunTail", "PublishedTail", "SharpTail", "check_coin_prior"]
 
 Array = NDArray[np.float64]
 
@@ -47,7 +47,7 @@ class OneRunTail(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Sharp(OneRunTail):
+class SharpTail(OneRunTail):
     """The largest probability any (epsilon, delta) mechanism can give v right guesses or more.
 
     P(V >= v) <= P(W >= v) + m delta P(W >= v) P(W < v)/(v P(W = v)), attained for fair coins.
@@ -65,8 +65,8 @@ class Sharp(OneRunTail):
 
 
 @dataclass(frozen=True, slots=True)
-class Published(OneRunTail):
-    """The bound of Steinke, Nasr and Jagielski, for fair coins: looser than :class:`Sharp` where it matters.
+class PublishedTail(OneRunTail):
+    """The bound of Steinke, Nasr and Jagielski, for fair coins: looser than :class:`SharpTail` where it matters.
 
     P(V >= v) <= P(W >= v) + 2 m delta max over 1 <= i <= v of P(v - i <= W < v)/i.
 
@@ -81,11 +81,11 @@ class Published(OneRunTail):
     def check_prior(self, prior: float) -> None:
         """Raise unless the secrets are fair coins."""
         if prior != 0.5:
-            raise InvalidInput(f"must be 0.5 for Published(), got {prior!r}: use Sharp()", field="prior")
+            raise InvalidInput(f"must be 0.5 for PublishedTail(), got {prior!r}: use SharpTail()", field="prior")
 
     def _bound(self, v: Array, r: Array, m: Array, q: Array, delta: float) -> Array:
         printed = _at_least(v, r, q) + 2 * m * delta * _best_average(v, r, q)
-        return np.minimum(np.maximum(Sharp()._bound(v, r, m, q, delta), np.where(v == 0, 1.0, printed)), 1.0)
+        return np.minimum(np.maximum(SharpTail()._bound(v, r, m, q, delta), np.where(v == 0, 1.0, printed)), 1.0)
 
 
 def check_coin_prior(prior: float) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.leak.intervals import Interval, check_level, clopper_pearson
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["FPR_GRID", "Roc", "RocPoint", "check_scores", "roc_from_scores", "roc_from_sorted"]
+__all__ = ["FPR_GRID", "RocCurve", "RocPoint", "check_scores", "roc_from_scores", "roc_from_sorted"]
 
 FPR_GRID: NDArray[np.float64] = np.concatenate(
     [[0.0], np.logspace(-5, -2, 60, endpoint=False), np.linspace(0.01, 1.0, 100)]
@@ -58,7 +58,7 @@ class RocPoint:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Roc:
+class RocCurve:
     """A receiver operating characteristic on :data:`FPR_GRID`.
 
     Parameters
@@ -86,7 +86,7 @@ class Roc:
         }
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Roc:
+    def from_json(cls, document: Mapping[str, Any]) -> RocCurve:
         """Read back what :meth:`to_json` wrote."""
         return cls(
             fpr=np.asarray(document["fpr"], dtype=np.float64),
@@ -97,12 +97,12 @@ class Roc:
         )
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Roc) and self.to_json() == other.to_json()
+        return isinstance(other, RocCurve) and self.to_json() == other.to_json()
 
     __hash__ = None  # type: ignore[assignment]
 
 
-def roc_from_scores(members: ArrayLike, nonmembers: ArrayLike, *, level: float = 0.95) -> Roc:
+def roc_from_scores(members: ArrayLike, nonmembers: ArrayLike, *, level: float = 0.95) -> RocCurve:
     """Draw the curve of an attack whose higher scores mean "member".
 
     References
@@ -115,13 +115,13 @@ def roc_from_scores(members: ArrayLike, nonmembers: ArrayLike, *, level: float =
     return roc_from_sorted(inside, outside, level=check_level(level))
 
 
-def roc_from_sorted(members: NDArray[np.float64], nonmembers: NDArray[np.float64], *, level: float) -> Roc:
+def roc_from_sorted(members: NDArray[np.float64], nonmembers: NDArray[np.float64], *, level: float) -> RocCurve:
     """Draw the curve of scores that are sorted upwards already."""
     found = _found(members, nonmembers, FPR_GRID)[0]
     tpr = found / len(members)
     tpr.setflags(write=False)
     ranks = np.searchsorted(nonmembers, members, "left") + np.searchsorted(nonmembers, members, "right")
-    return Roc(
+    return RocCurve(
         fpr=FPR_GRID,
         tpr=tpr,
         auc=float(ranks.sum() / (2 * len(members) * len(nonmembers))),

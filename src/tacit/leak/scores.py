@@ -10,7 +10,7 @@ from tacit.leak.intervals import Interval, check_level, clopper_pearson, differe
 from tacit.leak.measure import Leak
 from tacit.leak.one_run import epsilon_one_run
 from tacit.leak.roc import check_scores, roc_from_sorted
-from tacit.leak.threshold import Cut, Threshold, best_threshold, count_at_or_above
+from tacit.leak.threshold import ThresholdRule, ThresholdScores, best_threshold, count_at_or_above
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, check_delta
 
@@ -21,7 +21,7 @@ def leak_from_scores(
     members: ArrayLike,
     nonmembers: ArrayLike,
     *,
-    threshold: Threshold,
+    threshold: ThresholdRule,
     level: float = 0.95,
     delta: float = 0.0,
 ) -> Leak:
@@ -36,7 +36,7 @@ def leak_from_scores(
     members, nonmembers
         One score a row; only their order counts.
     threshold
-        ``FixedThreshold``, ``HeldOut`` or ``Corrected``: how the threshold was kept apart from these scores.
+        ``FixedThreshold``, ``HeldOut`` or ``UnionBoundThresholds``: how the threshold was kept apart from these scores.
     """
     inside = np.sort(check_scores(members, name="members"))
     outside = np.sort(check_scores(nonmembers, name="nonmembers"))
@@ -126,6 +126,6 @@ def _at(interval: Interval, level: float) -> Interval:
     return Interval(low=interval.low, high=interval.high, level=level)
 
 
-def _method(cut: Cut) -> str:
+def _method(cut: ThresholdScores) -> str:
     tried = f", corrected for {len(cut.thresholds)} thresholds" if len(cut.thresholds) > 1 else ""
     return f"Clopper-Pearson; the advantage from both rates, half of the error each{tried}"

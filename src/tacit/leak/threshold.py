@@ -11,14 +11,22 @@ from numpy.typing import NDArray
 from tacit.leak.epsilon import epsilon_from_rates
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Corrected", "Cut", "FixedThreshold", "HeldOut", "Threshold", "best_threshold", "count_at_or_above"]
+__all__ = [
+    "FixedThreshold",
+    "HeldOut",
+    "ThresholdRule",
+    "ThresholdScores",
+    "UnionBoundThresholds",
+    "best_threshold",
+    "count_at_or_above",
+]
 
 _CANDIDATES = 128  # ranks from either end of the scores that HeldOut tries
 
 Scores = NDArray[np.float64]
 
 
-class Cut(NamedTuple):
+class ThresholdScores(NamedTuple):
     """Thresholds to evaluate, and the scores (sorted upwards) they may be evaluated on."""
 
     thresholds: Scores
@@ -26,10 +34,10 @@ class Cut(NamedTuple):
     nonmembers: Scores
 
 
-class Threshold(Protocol):
+class ThresholdRule(Protocol):
     """A way to fix the threshold; a score at or above it is a guess of "member"."""
 
-    def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> Cut:
+    def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> ThresholdScores:
         """Return the thresholds, and the scores left to evaluate them on; both sides come sorted upwards."""
         ...
 
@@ -44,9 +52,9 @@ class FixedThreshold:
         if np.isnan(self.value):
             raise InvalidInput("must be a number, got NaN: fix the threshold before looking", field="value")
 
-    def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> Cut:  # noqa: ARG002
+    def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> ThresholdScores:  # noqa: ARG002
         """Return the one threshold and all scores."""
-        return Cut(np.array([self.value], dtype=np.float64), members, nonmembers)
+        return ThresholdScores(np.array([self.value], dtype=np.float64), members, nonmembers)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -60,13 +68,13 @@ class HeldOut:
         if not 0 < self.fraction < 1:
             raise InvalidInput(f"must be in (0, 1), got {self.fraction!r}", field="fraction")
 
-    def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> Cut:
+    def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> ThresholdScores:
         """Return the threshold with the largest epsilon bound on the held-out part, and the rest of the scores."""
         choose_in, rest_in = self._split(members, "members")
         choose_out, rest_out = self._split(nonmembers, "nonmembers")
         candidates = np.unique(np.concatenate([_spread(choose_in), _spread(choose_out)]))
-        best = best_threshold(Cut(candidates, choose_in, choose_out), level=level, delta=delta)
-        return Cut(candidates[best : best + 1], rest_in, rest_out)
+        best = best_threshold(ThresholdScores(candidates, choose_in, choose_out), level=level, delta=delta)
+        return ThresholdScores(candidates[best : best + 1], rest_in, rest_out)
 
     def _split(self, scores: Scores, name: str) -> tuple[Scores, Scores]:
         chosen = round(self.fraction * len(scores))
@@ -81,7 +89,7 @@ class HeldOut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Corrected:
+class UnionBoundThresholds:
     """Try every threshold of a list that was fixed beforehand, and pay for the choice by a union bound.
 
     Each of G thresholds is measured at confidence 1 - (1 - level)/G, so that all hold at once.
@@ -95,12 +103,12 @@ class Corrected:
             raise InvalidInput(f"must be one number or more, without NaN, got {self.thresholds!r}", field="thresholds")
         object.__setattr__(self, "thresholds", thresholds)
 
-    def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> Cut:  # noqa: ARG002
+    def cut(self, members: Scores, nonmembers: Scores, *, level: float, delta: float) -> ThresholdScores:  # noqa: ARG002
         """Return all thresholds and all scores."""
-        return Cut(np.array(self.thresholds), members, nonmembers)
+        return ThresholdScores(np.array(self.thresholds), members, nonmembers)
 
 
-def best_threshold(cut: Cut, *, level: float, delta: float) -> int:
+def best_threshold(cut: ThresholdScores, *, level: float, delta: float) -> int:
     """Return the index of the threshold that proves the largest epsilon; on a tie, has the largest advantage."""
     inside, outside = (count_at_or_above(s, cut.thresholds) for s in (cut.members, cut.nonmembers))
     positives, negatives = len(cut.members), len(cut.nonmembers)

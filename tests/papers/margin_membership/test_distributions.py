@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from papers.margin_membership.theory import GaussianMixture, Sphere, condition_failure
-from tacit.leak import Sides, clopper_pearson
+from tacit.leak import IntervalSides, clopper_pearson
 from tacit.models.theory.orthogonal import measure_orthogonality
 from tacit.privacy import InvalidInput
 
@@ -20,7 +20,7 @@ def products(source, rng, *, draws=DRAWS):
 
 def seen_at_least(events):
     """A lower confidence limit of the events' probability, wrong once in a million."""
-    return clopper_pearson(int(events.sum()), len(events), level=1 - 1e-6, sides=Sides.LOWER).low
+    return clopper_pearson(int(events.sum()), len(events), level=1 - 1e-6, sides=IntervalSides.LOWER).low
 
 
 def tilted(dimension, norm):

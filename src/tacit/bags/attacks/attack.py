@@ -15,7 +15,7 @@ from tacit.bags.attacks.components import SearchLimits
 from tacit.bags.attacks.feature_prior import prior_from_features
 from tacit.bags.attacks.fixed import DeterminedLabels, determined
 from tacit.bags.attacks.guess import BagGuesses, class_values, guess_labels
-from tacit.bags.methods import AttackMethod, Totals
+from tacit.bags.methods import AttackMethod, TotalsAttack
 from tacit.bags.releases.release import Release, UsedRows
 from tacit.data import read_rows
 from tacit.leak import Interval, Leak
@@ -57,7 +57,7 @@ def attack(
     before
         Beliefs (rows x classes) after an earlier release, instead of a model of the features.
     method
-        ``Totals(limit, whole)``.
+        ``TotalsAttack(limit, whole)``.
     level
         Confidence of the intervals.
     rng
@@ -73,7 +73,7 @@ def attack(
     100.0% of 3 labels are determined by the totals, against 0.0% without the release: advantage 1.000 ...
     """
     released = release if isinstance(release, Release) else Release.read(release)
-    chosen: AttackMethod = Totals() if method is None else read_choice(AttackMethod, method, field="method")
+    chosen: AttackMethod = TotalsAttack() if method is None else read_choice(AttackMethod, method, field="method")
     given = truth if data is None else data
     if given is None:
         raise InvalidInput("must be given: the features of the rows that the bags were made from", field="data")

@@ -9,7 +9,7 @@ from tacit.bags.attacks.guess import class_values, noise_model
 from tacit.bags.attacks.membership import read_totals
 from tacit.bags.attacks.reconstruction import posterior
 from tacit.bags.partition import BagTotals
-from tacit.leak import Canaries, Leak
+from tacit.leak import Leak, PlantedCanaries
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee
 
@@ -17,7 +17,7 @@ __all__ = ["audit_canaries"]
 
 
 def audit_canaries(
-    canaries: Canaries,
+    canaries: PlantedCanaries,
     release: BagTotals,
     table: object,
     *,

@@ -11,7 +11,7 @@ from scipy.stats import poisson
 from tacit.bags.attacks.fixed import DeterminedLabels
 from tacit.bags.attacks.membership import PublishedTotals, read_totals
 from tacit.bags.attacks.reconstruction import NoiseModel, posterior
-from tacit.bags.losses import CrossEntropy, SemilinearLoss
+from tacit.bags.losses import CategoricalLoss, SemilinearLoss
 from tacit.bags.partition import BagTotals
 from tacit.leak import LabelBeliefs
 from tacit.privacy.errors import InvalidInput
@@ -65,7 +65,7 @@ def guess_labels(release: BagTotals, table: object, *, prior: ArrayLike | None =
 
 def class_values(loss: SemilinearLoss) -> Floats:
     """Return T(y) of every label that the loss allows, or raise where these are not a short list."""
-    if isinstance(loss, CrossEntropy):
+    if isinstance(loss, CategoricalLoss):
         return np.eye(loss.classes)
     greatest = float(loss.bounds[1][0])
     if loss.describe()["name"] not in {"log", "poisson"} or not greatest <= _MOST_LABELS:

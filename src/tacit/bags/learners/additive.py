@@ -12,12 +12,12 @@ from sklearn.utils.validation import check_is_fitted
 
 from tacit.bags.learners.cells import cells_of
 from tacit.bags.learners.core import CoreModel, assign_cells, fit_core, overall_total
-from tacit.bags.learners.crosses import Lbfgs, Solver
+from tacit.bags.learners.crosses import CrossSolver, Lbfgs
 from tacit.bags.learners.evaluation import Calibration, Predictor
-from tacit.bags.learners.parts import Cross, Part, Tree, check_parts
+from tacit.bags.learners.parts import Cross, ModelPart, Tree, check_parts
 from tacit.bags.learners.penalty import NoiseRidge, Penalty
 from tacit.bags.learners.training import Training
-from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, SemilinearLoss
 from tacit.bags.partition import BagTotals
 from tacit.bags.partition.bags import read_columns
 from tacit.privacy.errors import InvalidInput
@@ -80,7 +80,7 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
     >>> from tacit.bags.learners.penalty import Ridge
     >>> from tacit.bags.mechanisms.curation import curate
     >>> rows = pa.table({"city": ["bonn"] * 4 + ["oslo"] * 4, "ill": [0, 0, 0, 1, 0, 1, 1, 1]})
-    >>> release = curate(rows, by=["city"], label="ill", loss=LogLoss())
+    >>> release = curate(rows, by=["city"], label="ill", loss=LogisticLoss())
     >>> model = AdditiveModel(penalty=Ridge(l2=1e-9)).fit(release, rows)
     >>> model.predict_proba(pa.table({"city": ["oslo", "rome"]})).round(3)
     array([[0.25, 0.75],
@@ -90,10 +90,10 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         loss: SemilinearLoss | None = None,
-        parts: Sequence[Part] | None = None,
+        parts: Sequence[ModelPart] | None = None,
         *,
         penalty: Penalty | None = None,
-        solver: Solver | Training | None = None,
+        solver: CrossSolver | Training | None = None,
         recalibrate: bool = False,
         random_state: int | None = None,
     ) -> None:
@@ -162,7 +162,7 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
             )
         self.intercept_ = self.model_.intercept
         self.n_iter_ = self.model_.steps
-        if isinstance(loss, LogLoss | CrossEntropy):
+        if isinstance(loss, LogisticLoss | CategoricalLoss):
             self.classes_ = np.arange(max(2, loss.targets))
         return self
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.bags.learners.parts import Part
+from tacit.bags.learners.parts import ModelPart
 from tacit.bags.partition import Partition
 from tacit.privacy.errors import InvalidInput
 
@@ -22,7 +22,7 @@ __all__ = ["PartCells", "cells_of", "choose_partition", "project"]
 class PartCells:
     """The finite domain of a part, with the label total of each of its points."""
 
-    part: Part
+    part: ModelPart
     source: int  # the number of the partition it learns from
     domain: Partition  # the partition's bags added up to the part's columns; its ``counts`` are the release's
     cell_of_bag: NDArray[np.int64]  # for each bag of the partition its cell in ``domain``
@@ -42,7 +42,7 @@ class PartCells:
         return np.where(bag < 0, -1, self.cell_of_bag[bag])
 
 
-def choose_partition(part: Part, partitions: Sequence[Partition]) -> int:
+def choose_partition(part: ModelPart, partitions: Sequence[Partition]) -> int:
     """Return the number of the partition that a part learns from: Theorem 1's phi(j).
 
     Any partition whose columns contain the part's will do without noise; with noise the one with the fewest bags
@@ -69,7 +69,7 @@ def choose_partition(part: Part, partitions: Sequence[Partition]) -> int:
     return min(fitting, key=lambda i: (len(partitions[i].columns) > len(part.columns), len(partitions[i])))
 
 
-def cells_of(parts: Sequence[Part], partitions: Sequence[Partition]) -> list[PartCells]:
+def cells_of(parts: Sequence[ModelPart], partitions: Sequence[Partition]) -> list[PartCells]:
     """Return what each part learns from, or refuse the first part that no partition covers."""
     sources = [choose_partition(part, partitions) for part in parts]
     made = []

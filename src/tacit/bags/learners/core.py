@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.bags.learners.cells import PartCells
-from tacit.bags.learners.crosses import CrossProblem, Solver, sum_by_cell
+from tacit.bags.learners.crosses import CrossProblem, CrossSolver, sum_by_cell
 from tacit.bags.learners.forest import Forest, GrownTree, codes_of_cells, columns_of, grow
 from tacit.bags.learners.parts import Tree
 from tacit.bags.learners.penalty import Penalty
@@ -112,7 +112,7 @@ def fit_core(
     loss: SemilinearLoss,
     total: Floats,
     penalty: Penalty,
-    solver: Solver,
+    solver: CrossSolver,
     progress: Progress | None = None,
 ) -> CoreModel:
     """Fit all parts."""

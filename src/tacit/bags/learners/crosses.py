@@ -13,7 +13,7 @@ from scipy.optimize import minimize
 
 from tacit.bags.losses import SemilinearLoss
 
-__all__ = ["CrossProblem", "Lbfgs", "Solver"]
+__all__ = ["CrossProblem", "CrossSolver", "Lbfgs"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -85,7 +85,7 @@ class CrossProblem:
         return float(value / rows), np.concatenate(gradients).ravel() / rows
 
 
-class Solver(Protocol):
+class CrossSolver(Protocol):
     """How the weights are found."""
 
     def solve(self, problem: CrossProblem, start: Floats, /) -> tuple[Floats, int]:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
 from sklearn.metrics import d2_tweedie_score, r2_score, roc_auc_score
 
-from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, PoissonLoss, SemilinearLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, MultiLabel, PoissonLoss, SemilinearLoss
 from tacit.bags.partition import Partition
 from tacit.privacy.errors import InvalidInput
 
@@ -102,7 +102,9 @@ def evaluate(loss: SemilinearLoss, f: Floats, labels: ArrayLike) -> Evaluation:
         loss=float(loss.value(f, labels).mean()),
         score=headline(loss, f, labels),
         auc=_auc(loss, mean, T),
-        calibration_error=calibration_error(mean, T) if isinstance(loss, LogLoss | CrossEntropy | MultiLabel) else None,
+        calibration_error=calibration_error(mean, T)
+        if isinstance(loss, LogisticLoss | CategoricalLoss | MultiLabel)
+        else None,
         predicted=tuple(mean.mean(axis=0).tolist()),
         observed=tuple(T.mean(axis=0).tolist()),
         rows=len(T),
@@ -112,9 +114,9 @@ def evaluate(loss: SemilinearLoss, f: Floats, labels: ArrayLike) -> Evaluation:
 def headline(loss: SemilinearLoss, f: Floats, labels: ArrayLike) -> float:
     """Return accuracy (for several labels, of each of them), R^2 for the squared loss, D^2 for counts."""
     y = np.asarray(labels, dtype=np.float64)
-    if isinstance(loss, LogLoss):
+    if isinstance(loss, LogisticLoss):
         return float(np.mean((f[:, 0] > 0) == (y == 1)))
-    if isinstance(loss, CrossEntropy):
+    if isinstance(loss, CategoricalLoss):
         return float(np.mean(f.argmax(axis=1) == y))
     if isinstance(loss, MultiLabel):
         return float(np.mean((f > 0) == (y == 1)))
@@ -125,9 +127,9 @@ def headline(loss: SemilinearLoss, f: Floats, labels: ArrayLike) -> float:
 
 def predictions_of(loss: SemilinearLoss, f: Floats) -> NDArray[Any]:
     """Return the likeliest class, the labels above one half, or the predicted mean."""
-    if isinstance(loss, LogLoss):
+    if isinstance(loss, LogisticLoss):
         return (f[:, 0] > 0).astype(np.int64)
-    if isinstance(loss, CrossEntropy):
+    if isinstance(loss, CategoricalLoss):
         return np.asarray(f.argmax(axis=1))
     if isinstance(loss, MultiLabel):
         return (f > 0).astype(np.int64)
@@ -136,10 +138,10 @@ def predictions_of(loss: SemilinearLoss, f: Floats) -> NDArray[Any]:
 
 def probabilities_of(loss: SemilinearLoss, f: Floats) -> Floats:
     """Return one column per class, or a label of several."""
-    if not isinstance(loss, LogLoss | CrossEntropy | MultiLabel):
+    if not isinstance(loss, LogisticLoss | CategoricalLoss | MultiLabel):
         raise InvalidInput(f"predict_proba needs a loss over classes, got {loss}; use predict")
     mean = loss.mean(f)
-    return np.hstack([1 - mean, mean]) if isinstance(loss, LogLoss) else mean
+    return np.hstack([1 - mean, mean]) if isinstance(loss, LogisticLoss) else mean
 
 
 def calibration_error(probabilities: Floats, truth: Floats, *, groups: int = 10) -> float:
@@ -154,7 +156,7 @@ def calibration_error(probabilities: Floats, truth: Floats, *, groups: int = 10)
 
 
 def _auc(loss: SemilinearLoss, mean: Floats, T: Floats) -> float | None:
-    if not isinstance(loss, LogLoss | CrossEntropy | MultiLabel):
+    if not isinstance(loss, LogisticLoss | CategoricalLoss | MultiLabel):
         return None
     areas = [roc_auc_score(t, p) for t, p in zip(T.T, mean.T, strict=True) if 0 < t.sum() < len(t)]
     return float(np.mean(areas)) if len(areas) == T.shape[1] else None

@@ -26,7 +26,7 @@ Model = AdditiveModel | RandomBagModel
 Progress = Callable[[int, int], None]
 
 
-class _Run(NamedTuple):
+class _TrainingInputs(NamedTuple):
     totals: BagTotals
     rows: ibis.Table
     features: tuple[str, ...]
@@ -82,7 +82,7 @@ def learn(
     if data is None:
         raise InvalidInput("must be given: the rows that the bags were made from, without labels", field="data")
     totals, rows = released.totals, released.used_rows(data).table
-    model = _TRAIN[type(_method(method, totals))](_Run(totals, rows, tuple(features), progress))
+    model = _TRAIN[type(_method(method, totals))](_TrainingInputs(totals, rows, tuple(features), progress))
     if released.encoding.classes is not None:
         model.classes_ = np.array(released.encoding.classes)
     model.guarantee_ = released.guarantee
@@ -108,13 +108,13 @@ def _method(method: LearnMethod | str | None, totals: BagTotals) -> LearnMethod:
     return chosen
 
 
-def _additive(parts: Sequence[Tree] | None, run: _Run) -> Model:
+def _additive(parts: Sequence[Tree] | None, run: _TrainingInputs) -> Model:
     if run.features:
         raise InvalidInput("is for random bags: a model of partitions sees the columns of by", field="features")
     return AdditiveModel(parts=parts).fit(run.totals, run.rows, progress=run.progress)
 
 
-_TRAIN: Mapping[type[Any], Callable[[_Run], Model]] = {
+_TRAIN: Mapping[type[Any], Callable[[_TrainingInputs], Model]] = {
     Crosses: lambda run: _additive(None, run),
     Trees: lambda run: _additive([Tree(part.columns) for part in run.totals.partitions], run),
     Linear: lambda run: RandomBagModel(columns=run.features or None).fit(run.totals, run.rows),

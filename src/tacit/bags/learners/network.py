@@ -20,7 +20,7 @@ from tacit.bags.learners.parts import Cross
 from tacit.bags.learners.penalty import Penalty
 from tacit.bags.learners.processes import TrainingProcesses
 from tacit.bags.learners.training import Training
-from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, PoissonLoss, SemilinearLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, MultiLabel, PoissonLoss, SemilinearLoss
 from tacit.bags.partition import Partition
 
 __all__ = ["AdditiveNetwork", "BagTargets", "bag_loss", "fit_network", "potential"]
@@ -31,11 +31,11 @@ Progress = Callable[[int, int], None]
 
 def potential(loss: SemilinearLoss, f: torch.Tensor) -> torch.Tensor:
     """Return b(f) of each row, as :meth:`SemilinearLoss.potential` does, for torch to differentiate."""
-    if isinstance(loss, LogLoss):
+    if isinstance(loss, LogisticLoss):
         return torch.nn.functional.softplus(f[:, 0])
     if isinstance(loss, MultiLabel):
         return torch.nn.functional.softplus(f).sum(dim=1)
-    if isinstance(loss, CrossEntropy):
+    if isinstance(loss, CategoricalLoss):
         return torch.logsumexp(f, dim=1)
     if isinstance(loss, PoissonLoss):
         return torch.exp(f[:, 0])

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["MLP", "Cross", "Module", "Part", "Tree", "check_parts"]
+__all__ = ["MLP", "Cross", "ModelPart", "Module", "Tree", "check_parts"]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ModelPart:
     """A sub-model f_j that sees only some columns, as the keys of the partition that it learns from show them.
 
     Parameters
@@ -49,12 +49,12 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Cross(Part):
+class Cross(ModelPart):
     """A linear cross: one weight for each combination of values, that is an embedding table."""
 
 
 @dataclass(frozen=True, slots=True)
-class Tree(Part):
+class Tree(ModelPart):
     """Boosted decision trees on a few columns; splits and leaves come from bag totals, exactly as from labels.
 
     Parameters
@@ -79,7 +79,7 @@ class Tree(Part):
     least_rows: int = 20
 
     def __post_init__(self) -> None:
-        Part.__post_init__(self)
+        ModelPart.__post_init__(self)
         for name in ("rounds", "depth", "least_rows"):
             if getattr(self, name) < 1:
                 raise InvalidInput(f"{name} of {self} must be >= 1, got {getattr(self, name)!r}")
@@ -88,7 +88,7 @@ class Tree(Part):
 
 
 @dataclass(frozen=True, slots=True)
-class MLP(Part):
+class MLP(ModelPart):
     """A multi-layer perceptron on embeddings of its columns; needs the extra ``torch``.
 
     Parameters
@@ -109,7 +109,7 @@ class MLP(Part):
     embedding: int = 8
 
     def __post_init__(self) -> None:
-        Part.__post_init__(self)
+        ModelPart.__post_init__(self)
         if self.embedding < 1 or any(width < 1 for width in self.hidden):
             raise InvalidInput(
                 f"widths of {self} must be >= 1, got hidden={self.hidden} and embedding={self.embedding}"
@@ -117,7 +117,7 @@ class MLP(Part):
 
 
 @dataclass(frozen=True, slots=True)
-class Module(Part):
+class Module(ModelPart):
     """Any torch module on the codes of its columns; parts that are given the same module share its parameters.
 
     Parameters
@@ -142,16 +142,16 @@ class Module(Part):
     build: Callable[[Sequence[int], int], Any] | None = None
 
     def __post_init__(self) -> None:
-        Part.__post_init__(self)
+        ModelPart.__post_init__(self)
         if not callable(self.build):
             raise InvalidInput(f"build of {self} must be a function that returns a torch module, got {self.build!r}")
 
 
-def check_parts(parts: Sequence[Part]) -> tuple[Part, ...]:
+def check_parts(parts: Sequence[ModelPart]) -> tuple[ModelPart, ...]:
     """Return the parts as a tuple, refusing what is none."""
     if not parts:
         raise InvalidInput("must have at least one part, got none", field="parts")
     for part in parts:
-        if not isinstance(part, Part):
+        if not isinstance(part, ModelPart):
             raise InvalidInput(f"must be Cross, Tree, MLP or Module objects, got {part!r}", field="parts")
     return tuple(parts)

@@ -15,11 +15,11 @@ from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, m
 from tacit.bags.losses.semilinear import SemilinearLoss
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["CrossEntropy"]
+__all__ = ["CategoricalLoss"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CrossEntropy(SemilinearLoss):
+class CategoricalLoss(SemilinearLoss):
     """The cross-entropy of a label in 0..K-1: b(f) = log sum_k e^f_k, T(y) the one-hot row, c(y) = 0.
 
     Parameters
@@ -33,7 +33,7 @@ class CrossEntropy(SemilinearLoss):
 
     Examples
     --------
-    >>> loss = CrossEntropy(classes=3)
+    >>> loss = CategoricalLoss(classes=3)
     >>> loss.statistic([2, 0])
     array([[0., 0., 1.],
            [1., 0., 0.]])

@@ -17,7 +17,7 @@ from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, m
 from tacit.bags.losses.semilinear import SemilinearLoss
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["LogLoss", "MultiLabel"]
+__all__ = ["LogisticLoss", "MultiLabel"]
 
 
 class _Logistic(SemilinearLoss):
@@ -50,7 +50,7 @@ class _Logistic(SemilinearLoss):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogLoss(_Logistic):
+class LogisticLoss(_Logistic):
     """The logistic loss of a 0/1 label: b(f) = log(1 + e^f), T(y) = y, c(y) = 0.
 
     References
@@ -59,7 +59,7 @@ class LogLoss(_Logistic):
 
     Examples
     --------
-    >>> loss = LogLoss()
+    >>> loss = LogisticLoss()
     >>> loss.statistic([0, 1, 1]).sum(), loss.l1
     (np.float64(2.0), 1.0)
     >>> loss.statistic([2])

@@ -75,7 +75,7 @@ def curate(
     edges
         Where numeric columns are cut, by column: half-open buckets [a, b).
     noise
-        :class:`LaplaceNoise` or :class:`GaussianNoise`; None for exact totals, which carry no guarantee.
+        :class:`LaplaceTotalsNoise` or :class:`GaussianTotalsNoise`; None for exact totals, which carry no guarantee.
     unit
         What one change changes, under noise.
     grid
@@ -102,13 +102,13 @@ def curate(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from tacit.bags.losses import LogLoss
-    >>> from tacit.bags.mechanisms.noise import LaplaceNoise
+    >>> from tacit.bags.losses import LogisticLoss
+    >>> from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
     >>> clicks = pa.table({"city": ["a", "b", "a", "a"], "age": [17, 30, 40, 20], "click": [1, 0, 1, 0]})
-    >>> exact = curate(clicks, by=["city", ("city", "age")], edges={"age": [18]}, label="click", loss=LogLoss())
+    >>> exact = curate(clicks, by=["city", ("city", "age")], edges={"age": [18]}, label="click", loss=LogisticLoss())
     >>> exact.partitions[0].keys["city"].to_pylist(), exact.partitions[0].totals.ravel().tolist()
     (['a', 'b'], [2.0, 0.0])
-    >>> print(curate(clicks, by=["city"], label="click", loss=LogLoss(), noise=LaplaceNoise(epsilon=1.0),
+    >>> print(curate(clicks, by=["city"], label="click", loss=LogisticLoss(), noise=LaplaceTotalsNoise(epsilon=1.0),
     ...              rng=np.random.default_rng(0)))
     2 bags of 1 partition by discrete_laplace: epsilon 1 for one label; seeded, so the noise hides nothing ...
     """

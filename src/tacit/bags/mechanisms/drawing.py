@@ -13,7 +13,7 @@ from tacit.bags.losses import SemilinearLoss
 from tacit.bags.mechanisms.assignment import assign_rows, check_assignment
 from tacit.bags.mechanisms.engine import check_labels, open_rows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
-from tacit.bags.mechanisms.noise import CalibratedNoise, Query, TotalsNoise, noise_of_budget
+from tacit.bags.mechanisms.noise import CalibratedNoise, TotalsNoise, TotalsQuery, noise_of_budget
 from tacit.bags.partition import BagTotals, RandomBags
 from tacit.data import read_rows
 from tacit.privacy.errors import InvalidInput
@@ -65,7 +65,7 @@ def draw(
         Release the paper's draws: 0 or 1 in each entry, 1 with the mean as its probability. After noise the mean is
         clipped to [0, 1] first, which is post-processing; the draw is then biased toward 1/2.
     noise
-        :class:`LaplaceNoise` or :class:`GaussianNoise`; None for exact labels, which carry no guarantee.
+        :class:`LaplaceTotalsNoise` or :class:`GaussianTotalsNoise`; None for exact labels, which carry no guarantee.
     grid
         As in :func:`curate`.
     rows_per_person
@@ -80,11 +80,11 @@ def draw(
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from tacit.bags.losses import LogLoss
-    >>> from tacit.bags.mechanisms.noise import LaplaceNoise
+    >>> from tacit.bags.losses import LogisticLoss
+    >>> from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
     >>> clicks = pa.table({"click": [1, 0, 1, 0, 1, 1]})
-    >>> made = draw(clicks, size=2, bags=3, joins=1, label="click", loss=LogLoss(), noise=LaplaceNoise(epsilon=2.0),
-    ...             rng=np.random.default_rng(0))
+    >>> made = draw(clicks, size=2, bags=3, joins=1, label="click", loss=LogisticLoss(),
+    ...             noise=LaplaceTotalsNoise(epsilon=2.0), rng=np.random.default_rng(0))
     >>> made.random.rows.shape, made.random.most_joins
     ((3, 2), 1)
     >>> print(made)
@@ -224,6 +224,6 @@ def draw_labels(means: NDArray[np.float64], *, rng: np.random.Generator) -> NDAr
     return (rng.random(means.shape) < np.clip(means, 0.0, 1.0)).astype(np.float64)
 
 
-def joined_queries(measure: GridStatistic, joins: int) -> list[Query]:
+def joined_queries(measure: GridStatistic, joins: int) -> list[TotalsQuery]:
     """Return what one label moves in random bags: the sums of ``joins`` bags."""
-    return [Query(moves=tuple(case * joins for case in measure.label_moves))]
+    return [TotalsQuery(moves=tuple(case * joins for case in measure.label_moves))]

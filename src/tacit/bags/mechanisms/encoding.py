@@ -10,7 +10,7 @@ import ibis
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.bags.losses import CrossEntropy, LogLoss, PoissonLoss, SemilinearLoss, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SemilinearLoss, SquaredLoss
 from tacit.data import load_table, read_rows
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
@@ -94,8 +94,8 @@ class LabelEncoding:
 def loss_of_plan(plan: Plan, classes: Sequence[str] | None) -> SemilinearLoss:
     """Return the loss whose T(y) the plan adds up."""
     made: Mapping[str, Any] = {
-        "log": LogLoss,
-        "classes": lambda: CrossEntropy(classes=len(classes or ())),
+        "log": LogisticLoss,
+        "classes": lambda: CategoricalLoss(classes=len(classes or ())),
         "squared": lambda: SquaredLoss(lower=plan.lower, upper=plan.upper),
         "poisson": lambda: PoissonLoss(most=None if plan.upper is None else int(plan.upper)),
     }

@@ -16,10 +16,10 @@ from tacit.privacy.rounding import check_delta, check_epsilon, exact
 
 __all__ = [
     "CalibratedNoise",
-    "GaussianNoise",
-    "LaplaceNoise",
-    "Query",
+    "GaussianTotalsNoise",
+    "LaplaceTotalsNoise",
     "TotalsNoise",
+    "TotalsQuery",
     "check_shares",
     "noise_of_budget",
 ]
@@ -30,7 +30,7 @@ _CLOSE = 1e-4  # relative width at which the search for a Gaussian scale ends
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class TotalsQuery:
     """What one unit moves in a vector of whole numbers: by how many steps which entries, in the worst cases.
 
     Parameters
@@ -78,12 +78,12 @@ class TotalsNoise(Protocol):
 
     def __hash__(self) -> int: ...
 
-    def calibrate(self, queries: Sequence[Query], *, unit: Unit) -> CalibratedNoise:
+    def calibrate(self, queries: Sequence[TotalsQuery], *, unit: Unit) -> CalibratedNoise:
         """Return the noise of each query, and the guarantee for all of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaplaceNoise:
+class LaplaceTotalsNoise:
     """Discrete Laplace noise of pure epsilon: scale L1/(share epsilon) steps on every entry of a query.
 
     A unit moves the q-th query by at most L1_q, so the log ratio of the probabilities of any output is at most
@@ -102,8 +102,8 @@ class LaplaceNoise:
 
     Examples
     --------
-    >>> third = Query(moves=((1, 1),), share=Fraction(1, 3))
-    >>> [s.scale for s in LaplaceNoise(epsilon=1.0).calibrate([third] * 3, unit=Unit.LABEL).samplers]
+    >>> third = TotalsQuery(moves=((1, 1),), share=Fraction(1, 3))
+    >>> [s.scale for s in LaplaceTotalsNoise(epsilon=1.0).calibrate([third] * 3, unit=Unit.LABEL).samplers]
     [Fraction(6, 1), Fraction(6, 1), Fraction(6, 1)]
     """
 
@@ -116,7 +116,7 @@ class LaplaceNoise:
         object.__setattr__(self, "epsilon", check_epsilon(self.epsilon))
         check_shares(self.shares)
 
-    def calibrate(self, queries: Sequence[Query], *, unit: Unit) -> CalibratedNoise:
+    def calibrate(self, queries: Sequence[TotalsQuery], *, unit: Unit) -> CalibratedNoise:
         """Return the noise of each query, and the guarantee for all of them."""
         budget = exact(self.epsilon)
         made = tuple(DiscreteLaplace(scale=query.l1 / (query.share * budget)) for query in queries)
@@ -127,7 +127,7 @@ class LaplaceNoise:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianNoise:
+class GaussianTotalsNoise:
     """Discrete Gaussian noise of (epsilon, delta): scale s L2/sqrt(share) steps, with the least s that will do.
 
     Where every change of a unit is a part of one worst case, s is found on the composed privacy loss distribution;
@@ -156,13 +156,13 @@ class GaussianNoise:
         object.__setattr__(self, "delta", check_delta(self.delta, zero=False))
         check_shares(self.shares)
 
-    def calibrate(self, queries: Sequence[Query], *, unit: Unit) -> CalibratedNoise:
+    def calibrate(self, queries: Sequence[TotalsQuery], *, unit: Unit) -> CalibratedNoise:
         """Return the noise of each query, and the guarantee for all of them."""
         if all(len(query.moves) == 1 for query in queries):
             return self._by_distribution(queries, unit)
         return self._by_concentration(queries, unit)
 
-    def _by_distribution(self, queries: Sequence[Query], unit: Unit) -> CalibratedNoise:
+    def _by_distribution(self, queries: Sequence[TotalsQuery], unit: Unit) -> CalibratedNoise:
         lower = gaussian_scale(self.epsilon, delta=self.delta)
 
         def price(s: float) -> float:
@@ -180,7 +180,7 @@ class GaussianNoise:
         guarantee = Guarantee(unit=unit, epsilon=self.epsilon, delta=self.delta, loss=loss)
         return CalibratedNoise(samplers=made, guarantee=guarantee)
 
-    def _by_concentration(self, queries: Sequence[Query], unit: Unit) -> CalibratedNoise:
+    def _by_concentration(self, queries: Sequence[TotalsQuery], unit: Unit) -> CalibratedNoise:
         rho = exact(zcdp_rho(self.epsilon, delta=self.delta))
         made = _gaussians(queries, math.nextafter(1 / math.sqrt(2 * float(rho)), math.inf) * (1 + 1e-12))
         spent = sum((m.rho(squared_sensitivity=q.squared_l2) for m, q in zip(made, queries, strict=True)), Fraction(0))
@@ -188,9 +188,9 @@ class GaussianNoise:
         return CalibratedNoise(samplers=made, guarantee=Guarantee(unit=unit, epsilon=epsilon, delta=self.delta))
 
 
-def noise_of_budget(epsilon: float, *, delta: float) -> LaplaceNoise | GaussianNoise:
+def noise_of_budget(epsilon: float, *, delta: float) -> LaplaceTotalsNoise | GaussianTotalsNoise:
     """Return Gaussian noise where the budget has a delta, else Laplace noise."""
-    return GaussianNoise(epsilon=epsilon, delta=delta) if delta else LaplaceNoise(epsilon=epsilon)
+    return GaussianTotalsNoise(epsilon=epsilon, delta=delta) if delta else LaplaceTotalsNoise(epsilon=epsilon)
 
 
 def check_shares(shares: Sequence[float] | None, *, partitions: int | None = None) -> tuple[Fraction, ...] | None:
@@ -205,11 +205,11 @@ def check_shares(shares: Sequence[float] | None, *, partitions: int | None = Non
     return tuple(exact(share) / total for share in shares)
 
 
-def _gaussians(queries: Sequence[Query], s: float) -> tuple[DiscreteGaussian, ...]:
+def _gaussians(queries: Sequence[TotalsQuery], s: float) -> tuple[DiscreteGaussian, ...]:
     return tuple(DiscreteGaussian(scale=Fraction(s * math.sqrt(q.squared_l2 / q.share))) for q in queries)
 
 
-def _single_case(made: Sequence[Sampler], queries: Sequence[Query]) -> PrivacyLoss | None:
+def _single_case(made: Sequence[Sampler], queries: Sequence[TotalsQuery]) -> PrivacyLoss | None:
     """The composed loss of all moved entries where there is one worst case, else None."""
     if any(len(query.moves) != 1 for query in queries):
         return None

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.mechanisms.engine import check_labels, open_rows
 from tacit.bags.mechanisms.measure import GridStatistic, public_grid
-from tacit.bags.mechanisms.noise import Query, TotalsNoise
+from tacit.bags.mechanisms.noise import TotalsNoise, TotalsQuery
 from tacit.bags.partition import Feature, as_features
 from tacit.data import read_rows
 from tacit.data.names import check_present
@@ -219,7 +219,7 @@ def _penalties(
 ) -> list[int]:
     if noise is None:
         return [0] * len(codes)
-    query = Query(moves=measure.label_moves, share=Fraction(1, sets))
+    query = TotalsQuery(moves=measure.label_moves, share=Fraction(1, sets))
     sampler = noise.calibrate([query] * sets, unit=Unit.LABEL).samplers[0]
     each = sampler.variance**0.5 * measure.loss.targets * _FINE  # about the mean of |noise|, summed over targets
     return [round(each * (int(code.max()) + 1)) for code in codes]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from tacit.bags.mechanisms.domain import fill_domain
 from tacit.bags.mechanisms.engine import GroupedRows
 from tacit.bags.mechanisms.measure import GridStatistic
-from tacit.bags.mechanisms.noise import CalibratedNoise, Query, TotalsNoise, check_shares
+from tacit.bags.mechanisms.noise import CalibratedNoise, TotalsNoise, TotalsQuery, check_shares
 from tacit.bags.mechanisms.sizes import Regrouping, SizeRule
 from tacit.bags.partition import BagTotals, Partition
 from tacit.privacy.errors import InvalidInput
@@ -45,17 +45,17 @@ class Curation:
             raise InvalidInput(f"must be label or record, got {self.unit}", field="unit")
 
     @property
-    def queries(self) -> list[Query]:
+    def queries(self) -> list[TotalsQuery]:
         """What one unit moves: the sums of each partition and, for records, before them its counts."""
         shares = check_shares(None if self.noise is None else self.noise.shares, partitions=self.partitions) or ()
         if self.unit is Unit.LABEL:
-            return [Query(moves=self.measure.label_moves, share=share) for share in shares]
+            return [TotalsQuery(moves=self.measure.label_moves, share=share) for share in shares]
         return [
             query
             for share in shares
             for query in (
-                Query(moves=((1, 1),), share=share * _COUNT_SHARE),
-                Query(moves=self.measure.record_moves, share=share * (1 - _COUNT_SHARE)),
+                TotalsQuery(moves=((1, 1),), share=share * _COUNT_SHARE),
+                TotalsQuery(moves=self.measure.record_moves, share=share * (1 - _COUNT_SHARE)),
             )
         ]
 
@@ -141,7 +141,7 @@ class Curation:
 
 
 @lru_cache(maxsize=16)  # a Gaussian scale is searched for: once per plan
-def _calibrate(noise: TotalsNoise, queries: tuple[Query, ...], unit: Unit) -> CalibratedNoise:
+def _calibrate(noise: TotalsNoise, queries: tuple[TotalsQuery, ...], unit: Unit) -> CalibratedNoise:
     return noise.calibrate(queries, unit=unit)
 
 

@@ -11,17 +11,17 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit import leak
 from tacit.data.classes import Classes
-from tacit.leak import Canaries, Leak
+from tacit.leak import Leak, PlantedCanaries
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Canaries", "audit_canaries", "plant_canaries"]
+__all__ = ["PlantedCanaries", "audit_canaries", "plant_canaries"]
 
 _FLOOR = 1e-12  # a model's 0 as a probability
 
 
 def plant_canaries(
     labels: object, *, count: int, classes: Sequence[Any] | None = None, rng: np.random.Generator
-) -> Canaries:
+) -> PlantedCanaries:
     """Choose ``count`` rows, and flip a fair coin for each: keep its label, or give it another one, drawn uniformly.
 
     Half of the canaries train the model on a wrong label.
@@ -50,7 +50,7 @@ def plant_canaries(
 
 
 def audit_canaries(
-    canaries: Canaries,
+    canaries: PlantedCanaries,
     probabilities: ArrayLike,
     *,
     reference: ArrayLike | None = None,
@@ -88,7 +88,7 @@ def audit_canaries(
     return canaries.leak(score, guesses=guesses, delta=delta, level=level, rng=rng)
 
 
-def _log_odds(canaries: Canaries, probabilities: ArrayLike, name: str) -> NDArray[np.float64]:
+def _log_odds(canaries: PlantedCanaries, probabilities: ArrayLike, name: str) -> NDArray[np.float64]:
     table = np.asarray(probabilities, dtype=np.float64)
     expected = (len(canaries.rows), len(canaries.classes))
     if table.shape != expected or not np.isfinite(table).all() or (table < 0).any():

@@ -25,7 +25,7 @@ from tacit.labels.learners.released import take_rows
 from tacit.labels.learners.reports import AccuracyReport, ErrorReport
 from tacit.labels.learners.retrain import AllRows, Confidence, Consensus, Retrain
 from tacit.labels.learners.validate import released_accuracy
-from tacit.labels.methods import Denoised, LearnMethod, Regressor, Twins
+from tacit.labels.methods import Denoised, LearnMethod, Regressor, TwinRepresentation
 from tacit.labels.releases.matching import feature_names, rows_of
 from tacit.labels.releases.release import Release
 from tacit.privacy.errors import InvalidInput
@@ -104,7 +104,7 @@ def learn(
     rows = released.table if data is None else rows_of(released, data, field="data")
     names = feature_names(released, rows, features, own=data is None)
     encoder = Encoder.fitted(rows, names, chosen=bool(features))
-    judges = None if test is None else _Judges.read(test, encoder, released)
+    judges = None if test is None else _TestRows.read(test, encoder, released)
     held, kept = _split(released, 0.0 if judges else hold_out, generator)
     X = encoder.scaled(rows)
     learner = _LEARNERS[type(chosen)](chosen, generator, progress)
@@ -119,11 +119,11 @@ def learn(
     )
 
 
-def _method(release: Release, method: LearnMethod | str | None) -> Denoised | Twins | Regressor:
+def _method(release: Release, method: LearnMethod | str | None) -> Denoised | TwinRepresentation | Regressor:
     numbers = release.asked.mechanism.numbers
     if method is None:
         return Regressor() if numbers else Denoised()
-    chosen: Denoised | Twins | Regressor = read_choice(LearnMethod, method, field="method")
+    chosen: Denoised | TwinRepresentation | Regressor = read_choice(LearnMethod, method, field="method")
     if numbers != isinstance(chosen, Regressor):
         fits = "regressor: the release has numbers" if numbers else "denoised or twins: the release has classes"
         raise InvalidInput(f"must be {fits}, got {chosen}", field="method")
@@ -143,14 +143,14 @@ def _split(release: Release, hold_out: float, rng: np.random.Generator) -> tuple
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Judges:
+class _TestRows:
     """Rows with true labels."""
 
     X: NDArray[np.float64]
     y: NDArray[Any]
 
     @classmethod
-    def read(cls, test: object, encoder: Encoder, release: Release) -> _Judges:
+    def read(cls, test: object, encoder: Encoder, release: Release) -> _TestRows:
         table, label = load_table(test), release.asked.label
         encoder.check(table.columns, field="test")
         check_present(label, table.columns, argument="test's label")
@@ -165,7 +165,7 @@ class _Judges:
 
 
 def _accuracy(
-    learner: LabelPrivateClassifier, judges: _Judges | None, X: NDArray[np.float64], part: Release, *, rows: int
+    learner: LabelPrivateClassifier, judges: _TestRows | None, X: NDArray[np.float64], part: Release, *, rows: int
 ) -> Report:
     accuracy: float | None
     majority: float | None
@@ -190,7 +190,7 @@ def _accuracy(
 
 
 def _error(
-    learner: LabelPrivateRegressor, judges: _Judges | None, X: NDArray[np.float64], part: Release, *, rows: int
+    learner: LabelPrivateRegressor, judges: _TestRows | None, X: NDArray[np.float64], part: Release, *, rows: int
 ) -> Report:
     constant = float(np.nanmean(np.asarray(learner.release_.labels.to_numpy(), dtype=np.float64)))
     features, truth = (X, part.labels.to_numpy()) if judges is None else (judges.X, judges.y)
@@ -218,7 +218,7 @@ def _denoised(method: Denoised, rng: np.random.Generator, progress: Progress | N
     )
 
 
-def _twins(method: Twins, rng: np.random.Generator, progress: Progress | None) -> LabelPrivateClassifier:
+def _twins(method: TwinRepresentation, rng: np.random.Generator, progress: Progress | None) -> LabelPrivateClassifier:
     from tacit.labels.learners.network import BarlowTwins
 
     return LabelPrivateClassifier(
@@ -235,4 +235,4 @@ def _regressor(method: Regressor, rng: np.random.Generator, progress: Progress |
     return LabelPrivateRegressor(estimators[method.estimator](), random_state=rng)
 
 
-_LEARNERS: dict[type, Callable[..., Any]] = {Denoised: _denoised, Twins: _twins, Regressor: _regressor}
+_LEARNERS: dict[type, Callable[..., Any]] = {Denoised: _denoised, TwinRepresentation: _twins, Regressor: _regressor}

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from tacit.labels.learners.classifier import generator_from
 from tacit.labels.learners.released import release_of
 from tacit.labels.learners.terms import WEIGHTS, assuming, check_choices, without_payment
-from tacit.labels.mechanisms.values import Values
+from tacit.labels.mechanisms.values import LabelValues
 from tacit.labels.plan import Plan
 from tacit.labels.releases.arrays import release_codes, try_out
 from tacit.labels.releases.release import Release
@@ -123,7 +123,7 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         """Check, charge, and randomize each label once."""
         rng = generator_from(self.random_state)
         plan = self._plan(labels)
-        coding = Values(values=np.asarray(plan.values))
+        coding = LabelValues(values=np.asarray(plan.values))
         try_out(plan, coding)
         public = replace(plan.guarantee(), assumptions=plan.mechanism.assumptions(plan.prior))
         guarantee = assuming(public, *(() if self.bounds is not None else (_BOUNDS,)), *_assumed(sample_weight))

@@ -51,7 +51,7 @@ class LabelMechanism(Choice):
     epsilon
         Of one label, in (0, 4096], read as the decimal it prints.
     classes, values
-        What labels can be: the :class:`~tacit.data.classes.Classes` or their number; for numbers, the ``Values``.
+        What labels can be: the :class:`~tacit.data.classes.Classes` or their number; for numbers, the ``LabelValues``.
     prior
         Their probabilities, where it uses any.
     """

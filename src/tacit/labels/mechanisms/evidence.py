@@ -14,14 +14,14 @@ from tacit.data.classes import MISSING, Classes
 from tacit.labels.mechanisms.finite import estimate_counts
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Channel", "Evidence", "evidence_of_classes", "evidence_of_numbers", "shares_of", "spread"]
+__all__ = ["Evidence", "LabelChannel", "evidence_of_classes", "evidence_of_numbers", "shares_of", "spread"]
 
 Array = NDArray[np.float64]
 Codes = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Channel:
+class LabelChannel:
     """One transition matrix for all rows, and what came out of it."""
 
     outputs: Codes
@@ -42,7 +42,7 @@ class Evidence:
     # what the release says about all labels: the mechanism's public prior, one row for all or one per row, or the
     # class shares estimated from the release
     prior: Array
-    channel: Channel | None = None  # where all rows went through one finite channel
+    channel: LabelChannel | None = None  # where all rows went through one finite channel
     one_hot: Array | None = None  # where the released values estimate the one-hot label without bias
 
     @property
@@ -67,7 +67,7 @@ def evidence_of_classes(
     """Return the likelihood of each released class; without a prior, class shares are estimated from the release."""
     outputs = classes.encode(column)
     shares = shares_of(estimate_counts(transition, outputs[outputs != MISSING])) if prior is None else prior
-    return _of_channel(Channel(outputs=outputs, transition=transition), classes.values, shares)
+    return _of_channel(LabelChannel(outputs=outputs, transition=transition), classes.values, shares)
 
 
 def evidence_of_numbers(
@@ -81,11 +81,11 @@ def evidence_of_numbers(
             f"must be among the mechanism's outputs {outputs.tolist()!r}, got {unknown[0].as_py()!r}", field="labels"
         )
     places = np.asarray(codes.fill_null(MISSING), dtype=np.int64)
-    channel = Channel(outputs=places, transition=transition)
+    channel = LabelChannel(outputs=places, transition=transition)
     return _of_channel(channel, tuple(values.tolist()), np.atleast_2d(prior))
 
 
-def _of_channel(channel: Channel, classes: tuple[Any, ...], prior: Array) -> Evidence:
+def _of_channel(channel: LabelChannel, classes: tuple[Any, ...], prior: Array) -> Evidence:
     present = channel.outputs != MISSING
     likelihood = spread(channel.transition.T[channel.outputs[present]], present)
     return Evidence(classes=classes, likelihood=likelihood, outputs=channel.outputs, prior=prior, channel=channel)

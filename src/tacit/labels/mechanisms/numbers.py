@@ -42,9 +42,9 @@ class NumberMechanism(LabelMechanism):
         import numpy as np
 
         from tacit.labels.mechanisms.finite import check_prior
-        from tacit.labels.mechanisms.values import Values
+        from tacit.labels.mechanisms.values import LabelValues
 
-        values = self.values if isinstance(self.values, Values) else Values(values=self.values)
+        values = self.values if isinstance(self.values, LabelValues) else LabelValues(values=self.values)
         prior = np.full(len(values), 1 / len(values)) if self.prior is None else self.prior
         object.__setattr__(self, "values", values)
         object.__setattr__(self, "prior", check_prior(prior, classes=len(values)))

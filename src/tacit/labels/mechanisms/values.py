@@ -11,18 +11,18 @@ from numpy.typing import NDArray
 from tacit.data.classes import MISSING, Classes, as_column
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Coding", "Values"]
+__all__ = ["Coding", "LabelValues"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Values:
+class LabelValues:
     """At least two finite numbers, ascending; each label is taken to the nearest one.
 
     A label outside their range is refused, not clipped: clipping would depend on the label.
 
     Examples
     --------
-    >>> Values(values=[0, 10, 20]).encode([3.0, 17.5, None])
+    >>> LabelValues(values=[0, 10, 20]).encode([3.0, 17.5, None])
     array([ 0,  2, -1])
     """
 
@@ -57,5 +57,5 @@ class Values:
         return len(self.values)
 
 
-Coding = Classes | Values
+Coding = Classes | LabelValues
 """How labels become codes."""

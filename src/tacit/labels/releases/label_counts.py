@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.data.classes import MISSING, Classes, as_column
-from tacit.labels.mechanisms.values import Coding, Values
+from tacit.labels.mechanisms.values import Coding, LabelValues
 from tacit.labels.plan import Plan
 from tacit.privacy.errors import InvalidInput
 
@@ -80,7 +80,7 @@ class LabelCounts:
             return Classes(values=tuple(values), declared=False), counts
         if not (pa.types.is_integer(self._kind) or pa.types.is_floating(self._kind)):
             raise InvalidInput(f"must hold numbers for {self._plan.mechanism.name}, got {self._kind}", field="label")
-        return Values(values=np.asarray(values, dtype=np.float64)), counts
+        return LabelValues(values=np.asarray(values, dtype=np.float64)), counts
 
     def _check_few(self) -> None:
         if len(self._occurring) > _MOST_CLASSES:
@@ -100,7 +100,7 @@ def count_labels(coding: Coding, labels: object) -> Counts:
 def _declared(plan: Plan, kind: pa.DataType) -> Coding | None:
     """Return the classes or values that the plan declares, in the label column's type; None where it has none."""
     if plan.values is not None:
-        return Values(values=np.asarray(plan.values))
+        return LabelValues(values=np.asarray(plan.values))
     if plan.classes is None:
         return None
     try:

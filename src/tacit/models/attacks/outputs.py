@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tacit.leak import FixedThreshold, Leak, Threshold, leak_from_scores
+from tacit.leak import FixedThreshold, Leak, ThresholdRule, leak_from_scores
 from tacit.models.attacks.margin import KnownMargin, MarginRule, check_outputs
 from tacit.models.margin.labels import check_points
 from tacit.models.points import Floats
@@ -38,7 +38,7 @@ def attack_outputs(
     nonmembers: ArrayLike,
     *,
     rule: MarginRule,
-    threshold: Threshold | None = None,
+    threshold: ThresholdRule | None = None,
     level: float = 0.95,
 ) -> Leak:
     """Measure how well a rule tells training points from others by their outputs alone.
@@ -64,7 +64,7 @@ def attack_margin(
     *,
     rule: MarginRule | None = None,
     labels: ArrayLike | None = None,
-    threshold: Threshold | None = None,
+    threshold: ThresholdRule | None = None,
     level: float = 0.95,
 ) -> MarginLeak:
     """Ask a network about points it was trained on and others, and measure membership at its margin.

@@ -10,7 +10,7 @@ from scipy.stats import binom
 
 from tacit.leak import EpsilonBound, Leak, epsilon_one_run, leak_from_scores
 from tacit.leak.roc import check_scores
-from tacit.leak.threshold import Cut, count_at_or_above
+from tacit.leak.threshold import ThresholdScores, count_at_or_above
 from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
@@ -36,7 +36,7 @@ class LargestAdvantage:
 
     rng: np.random.Generator
 
-    def cut(self, members: Floats, nonmembers: Floats, *, level: float, delta: float) -> Cut:  # noqa: ARG002
+    def cut(self, members: Floats, nonmembers: Floats, *, level: float, delta: float) -> ThresholdScores:  # noqa: ARG002
         """Return the threshold, and the scores that had no part in choosing it."""
         choose_in, rest_in = self._split(members, "members")
         choose_out, rest_out = self._split(nonmembers, "nonmembers")
@@ -44,7 +44,7 @@ class LargestAdvantage:
         advantage = count_at_or_above(choose_in, candidates) / len(choose_in)
         advantage -= count_at_or_above(choose_out, candidates) / len(choose_out)
         best = candidates[int(np.argmax(advantage))]
-        return Cut(np.array([_lowered(best, choose_out)]), rest_in, rest_out)
+        return ThresholdScores(np.array([_lowered(best, choose_out)]), rest_in, rest_out)
 
     def _split(self, scores: Floats, name: str) -> tuple[Floats, Floats]:
         if len(scores) < 2:

@@ -19,7 +19,7 @@ from tacit.bags.learners.random_bags.noise import L2, center_labels, choose_pena
 from tacit.bags.learners.random_bags.objectives import EasyLabels, Objective, UnbiasedObjective
 from tacit.bags.learners.random_bags.risk import BagMoments, bag_residuals, label_variance, unbiased_risk
 from tacit.bags.learners.training import Training
-from tacit.bags.losses import CrossEntropy, LogLoss, SemilinearLoss, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, SemilinearLoss, SquaredLoss
 from tacit.bags.partition import BagTotals, RandomBags
 from tacit.bags.partition.bags import read_columns
 from tacit.data import load_table
@@ -74,7 +74,7 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=2000)
     >>> y = (x + 0.3 * rng.normal(size=2000) > 0).astype(int)
-    >>> release = draw(pa.table({"y": y}), size=4, bags=500, label="y", loss=LogLoss(), rng=rng)
+    >>> release = draw(pa.table({"y": y}), size=4, bags=500, label="y", loss=LogisticLoss(), rng=rng)
     >>> model = RandomBagModel().fit(release, pa.table({"x": x}))
     >>> model.score(pa.table({"x": x}), y) > 0.85
     True
@@ -114,7 +114,7 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
             )
         self.design_: Design = design_of(rows, columns=rows.column_names, most_values=self.most_values)
         self.loss_: SemilinearLoss = release.loss
-        if isinstance(self.loss_, LogLoss | CrossEntropy):
+        if isinstance(self.loss_, LogisticLoss | CategoricalLoss):
             self.classes_ = np.arange(max(2, self.loss_.targets))
         return self._fit_matrix(self.design_.matrix(rows), release.random)
 
@@ -229,7 +229,7 @@ def _inside(loss: SemilinearLoss) -> tuple[Floats, Floats]:
 
 def _chain(loss: SemilinearLoss, f: Floats, slope: Floats) -> Floats:
     """The gradient in f from that in h = mean(f)."""
-    if isinstance(loss, CrossEntropy):
+    if isinstance(loss, CategoricalLoss):
         p = loss.mean(f)
         return np.asarray(p * (slope - np.sum(p * slope, axis=1, keepdims=True)))
     return np.asarray(loss.curvature(f) * slope)

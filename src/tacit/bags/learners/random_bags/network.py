@@ -14,7 +14,7 @@ from tacit.bags.learners.network import potential
 from tacit.bags.learners.random_bags.objectives import EasyLabels, Objective
 from tacit.bags.learners.random_bags.risk import BagMoments
 from tacit.bags.learners.training import Training
-from tacit.bags.losses import CrossEntropy, LogLoss, MultiLabel, PoissonLoss, SemilinearLoss
+from tacit.bags.losses import CategoricalLoss, LogisticLoss, MultiLabel, PoissonLoss, SemilinearLoss
 from tacit.bags.partition import RandomBags
 
 __all__ = ["BagNetwork", "fit_bag_network"]
@@ -91,9 +91,9 @@ def _step(
 
 
 def _mean(loss: SemilinearLoss, f: torch.Tensor) -> torch.Tensor:
-    if isinstance(loss, LogLoss | MultiLabel):
+    if isinstance(loss, LogisticLoss | MultiLabel):
         return torch.sigmoid(f)
-    if isinstance(loss, CrossEntropy):
+    if isinstance(loss, CategoricalLoss):
         return torch.softmax(f, dim=1)
     return torch.exp(f) if isinstance(loss, PoissonLoss) else f
 

@@ -12,7 +12,7 @@ from scipy.stats import truncnorm
 
 from tacit.bags.learners.random_bags.objectives import BagMeanObjective, EasyLabels, Objective, ProportionLoss
 from tacit.bags.learners.random_bags.risk import BagMoments
-from tacit.bags.losses import CrossEntropy, SemilinearLoss, SquaredLoss
+from tacit.bags.losses import CategoricalLoss, SemilinearLoss, SquaredLoss
 from tacit.bags.partition import RandomBags
 
 __all__ = ["L2", "center_labels", "choose_penalty", "is_drowned", "membership"]
@@ -34,7 +34,7 @@ def center_labels(bags: RandomBags, loss: SemilinearLoss) -> RandomBags:
     if not bags.variance or bags.bernoulli or not len(bags):
         return bags
     mean, variance = bags.labels.mean(axis=0), bags.variance / len(bags)
-    among = isinstance(loss, CrossEntropy)
+    among = isinstance(loss, CategoricalLoss)
     peak, deviation = mean - (bags.targets - 2) * variance if among else mean, math.sqrt(variance)
     lower, upper = loss.bounds
     with np.errstate(invalid="ignore"):  # of moments that are not asked for
@@ -82,7 +82,7 @@ def choose_penalty(bags: RandomBags, objective: Objective, moments: BagMoments, 
     Proof: docs/proofs/bags_learn.md.
     """
     of_logits = isinstance(objective, EasyLabels | ProportionLoss)
-    if not bags.variance or bags.bernoulli or (isinstance(loss, CrossEntropy) and not of_logits):
+    if not bags.variance or bags.bernoulli or (isinstance(loss, CategoricalLoss) and not of_logits):
         return L2
     noise = bags.variance / len(bags)
     if not isinstance(objective, ProportionLoss | BagMeanObjective):

@@ -10,7 +10,7 @@ from torch import Tensor, nn
 __all__ = ["ImageNetwork", "ResidualNetwork", "projector"]
 
 
-class _Block(nn.Module):
+class _ResidualBlock(nn.Module):
     def __init__(self, inputs: int, outputs: int, stride: int) -> None:
         super().__init__()
         self.inner = nn.Sequential(
@@ -47,7 +47,7 @@ class ResidualNetwork(nn.Module):
         blocks = [
             block
             for stage, (inputs, outputs) in enumerate(pairwise(widths))
-            for block in (_Block(inputs, outputs, 1 if stage == 0 else 2), _Block(outputs, outputs, 1))
+            for block in (_ResidualBlock(inputs, outputs, 1 if stage == 0 else 2), _ResidualBlock(outputs, outputs, 1))
         ]
         self.layers = nn.Sequential(
             nn.Conv2d(channels, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width), nn.ReLU(), *blocks

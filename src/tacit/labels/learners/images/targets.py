@@ -7,13 +7,13 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-__all__ = ["Targets", "choose_targets"]
+__all__ = ["AgreedTargets", "choose_targets"]
 
 _LEAST = 10  # of ``classes * _LEAST`` rows, one per class is always trained on: its surest
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Targets:
+class AgreedTargets:
     """Rows, the class of each, and how often to draw it: every class as often as any other."""
 
     rows: Tensor
@@ -30,7 +30,7 @@ class Targets:
 @torch.no_grad()
 def choose_targets(
     votes: Tensor, predictions: Tensor | None, likelihood: Tensor, *, sure: float, vote_weight: float
-) -> Targets:
+) -> AgreedTargets:
     """Return the rows whose posterior is sure, and whose class neighbors and network agree on.
 
     The prior of a row is votes^a predictions^(1-a), for a = ``vote_weight``; its posterior is that times the likelihood
@@ -59,4 +59,4 @@ def choose_targets(
             chosen[mine[certainty[mine].topk(min(least, len(mine))).indices]] = True
     rows = torch.where(chosen)[0]
     counts = torch.bincount(classes[rows], minlength=votes.shape[1]).clamp_min(1)
-    return Targets(rows=rows, classes=classes[rows], cumulated=(1 / counts[classes[rows]]).cumsum(dim=0))
+    return AgreedTargets(rows=rows, classes=classes[rows], cumulated=(1 / counts[classes[rows]]).cumsum(dim=0))

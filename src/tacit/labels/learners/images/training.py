@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from tacit.labels.learners.images.device import bfloat16, compiled, laid_out
 from tacit.labels.learners.images.network import ImageNetwork
-from tacit.labels.learners.images.targets import Targets, choose_targets
+from tacit.labels.learners.images.targets import AgreedTargets, choose_targets
 from tacit.labels.learners.images.views import plain_views, strong_views, weak_views
 from tacit.labels.learners.images.votes import nearest_rows, vote
 
@@ -117,7 +117,7 @@ class VotedTraining:
 
     def _targets(
         self, images: Tensor, average: ImageNetwork, released: LabelEvidence, first: Tensor, *, share: float
-    ) -> Targets:
+    ) -> AgreedTargets:
         votes, predictions = first, None
         if share > 1 / 12:
             features, predictions = read_images(average, images)
@@ -145,7 +145,7 @@ class _Learner:
         self.call = compiled(network, device)
         self.strong, self.weak = compiled(strong_views, device), compiled(weak_views, device)
 
-    def step(self, targets: Targets, step: int, *, mixing: float) -> None:
+    def step(self, targets: AgreedTargets, step: int, *, mixing: float) -> None:
         share = step / self.steps
         for group in self.optimizer.param_groups:
             group["lr"] = self.how.rate * min(1.0, share / 0.02 + 0.05) * (1.01 + 0.98 * math.cos(math.pi * share)) / 2
@@ -156,7 +156,7 @@ class _Learner:
         self.optimizer.step()
         self._average(min(0.999, (step + 1) / (step + 20)))
 
-    def _loss(self, targets: Targets, share: float, mixing: float) -> Tensor:
+    def _loss(self, targets: AgreedTargets, share: float, mixing: float) -> Tensor:
         """The loss of mixed targets, and of any images that should look like their weak views."""
         size = min(self.how.batch_size, len(self.images))
         mixed, classes = self._mixed(*targets.draw(size), mixing)

@@ -4,20 +4,20 @@ Needs the extra ``torch``.
 """
 
 from tacit.labels.learners.network.classifier import TorchClassifier
-from tacit.labels.learners.network.losses import CrossEntropy, ForwardCorrected, Loss
+from tacit.labels.learners.network.losses import ForwardCorrected, NetworkLoss, SoftCrossEntropy
 from tacit.labels.learners.network.optimizers import Adam, Optimizer
 from tacit.labels.learners.network.twins import BarlowTwins
-from tacit.labels.learners.network.views import AffineViews, CorruptedViews, Views
+from tacit.labels.learners.network.views import AffineViews, CorruptedViews, RandomViews
 
 __all__ = [
     "Adam",
     "AffineViews",
     "BarlowTwins",
     "CorruptedViews",
-    "CrossEntropy",
     "ForwardCorrected",
-    "Loss",
+    "NetworkLoss",
     "Optimizer",
+    "RandomViews",
+    "SoftCrossEntropy",
     "TorchClassifier",
-    "Views",
 ]

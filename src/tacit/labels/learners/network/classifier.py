@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from tacit.labels.learners.network.losses import CrossEntropy, ForwardCorrected, Loss
+from tacit.labels.learners.network.losses import ForwardCorrected, NetworkLoss, SoftCrossEntropy
 from tacit.labels.learners.network.optimizers import Adam, Optimizer
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
@@ -43,7 +43,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Called with the shape of one row and the number of classes; returns a ``torch.nn.Module`` from a batch of rows
         to logits.
     loss
-        Default :class:`CrossEntropy`.
+        Default :class:`SoftCrossEntropy`.
     optimizer
         Default :class:`Adam`.
     epochs, batch_size
@@ -85,7 +85,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self,
         module: Callable[[tuple[int, ...], int], torch.nn.Module],
         *,
-        loss: Loss | None = None,
+        loss: NetworkLoss | None = None,
         optimizer: Optimizer | None = None,
         epochs: int = 10,
         batch_size: int = 256,
@@ -183,7 +183,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             targets = torch.nn.functional.one_hot(targets, len(self.classes_)).float()
         with _bfloat16(torch, X.device):
             logits = self.module_(X)
-        losses = (CrossEntropy() if self.loss is None else self.loss).rows(logits.float(), targets)
+        losses = (SoftCrossEntropy() if self.loss is None else self.loss).rows(logits.float(), targets)
         return (losses if weights is None else losses * weights).mean()
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:

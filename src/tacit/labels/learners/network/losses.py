@@ -14,10 +14,10 @@ from tacit.privacy.extras import load_extra
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["CrossEntropy", "ForwardCorrected", "Loss"]
+__all__ = ["ForwardCorrected", "NetworkLoss", "SoftCrossEntropy"]
 
 
-class Loss(Protocol):
+class NetworkLoss(Protocol):
     """Gives the loss of each row, from its logits and the weights ``targets`` of its classes (one-hot for a label)."""
 
     def rows(self, logits: Tensor, targets: Tensor) -> Tensor:
@@ -25,7 +25,7 @@ class Loss(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class CrossEntropy:
+class SoftCrossEntropy:
     """-sum_k t_k log p_k."""
 
     def rows(self, logits: Tensor, targets: Tensor) -> Tensor:

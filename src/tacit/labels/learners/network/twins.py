@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit.labels.learners.network.classifier import _bfloat16, _device_of, _repeatable, _seeded
 from tacit.labels.learners.network.optimizers import Adam, Optimizer
-from tacit.labels.learners.network.views import AffineViews, CorruptedViews, Views
+from tacit.labels.learners.network.views import AffineViews, CorruptedViews, RandomViews
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
 from tacit.privacy.rounding import check_count
@@ -76,7 +76,7 @@ class BarlowTwins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
         self,
         *,
         dimensions: int = 256,
-        views: Views | None = None,
+        views: RandomViews | None = None,
         module: Callable[[tuple[int, ...], int], torch.nn.Module] | None = None,
         redundancy: float = 0.005,
         width: int = 512,

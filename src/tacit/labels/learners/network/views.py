@@ -11,10 +11,10 @@ from tacit.privacy.extras import load_extra
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["AffineViews", "CorruptedViews", "Views"]
+__all__ = ["AffineViews", "CorruptedViews", "RandomViews"]
 
 
-class Views(Protocol):
+class RandomViews(Protocol):
     """Draws another view of each row of a batch."""
 
     def draw(self, rows: torch.Tensor) -> torch.Tensor:
