@@ -1,4 +1,4 @@
-"""All fifteen cells from the command line, by every mechanism, on a table as hospitals have them."""
+"""All fifteen cells from the command line, by every mechanism and for each label, on a table as hospitals have them."""
 
 import json
 
@@ -7,19 +7,27 @@ import pytest
 from tacit.cli import main
 from tests.hospital import hospital  # noqa: F401
 
-RANGES = (
-    "--ranges age=0,100 --ranges weight=30,200 --ranges cost=0,20000 --ranges born=1930-01-01,2010-12-31 "
-    "--ranges visit=2023-01-01,2024-12-31 --categories ward=A,B,C --gaps weight,note --delta 1e-5"
+PATIENT = "--ranges patient=100000,101000"
+DECLARED = (
+    "--ranges age=0,100 --ranges weight=30,200 --ranges born=1930-01-01,2010-12-31 "
+    "--ranges visit=2023-01-01,2024-12-31 --categories ward=A,B,C --gaps weight,city,note --delta 1e-6"
 )
-FEATURES = "--features born,visit,age,weight,ward,city,smoker,note,cost"
+FEATURES = "--features patient,name,born,visit,age,weight,ward,city,smoker,note,country"
+PRIVATE = f"--epsilon 8 {FEATURES} {DECLARED}"
 BY = "--by ward --by smoker"
+LABELS = ("severity", "ill", "days")
+
+
+def every_label(name: str, options: str) -> dict[str, str]:
+    return {f"{name} {label}": f"--label {label} {options}" for label in LABELS}
+
+
 CELLS = {
     "labels": {
-        "rr": "--label severity --epsilon 2",
-        "rr rare": "--label ill --epsilon 2",
+        **every_label("rr", "--epsilon 3"),
         "prior": "--label severity --epsilon 2 --mechanism prior",
         "laplace": "--label severity --epsilon 2 --mechanism laplace",
-        "staged": f"--label severity --epsilon 2 --mechanism staged {FEATURES}",
+        "staged": "--label severity --epsilon 2 --mechanism staged --features born,age,weight,ward,smoker,note",
         "bins": "--label cost --epsilon 2 --mechanism bins --values 0:20000:1000",
         "unbiased": "--label cost --epsilon 2 --mechanism unbiased --values 0:20000:1000",
     },
@@ -33,9 +41,9 @@ CELLS = {
         "random": "--label ill --epsilon none --mechanism random:size=5,bags=100",
     },
     "features": {
-        "rows": f"--label severity --epsilon 8 --mechanism rows --select 5 {FEATURES} {RANGES}",
-        "totals": f"--label severity --epsilon 1 --mechanism totals {FEATURES} {RANGES}",
-        "totals rare": f"--label ill --epsilon 1 --mechanism totals --select 5 {FEATURES} {RANGES}",
+        **every_label("rows", f"--mechanism rows --select 6 {PRIVATE} {PATIENT}"),
+        **every_label("totals", f"--mechanism totals --select 6 {PRIVATE} {PATIENT}"),
+        "totals of all": f"--label severity --mechanism totals {PRIVATE} {PATIENT}",
     },
     "scores": {
         "laplace": "--label severity --epsilon 5 --submissions 20",
@@ -46,21 +54,29 @@ CELLS = {
         "rmse": "--label ill --epsilon 5 --submissions 20 --metric rmse:lower=0,upper=1",
     },
     "models": {
-        "dp_sgd": f"--label severity --epsilon 3 {FEATURES} {RANGES}",
-        "dp_sgd rare": f"--label ill --epsilon 3 {FEATURES} {RANGES}",
-        "label_private": f"--label severity --epsilon 3 --mechanism label_private {FEATURES}",
-        "plain": f"--label severity --epsilon none --mechanism plain {FEATURES}",
+        **every_label("dp_sgd", f"--mechanism dp_sgd:epochs=2 {PRIVATE} {PATIENT}"),
+        **every_label("label_private", "--epsilon 4 --mechanism label_private"),
+        **every_label("plain", "--epsilon none --mechanism plain --out made.onnx"),
+        "forest": "--label severity --epsilon none --mechanism plain:estimator=forest --out made.joblib",
         "margin": "--label smoker --epsilon none --mechanism margin:width=60,steps=600",
-        "early_stop": "--label smoker --epsilon none --mechanism early_stop:width=50,steps=200 --features age,ward",
+        "early_stop": "--label smoker --epsilon none --mechanism early_stop:width=20,steps=50",
     },
 }
-WITH = {
-    "labels": ("--data visits.csv --test later.csv", "--data visits.csv --truth visits.csv"),
-    "bags": ("--data visits.csv --test later.csv", "--data visits.csv --truth visits.csv"),
-    "features": ("--test later.csv", "--truth visits.csv --data later.csv"),
-    "scores": ("", "--truth visits.csv"),
-    "models": ("--test later.csv", "--truth visits.csv --data later.csv"),
+LEARN = {
+    "labels": "--data visits.csv --test later.csv",
+    "bags": "--data visits.csv --test later.csv",
+    "features": "--test later.csv",
+    "models": "--test later.csv --trust",
+}  # scores is absent: an offer has no scores to learn from
+ATTACK = {
+    "labels": "--data visits.csv --truth visits.csv",
+    "bags": "--data visits.csv --truth visits.csv",
+    "features": "--truth visits.csv --data later.csv",
+    "scores": "--truth visits.csv",
+    "models": "--truth visits.csv --data later.csv --trust",
 }
+IDS = {"patient", "name", "country"}
+FEW = ("margin", "early_stop")  # they separate the rows that they are trained on, and 30 rows show no ids
 
 
 @pytest.fixture
@@ -78,18 +94,42 @@ def run(capsys):
 
 
 @pytest.mark.parametrize(
-    ("surface", "options"),
-    [
-        pytest.param(surface, options, id=f"{surface} {name}")
-        for surface in CELLS
-        for name, options in CELLS[surface].items()
-    ],
+    ("surface", "cell"), [(surface, cell) for surface in CELLS for cell in CELLS[surface]], ids=str
 )
-def test_protect_learn_attack(hospital, run, surface, options):  # noqa: F811
-    few = "margin" in options or "early_stop" in options  # they separate the rows they are trained on
-    table, (learn, attack) = "few.csv" if few else "visits.csv", WITH[surface]
+def test_protect_learn_attack(hospital, run, surface, cell):  # noqa: F811
+    options = CELLS[surface][cell]
+    table = "few.csv" if cell in FEW else "visits.csv"
     made = run(f"{surface} protect {table} {options} --seed 0")
     assert ("epsilon" in made["guarantee"]) == ("--epsilon none" not in options)
-    if surface != "scores":  # an offer has no scores to learn from
-        assert run(f"{surface} learn {made['path']} {learn} --seed 0")
-    assert run(f"{surface} attack {made['path']} {attack.replace('visits.csv', table)} --seed 0")["rate"] >= 0
+    check_protected(surface, cell, made)
+    if surface in LEARN:
+        check_learned(surface, cell, run(f"{surface} learn {made['path']} {LEARN[surface]} --seed 0"))
+    attack = ATTACK[surface].replace("visits.csv", table)
+    assert run(f"{surface} attack {made['path']} {attack} --seed 0")["rate"] >= 0
+
+
+def check_protected(surface, cell, made):
+    if "--select 6" in CELLS[surface][cell]:
+        assert len(made["settled"]["features"]) == 6
+    if surface == "models":
+        left_out = {column for column, _ in made["encoder"]["left_out"]}
+        assert not left_out if cell.startswith("dp_sgd") else left_out >= (IDS if cell not in FEW else {"country"})
+
+
+def check_learned(surface, cell, learned):
+    assert learned
+    if surface == "features":
+        assert learned["accuracy"] is not None
+    if (surface, cell) == ("models", "plain severity"):
+        assert learned["accuracy"] > learned["majority"] + 0.1
+    if surface == "labels" and cell.startswith("rr"):
+        left_out, hashed = learned["notes"][:2]
+        assert left_out.startswith("Left out: patient (an id: integers that differ in every row); name (")
+        assert hashed.startswith("Text hashed, so that some values share a column: city (64 buckets)")
+
+
+@pytest.mark.parametrize("surface", ["features", "models"])
+def test_the_column_of_persons_is_no_feature_and_needs_no_range(hospital, run, surface):  # noqa: F811
+    options = PRIVATE.replace("patient,", "")
+    made = run(f"{surface} protect visits.csv --label ill --person patient {options}")
+    assert "how many rows each person has is public" in made["guarantee"]["assumptions"]
