@@ -4,6 +4,7 @@ import copy
 import inspect
 import json
 import pickle
+import re
 import subprocess
 import sys
 import tomllib
@@ -15,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tacit.cli.app import main
+from tacit.cli.app import AREAS, load_area, main
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.plan import Plan as AnyPlan
 from tacit.privacy.settings import settings_of, to_words
@@ -42,8 +43,8 @@ PLANS = {
             "min_size": 5,
             "small": "merge",
             "consistent": False,
-            "choose": 1,
-            "choose_epsilon": 0.5,
+            "select": 1,
+            "selection_epsilon": 0.5,
         },
         {
             "label": "days",
@@ -53,7 +54,7 @@ PLANS = {
             "lower": 0.5,
             "upper": 30.0,
         },
-        {"label": "ill", "epsilon": 1, "unit": "record", "by": (("city",),), "values": {"city": ("bonn", "a, b")}},
+        {"label": "ill", "epsilon": 1, "unit": "record", "by": (("city",),), "categories": {"city": ("bonn", "a, b")}},
     ),
     "features": (
         {
@@ -133,7 +134,7 @@ REFUSED = {
     "scores": {"features": ("age",), "delta": 1e-6},
     "models": {},
 }
-"""Fields that every plan has and a surface cannot use; it must refuse them by name."""
+"""Fields that every plan has and a surface cannot use: no command offers them, and the plan refuses them by name."""
 
 SURFACES = pytest.mark.parametrize("surface", ALL)
 EVERY_PLAN = pytest.mark.parametrize(("surface", "given"), [(one, plan) for one in ALL for plan in PLANS[one]])
@@ -177,6 +178,14 @@ COMMON = {
     "attack": "release data truth method level out force seed as_json",
 }
 ENDPOINT = "url rows classes metric policy body score_field header timeout state"
+UNUSED = {
+    "bags": {"hold_out"},
+    "features": {"data"},
+    "scores": {"test", "features", "hold_out"},
+    "models": {"data", "hold_out"},
+}
+"""surface: options that learn does not have, because they would be refused or have no effect."""
+
 EXTRAS = {
     ("scores", "protect"): {"data"},
     ("scores", "attack"): {*ENDPOINT.split()},
@@ -186,7 +195,7 @@ EXTRAS = {
 """(surface, side): the options that only this command has."""
 
 OWN = {
-    ("labels", "protect"): {"features"},
+    **{(surface, "protect"): {"features", "mechanism", "values"} for surface in ALL},
     ("scores", "learn"): {"data"},
     ("scores", "attack"): {"data", "release"},
 }
@@ -216,18 +225,90 @@ def options(surface, side):
 def test_every_command_has_the_options_of_the_design(surface, side):
     expected = {*COMMON[side].split(), *EXTRAS.get((surface, side), ())}
     if side == "protect":
-        expected |= {"table", *(one.name for one in settings_of(import_module(f"tacit.{surface}").Plan))}
+        plan = import_module(f"tacit.{surface}").Plan
+        expected |= {"table", *(one.name for one in settings_of(plan))} - set(plan.unused)
+    if side == "learn":
+        expected -= UNUSED.get(surface, set())
     assert set(options(surface, side)) == expected
 
 
 @SURFACES
 @pytest.mark.parametrize("side", SIDES)
 def test_a_word_has_one_meaning_on_all_surfaces(surface, side):
-    mine, others = options(surface, side), options("features", side)
+    mine, others = options(surface, side), options("labels", side)
     shared = mine.keys() & others.keys()
-    assert shared >= set(COMMON[side].split())
+    assert shared >= set(COMMON[side].split()) - (UNUSED.get(surface, set()) if side == "learn" else set())
     shared -= OWN.get((surface, side), set())
     assert [mine[name] for name in shared] == [others[name] for name in shared]
+
+
+def leaves(command, words):
+    """Every command below this one that does something, with the words that call it."""
+    below = getattr(command, "commands", None)
+    if below is None:
+        yield words, command
+    for name, child in (below or {}).items():
+        yield from leaves(child, f"{words} {name}")
+
+
+COMMANDS = dict(leaf for area in AREAS for leaf in leaves(load_area(area), area))
+
+SAME_MEANING = {
+    "--epsilon": "The epsilon of",
+    "--delta": "The delta of the guarantee",
+    "--unit": "The unit of privacy: what one change changes.",
+    "--rows-per-person": "How many rows of one person are used at most",
+    "--label": "column",
+    "--features": "olumns",
+    "--categories": "The public values of a column",
+    "--select": r"How many (columns|partitions) to keep, chosen privately",
+    "--selection-epsilon": r"The part of epsilon that selects (columns|partitions)\.",
+    "--part": "part",
+    "--ledger": "[Aa] SQLite file, or postgresql://USER@HOST/DATABASE.",
+    "--data": "What the outsider has besides the release|A submission",
+    "--out": r"Where to write the (release|result|page|plan)\b",
+    "--force": "Replace an existing",
+    "--json": r"Print .* as .*JSON\.",
+    "--seed": "Repeat a run exactly",
+}
+"""option: what the help of every command has in common, where a command adds something of its own."""
+
+OF_THE_SURFACE = {"--mechanism", "--method", "--metric", "--policy", "--final-policy"}
+"""Choices: what there is to choose from is the command's own."""
+
+OF_HOSTS = {"--classes", "--features", "--submissions", "--url", "--rows", "--name"}
+"""Words of competitions that still mean something else than on the surfaces."""
+
+
+def kind(option):
+    """How a value is written; a number is a number, whoever reads it."""
+    if option.metavar in ("NUMBER", "NUMBER|none", "INTEGER"):
+        return ("number", option.multiple)
+    plain = {int: "number", float: "number", Path: "path", str: "words", bool: "flag", list[str]: "words"}
+    return (plain.get(option.type_descriptor.annotation, str(option.type_descriptor.annotation)), option.multiple)
+
+
+def uses():
+    """option: {command: the option there}."""
+    found = {}
+    for words, command in COMMANDS.items():
+        for option in command.params:
+            if option.param_type_name == "option":
+                found.setdefault(option.opts[0], {})[words] = option
+    return {word: where for word, where in found.items() if word not in OF_HOSTS}
+
+
+@pytest.mark.parametrize(("word", "where"), uses().items(), ids=uses())
+def test_an_option_has_one_type_and_one_meaning_in_all_commands(word, where):
+    several = {"--data"}  # scores take several submissions, other surfaces one table
+    kinds = {kind(option)[: 1 if word in several else 2]: words for words, option in where.items()}
+    assert len(kinds) == 1, kinds
+    if word in OF_THE_SURFACE:
+        return
+    if word in SAME_MEANING:
+        assert {words for words, option in where.items() if not re.search(SAME_MEANING[word], option.help)} == set()
+    else:
+        assert len({option.help for option in where.values()}) == 1, {w: option.help for w, option in where.items()}
 
 
 @SURFACES
@@ -243,6 +324,7 @@ def test_the_plans_of_this_test_use_every_field(surface):
     plans = [plan_of(surface, given) for given in PLANS[surface]]
     used = {one.name for one in settings_of(type(plans[0])) for plan in plans if getattr(plan, one.name) != one.default}
     assert used == {one.name for one in fields(plans[0])} - set(REFUSED[surface])
+    assert plans[0].unused.keys() == REFUSED[surface].keys()
     for name, value in REFUSED[surface].items():
         with pytest.raises(InvalidInput) as refused:
             plan_of(surface, {**PLANS[surface][0], name: value})

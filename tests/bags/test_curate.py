@@ -267,7 +267,7 @@ def bad_inputs():
         "edges_of_text": ({**good, "edges": {"a": [0]}}, "column 'a' must hold numbers to be cut at edges"),
         "no_rng": ({**good, "noise": LaplaceTotalsNoise(epsilon=0.5)}, "rng must be given with noise"),
         "unit": ({**good, **noise, "unit": Unit.BAG}, "unit must be label or record, got bag"),
-        "undeclared": ({**good, **noise, "unit": Unit.RECORD}, "must declare the values or the edges of 'a'"),
+        "undeclared": ({**good, **noise, "unit": Unit.RECORD}, "must declare the categories or the edges of 'a'"),
         "no_range": ({**good, **noise, "label": "real", "loss": SquaredLoss()}, "needs declared labels"),
         "too_large": ({**good, **noise, "sizes": SizeRule(least=1000)}, "no bag would have 1000 rows or more"),
         "person": ({**good, **noise, "rows_per_person": 0}, "rows_per_person must be an integer >= 1"),

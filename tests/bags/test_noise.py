@@ -214,7 +214,7 @@ def test_records_are_protected_with_counts_sizes_and_totals(sizes):
 def test_records_without_declared_values_are_refused():
     curation = plan(LogisticLoss(), SETS["one"], noise=LaplaceTotalsNoise(epsilon=0.8), unit=Unit.RECORD)
     made = GroupedRows(features=(A,), keys=pa.table({"a": [1]}), counts=np.array([1]), sums=np.zeros((1, 1)))
-    with pytest.raises(InvalidInput, match="must declare the values or the edges of 'a' for the unit record"):
+    with pytest.raises(InvalidInput, match="must declare the categories or the edges of 'a' for the unit record"):
         curation.prepare(made)
 
 

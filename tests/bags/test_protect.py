@@ -110,12 +110,12 @@ def test_labels_become_numbers_by_a_public_list(people, given, loss, classes):
 def test_a_tenth_of_epsilon_chooses_partitions(people):
     sick = pa.array(np.where(np.asarray(people["days"]) > 4, "yes", "no"))
     table = people.set_column(people.column_names.index("ill"), "ill", sick)
-    plan = Plan(label="ill", epsilon=1, by=["city", "days", "ward"], choose=1)
+    plan = Plan(label="ill", epsilon=1, by=["city", "days", "ward"], select=1)
     release = protect(table, plan)
     assert [one.columns for one in release.totals.partitions] == [("days",)]
     assert release.guarantee.epsilon == 1.0
     assert release.totals.partitions[0].variance == pytest.approx(2 / 0.9**2, rel=0.1), "nine tenths are left for noise"
-    dear = protect(table, Plan.from_json({**plan.to_json(), "choose_epsilon": 0.5}))
+    dear = protect(table, Plan.from_json({**plan.to_json(), "selection_epsilon": 0.5}))
     assert dear.totals.partitions[0].variance > release.totals.partitions[0].variance
 
 
@@ -211,7 +211,7 @@ def bad_plans():
         "random_record": ({**random, "unit": "record"}, "unit must be label for random bags"),
         "no_joins": ({**random, "mechanism": "random:size=3,bags=9"}, "mechanism random must be given joins"),
         "no_size": ({**random, "mechanism": "random:size=0,bags=9"}, "mechanism random: size must be an integer >= 1"),
-        "features": ({**good, "features": "age"}, "features is not used by bags"),
+        "features": ({**good, "features": "age"}, "features must not be given: by names the columns"),
         "unit": ({**good, "unit": "bag"}, "unit must be label or record, got bag"),
         "three_classes": ({**good, "classes": "a,b,c"}, "classes must be two classes for totals log, got 3"),
         "classes": (
@@ -224,13 +224,13 @@ def bad_plans():
         "reversed": ({**good, "totals": "squared", "lower": 3, "upper": 1}, "lower must be below upper"),
         "counts": ({**good, "totals": "poisson", "lower": 1, "upper": 3}, "lower must be 0 for totals poisson"),
         "half": ({**good, "totals": "poisson", "upper": 2.5}, "upper must be an integer >= 1"),
-        "choose_all": ({**good, "choose": 1}, "choose must be fewer than the 1 partitions"),
-        "choose_exact": ({**good, "by": ["city", "age"], "epsilon": None, "choose": 1}, "choose requires epsilon"),
+        "choose_all": ({**good, "select": 1}, "select must be fewer than the 1 partitions"),
+        "choose_exact": ({**good, "by": ["city", "age"], "epsilon": None, "select": 1}, "select requires epsilon"),
         "choice_dear": (
-            {**good, "by": ["city", "age"], "choose": 1, "choose_epsilon": 1},
-            "choose_epsilon must be below epsilon 1",
+            {**good, "by": ["city", "age"], "select": 1, "selection_epsilon": 1},
+            "selection_epsilon must be below epsilon 1",
         ),
-        "choice_of_nothing": ({**good, "choose_epsilon": 0.1}, "choose_epsilon requires choose"),
+        "choice_of_nothing": ({**good, "selection_epsilon": 0.1}, "selection_epsilon requires select"),
         "person_record": ({**good, "person": "who", "unit": "record"}, "person is for the unit label"),
     }
 
@@ -255,12 +255,15 @@ def test_fields_that_do_not_fit_are_refused(case):
         ({"by": ["city"], "label": "ward"}, "classes must list two classes for totals log"),
         ({"by": ["city"], "label": "days"}, "out of range for the loss"),
         ({"by": ["city"], "label": "days", "classes": "low,high"}, "classes must be numbers"),
-        ({"by": ["city"], "unit": "record"}, "by must declare the values or the edges of 'city'"),
-        ({"by": ["age"], "unit": "record", "values": ["age=young,old"]}, "values must be numbers for the column 'age'"),
+        ({"by": ["city"], "unit": "record"}, "by must declare the categories or the edges of 'city'"),
+        (
+            {"by": ["age"], "unit": "record", "categories": ["age=young,old"]},
+            "categories must be numbers for the column 'age'",
+        ),
         ({"by": ["city"], "edges": ["city=3"]}, "column 'city' must hold numbers to be cut at edges"),
         ({"by": ["city"], "delta": 0.01}, "delta must be below 1/"),
         ({"mechanism": "random:size=3,bags=9000,joins=1"}, "mechanism random: joins must be at least 14"),
-        ({"by": ["city", "age"], "choose": 1, "choose_epsilon": 1e-15}, "scale must be at most"),
+        ({"by": ["city", "age"], "select": 1, "selection_epsilon": 1e-15}, "scale must be at most"),
     ],
 )
 def test_a_table_that_does_not_fit_is_refused_before_a_charge(people, ledger, tmp_path, given, message):

@@ -49,8 +49,8 @@ def plans():
     return {
         "laplace": Plan(**given, by=["city", ("city", "age")], edges={"age": [40]}, small="merge"),
         "gaussian": Plan(**given, delta=1e-6, by=["city"]),
-        "record": Plan(**given, by=["city"], values={"city": ["a", "b"]}, unit="record"),
-        "chosen": Plan(**given, by=["city", "age"], edges={"age": [40]}, choose=1),
+        "record": Plan(**given, by=["city"], categories={"city": ["a", "b"]}, unit="record"),
+        "chosen": Plan(**given, by=["city", "age"], edges={"age": [40]}, select=1),
         "random": Plan(**given, mechanism="random:size=5,bags=9,joins=1"),
         "persons": Plan(**given, by=["city"], rows_per_person=3),
     }

@@ -142,7 +142,7 @@ def broken(tmp_path_factory):
     write("dated", good.append_column("seen", pa.array([date(2024, 5, 1)] * 200)))
     write("listed", good.append_column("codes", pa.array([[1]] * 200)))
     write("unlabeled", good.set_column(3, "ill", pa.array([None, *ill[1:]])))
-    _run("ledger", "create", "visits", "--data", where / "good.parquet", "--unit", "record", "--epsilon", "100",
+    _run("ledger", "create", "visits", "--table", where / "good.parquet", "--unit", "record", "--epsilon", "100",
          "--delta", "0.01", "--ledger", where / "ledger.db")  # fmt: skip
     return where
 

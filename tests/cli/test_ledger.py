@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 from tacit.cli.ledger import app
 from tacit.privacy import BudgetExceeded, InvalidInput, LedgerError, UnitMismatch
 
-CREATE = "create adult --data adult.csv --column income --unit label --epsilon 3 --delta 1e-6"
+CREATE = "create adult --table adult.csv --column income --unit label --epsilon 3 --delta 1e-6"
 CHARGE = ["charge", "adult", "--unit", "label", "--purpose", "randomized response"]
 
 
@@ -137,7 +137,7 @@ def test_export_and_restore(run, run_json, tmp_path):
 
 
 def test_rows_of_one_person(run):
-    run(f"{CREATE} --rows 2")
+    run(f"{CREATE} --rows-per-person 2")
     with pytest.raises(UnitMismatch, match="persons of 2 rows"):
         run([*CHARGE, "--epsilon", "1"])
     assert run([*CHARGE, "--epsilon", "1", "--rows", "2"]).startswith("entry adult/1")
@@ -146,21 +146,21 @@ def test_rows_of_one_person(run):
 @pytest.mark.parametrize(
     ("arguments", "error", "sentence"),
     [
-        ("create other --data adult.csv --column salary --unit label --epsilon 1", InvalidInput, "one of age, income"),
+        ("create other --table adult.csv --column salary --unit label --epsilon 1", InvalidInput, "one of age, income"),
         (
-            "create x --data adult.csv --column age --column age --unit label --epsilon 1",
+            "create x --table adult.csv --column age --column age --unit label --epsilon 1",
             InvalidInput,
             "each column once",
         ),
-        ("create other --data nowhere.csv --unit label --epsilon 1", InvalidInput, "nowhere.csv does not exist"),
-        ("create other --data adult.csv --unit row --epsilon 1", InvalidInput, "unit must be one of"),
-        ("create other --data adult.csv --unit label --epsilon -1", InvalidInput, "epsilon must be"),
-        ("create other --data adult.csv --unit label", InvalidInput, "must have NAME, --data, --unit and --epsilon"),
-        ("create --data adult.csv", InvalidInput, "must have NAME, --data, --unit and --epsilon"),
-        ("create other --data adult.csv --unit label --epsilon 1 --part a:1", InvalidInput, "--part must be"),
-        ("create other --data adult.csv --unit label --epsilon 1 --part a:1:x", InvalidInput, "--part must be"),
-        ("create other --data adult.csv --unit label --epsilon 1 --part a:0:9", InvalidInput, "within the data's 5"),
-        ("create other --data adult.csv --column income --unit label --epsilon 1", LedgerError, "known to the ledger"),
+        ("create other --table nowhere.csv --unit label --epsilon 1", InvalidInput, "nowhere.csv does not exist"),
+        ("create other --table adult.csv --unit row --epsilon 1", InvalidInput, "unit must be one of"),
+        ("create other --table adult.csv --unit label --epsilon -1", InvalidInput, "epsilon must be"),
+        ("create other --table adult.csv --unit label", InvalidInput, "must have NAME, --data, --unit and --epsilon"),
+        ("create --table adult.csv", InvalidInput, "must have NAME, --data, --unit and --epsilon"),
+        ("create other --table adult.csv --unit label --epsilon 1 --part a:1", InvalidInput, "--part must be"),
+        ("create other --table adult.csv --unit label --epsilon 1 --part a:1:x", InvalidInput, "--part must be"),
+        ("create other --table adult.csv --unit label --epsilon 1 --part a:0:9", InvalidInput, "within the data's 5"),
+        ("create other --table adult.csv --column income --unit label --epsilon 1", LedgerError, "known to the ledger"),
         ("charge adult --unit label --epsilon 4 --purpose x", BudgetExceeded, "nothing was charged"),
         ("charge adult --unit record --epsilon 1 --purpose x", UnitMismatch, "kept for one label"),
         ("charge adult --unit label --epsilon 1", InvalidInput, "must say NAME, --unit, --epsilon and --purpose"),
@@ -196,7 +196,7 @@ def test_options_of_a_data_set_are_not_ignored_without_one(run, tmp_path, option
 
 def test_a_refused_data_set_makes_no_ledger(run, tmp_path):
     with pytest.raises(InvalidInput):
-        run("create adult --data nowhere.csv --unit label --epsilon 1")
+        run("create adult --table nowhere.csv --unit label --epsilon 1")
     assert not (tmp_path / "ledger.db").exists()
 
 

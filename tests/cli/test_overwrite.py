@@ -89,7 +89,7 @@ def test_an_empty_file_is_replaced(folder):
 
 
 BAGS = "--label clicked --by age --min-size 2 --epsilon 1 --classes 0,1"
-CREATE = "ledger create c --data clicks.csv --column clicked --unit label"
+CREATE = "ledger create c --table clicks.csv --column clicked --unit label"
 TOTALS = "--label clicked --epsilon 1 --delta 1e-4 --ranges age=0,6 --force"
 
 

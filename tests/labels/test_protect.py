@@ -340,7 +340,7 @@ def test_a_table_that_changes_while_it_is_read_is_not_released(monkeypatch, out)
     ("asked", "message"),
     [
         ({"epsilon": None}, "epsilon must be a number"),
-        ({"delta": 1e-6}, "delta must be 0"),
+        ({"delta": 1e-6}, "delta must not be given: the mechanisms of labels keep pure epsilon"),
         ({"unit": "record"}, "unit must be label"),
         ({"prior": (0.5, 0.5)}, "prior requires a mechanism that uses it"),
         ({"mechanism": "prior", "prior": (0.5, 0.5), "classes": None}, "prior requires classes"),

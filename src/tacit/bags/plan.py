@@ -36,6 +36,7 @@ class Plan(BasePlan):
     """
 
     surface: ClassVar[str] = "bags"
+    unused: ClassVar[Mapping[str, str]] = {"features": "by names the columns of bags"}
 
     by: tuple[tuple[str, ...], ...] = field(
         default=(),
@@ -45,10 +46,11 @@ class Plan(BasePlan):
         default_factory=dict,
         metadata=about("Where a numeric column is cut: half-open buckets from each edge to the next."),
     )
-    values: Mapping[str, tuple[str, ...]] = field(
+    categories: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict,
         metadata=about(
-            "The public values of a column, for the unit record; rows with others are in the bag of other rows.",
+            "The public values of a column, for the unit record; repeatable. Rows with others are in the bag of other "
+            "rows.",
             metavar="COL=A,B,...",
         ),
     )
@@ -83,18 +85,18 @@ class Plan(BasePlan):
     consistent: bool = field(
         default=True, metadata=about("After noise, make partitions agree on what they share; it costs no epsilon.")
     )
-    choose: int | None = field(
+    select: int | None = field(
         default=None,
         metadata=about(
-            "Keep this many of the partitions, chosen privately: those that predict labels best.",
+            "How many partitions to keep, chosen privately: those that predict labels best. Default: all.",
             rule="an integer >= 1",
             holds=lambda sets: sets >= 1,
         ),
     )
-    choose_epsilon: float | None = field(
+    selection_epsilon: float | None = field(
         default=None,
         metadata=about(
-            "The part of epsilon that the choice costs. Default: a tenth.",
+            "The part of epsilon that selects partitions. Default: a tenth.",
             rule="a finite number > 0",
             holds=lambda epsilon: math.isfinite(epsilon) and epsilon > 0,
         ),
@@ -130,8 +132,6 @@ class Plan(BasePlan):
     def check(self) -> None:
         """Raise if two fields do not fit each other."""
         super().check()
-        if self.features:
-            raise InvalidInput("is not used by bags: by names the columns", field="features")
         if self.protected not in (Unit.LABEL, Unit.RECORD):
             raise InvalidInput(f"must be label or record, got {self.unit}", field="unit")
         self._check_classes()

@@ -28,7 +28,7 @@ def audit(
         typer.Argument(help="A tacit.toml with your data and planned releases (tacit init). None: the bundled data."),
     ] = None,
     out: Annotated[
-        Path, typer.Option(help="Where the page goes; an earlier page is replaced, and no other file.")
+        Path, typer.Option(help="Where to write the page; an earlier page is replaced, and no other file.")
     ] = Path("report.html"),
     only: Annotated[str, typer.Option(help="Comma-separated surfaces to run: labels,scores.")] = "",
     seed: Annotated[

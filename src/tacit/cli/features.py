@@ -4,4 +4,8 @@ from tacit.cli.surface import surface_app
 
 __all__ = ["app"]
 
-app = surface_app("features", help="Noisy features: select and release a few, learn from them, link them back.")
+app = surface_app(
+    "features",
+    help="Noisy features: select and release a few, learn from them, link them back.",
+    unused=["data"],
+)

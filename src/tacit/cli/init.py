@@ -37,8 +37,8 @@ def init(
     surfaces: Annotated[
         str, typer.Option(help="Comma-separated surfaces: labels,bags,features,scores,models. Default: all.")
     ] = "",
-    epsilon: Annotated[float | None, typer.Option(help="Of each release. Default: 1.")] = None,
-    out: Annotated[Path, typer.Option(help="Where the plan goes.")] = Path("tacit.toml"),
+    epsilon: Annotated[float | None, typer.Option(help="The epsilon of each release. Default: 1.")] = None,
+    out: Annotated[Path, typer.Option(help="Where to write the plan.")] = Path("tacit.toml"),
     force: Annotated[bool, typer.Option("--force", help="Replace an existing plan.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print what was decided as JSON.")] = False,
 ) -> None:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, cast
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from tacit.cli.options import AsJson, naming
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -31,12 +33,19 @@ Where = Annotated[
         help="A SQLite file, or postgresql://USER@HOST/DATABASE.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
-UnitName = Annotated[str | None, typer.Option(metavar="UNIT", help="The unit of privacy: label, record or bag.")]
-Epsilon = Annotated[float | None, typer.Option(help="Epsilon, read as the decimal you type.")]
-Delta = Annotated[float, typer.Option(help="Delta; 0 is pure differential privacy.")]
-PersonRows = Annotated[
-    int, typer.Option("--rows", help="How many rows one person holds; the epsilon is for all of them.")
+UnitName = Annotated[
+    str | None, typer.Option(metavar="label|record|bag", help="The unit of privacy: what one change changes.")
+]
+Epsilon = Annotated[
+    str | None,
+    typer.Option(metavar="NUMBER", help="The epsilon of the budget or charge, read as the decimal you type."),
+]
+Delta = Annotated[
+    str, typer.Option(metavar="NUMBER", help="The delta of the guarantee; 0 is pure differential privacy.")
+]
+RowsPerPerson = Annotated[
+    str,
+    typer.Option(metavar="INTEGER", help="How many rows of one person are used at most; epsilon is for all of them."),
 ]
 
 HERE = "ledger.db"
@@ -47,16 +56,17 @@ def create(
     name: Annotated[
         str | None, typer.Argument(help="A name for the data set; without it only the ledger is made.")
     ] = None,
-    data: Annotated[
-        Path | None, typer.Option(help="The private data: CSV, Parquet or Arrow. Only a keyed fingerprint is kept.")
+    table: Annotated[
+        str | None,
+        typer.Option(metavar="TABLE", help="The private table, any that protect reads. Only a keyed digest is kept."),
     ] = None,
     column: Annotated[
         list[str] | None, typer.Option(help="A column that the budget is for; repeatable. Default: all columns.")
     ] = None,
     unit: UnitName = None,
     epsilon: Epsilon = None,
-    delta: Delta = 0.0,
-    rows: PersonRows = 1,
+    delta: Delta = "0",
+    rows_per_person: RowsPerPerson = "1",
     part: Annotated[
         list[str] | None,
         typer.Option(
@@ -74,19 +84,19 @@ def create(
 
     The ledger is made if there is none; an existing one is added to.
 
-    Example: tacit ledger create adult --data adult.csv --column income --unit label --epsilon 3 --delta 1e-6
+    Example: tacit ledger create adult --table adult.csv --column income --unit label --epsilon 3 --delta 1e-6
     """
     from tacit.privacy.errors import InvalidInput
 
-    needed = [name, data, unit, epsilon]
+    needed = [name, table, unit, epsilon]
     if None in needed and (needed != [None] * 4 or column or part):
-        raise InvalidInput("a data set must have NAME, --data, --unit and --epsilon; for an empty ledger give none")
+        raise InvalidInput("a data set must have NAME, --table, --unit and --epsilon; for an empty ledger give none")
     statement = None
-    if name is None or data is None or unit is None or epsilon is None:
+    if name is None or table is None or unit is None or epsilon is None:
         book, made = _open_or_create(ledger, restore=restore, must_create=True, quiet=as_json)
     else:
-        budget, parts = _guarantee(unit, epsilon, delta, rows), [_part(text) for text in part or []]
-        columns = _columns(data, column)
+        budget, parts = _guarantee(unit, epsilon, delta, rows_per_person), [_part(text) for text in part or []]
+        columns = _columns(table, column)
         book, made = _open_or_create(ledger, restore=restore, must_create=False, quiet=as_json)
         statement = book.register(columns, name=name, budget=budget, parts=parts)
     if as_json:
@@ -98,8 +108,13 @@ def create(
 @app.command()
 def budget(
     name: Annotated[str, typer.Argument(help="The data set.")],
-    epsilon: Annotated[float | None, typer.Option(help="A new epsilon; not below what is spent.")] = None,
-    delta: Annotated[float | None, typer.Option(help="A new delta. Default: as it was.")] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(metavar="NUMBER", help="The epsilon of the new budget; not below what is spent."),
+    ] = None,
+    delta: Annotated[
+        str | None, typer.Option(metavar="NUMBER", help="The delta of the guarantee. Default: as it was.")
+    ] = None,
     ledger: Where = HERE,
     as_json: AsJson = False,
 ) -> None:
@@ -111,8 +126,10 @@ def budget(
     statement = book.statement(name)
     if epsilon is not None or delta is not None:
         now = statement.budget
-        epsilon, delta = (old if new is None else new for old, new in ((now.epsilon, epsilon), (now.delta, delta)))
-        statement = book.set_budget(name, replace(now, epsilon=epsilon, delta=delta))
+        new = _guarantee(
+            now.unit, now.epsilon if epsilon is None else epsilon, now.delta if delta is None else delta, now.rows
+        )
+        statement = book.set_budget(name, replace(now, epsilon=new.epsilon, delta=new.delta))
     if as_json:
         _print_json(_without_entries(statement))
     else:
@@ -124,8 +141,8 @@ def charge(
     name: Annotated[str | None, typer.Argument(help="The data set.")] = None,
     unit: UnitName = None,
     epsilon: Epsilon = None,
-    delta: Delta = 0.0,
-    rows: PersonRows = 1,
+    delta: Delta = "0",
+    rows_per_person: RowsPerPerson = "1",
     part: Annotated[
         list[str] | None, typer.Option(help="A part that the release is made from; repeatable. Default: all parts.")
     ] = None,
@@ -157,7 +174,7 @@ def charge(
     else:
         if name is None or unit is None or epsilon is None or purpose is None or reason is not None:
             raise InvalidInput("a charge must say NAME, --unit, --epsilon and --purpose; --reason is for --void")
-        guarantee = _guarantee(unit, epsilon, delta, rows)
+        guarantee = _guarantee(unit, epsilon, delta, rows_per_person)
         receipt = _open(ledger).charge(name, guarantee, parts=part or None, purpose=purpose)
     if as_json:
         _print_json(asdict(receipt))
@@ -215,10 +232,16 @@ def export(
     typer.echo(f"{what}: {path}")
 
 
-def _guarantee(unit: str, epsilon: float, delta: float, rows: int) -> Guarantee:
-    from tacit.privacy.guarantee import Guarantee, Unit
+def _guarantee(unit: Any, epsilon: Any, delta: Any, rows_per_person: Any) -> Guarantee:  # noqa: ANN401
+    """Return what a plan with these words guarantees: they mean here what they mean there."""
+    from tacit.privacy.errors import InvalidInput
+    from tacit.privacy.guarantee import Guarantee
+    from tacit.privacy.plan import Plan
 
-    return Guarantee(unit=cast(Unit, unit), epsilon=epsilon, delta=delta, rows=rows)
+    plan = Plan(label="any", unit=unit, epsilon=epsilon, delta=delta, rows_per_person=rows_per_person)
+    if plan.epsilon is None or plan.unit is None:
+        raise InvalidInput("must be given", field="epsilon" if plan.epsilon is None else "unit")
+    return Guarantee(unit=plan.unit, epsilon=plan.epsilon, delta=plan.delta, rows=plan.rows_per_person)
 
 
 def _part(text: str) -> Part:
@@ -229,20 +252,21 @@ def _part(text: str) -> Part:
     if not limits:
         return Part(name=name)
     if len(limits) != 2 or not all(limit.isdecimal() for limit in limits):
-        raise InvalidInput(f"--part must be NAME or NAME:START:STOP with two row numbers, got {text!r}")
+        raise InvalidInput(f"must be NAME or NAME:START:STOP with two row numbers, got {text!r}", field="part")
     return Part(name=name, rows=range(int(limits[0]), int(limits[1])))
 
 
-def _columns(path: Path, names: list[str] | None) -> object:
+def _columns(source: str, names: list[str] | None) -> object:
     from tacit.data import load_table
     from tacit.privacy.errors import InvalidInput
 
-    table = load_table(path)
+    with naming("table"):
+        table = load_table(source)
     unknown = [name for name in names or [] if name not in table.columns]
     if unknown:
-        raise InvalidInput(f"--column must be one of {', '.join(table.columns)}, got {', '.join(unknown)}")
+        raise InvalidInput(f"must be one of {', '.join(table.columns)}, got {', '.join(unknown)}", field="column")
     if len(set(names or [])) < len(names or []):
-        raise InvalidInput(f"--column must name each column once, got {', '.join(names or [])}")
+        raise InvalidInput(f"must name each column once, got {', '.join(names or [])}", field="column")
     return table.select(*names) if names else table
 
 

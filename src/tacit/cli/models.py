@@ -19,4 +19,5 @@ app = surface_app(
     "models",
     help="Train models privately or without protection, judge them, and tell who they were trained on.",
     reading=[option("label", _LABEL, None), option("trust", _TRUST, False)],
+    unused=["data", "hold_out"],
 )

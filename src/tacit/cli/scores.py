@@ -23,7 +23,7 @@ app = typer.Typer(
     help="Release protected scores, choose by them, and see how many submissions reveal the labels.",
 )
 app.command()(protect_command("scores", extras=[option("data", _SUBMISSIONS, None)]))
-app.command()(learn_command("scores", data=_SUBMISSIONS))
+app.command()(learn_command("scores", data=_SUBMISSIONS, unused=["test", "features", "hold_out"]))
 _attack_release = attack_command("scores", data=_SUBMISSIONS)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
@@ -42,27 +42,31 @@ __all__ = ["SIDES", "attack_command", "learn_command", "option", "protect_comman
 SIDES = ("protect", "learn", "attack")
 
 
-def surface_app(surface: str, *, help: str, reading: Sequence[inspect.Parameter] = ()) -> typer.Typer:
+def surface_app(
+    surface: str, *, help: str, reading: Sequence[inspect.Parameter] = (), unused: Collection[str] = ()
+) -> typer.Typer:
     """Return the Typer app of a surface with its three sides.
 
     Parameters
     ----------
     reading
         Options of learn and attack that the surface's ``Release.read`` takes.
+    unused
+        Parameters of learn that have no use on the surface, and so no option.
     """
     app = typer.Typer(no_args_is_help=True, help=help)
     app.command()(protect_command(surface))
-    app.command()(learn_command(surface, reading=reading))
+    app.command()(learn_command(surface, reading=reading, unused=unused))
     app.command()(attack_command(surface, reading=reading))
     return app
 
 
 def protect_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -> Callable[..., None]:
     """Return ``tacit SURFACE protect``: the plan's fields as options, then where to write and who pays."""
-    settings = settings_of(import_module(f"tacit.{surface}.plan").Plan)
+    plan_type = import_module(f"tacit.{surface}.plan").Plan
+    settings = [one for one in settings_of(plan_type) if one.name not in plan_type.unused]
 
     def protect(**given: Any) -> None:  # noqa: ANN401
-        plan_type = import_module(f"tacit.{surface}.plan").Plan
         plan = plan_type(**{one.name: given[one.name] for one in settings if given[one.name] is not None})
         check_tables(given, *(["table"] if given["engine"] == "duckdb" else []), "data")
         check_ledger(given)
@@ -110,12 +114,14 @@ def learn_command(
     *,
     extras: Sequence[inspect.Parameter] = (),
     reading: Sequence[inspect.Parameter] = (),
+    unused: Collection[str] = (),
     data: Any = words.DATA,  # noqa: ANN401
 ) -> Callable[..., None]:
-    """Return ``tacit SURFACE learn``; ``data`` is how the surface's option --data is read."""
+    """Return ``tacit SURFACE learn`` without its unused options; ``data`` is how the option --data is read."""
     methods = import_module(f"tacit.{surface}.methods").LearnMethod
 
     def learn(**given: Any) -> None:  # noqa: ANN401
+        given = {**dict.fromkeys(unused), **given}
         method, sources = _method(methods, given["method"]), [given[name] for name in ("release", "data", "test")]
         with _checked(given, "data", "test", sources=sources, suffix=".joblib") as to:
             module = import_module(f"tacit.{surface}")
@@ -124,9 +130,9 @@ def learn_command(
                     _read_release(module, given, reading),
                     data=given["data"],
                     test=given["test"],
-                    features=tuple(split_words(given["features"])),
+                    features=tuple(split_words(given["features"] or "")),
                     method=method,
-                    hold_out=given["hold_out"],
+                    **{name: given[name] for name in ("hold_out",) if name not in unused},
                     rng=rng_of(given["seed"]),
                     progress=report,
                     **{extra.name: given[extra.name] for extra in extras},
@@ -149,7 +155,7 @@ def learn_command(
         option("seed", words.RUN_SEED, None),
         option("as_json", words.JSON, False),
     ]
-    return _command(learn, surface, parameters)
+    return _command(learn, surface, [one for one in parameters if one.name not in unused])
 
 
 def attack_command(

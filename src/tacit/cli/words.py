@@ -44,7 +44,7 @@ RELEASE = Annotated[Path, typer.Argument(metavar="IN", help="The release.")]
 DATA = Annotated[str | None, typer.Option("--data", metavar="TABLE", help="What the outsider has besides the release.")]
 FEATURES = Annotated[str, typer.Option(metavar="COL,...", help="The columns used. Default: all but the label.")]
 OUT_RELEASE = Annotated[Path | None, typer.Option("--out", help="Where to write the release. Default: named after IN.")]
-OUT = Annotated[Path | None, typer.Option("--out", help="Write the result to this file.")]
+OUT = Annotated[Path | None, typer.Option("--out", help="Where to write the result. Default: nowhere.")]
 FORCE = Annotated[bool, typer.Option("--force", help="Replace an existing file.")]
 LEDGER = Annotated[
     str | None,

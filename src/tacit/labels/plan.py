@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -35,6 +36,7 @@ class Plan(kernel.Plan):
     """
 
     surface: ClassVar[str] = "labels"
+    unused: ClassVar[Mapping[str, str]] = {"delta": "the mechanisms of labels keep pure epsilon"}
 
     features: tuple[str, ...] = field(
         default=(),
@@ -68,8 +70,6 @@ class Plan(kernel.Plan):
         super().check()
         if self.epsilon is None:
             raise InvalidInput("must be a number: labels are not released without a guarantee", field="epsilon")
-        if self.delta:
-            raise InvalidInput("must be 0: these mechanisms need none", field="delta")
         if self.unit not in (None, Unit.LABEL):
             raise InvalidInput(f"must be label, got {self.unit}", field="unit")
         if self.person == self.label:

@@ -60,7 +60,7 @@ class EncodedPlan(Plan):
     categories: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict,
         metadata=about(
-            "The public words of a text column, which get a 0/1 column each; repeatable. Any other word is 0 in all of "
+            "The public values of a column, which get a 0/1 column each; repeatable. Any other value is 0 in all of "
             "them. Text without a list of words is hashed into a fixed number of columns.",
             metavar="COL=A,B,...",
             rule="COL=A,B,... with different words",

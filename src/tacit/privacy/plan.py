@@ -50,11 +50,13 @@ class Plan:
     """
 
     surface: ClassVar[str]
+    unused: ClassVar[Mapping[str, str]] = {}
+    """Fields that this surface has no use for, with the reason: no command offers them, and a value is refused."""
 
     label: str = field(metadata=about("The private column.", metavar="COL"))
     epsilon: float | None = field(
         metadata=about(
-            "The guarantee for the whole release, read as the decimal you type; none: no guarantee, and no noise.",
+            "The epsilon of the whole release, read as the decimal you type; none: no guarantee, and no noise.",
             metavar="NUMBER|none",
             rule="a finite number > 0, or none",
             holds=lambda epsilon: math.isfinite(epsilon) and epsilon > 0,
@@ -104,6 +106,9 @@ class Plan:
 
     def check(self) -> None:
         """Raise if two fields do not fit each other; a surface's plan adds its own rules."""
+        for name, why in self.unused.items():
+            if getattr(self, name):
+                raise InvalidInput(f"must not be given: {why}", field=name)
         if self.delta and self.epsilon is None:
             raise InvalidInput("requires epsilon: without one there is no guarantee", field="delta")
         if self.label in self.features:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
@@ -37,6 +38,10 @@ class Plan(plan.Plan):
     """
 
     surface: ClassVar[str] = "scores"
+    unused: ClassVar[Mapping[str, str]] = {
+        "delta": "the noise on scores keeps pure epsilon",
+        "features": "scores depend on labels and submissions",
+    }
 
     metric: LogLoss | Brier | Accuracy | Auc | F1 | Rmse | Mae = field(
         default=LogLoss(), metadata=about("What a submission is scored by.")
@@ -62,12 +67,8 @@ class Plan(plan.Plan):
     def check(self) -> None:
         """Raise if two fields do not fit each other."""
         super().check()
-        if self.delta:
-            raise InvalidInput("must be 0: the noise on scores keeps pure epsilon", field="delta")
         if self.unit not in (None, Unit.LABEL):
             raise InvalidInput(f"must be label, got {str(self.unit)!r}", field="unit")
-        if self.features:
-            raise InvalidInput("has no use on this surface: scores depend on labels and submissions", field="features")
         if self.person == self.label:
             raise InvalidInput("must not name the private column", field="person")
         if self.classes is not None and not self.metric.classes:

@@ -32,7 +32,7 @@ class Curated(Choice):
 
     def check(self, plan: Plan) -> None:
         """Raise if the plan's fields do not describe curated bags."""
-        check_feature_sets(plan.by, label=plan.label, edges=plan.edges, values=plan.values)
+        check_feature_sets(plan.by, label=plan.label, edges=plan.edges, categories=plan.categories)
         _check_selection(plan)
 
     def guarantee(self, plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
@@ -49,17 +49,17 @@ class Curated(Choice):
 
 
 def _check_selection(plan: Plan) -> None:
-    if plan.choose is None:
-        if plan.choose_epsilon is not None:
-            raise InvalidInput("requires choose, how many partitions to keep", field="choose_epsilon")
+    if plan.select is None:
+        if plan.selection_epsilon is not None:
+            raise InvalidInput("requires select, how many partitions to keep", field="selection_epsilon")
         return
-    if plan.choose >= len(plan.by):
-        raise InvalidInput(f"must be fewer than the {len(plan.by)} partitions of by, got {plan.choose}", field="choose")
+    if plan.select >= len(plan.by):
+        raise InvalidInput(f"must be fewer than the {len(plan.by)} partitions of by, got {plan.select}", field="select")
     if plan.epsilon is None:
-        raise InvalidInput("requires epsilon: exact totals reveal more than the choice", field="choose")
+        raise InvalidInput("requires epsilon: exact totals reveal more than the choice", field="select")
     if plan.protected is not Unit.LABEL:
-        raise InvalidInput("is for the unit label: the choice reads the features as they are", field="choose")
-    if plan.choose_epsilon is not None and plan.choose_epsilon >= plan.epsilon:
+        raise InvalidInput("is for the unit label: the choice reads the features as they are", field="select")
+    if plan.selection_epsilon is not None and plan.selection_epsilon >= plan.epsilon:
         raise InvalidInput(
-            f"must be below epsilon {plan.epsilon:g}, got {plan.choose_epsilon:g}", field="choose_epsilon"
+            f"must be below epsilon {plan.epsilon:g}, got {plan.selection_epsilon:g}", field="selection_epsilon"
         )

@@ -148,8 +148,8 @@ class PreparedPartitions:
         """Group the rows of a plan; raise if a column, a label or a bag does not serve."""
         sets = tuple(tuple(_feature(name, plan, private.table) for name in names) for names in plan.by)
         curation = _curation(plan, loss)
-        if plan.choose is not None:
-            choice_noise(curation.measure, epsilon=_split(plan)[0], sets=plan.choose)
+        if plan.select is not None:
+            choice_noise(curation.measure, epsilon=_split(plan)[0], sets=plan.select)
         count, grouped = _group(private.table, sets, plan.label, curation, private.progress)
         return cls(plan=plan, private=private, loss=loss, sets=sets, grouped=grouped, rows=count)
 
@@ -164,13 +164,13 @@ class PreparedPartitions:
 
     def _chosen(self, rng: np.random.Generator) -> Sequence[int]:
         plan = self.plan
-        if plan.choose is None:
+        if plan.select is None:
             return range(len(self.sets))
         choice, rest = _split(plan)
         chosen = choose_sets(
             self.private.table,
             candidates=self.sets,
-            sets=plan.choose,
+            sets=plan.select,
             label=plan.label,
             loss=self.loss,
             epsilon=choice,
@@ -184,7 +184,7 @@ def state_guarantee(plan: Plan, loss: SemilinearLoss) -> AnyGuarantee:
     """Return what curated bags of a plan guarantee: noise and choice together, for all rows of one person."""
     curation = _curation(plan, loss)
     stated = curation.guarantee()
-    if plan.choose is None or plan.epsilon is None or not isinstance(stated, Guarantee):
+    if plan.select is None or plan.epsilon is None or not isinstance(stated, Guarantee):
         return curation.guarantee(plan.rows_per_person)
     # basic composition: the two epsilons add up to the plan's
     return replace(stated, epsilon=plan.epsilon, loss=None).for_group(rows=plan.rows_per_person)
@@ -197,16 +197,16 @@ def _curation(plan: Plan, loss: SemilinearLoss) -> Curation:
         noise=noise,
         unit=plan.protected,
         sizes=SizeRule(least=plan.least, small=plan.small),
-        partitions=plan.choose or len(plan.by),
+        partitions=plan.select or len(plan.by),
     )
 
 
 def _split(plan: Plan) -> tuple[float, float]:
     """The epsilon of the choice and of the totals, which add up to at most the plan's, read as decimals."""
     whole = plan.epsilon or 0.0
-    if plan.choose is None:
+    if plan.select is None:
         return 0.0, whole
-    choice = whole / 10 if plan.choose_epsilon is None else plan.choose_epsilon
+    choice = whole / 10 if plan.selection_epsilon is None else plan.selection_epsilon
     rest = float(exact(whole) - exact(choice))
     while exact(rest) + exact(choice) > exact(whole):
         rest = math.nextafter(rest, 0.0)
@@ -242,7 +242,7 @@ def _group(
 
 def _feature(name: str, plan: Plan, rows: ibis.Table) -> Feature:
     """A key column of a plan; declared values are read as the column's kind, numbers or text."""
-    edges, words = plan.edges.get(name), plan.values.get(name)
+    edges, words = plan.edges.get(name), plan.categories.get(name)
     if words is None:
         return Feature(name, edges=edges)
     return Feature(name, edges=edges, values=_numbers(name, words) if rows[name].type().is_numeric() else words)
@@ -252,5 +252,7 @@ def _numbers(name: str, words: Sequence[str]) -> tuple[float, ...]:
     try:
         numbers = [float(word) for word in words]
     except ValueError:
-        raise InvalidInput(f"must be numbers for the column {name!r}, got {', '.join(words)}", field="values") from None
+        raise InvalidInput(
+            f"must be numbers for the column {name!r}, got {', '.join(words)}", field="categories"
+        ) from None
     return tuple(map(int, numbers)) if all(one.is_integer() for one in numbers) else tuple(numbers)

@@ -48,7 +48,7 @@ def _declared(feature: Feature) -> Sequence[Any]:
         return [None, *range(feature.buckets)]
     if feature.values is None:
         raise InvalidInput(
-            f"must declare the values or the edges of {feature.name!r} for the unit record: which keys occur tells"
+            f"must declare the categories or the edges of {feature.name!r} for the unit record: which keys occur tells"
             " of single records",
             field="by",
         )

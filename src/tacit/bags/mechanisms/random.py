@@ -45,7 +45,7 @@ class Random(Choice):
 
     def check(self, plan: Plan) -> None:
         """Raise if the plan's fields do not describe random bags."""
-        for name in ("by", "edges", "values", "min_size", "choose", "choose_epsilon"):
+        for name in ("by", "edges", "categories", "min_size", "select", "selection_epsilon"):
             if getattr(plan, name):
                 raise InvalidInput("is for curated bags, got mechanism random", field=name)
         if plan.small != "drop" or not plan.consistent:

@@ -107,7 +107,7 @@ def identify(rows: Rows, prints: Prints) -> Version:
     if known is None:
         raise UnknownData(
             f"the ledger does not know these {max(prints)} rows; register them first, by Ledger.register or "
-            "tacit ledger create NAME --data FILE, or name the data set that they are part of"
+            "tacit ledger create NAME --table FILE, or name the data set that they are part of"
         )
     if known["rows"] < max(prints):
         known = _add_version(rows, known["data_set"], prints)
