@@ -76,7 +76,7 @@ def test_counts_of_records_are_noisy_too(people):
 
 
 def test_declared_values_make_the_bags_of_records(people):
-    plan = Plan(label="ill", epsilon=1, by=["city", "days"], values=["city=bonn,oslo", "days=0,1,2"], unit="record")
+    plan = Plan(label="ill", epsilon=1, by=["city", "days"], categories=["city=bonn,oslo", "days=0,1,2"], unit="record")
     city, days = protect(people, plan, rng=np.random.default_rng(0)).totals.partitions
     assert city.features[0].values == ("bonn", "oslo")
     assert days.features[0].values == (0, 1, 2)

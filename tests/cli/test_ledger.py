@@ -140,7 +140,7 @@ def test_rows_of_one_person(run):
     run(f"{CREATE} --rows-per-person 2")
     with pytest.raises(UnitMismatch, match="persons of 2 rows"):
         run([*CHARGE, "--epsilon", "1"])
-    assert run([*CHARGE, "--epsilon", "1", "--rows", "2"]).startswith("entry adult/1")
+    assert run([*CHARGE, "--epsilon", "1", "--rows-per-person", "2"]).startswith("entry adult/1")
 
 
 @pytest.mark.parametrize(
@@ -155,10 +155,10 @@ def test_rows_of_one_person(run):
         ("create other --table nowhere.csv --unit label --epsilon 1", InvalidInput, "nowhere.csv does not exist"),
         ("create other --table adult.csv --unit row --epsilon 1", InvalidInput, "unit must be one of"),
         ("create other --table adult.csv --unit label --epsilon -1", InvalidInput, "epsilon must be"),
-        ("create other --table adult.csv --unit label", InvalidInput, "must have NAME, --data, --unit and --epsilon"),
-        ("create --table adult.csv", InvalidInput, "must have NAME, --data, --unit and --epsilon"),
-        ("create other --table adult.csv --unit label --epsilon 1 --part a:1", InvalidInput, "--part must be"),
-        ("create other --table adult.csv --unit label --epsilon 1 --part a:1:x", InvalidInput, "--part must be"),
+        ("create other --table adult.csv --unit label", InvalidInput, "must have NAME, --table, --unit and --epsilon"),
+        ("create --table adult.csv", InvalidInput, "must have NAME, --table, --unit and --epsilon"),
+        ("create other --table adult.csv --unit label --epsilon 1 --part a:1", InvalidInput, "part must be"),
+        ("create other --table adult.csv --unit label --epsilon 1 --part a:1:x", InvalidInput, "part must be"),
         ("create other --table adult.csv --unit label --epsilon 1 --part a:0:9", InvalidInput, "within the data's 5"),
         ("create other --table adult.csv --column income --unit label --epsilon 1", LedgerError, "known to the ledger"),
         ("charge adult --unit label --epsilon 4 --purpose x", BudgetExceeded, "nothing was charged"),
@@ -189,7 +189,7 @@ def test_what_is_refused_is_one_sentence(run, arguments, error, sentence):
 
 @pytest.mark.parametrize("options", ["--epsilon 0", "--column income", "--part train"])
 def test_options_of_a_data_set_are_not_ignored_without_one(run, tmp_path, options):
-    with pytest.raises(InvalidInput, match="a data set must have NAME, --data, --unit and --epsilon"):
+    with pytest.raises(InvalidInput, match="a data set must have NAME, --table, --unit and --epsilon"):
         run(f"create {options}")
     assert not (tmp_path / "ledger.db").exists()
 
