@@ -1,6 +1,7 @@
 """Learners and the ledger: what is charged, for which labels, and what travels with a copy of a learner."""
 
 import pickle
+from importlib import import_module
 
 import joblib
 import numpy as np
@@ -43,11 +44,13 @@ def paying(ledger, dataset):
 
 
 def classifier(ledger, *, dataset=None, **options):
-    return LabelPrivateClassifier(GaussianNB(), payment=paying(ledger, dataset), **{"random_state": 0, **options})
+    seed = {} if ledger is not None else {"random_state": 0}
+    return LabelPrivateClassifier(GaussianNB(), payment=paying(ledger, dataset), **seed, **options)
 
 
 def regressor(ledger, *, dataset=None, **options):
-    return LabelPrivateRegressor(payment=paying(ledger, dataset), **{"random_state": 0, **options})
+    seed = {} if ledger is not None else {"random_state": 0}
+    return LabelPrivateRegressor(payment=paying(ledger, dataset), **seed, **options)
 
 
 LEARNERS = [(classifier, Y, "blobs"), (regressor, NUMBERS, "numbers")]
@@ -61,9 +64,42 @@ def entries(ledger, name="blobs"):
 class TestRecognition:
     def test_labels_are_recognized_whatever_holds_them(self, ledger, learner, labels, name):
         learner(ledger).fit(X, labels)
-        learner(ledger, dataset=name).fit(X, labels.tolist())
+        learner(ledger, dataset=name, epsilon=2.0).fit(X, labels.tolist())
         assert [entry.version for entry in entries(ledger, name)] == [1, 1]
-        assert ledger.statement(name).spent == 2.0
+        assert ledger.statement(name).spent == 3.0
+
+    def test_a_fit_that_fails_after_the_charge_is_paid_once(self, ledger, learner, labels, name):
+        class Failing(type(learner(None)._base())):
+            def fit(self, *arguments, **options):
+                raise RuntimeError("after the charge")
+
+        model = learner(ledger)
+        with pytest.raises(RuntimeError, match="after the charge"):
+            model.set_params(estimator=Failing()).fit(X, labels)
+        assert len(entries(ledger, name)) == 1
+        kept = model.release_.labels
+        again = learner(ledger).fit(X, labels)
+        assert len(entries(ledger, name)) == 1
+        assert again.release_.labels.equals(kept)
+        assert again.release_.repeated
+        assert (again.receipt_, model.receipt_ is None) == (None, False)
+        other = learner(None).set_params(payment=Payment(ledger=ledger, again=True), random_state=None).fit(X, labels)
+        assert len(entries(ledger, name)) == 2
+        assert not other.release_.labels.equals(kept), "control: another one was drawn"
+
+    def test_a_kill_between_charge_and_draw_is_paid_once(self, ledger, learner, labels, name, monkeypatch):
+        module = import_module(type(learner(ledger)).__module__)
+        with monkeypatch.context() as patched:
+            patched.setattr(module, "release_codes", lambda *_, **__: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                learner(ledger).fit(X, labels)
+        learner(ledger).fit(X, labels)
+        assert len(entries(ledger, name)) == 1
+
+    def test_a_seed_and_a_payment_exclude_each_other(self, ledger, learner, labels, name):
+        with pytest.raises(InvalidInput, match="random_state must be None with a payment"):
+            learner(ledger).set_params(random_state=0).fit(X, labels)
+        assert entries(ledger, name) == ()
 
     def test_known_labels_cannot_be_charged_to_another_data_set(self, ledger, learner, labels, name):
         with pytest.raises(InvalidInput, match=f"dataset must be '{name}', as which the ledger knows these labels"):
@@ -134,7 +170,8 @@ class TestCopies:
         stored = (tmp_path / "model.joblib").read_bytes()
         assert ledger._secret not in stored
         assert ledger._secret.hex().encode() not in stored
-        (tmp_path / "ledger.db").rename(tmp_path / "moved.db")
+        for end in ("", ".releases"):
+            (tmp_path / f"ledger.db{end}").rename(tmp_path / f"moved.db{end}")
         again = joblib.load(tmp_path / "model.joblib")
         assert (again.predict(X) == model.predict(X)).all()
         with pytest.raises(LedgerError, match="stored without its ledger"):
@@ -149,11 +186,20 @@ class TestCopies:
         assert len(entries(ledger, name)) == 1
 
 
-def test_a_search_on_raw_labels_charges_every_fit(ledger):
+def test_a_search_on_raw_labels_charges_every_part_once(ledger):
     learner = classifier(ledger, dataset="blobs", denoise=NoCorrection())
     GridSearchCV(learner, {"rounds": [0, 1]}, cv=3).fit(X, Y)
-    assert len(entries(ledger)) == 2 * 3 + 1
-    assert ledger.statement("blobs").spent == 7.0
+    assert len(entries(ledger)) == 3 + 1, "the two candidates learn from the same released labels"
+    assert ledger.statement("blobs").spent == 4.0
+
+
+def test_staged_labels_are_paid_for_with_their_features(ledger):
+    learner = classifier(ledger, mechanism="staged", epsilon=2.0)
+    first = learner.fit(X, Y).release_
+    assert clone(learner).fit(X, Y).release_.table.equals(first.table)
+    assert len(entries(ledger)) == 1
+    clone(learner).fit(X + 1, Y)
+    assert len(entries(ledger)) == 2
 
 
 @pytest.mark.slow  # two processes import everything anew
@@ -234,5 +280,5 @@ def test_a_word_or_a_class_where_an_object_is_meant_is_refused_before_it_is_char
 
 
 def test_a_ledger_is_no_path():
-    with pytest.raises(InvalidInput, match=r"payment must be an object with a method charge, got 'ledger\.db'"):
+    with pytest.raises(InvalidInput, match=r"payment must be a Payment, got 'ledger\.db'"):
         LabelPrivateClassifier(payment="ledger.db").fit(X, Y)

@@ -1,5 +1,6 @@
 """DP-SGD: what a step costs, that its noise and clipping are what was paid for, and who is charged when."""
 
+import inspect
 import itertools
 import math
 import warnings
@@ -9,8 +10,9 @@ import pytest
 from scipy import integrate, stats
 
 from tacit.leak import FixedThreshold, leak_from_scores
-from tacit.models.training.accounting import SampledGaussian, find_noise
-from tacit.models.training.dp_sgd import ASSUMPTIONS, train_dp_sgd
+from tacit.models.mechanisms import DpSgd
+from tacit.models.training.accounting import ASSUMPTIONS, SampledGaussian, find_noise
+from tacit.models.training.dp_sgd import train_dp_sgd
 from tacit.privacy import Guarantee, Unit
 from tacit.privacy.errors import BudgetExceeded, InvalidInput
 from tacit.privacy.ledger import Ledger
@@ -267,6 +269,30 @@ def test_the_ledger_is_charged_before_the_first_step(ledger):
     assert len(steps) == 10, "the refused one took no step"
 
 
+def test_the_same_training_is_paid_once_whatever_fails_in_it(ledger):
+    X, y = _problem()
+    how = {"rng": system_rng(), "payment": Payment(ledger=ledger), **SETTINGS}
+
+    def fail(*_):
+        raise RuntimeError("in the first step")
+
+    with pytest.raises(RuntimeError, match="in the first step"):
+        train_dp_sgd(torch.nn.Linear(4, 2), X, y, progress=fail, **how)
+    first = train_dp_sgd(torch.nn.Linear(4, 2), X, y, **how)
+    again = train_dp_sgd(torch.nn.Linear(4, 2), X, y, progress=fail, **how)
+    assert len(ledger.statement("visits").entries) == 1
+    assert (first.repeated, again.repeated, again.receipt) == (False, True, None)
+    assert again.module.weight.equal(first.module.weight)
+    assert first.guarantee == again.guarantee
+    other = train_dp_sgd(torch.nn.Linear(4, 2), X + 1, y, **{**how, "epsilon": 0.1})
+    assert len(ledger.statement("visits").entries) == 2
+    assert not other.module.weight.equal(first.module.weight), "control"
+
+
+def test_one_default_rate():
+    assert inspect.signature(train_dp_sgd).parameters["learning_rate"].default == DpSgd().learning_rate
+
+
 def test_a_ledger_for_labels_is_charged_for_a_label_and_the_guarantee_stays_a_records(tmp_path):
     X, y = _problem()
     ledger = Ledger.create(tmp_path / "labels.db")
@@ -402,7 +428,7 @@ def test_a_ledger_composes_runs_as_tightly_as_dp_accounting_and_never_below_it(t
     X, y = _problem()
     ledger = Ledger.create(tmp_path / "ledger.db")
     ledger.register(y, name="visits", budget=Guarantee(unit=Unit.RECORD, epsilon=20.0, delta=1e-4))
-    paying = Payment(ledger=ledger)
+    paying = Payment(ledger=ledger, again=True)
     made = [
         train_dp_sgd(
             torch.nn.Linear(4, 2),

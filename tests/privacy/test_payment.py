@@ -1,15 +1,24 @@
 """Who pays: the data set that the ledger knows the labels as, or the one that is named."""
 
 import itertools
+import secrets
 
 import numpy as np
 import pytest
 
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, LedgerError, Unit, UnitMismatch
 from tacit.privacy.ledger import Ledger, Part
+from tacit.privacy.ledger.fingerprint import arrow_batches
 from tacit.privacy.payment import Payment
 
 HALF = Guarantee(unit=Unit.LABEL, epsilon=0.5)
+
+
+def pay(payment, guarantee, labels, *, purpose):
+    """Pay for something else each time, made from these labels."""
+    ledger = payment.ledger
+    prints = None if labels is None else ledger.recognize(arrow_batches(labels), private=())[0]
+    return payment.settle(ledger.key_of(secrets.token_bytes(8)), guarantee, purpose=purpose, prints=prints)
 
 
 @pytest.fixture
@@ -22,43 +31,43 @@ def ledger(tmp_path):
 def test_known_labels_are_charged_until_the_budget_is_spent(ledger):
     payment = Payment(ledger=ledger)
     for spent in (0.5, 1.0):
-        payment.charge(HALF, np.array([0, 1, 1]), purpose="totals")
+        pay(payment, HALF, np.array([0, 1, 1]), purpose="totals")
         assert ledger.statement("clicks").spent == spent
     with pytest.raises(BudgetExceeded):
-        payment.charge(HALF, [0, 1, 1], purpose="one too many")
+        pay(payment, HALF, [0, 1, 1], purpose="one too many")
     assert ledger.statement("clicks").spent == 1.0
 
 
 def test_unknown_labels_are_charged_by_name_alone(ledger):
     with pytest.raises(LedgerError):
-        Payment(ledger=ledger).charge(HALF, [1, 1, 1], purpose="totals")
-    Payment(ledger=ledger, dataset="clicks").charge(HALF, [1, 1, 1], purpose="totals")
+        pay(Payment(ledger=ledger), HALF, [1, 1, 1], purpose="totals")
+    pay(Payment(ledger=ledger, dataset="clicks"), HALF, [1, 1, 1], purpose="totals")
     assert ledger.statement("clicks").spent == 0.5
 
 
 def test_rows_without_an_order_are_charged_by_name_alone(ledger):
     with pytest.raises(InvalidInput, match="dataset must name what to charge"):
-        Payment(ledger=ledger).charge(HALF, None, purpose="totals")
-    Payment(ledger=ledger, dataset="clicks").charge(HALF, None, purpose="totals")
+        pay(Payment(ledger=ledger), HALF, None, purpose="totals")
+    pay(Payment(ledger=ledger, dataset="clicks"), HALF, None, purpose="totals")
     assert ledger.statement("clicks").spent == 0.5
 
 
 def test_another_name_for_known_labels_is_refused(ledger):
     ledger.register([5], name="visits", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
     with pytest.raises(InvalidInput, match="dataset must be 'clicks', as which the ledger knows these labels"):
-        Payment(ledger=ledger, dataset="visits").charge(HALF, [0, 1, 1], purpose="totals")
+        pay(Payment(ledger=ledger, dataset="visits"), HALF, [0, 1, 1], purpose="totals")
     assert ledger.statement("visits").entries == ()
 
 
 def test_a_guarantee_for_records_pays_for_labels(ledger):
     record = Guarantee(unit=Unit.RECORD, epsilon=0.5)
     for labels, dataset in (([0, 1, 1], None), (None, "clicks")):
-        Payment(ledger=ledger, dataset=dataset).charge(record, labels, purpose="a model")
+        pay(Payment(ledger=ledger, dataset=dataset), record, labels, purpose="a model")
     statement = ledger.statement("clicks")
     assert statement.spent == 1.0
     assert {entry.guarantee for entry in statement.entries} == {Guarantee(unit=Unit.LABEL, epsilon=0.5)}
     with pytest.raises(BudgetExceeded):
-        Payment(ledger=ledger).charge(record, [0, 1, 1], purpose="one too many")
+        pay(Payment(ledger=ledger), record, [0, 1, 1], purpose="one too many")
 
 
 @pytest.mark.parametrize(
@@ -69,14 +78,14 @@ def test_no_other_guarantee_is_restated(tmp_path, kept, charged):
     ledger = Ledger.create(tmp_path / "units.db")
     ledger.register([0, 1], name="visits", budget=Guarantee(unit=kept, epsilon=1.0))
     with pytest.raises(UnitMismatch):
-        Payment(ledger=ledger).charge(Guarantee(unit=charged, epsilon=0.1), [0, 1], purpose="totals")
+        pay(Payment(ledger=ledger), Guarantee(unit=charged, epsilon=0.1), [0, 1], purpose="totals")
     assert ledger.statement("visits").entries == ()
 
 
 def test_persons_are_not_restated(ledger):
     pairs = Guarantee(unit=Unit.RECORD, epsilon=0.1).for_group(rows=2)
     with pytest.raises(UnitMismatch, match="persons of 1 rows"):
-        Payment(ledger=ledger).charge(pairs, [0, 1, 1], purpose="a model")
+        pay(Payment(ledger=ledger), pairs, [0, 1, 1], purpose="a model")
 
 
 def _worst(mechanism, tables, *, differ):
@@ -118,14 +127,14 @@ def test_named_parts_alone_are_charged(tmp_path):
     ledger.register([0, 1, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0), parts=halves)
     on_test = Payment(ledger=ledger, dataset="clicks", parts=["test"])
     for labels in ([1], [1], None):
-        on_test.charge(Guarantee(unit=Unit.LABEL, epsilon=0.25), labels, purpose="scores on the test rows")
+        pay(on_test, Guarantee(unit=Unit.LABEL, epsilon=0.25), labels, purpose="scores on the test rows")
     assert {part.name: part.spent for part in ledger.statement("clicks").parts} == {"train": 0.0, "test": 0.75}
-    Payment(ledger=ledger).charge(Guarantee(unit=Unit.LABEL, epsilon=0.25), [0, 1, 1], purpose="all rows")
+    pay(Payment(ledger=ledger), Guarantee(unit=Unit.LABEL, epsilon=0.25), [0, 1, 1], purpose="all rows")
     assert {part.name: part.spent for part in ledger.statement("clicks").parts} == {"train": 0.25, "test": 1.0}
     with pytest.raises(BudgetExceeded, match="part test of clicks"):
-        on_test.charge(HALF, [1], purpose="one too many")
+        pay(on_test, HALF, [1], purpose="one too many")
     with pytest.raises(InvalidInput, match="parts must be declared parts of clicks"):
-        Payment(ledger=ledger, dataset="clicks", parts=["rest"]).charge(HALF, [1], purpose="unknown")
+        pay(Payment(ledger=ledger, dataset="clicks", parts=["rest"]), HALF, [1], purpose="unknown")
 
 
 def test_a_release_from_all_rows_is_not_charged_to_one_part(tmp_path):
@@ -135,11 +144,11 @@ def test_a_release_from_all_rows_is_not_charged_to_one_part(tmp_path):
     few = Guarantee(unit=Unit.LABEL, epsilon=0.25)
     for parts, covered in (["train"], 2), (["test"], 1), (["some"], 0), (["test", "some"], 1):
         with pytest.raises(InvalidInput, match=rf"all 3 rows.* which are clicks's own.*with {covered} declared:"):
-            Payment(ledger=ledger, dataset="clicks", parts=parts).charge(few, all_rows, purpose="totals of all rows")
+            pay(Payment(ledger=ledger, dataset="clicks", parts=parts), few, all_rows, purpose="totals of all rows")
     assert ledger.statement("clicks").entries == ()
     for parts in (["train", "test"], ["train", "test", "some"]):
-        Payment(ledger=ledger, dataset="clicks", parts=parts).charge(few, all_rows, purpose="all rows")
-    Payment(ledger=ledger, dataset="clicks", parts=["some"]).charge(few, [1], purpose="rows of the part alone")
+        pay(Payment(ledger=ledger, dataset="clicks", parts=parts), few, all_rows, purpose="all rows")
+    pay(Payment(ledger=ledger, dataset="clicks", parts=["some"]), few, [1], purpose="rows of the part alone")
     charged = [entry.parts for entry in ledger.statement("clicks").entries]
     assert charged == [("train", "test"), ("train", "test", "some"), ("some",)]
 
@@ -150,8 +159,8 @@ def test_parts_without_declared_rows_do_not_pay_for_all_rows(tmp_path):
     ledger.register(all_rows, name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0), parts=parts)
     for part in ("train", "test"):
         with pytest.raises(InvalidInput, match="all 3 rows of the labels, which are clicks's own"):
-            Payment(ledger=ledger, parts=[part]).charge(HALF, all_rows, purpose="all rows")
-    Payment(ledger=ledger, parts=["train", "test"]).charge(HALF, all_rows, purpose="all rows")
+            pay(Payment(ledger=ledger, parts=[part]), HALF, all_rows, purpose="all rows")
+    pay(Payment(ledger=ledger, parts=["train", "test"]), HALF, all_rows, purpose="all rows")
     assert [part.spent for part in ledger.statement("clicks").parts] == [0.5, 0.5]
 
 

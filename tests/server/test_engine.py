@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import func, select, update
 
 from tacit.privacy import Guarantee, Unit
-from tacit.privacy.errors import InvalidInput, TacitError
+from tacit.privacy.errors import InvalidInput, LedgerError, TacitError
 from tacit.privacy.ledger import Ledger
 from tacit.scores.inspections.finding import Finding
 from tacit.scores.metrics import Accuracy, LogLoss, Own, Rmse
@@ -182,6 +182,15 @@ class TestJoining:
         assert engine.spend("coins").spent == 0
         join(engine)
         assert engine.spend("coins").spent == 2.5
+
+    def test_a_charge_whose_answers_may_have_left_cannot_be_voided(self, engine, make, join, settings):
+        make(engine)
+        join(engine)
+        ledger = Ledger.open(settings.ledger_location)
+        (entry,) = ledger.statement("coins").entries
+        with pytest.raises(LedgerError, match="was delivered, so it stays spent"):
+            ledger.void(entry.id, reason="the host wants it back")
+        assert ledger.statement("coins").spent == 2.5
 
     def test_a_team_charged_by_an_earlier_server_is_not_charged_again(self, engine, make, settings):
         """Charges had no keys once: a server was killed before the team was stored, and a newer one goes on."""

@@ -177,15 +177,7 @@ def _key(request: Request, payment: Payment) -> _Key:
     key = known or ledger.key_of(secrets.token_bytes(32))
     return _Key(
         key.hex(),
-        lambda: ledger.settle(
-            key,
-            guarantee,
-            prints=prints,
-            dataset=payment.dataset,
-            purpose=request.purpose,
-            parts=payment.parts,
-            again=payment.again,
-        ),
+        lambda: payment.settle(key, guarantee, purpose=request.purpose, prints=prints),
     )
 
 

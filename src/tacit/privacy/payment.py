@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.ledger import Ledger, Receipt
+from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger.requests import Charge
 
 __all__ = ["Payment"]
 
@@ -39,15 +40,6 @@ class Payment:
     entry
         Resume the release of this charge. For rows without an order, which the ledger cannot recognize: whoever names
         the entry vouches that the rows are the same. Rows with an order must be those that the charge was made for.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from tacit.privacy import Unit
-    >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
-    >>> _ = ledger.register([0, 1], name="clicks", budget=Guarantee(unit=Unit.LABEL, epsilon=1.0))
-    >>> print(Payment(ledger=ledger).charge(Guarantee(unit=Unit.LABEL, epsilon=0.5), [0, 1], purpose="totals"))
-    entry clicks/1: spent epsilon 0.5, left 0.5
     """
 
     ledger: Ledger
@@ -70,26 +62,18 @@ class Payment:
             raise InvalidInput("must name a folder for finished releases: the ledger is not a file", field="store")
         return self.ledger.file.with_name(f"{self.ledger.file.name}.releases")
 
-    def charge(self, guarantee: Guarantee, labels: object, *, purpose: str) -> Receipt:
-        """Charge the ledger for a release made from these labels; raise if it refuses.
-
-        Parameters
-        ----------
-        labels
-            The private column in the order it was registered in: a list, an array, an Arrow or Ibis table of one
-            column. None where the rows have no order: ``dataset`` must then name what to charge.
-        """
-        return self.ledger.pay(labels, guarantee, dataset=self.dataset, purpose=purpose, parts=self.parts)
-
-    def settle(self, guarantee: Guarantee, *key: str, purpose: str) -> str:
-        """Find the standing charge for a key, or make it, in one transaction; return the entry's id.
-
-        For a service that keeps its answers itself: after a crash the same key finds the charge that was made for it.
+    def settle(
+        self, key: bytes, guarantee: Guarantee, *, purpose: str, prints: Mapping[int, bytes] | None = None
+    ) -> Charge:
+        """Find the standing charge for a key, or make it, in one transaction.
 
         Parameters
         ----------
         key
-            Words that name what is paid for, and nothing else of the ledger; they are stored as an HMAC.
+            What is paid for, by :meth:`tacit.privacy.ledger.Ledger.key_of`: after a crash the same key finds the
+            charge that was made for it.
+        prints
+            What the ledger knows the private columns by; None where ``dataset`` alone says what to charge.
 
         Examples
         --------
@@ -98,17 +82,16 @@ class Payment:
         >>> ledger = Ledger.create(Path(tempfile.mkdtemp()) / "ledger.db")
         >>> one = Guarantee(unit=Unit.LABEL, epsilon=1.0)
         >>> _ = ledger.register([0, 1], name="clicks", budget=one)
-        >>> payment = Payment(ledger=ledger, dataset="clicks")
-        >>> [payment.settle(one, "team", "7", purpose="scores of a team") for _ in range(2)]
+        >>> payment, key = Payment(ledger=ledger, dataset="clicks"), ledger.key_of(b"team", b"7")
+        >>> [payment.settle(key, one, purpose="scores of a team").entry for _ in range(2)]
         ['clicks/1', 'clicks/1']
         """
-        words = (word.encode() for word in key)
         return self.ledger.settle(
-            self.ledger.key_of(*words),
+            key,
             guarantee,
-            prints=None,
+            prints=prints,
             dataset=self.dataset,
             purpose=purpose,
             parts=self.parts,
             again=self.again,
-        ).entry
+        )

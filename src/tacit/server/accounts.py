@@ -9,6 +9,7 @@ from tacit.privacy.composition import compose
 from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.ledger import Ledger, Part, Statement
+from tacit.privacy.ledger.requests import Delivery
 from tacit.privacy.payment import Payment
 from tacit.server.errors import Conflict
 
@@ -18,6 +19,7 @@ PUBLIC, PRIVATE = "public", "private"
 """The parts of a split competition's labels: behind the leaderboard, and behind the final ranking."""
 
 _SERVER = "scoring server"
+_ANSWERS = Delivery(digest=b"", file=_SERVER)  # kept in the server's own database
 
 
 class Accounts:
@@ -58,13 +60,18 @@ class Accounts:
     def charge(self, data_set: str, guarantee: Guarantee, *key: str, purpose: str, part: str | None = None) -> str:
         """Charge once for a key, and return the entry's id.
 
+        The charge counts as delivered: the server may answer at any moment, so nobody can void it.
+
         Parameters
         ----------
         part
             The part that holds all labels behind the release; None: all labels are charged.
         """
         payment = Payment(ledger=self._ledger, dataset=data_set, parts=None if part is None else [part])
-        return payment.settle(guarantee, _SERVER, *key, purpose=purpose)
+        words = (word.encode() for word in (_SERVER, *key))
+        charge = payment.settle(self._ledger.key_of(*words), guarantee, purpose=purpose)
+        self._ledger.deliver(charge.entry, _ANSWERS)
+        return charge.entry
 
     def standing(self, data_set: str) -> dict[str, str]:
         """Return the charges that nobody voided: what each is for, and its id."""

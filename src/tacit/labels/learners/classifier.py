@@ -19,7 +19,15 @@ from tacit.labels.fitting.model import Model, Weights, fit_hard, fit_soft, fresh
 from tacit.labels.learners.released import RandomizedLabels, release_of
 from tacit.labels.learners.retrain import Retrain, RetrainingReport, SkipIfCollapsed
 from tacit.labels.learners.temperature import find_temperature, scale_temperature
-from tacit.labels.learners.terms import REPRESENTATION, WEIGHTS, assuming, check_choices, without_payment
+from tacit.labels.learners.terms import (
+    REPRESENTATION,
+    WEIGHTS,
+    assuming,
+    check_choices,
+    check_payment,
+    draw_once,
+    without_payment,
+)
 from tacit.labels.mechanisms import LabelMechanism, Mechanism
 from tacit.labels.mechanisms.staged import StageLearner
 from tacit.labels.plan import ALL, Plan
@@ -28,6 +36,7 @@ from tacit.labels.releases.release import Release
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.ledger import Receipt
+from tacit.privacy.ledger.fingerprint import list_column
 from tacit.privacy.noise import system_rng
 from tacit.privacy.payment import Payment
 from tacit.privacy.rounding import check_count
@@ -75,11 +84,13 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
     rows_per_person
         How many rows one person holds at most: the guarantee is then stated for all of them.
     payment
-        Charged with the guarantee before anything is released.
+        Charged with the guarantee before anything is released. The same labels and plan, and for ``staged`` the same
+        features, fitted again get the labels that were paid for; ``Payment(again=True)`` pays for others.
     progress
         Called with the fits done and the fits in all.
     random_state
-        None draws from the operating system: a real release. Anything else makes the release seeded.
+        None draws from the operating system: a real release. Anything else makes the release seeded, which no payment
+        pays for.
 
     Attributes
     ----------
@@ -153,12 +164,15 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         rng = generator_from(self.random_state)
         self._check_settings()
         release = y if isinstance(y, RandomizedLabels) else release_of(y)
+        if release is None:
+            check_payment(self.payment, rng)
         features, labels = self._features(X, y) if release is None else (self._features(X), None)
         weights = _weights(sample_weight, features)
         represented = self._represent(features, rng)
         self.receipt_ = None
         if release is None:
-            release = self._protect(labels, represented, weights, rng)
+            release = self._protect(labels, features, represented, weights, rng)
+            self.receipt_ = release.receipt
         else:
             self._check_release(release, represented)
         self.release_, evidence = release, release.evidence
@@ -182,7 +196,6 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             student=(self.student, "fit"),
             denoise=(self.denoise, "targets"),
             retrain=(self.retrain, "choose"),
-            payment=(self.payment, "charge"),
         )
         check_count(self.rounds, name="rounds", least=0)
         if self.warm and "warm_start" not in self._base().get_params(deep=False):
@@ -223,7 +236,14 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
             raise InvalidInput(f"must have one label for each of the {len(X)} rows of X, got {release.rows}", field="y")
         self._check_denoise(X, mechanism=mechanism, classes=len(release.evidence.classes))
 
-    def _protect(self, labels: Any, X: NDArray[Any], weights: Weights, rng: np.random.Generator) -> Release:  # noqa: ANN401
+    def _protect(
+        self,
+        labels: Any,  # noqa: ANN401
+        features: NDArray[Any],
+        X: NDArray[Any],
+        weights: Weights,
+        rng: np.random.Generator,
+    ) -> Release:
         """Check, charge, and randomize each label once."""
         check_classification_targets(labels)
         coding = (
@@ -235,11 +255,15 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         self._check_denoise(X, mechanism=plan.mechanism, classes=len(coding))
         try_out(plan, coding)
         guarantee = assuming(plan.guarantee(), *self._assumed(weights))
-        if self.payment is not None:
-            purpose = f"labels for {type(self._base()).__name__}"
-            self.receipt_ = self.payment.charge(guarantee, labels, purpose=purpose)
         learner = StageLearner(X=X, estimator=self._base(), denoise=self._denoise(), sample_weight=weights)
-        return release_codes(codes, plan=plan, coding=coding, guarantee=guarantee, rng=rng, learner=learner)
+        columns = {plan.label: labels} | ({"X": list_column(features)} if plan.mechanism.needs_features else {})
+        return draw_once(
+            lambda: release_codes(codes, plan=plan, coding=coding, guarantee=guarantee, rng=rng, learner=learner),
+            plan=plan,
+            guarantee=guarantee,
+            columns=columns,
+            payment=self.payment,
+        )
 
     def _plan(self, coding: Classes) -> Plan:
         mechanism = read_choice(Mechanism, self.mechanism, field="mechanism")

@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from tacit.labels.learners.classifier import generator_from
 from tacit.labels.learners.released import release_of
-from tacit.labels.learners.terms import WEIGHTS, assuming, check_choices, without_payment
+from tacit.labels.learners.terms import WEIGHTS, assuming, check_choices, check_payment, draw_once, without_payment
 from tacit.labels.mechanisms.values import LabelValues
 from tacit.labels.plan import Plan
 from tacit.labels.releases.arrays import release_codes, try_out
@@ -101,13 +101,14 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
 
     def fit(self, X: ArrayLike, y: Any, sample_weight: ArrayLike | None = None) -> LabelPrivateRegressor:  # noqa: ANN401
         """Randomize ``y`` and train; a :class:`Release` of numbers as ``y`` is taken as it is and charges nothing."""
-        check_choices(estimator=(self.estimator, "fit"), payment=(self.payment, "charge"))
+        check_choices(estimator=(self.estimator, "fit"))
         release = release_of(y)
         self.receipt_ = None
         if release is None:
             features, labels = validate_data(self, X, y, y_numeric=True)
             weights = _weights(sample_weight, features)
             release = self._protect(labels, sample_weight)
+            self.receipt_ = release.receipt
         else:
             features = validate_data(self, X)
             weights = _weights(sample_weight, features)
@@ -122,16 +123,18 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
     def _protect(self, labels: NDArray[np.float64], sample_weight: ArrayLike | None) -> Release:
         """Check, charge, and randomize each label once."""
         rng = generator_from(self.random_state)
+        check_payment(self.payment, rng)
         plan = self._plan(labels)
         coding = LabelValues(values=np.asarray(plan.values))
         try_out(plan, coding)
         public = replace(plan.guarantee(), assumptions=plan.mechanism.assumptions(plan.prior))
         guarantee = assuming(public, *(() if self.bounds is not None else (_BOUNDS,)), *_assumed(sample_weight))
-        if self.payment is not None:
-            purpose = f"labels for {type(self._base()).__name__}"
-            self.receipt_ = self.payment.charge(guarantee, labels, purpose=purpose)
-        codes = _round_at_random(labels, coding.values, rng)
-        return release_codes(codes, plan=plan, coding=coding, guarantee=guarantee, rng=rng)
+
+        def draw() -> Release:
+            codes = _round_at_random(labels, coding.values, rng)
+            return release_codes(codes, plan=plan, coding=coding, guarantee=guarantee, rng=rng)
+
+        return draw_once(draw, plan=plan, guarantee=guarantee, columns={plan.label: labels}, payment=self.payment)
 
     def _plan(self, labels: NDArray[np.float64]) -> Plan:
         if self.bounds is None and labels.min() == labels.max():

@@ -1,14 +1,32 @@
-"""What a learner's guarantee assumes, and what becomes of its payment when the learner is stored."""
+"""What a learner's guarantee assumes, and how its labels are paid for."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
+import numpy as np
+
+from tacit.labels.plan import Plan
+from tacit.labels.releases.release import Release
+from tacit.privacy.delivery import Request, deliver
 from tacit.privacy.errors import InvalidInput, LedgerError
-from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee
+from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee
+from tacit.privacy.ledger.fingerprint import arrow_batches
+from tacit.privacy.noise import is_seeded
+from tacit.privacy.payment import Payment
 
-__all__ = ["REPRESENTATION", "WEIGHTS", "PaymentLeftBehind", "assuming", "check_choices", "without_payment"]
+__all__ = [
+    "REPRESENTATION",
+    "WEIGHTS",
+    "PaymentLeftBehind",
+    "assuming",
+    "check_choices",
+    "check_payment",
+    "draw_once",
+    "without_payment",
+]
 
 WEIGHTS = "row weights are public and were not made from the labels"
 """What a guarantee assumes of ``sample_weight``, which bypasses the mechanism."""
@@ -37,11 +55,38 @@ class PaymentLeftBehind:
 
     location: str
 
-    def charge(self, *_arguments: object, **_options: object) -> NoReturn:
-        """Refuse."""
+
+def check_payment(payment: object, rng: np.random.Generator) -> None:
+    """Raise if raw labels cannot be paid for: known before anything is learned or charged."""
+    if isinstance(payment, PaymentLeftBehind):
         raise LedgerError(
-            f"this model was stored without its ledger {self.location}; set_params(payment=...) before fitting it again"
+            f"this model was stored without its ledger {payment.location}; set_params(payment=...) before fitting it "
+            "again"
         )
+    if payment is None:
+        return
+    if not isinstance(payment, Payment):
+        raise InvalidInput(f"must be a Payment, got {payment!r}", field="payment")
+    if is_seeded(rng):
+        raise InvalidInput("must be None with a payment: a seeded release is not for publishing", field="random_state")
+
+
+def draw_once(
+    draw: Callable[[], Release],
+    *,
+    plan: Plan,
+    guarantee: Guarantee,
+    columns: Mapping[str, object],
+    payment: Payment | None,
+) -> Release:
+    """Draw a release of labels; with a payment, charge first, and draw once for the same columns and plan."""
+    if payment is None:
+        return draw()
+    request = Request(
+        plan=plan, guarantee=guarantee, seeded=False, rows=lambda: arrow_batches(columns), private=[plan.label]
+    )
+    release = deliver(Release, request, draw=draw, payment=payment)
+    return replace(release, header=replace(release.header, guarantee=guarantee))
 
 
 def without_payment(state: dict[str, Any]) -> dict[str, Any]:

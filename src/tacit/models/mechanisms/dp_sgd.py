@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from tacit.models.mechanisms.base import Mechanism
 from tacit.models.rules import count
@@ -14,8 +14,13 @@ from tacit.privacy.unit import Unit
 
 if TYPE_CHECKING:
     import numpy as np
+    import torch
+    from numpy.typing import NDArray
 
     from tacit.models.points import Points
+    from tacit.models.training.accounting import SampledGaussian
+    from tacit.models.training.module_training import MakeOptimizer, ModuleTraining
+    from tacit.models.training.noisy_steps import RowLoss
     from tacit.privacy.guarantee import AnyGuarantee
     from tacit.privacy.plan import Plan
 
@@ -61,7 +66,7 @@ class DpSgd(Mechanism):
 
     def settle(self, plan: Plan, *, rows: int, classes: int) -> Settled:
         """Return the least noise for which all steps together cost at most (epsilon, delta)."""
-        from tacit.models.training.dp_sgd import plan_run
+        from tacit.models.training.accounting import plan_run
         from tacit.privacy.extras import load_extra
 
         load_extra("torch")
@@ -73,19 +78,16 @@ class DpSgd(Mechanism):
 
     def guarantee(self, plan: Plan, settled: Settled) -> AnyGuarantee:
         """Return the plan's guarantee with the loss of all steps; less noise or fewer steps are refused."""
-        from tacit.models.training.accounting import SampledGaussian
-        from tacit.models.training.dp_sgd import ASSUMPTIONS, sampling
+        from tacit.models.training.accounting import ASSUMPTIONS, sampling
         from tacit.privacy.guarantee import Guarantee
 
         rows, batch_size = settled["rows"], settled["batch_size"]
         planned = sampling(rows, epochs=self.epochs, batch_size=batch_size)
         if batch_size != self._batch_size(rows) or (settled["rate"], settled["steps"]) != planned:
             raise InvalidRelease(f"the header states other steps than its plan takes on {rows} rows")
-        run = SampledGaussian(noise=settled["noise"], rate=settled["rate"], steps=settled["steps"])
+        loss = _run(settled).loss()
         assert plan.epsilon is not None
-        return Guarantee(
-            unit=Unit.RECORD, epsilon=plan.epsilon, delta=plan.delta, loss=run.loss(), assumptions=ASSUMPTIONS
-        )
+        return Guarantee(unit=Unit.RECORD, epsilon=plan.epsilon, delta=plan.delta, loss=loss, assumptions=ASSUMPTIONS)
 
     def _batch_size(self, rows: int) -> int:
         return max(1, min(_BATCH, rows // 10)) if self.batch_size is None else self.batch_size
@@ -96,8 +98,6 @@ class DpSgd(Mechanism):
         """Train the network: one output for two classes, else one for each."""
         import torch
 
-        from tacit.models.training.dp_sgd import train_dp_sgd
-
         outputs = 1 if len(points.classes) == 2 else len(points.classes)
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(int(rng.integers(2**63)))
@@ -106,22 +106,40 @@ class DpSgd(Mechanism):
                 torch.nn.ReLU(),
                 torch.nn.Linear(self.width, outputs, bias=False),
             )
-        assert plan.epsilon is not None
-        made = train_dp_sgd(
+        training = self.prepare(module, settled, points.rows, points.codes)
+        state = training.fit(rng=rng, progress=progress).state_dict()
+        return Trained(state={name: value.cpu().numpy() for name, value in state.items()})
+
+    def prepare(
+        self,
+        module: torch.nn.Module,
+        settled: Settled,
+        X: NDArray[Any],
+        y: NDArray[Any],
+        *,
+        make_optimizer: MakeOptimizer | None = None,
+        loss: RowLoss | None = None,
+    ) -> ModuleTraining:
+        """Return the training of a module, checked before anything is charged."""
+        from tacit.models.training.module_training import ModuleTraining
+
+        return ModuleTraining.prepare(
             module,
-            points.rows,
-            points.codes,
-            epsilon=plan.epsilon,
-            delta=plan.delta,
+            X,
+            y,
+            run=_run(settled),
             clip=self.clip,
-            epochs=self.epochs,
             batch_size=settled["batch_size"],
             learning_rate=self.learning_rate,
-            rng=rng,
-            progress=progress,
+            make_optimizer=make_optimizer,
+            loss=loss,
         )
-        state = made.module.state_dict()
-        return Trained(state={name: value.cpu().numpy() for name, value in state.items()})
 
     def notes(self, settled: Settled) -> list[str]:
         return [f"{settled['steps']} steps, noise {settled['noise']:.4g} times the clipping norm."]
+
+
+def _run(settled: Settled) -> SampledGaussian:
+    from tacit.models.training.accounting import SampledGaussian
+
+    return SampledGaussian(noise=settled["noise"], rate=settled["rate"], steps=settled["steps"])

@@ -9,9 +9,17 @@ from functools import lru_cache
 from tacit.privacy.distribution import LossDistribution
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.loss import SampledGaussianLoss, distribution_of, sampled_step
-from tacit.privacy.rounding import check_delta, check_epsilon
+from tacit.privacy.rounding import check_count, check_delta, check_epsilon
 
-__all__ = ["SampledGaussian", "find_noise"]
+__all__ = ["ASSUMPTIONS", "SampledGaussian", "find_noise", "plan_run", "sampling"]
+
+ASSUMPTIONS = (
+    "the noise is floating-point Gaussian noise: its rounding is not accounted for",
+    "the number of rows is public; a neighbor has one record replaced",
+    "the network, its first weights and all settings were chosen without these rows",
+    "module and loss treat each row by itself and keep nothing of it: tried on two rows, not proved",
+)
+"""What the guarantee of every model trained by DP-SGD rests on."""
 
 _FINEST = 0.05  # less noise than this protects nobody
 _COARSEST = 4096.0
@@ -65,6 +73,20 @@ class SampledGaussian:
         """Return the epsilon for one record added or removed: to compare with other tools, never the guarantee."""
         steps = sampled_step(self.noise, rate=self.rate, relation="ADD_OR_REMOVE_ONE")
         return max(step.power(self.steps).epsilon_at(check_delta(delta)) for step in steps)
+
+
+def plan_run(rows: int, *, epsilon: float, delta: float, epochs: float, batch_size: int) -> SampledGaussian:
+    """Return the steps and the least noise for so many rows, or raise if there are none."""
+    if check_count(batch_size, name="batch_size") > rows:
+        raise InvalidInput(f"must be at most the {rows} rows, got {batch_size}", field="batch_size")
+    check_delta(delta, rows=rows)
+    rate, steps = sampling(rows, epochs=epochs, batch_size=batch_size)
+    return find_noise(epsilon=epsilon, delta=delta, rate=rate, steps=steps)
+
+
+def sampling(rows: int, *, epochs: float, batch_size: int) -> tuple[float, int]:
+    """Return the probability with which a step draws a row, and the number of steps."""
+    return batch_size / rows, max(1, round(epochs * rows / batch_size))
 
 
 def find_noise(*, epsilon: float, delta: float, rate: float, steps: int) -> SampledGaussian:

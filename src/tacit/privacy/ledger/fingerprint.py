@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from tacit.privacy.canonical import ColumnDigest, Hash
 from tacit.privacy.column_bytes import decode
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["fingerprint_rows", "fingerprints"]
+__all__ = ["arrow_batches", "fingerprint_rows", "fingerprints", "list_column"]
 
 _ROWS_AT_ONCE = 1 << 14  # Arrow reads on to the end where a text is no number, and is slow to say so
 
@@ -177,7 +178,7 @@ def _bare(values: pa.Array) -> pa.Array:
 
 def _batches(data: object) -> Iterator[pa.RecordBatch]:
     try:
-        yield from map(_unnamed, _arrow(data))
+        yield from map(_unnamed, arrow_batches(data))
     except (pa.ArrowException, TypeError) as error:
         reason = str(error).partition("\n")[0]
         raise InvalidInput(
@@ -190,8 +191,8 @@ def _unnamed(batch: pa.RecordBatch) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, names=[str(i) for i in range(len(columns))])
 
 
-def _arrow(data: Any) -> Iterable[pa.RecordBatch]:  # noqa: ANN401
-    """Cut any container into record batches."""
+def arrow_batches(data: Any) -> Iterable[pa.RecordBatch]:  # noqa: ANN401
+    """Cut any container into record batches; a mapping keeps the names of its columns."""
     if hasattr(data, "to_pyarrow_batches"):  # Ibis
         return data.to_pyarrow_batches()  # type: ignore[no-any-return]
     if isinstance(data, pa.RecordBatch):
@@ -199,11 +200,11 @@ def _arrow(data: Any) -> Iterable[pa.RecordBatch]:  # noqa: ANN401
     if isinstance(data, Generator):  # of batches
         return data
     if _is_pandas(data, "DataFrame"):
-        return _arrow({i: data.iloc[:, i] for i in range(data.shape[1])})
+        return arrow_batches({i: data.iloc[:, i] for i in range(data.shape[1])})
     if hasattr(data, "__arrow_c_stream__") and (hasattr(data, "columns") or hasattr(data, "schema")):
         return pa.RecordBatchReader.from_stream(data)  # type: ignore[no-any-return]
     if isinstance(data, np.ndarray) and data.ndim == 2:
-        return _arrow({i: data[:, i] for i in range(data.shape[1])})
+        return arrow_batches({i: data[:, i] for i in range(data.shape[1])})
     columns = data if isinstance(data, Mapping) else {0: data}
     table = pa.table({str(name): _column(values) for name, values in columns.items()})
     return table.to_batches()  # type: ignore[no-any-return]
@@ -219,6 +220,11 @@ def _column(values: Any) -> pa.Array | pa.ChunkedArray:  # noqa: ANN401
     if hasattr(values, "__arrow_c_stream__") and not _is_pandas(values, "Series"):  # polars
         return pa.chunked_array(values)
     return pa.array(values, from_pandas=True)
+
+
+def list_column(rows: NDArray[Any]) -> pa.Array:
+    """Return an array of any shape as a column with one list of numbers per row."""
+    return pa.FixedSizeListArray.from_arrays(pa.array(rows.reshape(-1)), rows[0].size)
 
 
 def _is_pandas(data: object, kind: str) -> bool:

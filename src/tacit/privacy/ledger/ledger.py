@@ -151,7 +151,9 @@ class Ledger:
         parts: Sequence[str] | None = None,
         version: int | None = None,
     ) -> Receipt:
-        """Charge a data set for a release that does not exist yet; make the release only after this returned.
+        """Charge a data set by hand for a release that tacit does not make; make it only after this returned.
+
+        What tacit makes is paid for by a :class:`tacit.privacy.payment.Payment`, which never charges it twice.
 
         Parameters
         ----------
@@ -178,33 +180,6 @@ class Ledger:
         with self._writing() as rows:
             book = Book.find(rows, name, lock=True)
             return charging.charge(book, guarantee, parts=parts, purpose=purpose, version=version)
-
-    def pay(
-        self,
-        data: object,
-        guarantee: Guarantee,
-        *,
-        dataset: str | None,
-        purpose: str,
-        parts: Sequence[str] | None = None,
-    ) -> Receipt:
-        """Charge the data set that ``data`` are, in one transaction.
-
-        Parameters
-        ----------
-        data
-            The private columns in the order they were registered in; None where rows have no order.
-        guarantee
-            In the data set's unit, or for one record where the data set is kept for labels.
-        dataset
-            The data set's name; default: the one that the ledger recognizes the data as.
-        """
-        check_text(purpose, name="purpose")
-        prints = None if data is None else self._fingerprints(data)
-        with self._writing() as rows:
-            name, version = registry.find_data_set(rows, prints, dataset=dataset)
-            book = Book.find(rows, name, lock=True)
-            return charging.pay(book, guarantee, parts=parts, purpose=purpose, version=version)
 
     def void(self, entry: str, *, reason: str) -> Receipt:
         """Correct a charge whose release was never made; charge and correction both stay on record."""
