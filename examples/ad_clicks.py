@@ -1,10 +1,10 @@
 # %% [markdown]
 """# Ad clicks: four releases, one ledger.
 
-An ads company has shown ads. Who was shown which is known to many: those are the features. Who clicked is private: that
-is the label. Partners want the clicks, their totals, a model of them, and a leaderboard. Each release has its own
-guarantee, but three of them are made from the same clicks, and what they tell adds up. A ledger keeps the sum: each
-release is charged before it exists, and refused if it would exceed the budget. Then each is attacked.
+An ads company has shown ads. Many parties know which ads were shown to whom: those are the features. Who clicked is
+private: that is the label. Partners want the clicks, their totals, a model of them, and a leaderboard. Each release has
+its own guarantee, but three of them are made from the same clicks, so their leaks add up. A ledger keeps the sum: each
+release is charged before it exists, and refused if it would exceed the budget. Then each release is attacked.
 """
 
 # %%
@@ -37,8 +37,8 @@ rng = system_rng()  # real noise: every run prints other numbers
 
 # %% [markdown]
 # ## The clicks
-# The head of Criteo's challenge, where the folder that `TACIT_DATA` names has it (it is for research, and not shipped
-# with tacit); elsewhere rows that are made up. All features are words, and public.
+# The head of Criteo's challenge, if the folder that `TACIT_DATA` names has it (it is for research, and not shipped with
+# tacit); otherwise made-up rows. All features are words, and public.
 
 # %%
 EFFECTS = {
@@ -64,8 +64,8 @@ print(f"{source}: {len(y):,} ads shown, {y.mean():.1%} clicked; {len(held_out):,
 
 # %% [markdown]
 # ## One ledger
-# It knows both columns by a keyed fingerprint, and what all releases of one click may cost together. A click is in one
-# of the two columns, so what is spent on one does not count for the other.
+# The ledger recognizes both columns by a keyed fingerprint, and stores what all releases of one click may cost
+# together. Each click is in one of the two columns, so the columns have separate budgets.
 
 # %%
 folder = tempfile.TemporaryDirectory()
@@ -74,17 +74,17 @@ budget = Guarantee(unit=Unit.LABEL, epsilon=3.0, delta=1e-5)
 ledger.register(clicks, name="clicks", budget=budget)
 ledger.register(held_out, name="held-out clicks", budget=budget)
 
-# For comparison, and for what a rival may know without any release: the most that features tell of a click. It is made
-# from true clicks without noise, and so are the leaks and AUCs below: they stay inside.
+# For comparison, and as the baseline attacker's knowledge: the most that features reveal about a click. It is made from
+# true clicks without noise, and so are the leaks and AUCs below: none of them is released.
 plain = LogisticRegression().fit(X_old, clicks)
 prior = cross_val_predict(plain, X_old, clicks, method="predict_proba")
 found, predicted = [], {}
 
 # %% [markdown]
 # ## First release: every click, randomized
-# 27% of the labels are turned, and the partner trains on them. `fit` charges the ledger before it turns any. (Training
-# again on predicted classes, the default, is for accuracy; who ranks ads needs chances.) The attack is the best guess
-# of each click by someone who knows what `prior` says and sees what was released for that click.
+# 27% of the labels are changed, and the partner trains on them. `fit` charges the ledger before it changes any. (The
+# default, training again on predicted classes, is for accuracy; ranking ads needs probabilities.) The attack is the
+# best guess of each click by someone who has `prior` and sees what was released for that click.
 
 # %%
 learner = LabelPrivateClassifier(epsilon=1.0, classes=[0, 1], rounds=0, payment=Payment(ledger=ledger))
@@ -95,7 +95,7 @@ found.append(("randomized clicks", release.guarantee, leak))
 
 # %% [markdown]
 # ## Second release: totals, with noise
-# How many clicked, for each word of each column: an additive model needs no more. `protect` charges before it draws.
+# The number of clicks for each word of each column: an additive model needs no more. `protect` charges before it draws.
 
 # %%
 plan = bags.Plan(label="click", epsilon=0.5, by=[[name] for name in words], min_size=1)
@@ -106,9 +106,9 @@ found.append(("totals", totals.guarantee, leak))
 
 # %% [markdown]
 # ## Third release: a model
-# DP-SGD guarantees privacy for a whole record replaced by another, which covers the click in it: so it is restated
-# before it is charged. It assumes that its noise, drawn as floating-point numbers, is Gaussian. The attack names the
-# rows that the model was trained on, by their loss.
+# The unit of DP-SGD is a whole record, which includes the click, so its guarantee is restated for a label before it is
+# charged. The guarantee assumes that floating-point noise is Gaussian. The attack guesses which rows the model was
+# trained on, by their loss.
 
 # %%
 try:
@@ -126,8 +126,8 @@ except MissingExtra as missing:
 
 # %% [markdown]
 # ## Fourth release: a leaderboard
-# 20 scores on the held-out clicks, with noise, paid for before the first. Each partner's model gets one. The others go
-# to someone whose submissions are made to read the clicks from their scores.
+# 20 scores on the held-out clicks, with noise, charged before the first. Each partner's model gets one. The others go
+# to an attacker whose submissions are crafted so that their scores reveal the clicks.
 
 # %%
 metric, policy = Brier(), Laplace(epsilon=0.1)
@@ -142,8 +142,8 @@ def host(predictions):
 
 winner = min(predicted, key=lambda name: float(host(predicted[name])))
 guess = plain.predict_proba(X_new)
-told = attack_competition(host, metric, policy, prior=guess, submissions=20 - len(predicted), rng=rng)
-found.append(("scores", guarantee, leak_from_guesses(told.labels, held_out, baseline=guess.argmax(axis=1))))
+attacked = attack_competition(host, metric, policy, prior=guess, submissions=20 - len(predicted), rng=rng)
+found.append(("scores", guarantee, leak_from_guesses(attacked.labels, held_out, baseline=guess.argmax(axis=1))))
 predicted["scores"] = predicted[winner]
 
 # %% [markdown]
@@ -158,9 +158,9 @@ except BudgetExceeded as refusal:
 
 # %% [markdown]
 # ## What is guaranteed, what leaks, what is learned
-# Leak: how many of the attack's guesses are right, and how many were without the release; for the model, how many of
-# its rows are named, and how many of others. AUC: of the model that the release gives, on the held-out clicks. The sum
-# is the ledger's: at its delta, 20 scores of epsilon 0.1 cost less than 2.
+# Leak: the share of the attack's guesses that are correct, with and without the release; for the model, the true and
+# the false positive rate of the membership attack. AUC: that of the model learned from the release, on the held-out
+# clicks. The sum is the ledger's: at its delta, 20 scores of epsilon 0.1 cost less than 2.
 
 # %%
 print(f"{'release':<19}{'guarantee':<38}{'leak':>6}{'without':>9}{'AUC':>7}")

@@ -38,7 +38,7 @@ def table_1() -> Item:
             *grid((*head, "several queries, printed", many), [_row(name, points[name]) for name in PRINTED]),
             "",
             f"Of {settings['sets']:,} label sets of each size, search reads {right['search']:.0%} and digits "
-            f"{right['digits']:.0%} from one noised score. A bounded loss withstands some noise, where none is "
+            f"{right['digits']:.0%} from one noisy score. A bounded loss withstands some noise, where none is "
             "printed, but not any, as is printed for the Mahalanobis divergence.",
         ),
         seeds=f"{settings['sets']:,} label sets",

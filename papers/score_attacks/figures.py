@@ -131,7 +131,7 @@ LOSSES: dict[str, Callable[[int], Loss]] = {
 
 
 def label_inf(losses: Floats, truth: Labels, *, rows: int, noise: Floats) -> Labels | None:
-    """Return, for each label set, the labeling whose score is nearest to the noised one, of all K^M; None if NaN.
+    """Return, for each label set, the labeling whose score is nearest to the noisy one, of all K^M; None if NaN.
 
     The other ``rows - M`` rows are neutral: their losses are known.
     """

@@ -1,7 +1,7 @@
 """Table 1 of "Reconstructing Test Labels from Noisy Loss Scores": which losses tell all labels, under which noise.
 
 For each loss: the noise up to which one score of N = 3 rows tells all labels, with the gap worked out exactly; 1,000
-label sets of N = 4, 12 and 20 rows read from one noised score each, by the paper's search over all K^N labelings and by
+label sets of N = 4, 12 and 20 rows read from one noisy score each, by the paper's search over all K^N labelings and by
 digits, both timed; and a set of 200 rows read from several scores with noise of 1e-4.
 
     python -m papers.score_attacks.table1            # a minute; resumes

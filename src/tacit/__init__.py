@@ -1,4 +1,4 @@
-"""Learn from labels you are not allowed to see, and measure what every release gives away."""
+"""Learn from labels you are not allowed to see, and measure what every release leaks."""
 
 from importlib.metadata import version
 

@@ -193,7 +193,7 @@ def test_totals_that_no_labels_have_are_refused():
 
 
 def test_bad_totals_are_refused():
-    with pytest.raises(InvalidInput, match="whole numbers"):
+    with pytest.raises(InvalidInput, match="must be integers"):
         labels_from_totals([[1]], [[0.5]])
     with pytest.raises(InvalidInput, match="a row for each of 1 bags"):
         labels_from_totals([[1]], [1])

@@ -167,7 +167,7 @@ def test_shapes_are_checked():
         Partition(features=(Feature("b"),), keys=pa.table({"a": [1]}), counts=np.ones(1), totals=np.zeros((1, 1)))
     with pytest.raises(InvalidInput, match="other must be the number"):
         partition({"a": [1]}, other=1)
-    with pytest.raises(InvalidInput, match="one row a bag"):
+    with pytest.raises(InvalidInput, match="one row per bag"):
         RandomBags(rows=np.zeros((2, 3), dtype=np.int64), labels=np.zeros((1, 1)))
     with pytest.raises(InvalidInput, match="numbers from 0"):
         RandomBags(rows=np.array([[-1]]), labels=np.zeros((1, 1)))

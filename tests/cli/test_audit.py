@@ -105,7 +105,7 @@ def test_limits(run, capsys):
         (("--fail-above", "leak=2"), "leak must be a share"),
         (("--against", "none.json"), "--against none.json does not exist; give the JSON of an earlier run"),
         (("--out", "none/report.html"), "none"),
-        (("--out", "report.json"), "report.json ends as JSON does, and HTML is written; call it report.html"),
+        (("--out", "report.json"), "report.json has the ending of JSON, but HTML is written; call it report.html"),
     ],
 )
 def test_wrong_input_is_refused_before_anything_runs(run, capsys, arguments, said):

@@ -100,7 +100,7 @@ EVERY_READER = [
     ("{s} {side} {made} --method guess", "--method must be one of"),
     ("{s} {side} {made} --out nowhere/out", "--out nowhere/out cannot be written"),
     ("{s} {side} {made} --out taken.parquet", "--out taken.parquet exists already; choose another path, or replace"),
-    ("{s} {side} {made} --out page.html", "--out page.html ends as HTML does"),
+    ("{s} {side} {made} --out page.html", "--out page.html has the ending of HTML"),
 ]
 OTHERS = [
     ("labels protect blank.csv {labels}", "blank.csv is empty; a table needs a header line"),
@@ -123,7 +123,7 @@ OTHERS = [
     ("labels protect s3://bucket/t.parquet {labels}", "needs DuckDB's extension httpfs; install it once with"),
     ("labels protect postgresql://me:secret@127.0.0.1:1/db {labels}", "name a table or a query after it"),
     ("labels protect t.csv {labels} --out t.csv --force", "--out t.csv is the file that is read, which would be lost"),
-    ("labels protect t.csv {labels} --out x.csv", "--out x.csv ends as CSV does, and Parquet is written; call it"),
+    ("labels protect t.csv {labels} --out x.csv", "--out x.csv has the ending of CSV, but Parquet is written; call it"),
     (
         "labels protect t.csv {labels} --ledger ledger.db --out ledger.db --force",
         "--out ledger.db is a database, perhaps a ledger, and is not",

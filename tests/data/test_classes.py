@@ -68,7 +68,7 @@ def test_missing_labels_stay_missing(labels):
         ([1, 2], ["a", "b"], "labels must be of the classes' type"),
         (["a", "b"], ["a", "a"], "classes must be different"),
         (["a", "b"], ["a", "b", None], "classes must not be missing"),
-        ([1, 2**63], None, "whole numbers below 2\\^63"),
+        ([1, 2**63], None, "integers below 2\\^63"),
     ],
 )
 def test_bad_labels(labels, classes, message):

@@ -210,7 +210,7 @@ def test_a_seeded_run_repeats_and_says_that_it_is_not_private():
     before = module.weight.detach().clone()
     both = [train_dp_sgd(module, X, y, rng=np.random.default_rng(3), **SETTINGS) for _ in range(2)]
     torch.testing.assert_close(both[0].module.weight, both[1].module.weight, rtol=0, atol=0)
-    assert "hides nothing from who knows the seed" in str(both[0])
+    assert "hides nothing from anyone who knows the seed" in str(both[0])
     torch.testing.assert_close(module.weight, before, rtol=0, atol=0), "the original is left as it is"
 
 

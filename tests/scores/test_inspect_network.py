@@ -203,7 +203,7 @@ def test_near_ties_are_finer_than_a_model(points):
 
     found = inspect_network(recognizes, points, rng=np.random.default_rng(0)).findings
     assert "precision" in {finding.check for finding in found}
-    assert any("within 1e-07 of the commonest one" in finding.reason for finding in found)
+    assert any("within 1e-07 of the most frequent one" in finding.reason for finding in found)
 
 
 def test_exceptions_in_wide_cells_of_an_honest_model_are_the_stated_limit():

@@ -264,7 +264,7 @@ def test_persons_of_several_rows_pay_for_all_of_them(folder, arrays):
         ("--epsilon 1 --unit record --data good.csv", "--unit must be label"),
         ("--epsilon 1 --features x --data good.csv", "No such option: --features"),
         ("--epsilon 1 --out nowhere/score.json --data good.csv", "nowhere"),
-        ("--epsilon 1 --out score.csv --data good.csv", "score.csv ends as CSV does, and JSON is written"),
+        ("--epsilon 1 --out score.csv --data good.csv", "score.csv has the ending of CSV, but JSON is written"),
         ("--epsilon 1 --out good.csv --force --data good.csv", "good.csv is the file that is read"),
         ("--epsilon 1 --out truth.csv --force --data good.csv", "truth.csv is the file that is read"),
     ],

@@ -22,7 +22,7 @@ from tacit.cli.listing import Listing
 __all__ = ["AREAS", "app", "load_area", "main"]
 
 AREAS = {
-    "audit": "Measure what each surface gives away, and write one page.",
+    "audit": "Measure what each planned release leaks, and write one page.",
     "bags": "Publish label totals of groups of rows, learn from them, and see which labels they tell.",
     "features": "Release few features under noise, learn from them, and link them back.",
     "init": "Write a commented tacit.toml for your own data.",
@@ -112,7 +112,7 @@ def _root(
         typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version and exit."),
     ] = False,
 ) -> None:
-    """Learn from labels you are not allowed to see, and measure what every release gives away.
+    """Learn from labels you are not allowed to see, and measure what every release leaks.
 
     Results go to standard output, progress and errors to standard error; with --json both are JSON, and an error is
     one line: {"error": SENTENCE, "field": NAME, "exit": CODE}.

@@ -110,7 +110,7 @@ def _say(url: str, engine: object, token: str | None, *, as_json: bool) -> None:
     else:
         typer.echo(f"Serving {', '.join(slugs) or 'no competition yet'} at {url}")
         if token is not None:
-            typer.echo(f"Admin token, shown this once: {token}")
+            typer.echo(f"Admin token, shown only once: {token}")
             typer.echo(f"Sign in at {url}/sign-in, or: export TACIT_URL={url} TACIT_TOKEN={token}")
         else:
             typer.echo("The admin token was shown at the first start; --new-admin-token makes another one.")

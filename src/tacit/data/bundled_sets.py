@@ -27,7 +27,7 @@ def titanic() -> Dataset:
         table=_read("titanic.parquet"),
         label="survived",
         features=("class", "age", "sex"),
-        source="R, datasets::Titanic (Dawson 1995), one row a person",
+        source="R, datasets::Titanic (Dawson 1995), one row per person",
         license="public",
     )
 

@@ -70,7 +70,7 @@ def _to_arrow(labels: Any) -> pa.Array | pa.ChunkedArray:  # noqa: ANN401
         raise InvalidInput(f"must be of one type, got a mixture ({fault})", field="labels") from None
     except OverflowError:
         raise InvalidInput(
-            "must be whole numbers below 2^63, got larger ones; take them as text", field="labels"
+            "must be integers below 2^63, got larger ones; convert them to text", field="labels"
         ) from None
 
 

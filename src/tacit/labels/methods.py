@@ -24,7 +24,9 @@ class Denoised(Choice):
     )
     retrain: Literal["auto", "none", "full", "consensus", "confidence"] = field(
         default="auto",
-        metadata=about("The rows to train on again: all, where prediction and label agree, or the surest."),
+        metadata=about(
+            "The rows to train on again: all, those where prediction and label agree, or the most confident."
+        ),
     )
     rounds: int = field(
         default=1,

@@ -140,7 +140,7 @@ def check_scores(scores: ArrayLike, *, name: str) -> NDArray[np.float64]:
     except (TypeError, ValueError):
         raise InvalidInput(f"{name} must be a list of numbers, got {type(scores).__name__}") from None
     if array.ndim != 1:
-        raise InvalidInput(f"{name} must be one score a row (one dimension), got shape {array.shape}")
+        raise InvalidInput(f"{name} must be one score per row (one dimension), got shape {array.shape}")
     if not len(array):
         raise InvalidInput(f"{name} must hold at least one score, got none")
     missing = int(np.isnan(array).sum())

@@ -34,7 +34,7 @@ def leak_from_scores(
     Parameters
     ----------
     members, nonmembers
-        One score a row; only their order counts.
+        One score per row; only their order counts.
     threshold
         ``FixedThreshold``, ``HeldOut`` or ``UnionBoundThresholds``: how the threshold was kept apart from these scores.
     """

@@ -1,4 +1,4 @@
-"""The two-layer ReLU network whose training data its weights give away."""
+"""The two-layer ReLU network whose weights leak its training data."""
 
 from __future__ import annotations
 

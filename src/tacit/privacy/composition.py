@@ -21,7 +21,7 @@ def compose(guarantees: Iterable[Guarantee], *, delta: float | None = None) -> G
     Parameters
     ----------
     guarantees
-        All for the same unit and the same number of rows a person; others are refused, never added.
+        All for the same unit and the same number of rows per person; others are rejected, never added.
     delta
         The delta of the result; needed as soon as one of the guarantees has one.
 

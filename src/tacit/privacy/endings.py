@@ -17,26 +17,26 @@ ENDINGS = {
     "HTML": (".html", ".htm"),
     "Excel": (".xlsx", ".xls"),
 }
-"""The formats that a name can promise, each with its endings; the first one is suggested."""
+"""The formats that a file name can have, each with its endings; the first one is suggested."""
 
 
 def check_ending(path: str | PathLike[str], *, written: str) -> None:
-    """Refuse a name that promises another format than the one that will be written; other endings are free.
+    """Reject a name with the ending of another format than the one that will be written; unknown endings are allowed.
 
     Examples
     --------
     >>> check_ending("ill.csv", written="Parquet")
     Traceback (most recent call last):
     ...
-    tacit.privacy.errors.InvalidInput: ill.csv ends as CSV does, and Parquet is written; call it ill.parquet
+    tacit.privacy.errors.InvalidInput: ill.csv has the ending of CSV, but Parquet is written; call it ill.parquet
     >>> check_ending("ill.release", written="Parquet")
     """
     endings = [suffix.lower() for suffix in Path(path).suffixes if suffix.lower() not in {".gz", ".zip"}]
-    promised = next((kind for kind, known in ENDINGS.items() if endings and endings[-1] in known), written)
-    if promised != written:
+    named = next((kind for kind, known in ENDINGS.items() if endings and endings[-1] in known), written)
+    if named != written:
         plain = Path(path).name[: Path(path).name.lower().rindex(endings[-1])]
         better = f"call it {plain}{ENDINGS[written][0]}" if written in ENDINGS else "choose another name"
-        raise InvalidInput(f"{path} ends as {promised} does, and {written} is written; {better}")
+        raise InvalidInput(f"{path} has the ending of {named}, but {written} is written; {better}")
 
 
 def format_of(suffix: str) -> str:

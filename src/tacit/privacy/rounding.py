@@ -24,7 +24,7 @@ def exact(value: float | int | Fraction) -> Fraction:
         return value
     if isinstance(value, SupportsIndex):
         return Fraction(int(value))
-    return Fraction(repr(float(value)))  # float32 and Decimal too, which are no float and no whole number
+    return Fraction(repr(float(value)))  # float32 and Decimal too, which are neither float nor int
 
 
 def round_up(value: Fraction | float) -> float:

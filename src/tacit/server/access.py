@@ -38,7 +38,7 @@ class Access(Reader):
         return self._key.derive("forms")
 
     def new_admin_token(self) -> str:
-        """Make the admin token, shown this once; an earlier one is void from now on."""
+        """Create the admin token, shown only once; this voids an earlier one."""
         token = new_token("host")
         with self._writing() as connection:
             connection.execute(update(SERVER).values(admin=hash_token(token)))

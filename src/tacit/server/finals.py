@@ -69,7 +69,7 @@ def _charge(board: Board, competition: Mapping[Any, Any], teams: Iterable[int], 
 
 
 def _charged_without_keys(purposes: Iterable[str], made: str) -> int:
-    """Return for how many scores charges of earlier servers stand without a gap."""
+    """Return how many scores the charges of earlier servers cover without a gap."""
     prefix = f"{made}: the final ranking, scores "
     spans = [purpose.removeprefix(prefix).split(" to ") for purpose in purposes if purpose.startswith(prefix)]
     charged = 0

@@ -30,7 +30,7 @@ class Key:
     """256 bits that encrypt what must not be read in the database: AES-GCM with a random nonce.
 
     A text is bound to its place: what was sealed for one competition does not open for another. With random
-    96-bit nonces one key is good for 2^32 texts. It is no protection from who can read the key as well.
+    96-bit nonces one key is good for 2^32 texts. It does not protect against anyone who can read the key as well.
 
     References
     ----------

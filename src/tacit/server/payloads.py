@@ -27,7 +27,7 @@ class ErrorAnswer(BaseModel):
 
 
 class InviteAnswer(BaseModel):
-    """A code with which one team may join, shown this once."""
+    """A code with which one team can join, shown only once."""
 
     invite: str
 

@@ -44,7 +44,9 @@ class PredictionReader:
         if newline:
             self._take(whole)
         if len(self._rest) > (self._longest + 3) * len(self._columns):
-            raise TooLarge(f"line {self._line + 1}: a line must not be longer than {self._longest} characters a column")
+            raise TooLarge(
+                f"line {self._line + 1}: a line must not be longer than {self._longest} characters per column"
+            )
 
     def finish(self) -> NDArray[np.float64]:
         """Return the predictions in the order of the rows, a list or a table, after the last piece."""

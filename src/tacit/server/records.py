@@ -106,7 +106,7 @@ def may_see(identity: Identity, competition: Competition) -> bool:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Registration:
-    """A new team and its token, which is shown this once and kept as a hash alone."""
+    """A new team and its token, which is shown only once and stored as a hash."""
 
     team: Team
     token: str

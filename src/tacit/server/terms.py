@@ -1,4 +1,4 @@
-"""What a host lays down when a competition is created."""
+"""The terms that a host sets when creating a competition."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SCORES, _COMPOSED = 10**9, 10**5  # scores in all; with a delta each is a distr
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What a host lays down once and for all.
+    """The terms of a competition, which never change after its creation.
 
     Parameters
     ----------

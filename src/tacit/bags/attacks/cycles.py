@@ -124,7 +124,7 @@ def movable(coordinates: Ints, *, up: Mask, down: Mask) -> Mask:
 
 
 def flow_solution(coordinates: Ints, totals: Ints, *, lower: Ints, upper: Ints) -> Ints | None:
-    """Return whole numbers that have the totals of two partitions, by a maximum flow; None where there are none."""
+    """Return integers that have the totals of two partitions, by a maximum flow; None if there are none."""
     x, y, nodes = _ends(coordinates[:, [0]], coordinates[:, [1]])
     source, sink = nodes, nodes + 1
     held = coordinates >= 0

@@ -106,7 +106,7 @@ def determined(
     table
         The features of the same rows, in any order for partitions; in the table's order for random bags.
     whole
-        For the squared loss with declared bounds: labels are known to be whole numbers. Otherwise only sums and
+        For the squared loss with declared bounds: labels are known to be integers. Otherwise only sums and
         differences of its totals are used, in floating point.
     witness
         Labels that have these totals, such as the true ones in an audit. They decide no label: they help to prove that
@@ -122,7 +122,8 @@ def determined(
     """
     if isinstance(release.loss, MultiLabel):
         raise InvalidInput(
-            "must have one label a row, got several: give labels_from_totals each one's totals", field="release"
+            "must have one label per row, got several: pass the totals of each label to labels_from_totals",
+            field="release",
         )
     published = read_totals(release, table).exact()
     lower, upper = release.loss.bounds
@@ -247,15 +248,13 @@ def _whole(totals: ArrayLike, bags: int) -> NDArray[np.int64]:
         raise InvalidInput(f"must have a row for each of {bags} bags, got shape {numbers.shape}", field="totals")
     whole = np.round(numbers)
     if not np.isfinite(numbers).all() or (np.abs(numbers - whole) > 1e-6).any():
-        raise InvalidInput("must be whole numbers: noised ones fix no label", field="totals")
+        raise InvalidInput("must be integers: noisy totals determine no label", field="totals")
     return whole.astype(np.int64)
 
 
 def _whole_range(lower: float, upper: float) -> float:
     if not (math.isfinite(lower) and math.isfinite(upper)) or lower != round(lower) or upper != round(upper):
-        raise InvalidInput(
-            f"must stand with declared whole bounds of the loss, got {lower:g} to {upper:g}", field="whole"
-        )
+        raise InvalidInput(f"requires a loss with declared integer bounds, got {lower:g} to {upper:g}", field="whole")
     return upper - lower
 
 

@@ -43,7 +43,7 @@ def guess_labels(release: BagTotals, table: object, *, prior: ArrayLike | None =
     table
         The features of the same rows.
     prior
-        P(label) without the release: one row for all, or one a row, such as a model's of other data
+        P(label) without the release: one row for all, or one per row, such as a model's of other data
         (:func:`prior_from_features`). None: the shares of all rows, as the release estimates them.
 
     References

@@ -35,7 +35,7 @@ def combinations(incidence: csr_array) -> tuple[Iterator[tuple[int, Floats]], bo
 
 
 def fix_by_row_space(system: TotalsSystem) -> tuple[NDArray[np.bool_], Ints]:
-    """Return which variables the row space fixes, and their values, each proved in whole numbers."""
+    """Return which variables the row space fixes, and their values, each proved in integer arithmetic."""
     exact = np.flatnonzero(system.low == system.high)
     fixed, value = np.zeros(len(system.lower), dtype=np.bool_), system.lower.copy()
     multipliers = np.zeros(len(system.low))

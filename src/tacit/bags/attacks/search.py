@@ -36,8 +36,8 @@ def search(system: TotalsSystem, *, nodes: int, most_points: int = ENUMERATE) ->
     """Find the variables whose value the constraints fix, among those that would tell a label.
 
     A solution is a witness; a variable that differs between two witnesses is free. The next witness is the one that
-    moves as many of the others as it can. When none moves, the proof is repeated in whole numbers: by multipliers, else
-    by branching; what neither proves stays undecided.
+    moves as many of the others as it can. When none moves, the proof is repeated in integer arithmetic: by multipliers,
+    else by branching; what neither proves stays undecided.
     """
     width = (system.upper - system.lower + 1).astype(np.float64)
     if np.log2(width).sum() <= np.log2(max(most_points, 1)):
@@ -70,7 +70,7 @@ def enumerate_solutions(system: TotalsSystem) -> SearchResult:
 
 
 def _best(system: TotalsSystem, aim: Ints, *, nodes: int) -> Ints | None:
-    """A solution with the largest aim'x that HiGHS finds, checked in whole numbers; None if it finds none in time."""
+    """A solution with the largest aim'x that HiGHS finds in time, checked in integer arithmetic; None without one."""
     found = milp(
         -aim,
         constraints=LinearConstraint(system.incidence, system.low, system.high),

@@ -27,7 +27,7 @@ class RowCells:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TotalsSystem:
-    """Whole numbers x with lower <= x <= upper and low <= incidence x <= high."""
+    """Integers x with lower <= x <= upper and low <= incidence x <= high."""
 
     incidence: csr_array  # a 0/1 matrix, constraints x variables
     # low, high: of each constraint; equal where a total is exact

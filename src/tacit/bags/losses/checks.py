@@ -27,7 +27,7 @@ def as_predictions(f: ArrayLike, targets: int) -> Floats:
 
 
 def as_labels(labels: ArrayLike) -> Floats:
-    """Read labels as finite numbers, one a row."""
+    """Read labels as finite numbers, one per row."""
     try:
         y = np.asarray(labels, dtype=np.float64)
     except (TypeError, ValueError) as error:
@@ -55,7 +55,7 @@ def missing(column: Value) -> BooleanValue:
     """Say where a column has no finite number, by an expression that is never NULL."""
     number = number_of(column)
     absent = number.isnull()
-    if column.type().is_floating():  # whole numbers are finite, and not every engine can ask
+    if column.type().is_floating():  # integers are finite, and not every engine can ask
         absent = absent | number.isnan() | number.isinf()
     # a comparison with NULL is NULL on every engine; the answer here must be a plain yes
     flagged: BooleanValue = absent.fill_null(True)

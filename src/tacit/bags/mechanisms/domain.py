@@ -19,7 +19,7 @@ from tacit.privacy.errors import InvalidInput
 __all__ = ["fill_domain"]
 
 _MOST_BAGS = 10_000_000
-_WHOLE = 2.0**53  # a float of this size stands for several whole numbers
+_WHOLE = 2.0**53  # a float of this size represents several integers
 
 
 def fill_domain(grouped: GroupedRows) -> GroupedRows:
@@ -83,7 +83,7 @@ def _find(grouped: GroupedRows, keys: pa.Table) -> NDArray[np.int64]:
         column, kind = grouped.keys[feature.name].combine_chunks(), keys.schema.field(feature.name).type
         if column.null_count == len(column):  # its type says nothing, and must not
             column = pa.nulls(len(column), kind)
-        elif pa.types.is_floating(column.type) and pa.types.is_integer(kind):  # a fraction equals no whole number
+        elif pa.types.is_floating(column.type) and pa.types.is_integer(kind):  # a fraction equals no integer
             numbers = column.to_numpy(zero_copy_only=False)
             whole = np.isnan(numbers) | ((np.floor(numbers) == numbers) & (np.abs(numbers) < _WHOLE))
             fits &= whole

@@ -1,4 +1,4 @@
-"""T(y) as whole numbers of public steps, so that sums are exact on every engine and integer noise serves them."""
+"""T(y) as integer multiples of a public step, so that sums are exact on every engine and integer noise suits them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tacit.privacy.noise import Grid
 __all__ = ["GridStatistic", "public_grid"]
 
 _FINE = 1024  # steps in a label's declared range
-_EXACT = 1 << 53  # below it sums of whole numbers are exact in floats, in any order
+_EXACT = 1 << 53  # below it sums of integers are exact in floats, in any order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,7 +62,7 @@ class GridStatistic:
         exactly = self.loss.statistic_expressions(column)
         if self.grid is None or _is_whole(self.loss, self.grid):
             return [*exactly]
-        # floor(v/step + 1/2), every operation exact: the float v/step + 1/2 may round up to the next whole number
+        # floor(v/step + 1/2), every operation exact: the float v/step + 1/2 may round up to the next integer
         return [(((value * (2 / self.step)).floor() + 1.0) / 2).floor().cast("float64") for value in exactly]
 
     def check_rows(self, rows: int) -> None:

@@ -31,7 +31,7 @@ _CLOSE = 1e-4  # relative width at which the search for a Gaussian scale ends
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TotalsQuery:
-    """What one unit moves in a vector of whole numbers: by how many steps which entries, in the worst cases.
+    """How far one unit moves a vector of integers: by how many steps which entries, in the worst cases.
 
     Parameters
     ----------

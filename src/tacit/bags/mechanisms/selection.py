@@ -25,7 +25,7 @@ from tacit.privacy.rounding import check_count, check_epsilon, exact
 
 __all__ = ["ChosenSets", "choice_noise", "choose_sets", "permute_and_flip", "score_sets"]
 
-_FINE = 1024  # parts of a step in which predictions are kept, so that scores are whole numbers
+_FINE = 1024  # parts of a step in which predictions are kept, so that scores are integers
 _PUBLIC = "the features of all rows are public"
 
 
@@ -38,7 +38,7 @@ class ChosenSets:
     seeded: bool
 
     def __str__(self) -> str:
-        warning = "; seeded, so the noise hides nothing from who knows the seed" if self.seeded else ""
+        warning = "; seeded, so the noise hides nothing from anyone who knows the seed" if self.seeded else ""
         return f"{', '.join('(' + ', '.join(map(str, one)) + ')' for one in self.sets)}: {self.guarantee}{warning}"
 
 
@@ -126,7 +126,7 @@ def permute_and_flip(scores: Sequence[int], *, rate: Fraction, rng: np.random.Ge
     Parameters
     ----------
     scores
-        Whole numbers that one unit moves by at most D each.
+        Integers that one unit moves by at most D each.
     rate
         epsilon / (2 D).
 
@@ -170,10 +170,10 @@ def _pursue(
         chosen.append(left[permute_and_flip(scores, rate=slice_ / (2 * D), rng=rng)])
         if len(chosen) == sets:
             return chosen
-        residuals = residuals - _noised_means(residuals, codes[chosen[-1]], meter, rng)
+        residuals = residuals - _noisy_means(residuals, codes[chosen[-1]], meter, rng)
 
 
-def _noised_means(
+def _noisy_means(
     residuals: NDArray[np.int64], code: NDArray[np.int64], meter: DiscreteLaplace, rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """What the bags of a set add to the prediction of their rows: their noisy means, shrunk by their noise."""

@@ -161,7 +161,7 @@ def look_up(rows: pa.Table, keys: pa.Table, features: tuple[Feature, ...]) -> ND
 
 
 def _as_type(column: pa.Array, kind: pa.DataType, name: str) -> pa.Array:
-    """The column in the type of the keys: a frame may hold whole numbers as floats, because some are missing."""
+    """The column in the type of the keys: a frame may hold integers as floats, because some are missing."""
     if column.type == kind:
         return column
     numeric = (pa.types.is_integer(kind) or pa.types.is_floating(kind)) and (

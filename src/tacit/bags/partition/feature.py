@@ -83,7 +83,7 @@ class Feature:
     def codes(self, column: pa.Array | pa.ChunkedArray) -> pa.Array:
         """Return a column of rows as keys, in memory; the same keys as :meth:`expression` makes in an engine.
 
-        Whole numbers become int64, others float64, text string; buckets are int64.
+        Integers become int64, other numbers float64, text string; buckets are int64.
         """
         values = _plain(column, self.name)
         if self.edges is None:

@@ -20,7 +20,7 @@ class RandomBags:
     Parameters
     ----------
     rows
-        Row numbers, from 0, in the order of the table; one row of the array a bag.
+        Row numbers, from 0, in the order of the table; one row of the array per bag.
     labels
         The mean of T(y) over each bag, or a Bernoulli draw with that mean; one column for each target.
     joins
@@ -44,7 +44,7 @@ class RandomBags:
     def __post_init__(self) -> None:
         if self.rows.ndim != 2 or self.labels.ndim != 2 or len(self.rows) != len(self.labels):
             raise InvalidInput(
-                f"rows and labels must have one row a bag, got shapes {self.rows.shape} and {self.labels.shape}"
+                f"rows and labels must have one row per bag, got shapes {self.rows.shape} and {self.labels.shape}"
             )
         if self.rows.size and self.rows.min() < 0:
             raise InvalidInput(f"must be numbers from 0, got {int(self.rows.min())}", field="rows")

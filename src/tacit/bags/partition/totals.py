@@ -64,7 +64,7 @@ class BagTotals:
 
     def __str__(self) -> str:
         kind = "random bags" if self.random else f"{len(self.partitions)} partition{'s' * (len(self.partitions) > 1)}"
-        warning = "; seeded, so the noise hides nothing from who knows the seed" if self.seeded else ""
+        warning = "; seeded, so the noise hides nothing from anyone who knows the seed" if self.seeded else ""
         return (
             f"{self.bags:,} bag{'s' * (self.bags != 1)} of {kind} by {self.mechanism['name']}: "
             f"{self.guarantee}{warning}"

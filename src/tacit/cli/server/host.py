@@ -111,7 +111,7 @@ def list_competitions(url: Url = "http://127.0.0.1:8000", token: Token = "", as_
 def invite(
     competition: Competition = None, url: Url = "http://127.0.0.1:8000", token: Token = "", as_json: AsJson = False
 ) -> None:
-    """Make an invite with which one team may join; it is printed this once.
+    """Create an invite for one team; it is shown only once.
 
     Example: tacit scores host invite --competition titanic
     """

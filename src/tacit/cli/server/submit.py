@@ -18,7 +18,7 @@ def join(
     url: Url = "http://127.0.0.1:8000",
     as_json: AsJson = False,
 ) -> None:
-    """Join a competition with an invite, and print the team's token, which is shown this once.
+    """Join a competition with an invite, and print the team's token, which is shown only once.
 
     Example: tacit scores join tacit_invite_... --name Newcomers
     """
@@ -29,7 +29,7 @@ def join(
     if as_json:
         print_json(joined)
         return
-    typer.echo(f"{joined['team']['name']} joined {joined['team']['competition']}. The token, shown this once:")
+    typer.echo(f"{joined['team']['name']} joined {joined['team']['competition']}. The token, shown only once:")
     typer.echo(joined["token"])
 
 

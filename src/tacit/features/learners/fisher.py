@@ -187,5 +187,5 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
 
 def _degrees(counts: Matrix) -> float:
-    """Rows less one a class: what a spread within classes is divided by."""
+    """The rows minus one per class: the denominator of a variance within classes."""
     return float(max(counts.sum() - len(counts), 1.0))

@@ -75,7 +75,7 @@ class Box:
         return self.whole_steps(rows).astype(np.int64)
 
     def whole_steps(self, finite: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the same as floats, of values that are known to be finite: whole numbers, at the speed of floats."""
+        """Return the same as floats, of values that are known to be finite: integers, at the speed of floats."""
         scaled = finite - self.middle
         scaled *= STEPS / self.half
         np.rint(scaled, out=scaled)

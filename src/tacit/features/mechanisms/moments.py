@@ -25,7 +25,7 @@ class ClassMoments:
     sums
         (classes, features) sums of steps.
     squares
-        (features,) sums over all rows of squared steps, in units of 1024: each row adds a whole number in 0..1024.
+        (features,) sums over all rows of squared steps, in units of 1024: each row adds an integer in 0..1024.
     """
 
     counts: NDArray[np.int64]
@@ -41,7 +41,7 @@ class ClassMoments:
 
     @classmethod
     def of_members(cls, steps: NDArray[np.int64 | np.float64], members: NDArray[np.float64]) -> ClassMoments:
-        """Return the totals of one batch whose rows' classes are marked already; steps are whole numbers."""
+        """Return the totals of one batch whose rows' classes are marked already; steps are integers."""
         whole = np.asarray(steps, dtype=np.float64)  # their sums are exact, in any order: no batch has 2^43 rows
         squares = np.square(whole)
         squares *= 1 / STEPS  # a power of 2

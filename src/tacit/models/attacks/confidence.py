@@ -88,7 +88,7 @@ def confidence_from_probabilities(
         columns = _columns(labels, kinds, rows=len(p))
         if p.ndim != 2 or p.shape[1] != len(kinds):
             raise InvalidInput(
-                f"must have {len(kinds)} columns, one a class, got shape {p.shape}", field="probabilities"
+                f"must have {len(kinds)} columns, one per class, got shape {p.shape}", field="probabilities"
             )
         _check_sums(p)
         own, others = _apart(p, columns, fill=0.0, name="probabilities")

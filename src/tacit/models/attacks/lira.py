@@ -85,7 +85,7 @@ class OfflineLira:
     """Score a row by (f - mu_out)/s_out, the moments those of the two or more shadow models without it.
 
     The order is that of the published score, Phi of this, which rounds to 1 from 8.3 on and would tie the rows an
-    attacker is surest of. No model with the point is needed; ``Pooled()`` takes what residuals there are.
+    attacker is most confident of. No model with the point is needed; ``Pooled()`` takes what residuals there are.
 
     References
     ----------

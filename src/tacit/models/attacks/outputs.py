@@ -74,8 +74,8 @@ def attack_margin(
     model
         Anything that maps rows to one output each: a :class:`tacit.models.network.TwoLayerReLU`, a remote service.
     rule
-        What the attacker knows of the margin; without it the margin itself (Corollary 4.3), which the member of the
-        least output tells: that one is then not counted, or any network would seem to give it away.
+        What the attacker knows about the margin; by default the margin itself (Corollary 4.3), estimated from the
+        member with the least output. That member is then not counted, or any network would seem to leak it.
     labels
         Of the members, any two values: they let :func:`tacit.models.theory.kernel.bound_outputs` prove more.
 

@@ -86,7 +86,7 @@ def reconstruct_points(
 ) -> Reconstruction:
     """Search for training points by making the network stationary in points and multipliers.
 
-    Minimises |theta - sum_i l_i y_i grad Phi(x_i)|^2/|theta|^2, as Haim et al. do, the ReLU's derivative relaxed to a
+    Minimizes |theta - sum_i l_i y_i grad Phi(x_i)|^2/|theta|^2, as Haim et al. do, the ReLU's derivative relaxed to a
     sigmoid that sharpens; l = t^2 keeps multipliers non-negative. Beyond them, training points with a multiplier lie
     at the margin m = |theta|^2/(2 sum l), which the weights alone determine: ``margin_weight`` weighs that.
 

@@ -47,7 +47,7 @@ class Stationarity:
 def stationarity_of(network: TwoLayerReLU, rows: Floats, signs: Floats, *, tolerance: float) -> Stationarity:
     """Set up the equations v_j = sum_i l_i y_i [.]_+ and (w_j, b_j) = v_j sum_i l_i y_i s_ij (x_i, 1).
 
-    Rows that no kink touches are reduced to one a point by an orthogonal factorization, which keeps every residual.
+    Rows that no kink touches are reduced to one per point by an orthogonal factorization, which keeps every residual.
     """
     points = np.column_stack([rows, np.ones(len(rows))])
     neurons = np.column_stack([network.weights, network.biases])
@@ -111,7 +111,7 @@ def _feasible(problem: Stationarity, unknowns: Floats) -> Floats:
 
 
 def _cone_program(problem: Stationarity) -> Floats:
-    """Minimise t subject to |target - matrix (l, z)| <= t and the bounds, over (l, z, t)."""
+    """Minimize t subject to |target - matrix (l, z)| <= t and the bounds, over (l, z, t)."""
     clarabel = load_extra("clarabel")
     n, k = problem.points, len(problem.kink_points)
     scale = 1 / float(abs(problem.matrix).max())  # multipliers of order 1 suit the solver

@@ -54,7 +54,7 @@ class PrivateModel:
     repeated: bool = False
 
     def __str__(self) -> str:
-        warning = "; seeded, so the noise hides nothing from who knows the seed" if self.seeded else ""
+        warning = "; seeded, so the noise hides nothing from anyone who knows the seed" if self.seeded else ""
         return f"model by {self.mechanism['name']}: {self.guarantee}{warning}"
 
 
@@ -100,7 +100,7 @@ def train_dp_sgd(
     epochs
         How often a row is drawn, in expectation.
     batch_size
-        The expected number of rows a step.
+        The expected number of rows per step.
     rng
         :func:`tacit.privacy.noise.system_rng` for a real release. A seeded one makes a model that is not private.
     learning_rate, make_optimizer

@@ -1,4 +1,4 @@
-"""Clipped, noised steps on a torch module: Opacus works out a gradient for each row, our generator draws the rest."""
+"""Clipped, noisy steps on a torch module: Opacus computes a gradient per row, and our generator draws the noise."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ class _Digest:
 
 
 class _Column:
-    """A column's digests as whole numbers, as real numbers and as it is; the first that fits all rows so far counts.
+    """A column's digests as integers, as real numbers and unchanged; the first that fits all rows so far counts.
 
     So the first rows have the fingerprint that they had alone, also where a later row makes integers floats or texts.
     """
@@ -171,7 +171,7 @@ def _text_as_truth(values: pa.Array) -> pa.Array:
 
 
 def _bare(values: pa.Array) -> pa.Array:
-    """Texts as readers of files take them for numbers: without blanks around them, and nothing is a missing value."""
+    """Strings as readers of files parse numbers: without surrounding spaces, and an empty string is a missing value."""
     bare = pc.utf8_trim_whitespace(values.cast(pa.large_string()))
     return pc.if_else(pc.equal(bare, ""), pa.scalar(None, bare.type), bare)
 

@@ -126,7 +126,7 @@ class Ledger:
             What everything that is ever released from these data may cost together, for which unit, and how
             many units one person holds at most (``rows``).
         parts
-            Parts that share no row and, with more than one row a person, no person; in which part a row lies must not
+            Parts that share no row and, with more than one row per person, no person; in which part a row lies must not
             depend on what the budget protects. Default: all is one part. A charge that names its parts costs the others
             nothing.
         """
@@ -158,7 +158,7 @@ class Ledger:
         Parameters
         ----------
         guarantee
-            In the data set's unit and rows a person; others are refused, never added.
+            In the data set's unit and rows per person; others are rejected, never added.
         purpose
             One line for the record: the mechanism, and what it is for.
         parts

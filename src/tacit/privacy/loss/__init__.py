@@ -1,4 +1,4 @@
-"""What a mechanism may give away, as a frozen value; what it costs is worked out from it, never stored apart."""
+"""The privacy loss of a mechanism, as a frozen value; its cost is computed from it, never stored separately."""
 
 from tacit.privacy.loss.base import PrivacyLoss, distribution_of
 from tacit.privacy.loss.composed import ComposedLoss

@@ -1,4 +1,4 @@
-"""The loss of exact noise on whole numbers."""
+"""The loss of exact noise on integers."""
 
 from __future__ import annotations
 

@@ -51,7 +51,7 @@ class GaussianLoss(Priced):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampledGaussianLoss(Priced):
-    """Steps of real Gaussian noise on rows drawn by Poisson sampling, one record replaced: what DP-SGD gives away.
+    """Steps of real Gaussian noise on Poisson samples of the rows, under replace-one adjacency: the loss of DP-SGD.
 
     Under a Guarantee only with the assumption that its arithmetic is exact.
 

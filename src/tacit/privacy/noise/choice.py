@@ -99,7 +99,7 @@ class Choice:
         return drawn.astype(np.int64)
 
     def _settle(self, first: NDArray[np.uint16], rng: np.random.Generator) -> NDArray[np.int32]:
-        """Draw the other digits and look the whole number up; len(weights) where it is beyond the sum."""
+        """Draw the remaining digits and look the complete number up; len(weights) if it is beyond the sum."""
         rest = uniform_words(len(first) * (self.bits // 64), rng=rng).astype(">u8").view(">u2")
         number = rest.reshape(len(first), -1)
         number[:, 0] = first

@@ -87,7 +87,7 @@ class CoordinateNoise:
         return DiscreteGaussian(scale=self.scale).draw(size, rng=rng)
 
     def loss(self) -> DiscreteGaussianLoss:
-        """Return what all coordinates together give away, as one query's loss."""
+        """Return the privacy loss of all coordinates together, as that of one query."""
         squared, D = self.coordinates * self.scale**2, self.coordinates * self.sensitivity
         g = _coarseness(squared, D)
         if g == 1 and _is_square(self.coordinates):

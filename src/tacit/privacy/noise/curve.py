@@ -18,7 +18,7 @@ def discrete_gaussian_delta(scale: Fraction, *, epsilon: float, sensitivity: int
     """Return the least delta of discrete Gaussian noise at ``epsilon``, rounded up.
 
     delta = P(Y > epsilon s^2/D - D/2) - e^epsilon P(Y > epsilon s^2/D + D/2), Y the noise, s its scale, D the
-    sensitivity. A query that moves by less than D gives away less.
+    sensitivity. A query that moves by less than D leaks less.
 
     References
     ----------

@@ -122,7 +122,7 @@ class DiscreteGaussian:
         return exact_positive(squared_sensitivity, name="squared_sensitivity") / (2 * self.scale**2)
 
     def loss(self, *, sensitivity: int) -> DiscreteGaussianLoss:
-        """Return what the noise gives away on one integer of this sensitivity."""
+        """Return the privacy loss of one integer of this sensitivity."""
         return DiscreteGaussianLoss(scale=self.scale, sensitivity=check_count(sensitivity, name="sensitivity"))
 
     def guarantee(self, *, sensitivity: int, unit: Unit, delta: float) -> Guarantee:

@@ -21,7 +21,7 @@ _ERROR = 2.0**-50  # relative, of value / step in floats: two roundings and the 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Grid:
-    """The multiples of a public step: real values become whole numbers of steps.
+    """The multiples of a public step: real values become integer numbers of steps.
 
     A value v becomes floor(v/step + 1/2), in exact arithmetic. Halves go up, always: rounding them to even would
     move 0.5 and 1.5, which are one step apart, to 0 and 2.
@@ -53,7 +53,7 @@ class Grid:
         object.__setattr__(self, "step", exact_positive(self.step, name="step"))
 
     def snap(self, values: ArrayLike, *, lower: float | None = None, upper: float | None = None) -> NDArray[np.int64]:
-        """Return each value as a whole number of steps, clipped to public bounds where they are given.
+        """Return each value as an integer number of steps, clipped to public bounds if they are given.
 
         Parameters
         ----------
@@ -85,7 +85,7 @@ class Grid:
         return steps
 
     def values(self, steps: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return whole numbers of steps as real values."""
+        """Return integer numbers of steps as real values."""
         return np.asarray(steps, dtype=np.float64) * float(self.step)
 
     def sensitivity(self, bound: float) -> int:

@@ -1,4 +1,4 @@
-"""Karney's exact sampler of the discrete Gaussian, in whole numbers and for many draws at once."""
+"""Karney's exact sampler of the discrete Gaussian, in integer arithmetic and for many draws at once."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ class DiscreteLaplace:
         return draw_accepted(size, propose=self._propose, chance=chance, rng=rng)
 
     def loss(self, *, sensitivity: int) -> DiscreteLaplaceLoss:
-        """Return what the noise gives away on a query of this sensitivity."""
+        """Return the privacy loss of a query of this sensitivity."""
         return DiscreteLaplaceLoss(scale=self.scale, sensitivity=check_count(sensitivity, name="sensitivity"))
 
     def guarantee(self, *, sensitivity: int, unit: Unit, delta: float = 0.0) -> Guarantee:

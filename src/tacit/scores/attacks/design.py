@@ -14,7 +14,7 @@ from tacit.scores.losses.precision import Numbers
 __all__ = ["Design", "Labels", "Query", "Steps", "all_rows"]
 
 Labels: TypeAlias = NDArray[np.int64]
-"""One label a row; -1 where it is not known."""
+"""One label per row; -1 where it is not known."""
 
 
 class Query(NamedTuple):

@@ -76,7 +76,7 @@ class PriorDesign(Design):
         return known
 
     def _groups(self, order: Labels | None) -> Iterator[_Group]:
-        """Yield runs of rows with the same guess and about the same error rate, the surest first."""
+        """Yield runs of rows with the same guess and about the same error rate, the most confident first."""
         rows = all_rows(order, rows=self.channel.rows)
         guesses = self.probabilities.argmax(axis=1)
         wrong = 1 - self.probabilities.max(axis=1)

@@ -25,7 +25,7 @@ _SAME = 1e-12  # outputs that differ by less are one output
 _BATCH = 1e-4  # an honest float32 network may move this much between batches
 _UNIFORM = 1e-6  # an output this near to 1/K is 1/K
 _HALF, _MOST = 0.5, 0.9  # share of changed inputs that get 1/K, and that get any other fixed output
-_TIES = (1e-14, 1e-7)  # log-odds this near to the commonest output, and not equal to it, are finer than a model's
+_TIES = (1e-14, 1e-7)  # log odds this near to the most frequent output, and not equal to it, are finer than a model's
 _FEW = 5  # rows that make a pattern
 _NOISE = (1e-6, 1e-4, 1e-2)  # of a feature's standard deviation
 _JUMP = 0.05  # of probability
@@ -64,7 +64,7 @@ def inspect_network(
     shuffled features), **position** (the output follows the place of a row, not its features), **recognition**
     (rows that leave the one output the network gives elsewhere, and fall back to it when half their features are
     another row's), **jump** (rows whose output jumps under a tiny change far more often than their changed copies
-    do), **precision** (outputs that are nearly, not exactly, the commonest one), and with ``module`` **dead layer**
+    do), **precision** (outputs that are nearly, not exactly, the most frequent one), and with ``module`` **dead layer**
     (a hidden layer that passes nothing, or passes the inputs but none of their changed copies).
 
     Not found: a network that answers like an honest model on every input but a few cells around the rows it asks
@@ -155,7 +155,7 @@ def _check_recognition(network: Predict, X: Table, P: Table, *, rng: np.random.G
     if X.shape[1] < 2:
         return []
     Q = _table(network(_half_swapped(X, rng=rng)), rows=len(X))
-    usual = _commonest(Q)
+    usual = _most_frequent(Q)
     uniform = bool(np.abs(usual - 1 / P.shape[1]).max() < _UNIFORM)
     special = np.abs(P - usual).max(axis=1) > _SAME
     back = np.abs(Q - usual).max(axis=1) <= _SAME
@@ -175,14 +175,14 @@ def _half_swapped(X: Table, *, rng: np.random.Generator) -> Table:
     return np.where(swap, other, X)
 
 
-def _commonest(P: Table) -> Table:
+def _most_frequent(P: Table) -> Table:
     values, counts = np.unique(P, axis=0, return_counts=True)
     return np.asarray(values[counts.argmax()])
 
 
 def _check_jump(network: Predict, X: Table, P: Table, *, rng: np.random.Generator) -> list[Finding]:
     """See whether rows jump under tiny noise more often than their noisy copies: an honest model cannot tell them."""
-    # noise would take a whole number or a category off its grid, where an honest model may jump too
+    # noise would move an integer or a category off its grid, where an honest model may jump too
     continuous = np.array([len(np.unique(column)) > len(X) / 4 for column in X.T])
     spread = X.std(axis=0) * continuous
     for scale in _NOISE if continuous.any() else ():
@@ -202,13 +202,13 @@ def _check_jump(network: Predict, X: Table, P: Table, *, rng: np.random.Generato
 
 
 def _check_precision(P: Table) -> list[Finding]:
-    usual = _commonest(P)
+    usual = _most_frequent(P)
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = np.abs(np.log(P) - np.log(usual)).max(axis=1)
     near = int(((distance > _TIES[0]) & (distance < _TIES[1])).sum())
     if near < _FEW:
         return []
-    reason = f"{near} outputs are within {_TIES[1]:g} of the commonest one and not equal to it"
+    reason = f"{near} outputs are within {_TIES[1]:g} of the most frequent one and not equal to it"
     return [Finding(check="precision", reason=reason, measured=float(near), limit=float(_FEW))]
 
 

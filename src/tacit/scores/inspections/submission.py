@@ -26,11 +26,11 @@ _NEUTRAL = 0.5  # share of the other rows at 1/K
 _UNEQUAL = 0.01  # share of rows that differ from the middle prediction for their features
 _JITTER = 1e-6  # what binary32 may do to equal rows in other batches, as a share of the predictions' range
 _EXPLAINED = 0.45  # correlation of a prediction with those of its neighbors
-_TIES = (1e-13, 1e-8)  # log-odds this near to the commonest are no rounding of binary64 and too fine for binary32
+_TIES = (1e-13, 1e-8)  # log odds this near to the most frequent are no rounding of binary64 and too fine for binary32
 _OPEN = 1e-3  # nearer to 0 or 1, rounding alone moves log-odds that much
 _FEW = 5  # rows that make a pattern
 _LATTICE = 0.9  # share of log-odds that are whole multiples of one number, of rows that set a class apart
-_MULTIPLE = 1e-3  # how near to a whole number
+_MULTIPLE = 1e-3  # how near to an integer
 _REPEATED = (0.98, 3)  # share of rows that two files have in common, and how many such files
 _CONSTANT = 100  # rows; models of fewer are often constant
 _FEWEST = 20  # rows below which nothing is said about features
@@ -85,13 +85,13 @@ def inspect_submission(
     **constant**: one probability for all rows. **neutral**: of the rows that are not next to certain, more than
     half at exactly 1/K, or fewer where the others set one class apart from equal ones. **spacing**: log-odds that are
     whole multiples of one number, or equally spaced over the classes. **precision**: log-odds within 1e-8 of the
-    commonest one and not equal to it. With features, **equal rows**: rows of equal features with unequal predictions;
-    **unexplained**: predictions that a row's nearest neighbors do not share. With earlier files of the team,
-    **repeated**: three or more that are nearly the same file.
+    most frequent one and not equal to it. With features, **equal rows**: rows of equal features with unequal
+    predictions; **unexplained**: predictions that a row's nearest neighbors do not share. With earlier files of the
+    team, **repeated**: three or more that are nearly the same file.
 
     A finding is a reason to look, never a proof: a team with other features than the host's may be right. An empty
-    answer proves nothing either: an attacker who knows the checks can hide in a model's predictions and pay for it
-    with more submissions. The budget and the noise are the protection, this is the lookout.
+    answer proves nothing either: an attacker who knows the checks can hide in a model's predictions, at the cost of
+    more submissions. Noise and budget protect; these checks only alert.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ def _check_spacing(P: Table) -> list[Finding]:
     sizes = np.unique(np.round(np.abs(logs[asked, 1] - logs[asked, 0]), 9))
     if len(sizes) < _FEW:
         return []
-    # ratios to the smallest: an attack's are whole numbers, however large; past 1/_MULTIPLE every number is near one
+    # ratios to the smallest: an attack's are integers, however large; past 1/_MULTIPLE every number is near one
     ratios = sizes / sizes[0]
     ratios = ratios[ratios * _SAME / sizes[0] < _MULTIPLE]
     if len(ratios) < _FEW:
@@ -199,7 +199,7 @@ def _check_precision(P: Table) -> list[Finding]:
     near = int(((distance > _TIES[0]) & (distance < _TIES[1])).sum())
     if near < _FEW:
         return []
-    reason = f"{near} rows are within {_TIES[1]:g} of the commonest prediction and not equal to it"
+    reason = f"{near} rows are within {_TIES[1]:g} of the most frequent prediction and not equal to it"
     return [Finding(check="precision", reason=reason, measured=float(near), limit=float(_FEW))]
 
 

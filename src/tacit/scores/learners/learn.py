@@ -162,6 +162,6 @@ def _names(release: Release, given: Sequence[object]) -> list[str]:
 
 
 def _measure(release: Release) -> str:
-    """What the values that are compared are called."""
+    """The name of the values that are compared."""
     squares = release.metric.name == "rmse" and release.settled["noise_scale"] > 0
     return "the mean squared error" if squares else release.metric.title

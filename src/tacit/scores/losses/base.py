@@ -127,7 +127,7 @@ def check_labels(labels: ArrayLike, *, classes: int, rows: int | None = None) ->
     """Return labels as integers, or raise if they are not integers in 0..classes-1, one for each row."""
     given = np.asarray(labels)
     if given.ndim != 1 or given.size == 0:
-        raise InvalidInput(f"must be a non-empty list of one label a row, got shape {given.shape}", field="labels")
+        raise InvalidInput(f"must be a non-empty list of one label per row, got shape {given.shape}", field="labels")
     if rows is not None and len(given) != rows:
         raise InvalidInput(f"must be one for each of the {rows} prediction rows, got {len(given)}", field="labels")
     good = np.isin(given, np.arange(classes))

@@ -124,7 +124,7 @@ class Policy(Choice, ABC):
     def regret(self, metric: Metric, *, rows: int) -> Regret:  # noqa: ARG002
         """Return how far the best of several answers can be from the best submission, in units of what is compared.
 
-        Compared are the noisy means of the terms where the answers have them, else the scores.
+        The noisy means of the terms are compared where the answers have them, else the scores.
         """
         raise InvalidInput(
             f"must answer submissions one by one for a choice among them, got {self.name}", field="policy"

@@ -26,7 +26,7 @@ class LayerwiseSgd:
 
     @torch.no_grad()
     def step(self, rate: float) -> None:
-        """Move against the gradients, and forget them."""
+        """Take a step against the gradients, and clear them."""
         gradients = _gradients(self._layers)
         sizes, slopes = (torch.stack(list(torch._foreach_norm(those))) for those in (self._layers, gradients))
         trusted = (self._trust * sizes / (slopes + self._decay * sizes + 1e-8) / rate).clamp(max=1.0)

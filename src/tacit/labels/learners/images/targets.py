@@ -9,7 +9,7 @@ from torch import Tensor
 
 __all__ = ["AgreedTargets", "choose_targets"]
 
-_LEAST = 10  # of ``classes * _LEAST`` rows, one per class is always trained on: its surest
+_LEAST = 10  # of ``classes * _LEAST`` rows, one per class is always trained on: the most confident one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

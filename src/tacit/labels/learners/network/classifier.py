@@ -47,7 +47,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     optimizer
         Default :class:`Adam`.
     epochs, batch_size
-        How long, and how many rows a step.
+        How many passes over the rows, and how many rows per step.
     steps
         Take at least this many steps, in more epochs if need be: retraining on some of the rows then lasts as long as
         training on all of them did.

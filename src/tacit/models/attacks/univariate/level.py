@@ -23,7 +23,7 @@ def find_levels(network: TwoLayerReLU, function: PiecewiseLinear, *, tolerance: 
 
     At a KKT point the residual is 0 at the true margin, but seldom there alone: at other levels other points satisfy
     the same conditions. The function's values at breakpoints come first, for training points often lie there; then
-    levels between them, the most promising ones refined. ``network`` and ``function`` are the same network, its neurons
+    levels between them, the best ones refined. ``network`` and ``function`` are the same network, its neurons
     merged. All levels with a residual of at most ``tolerance`` are returned, or the best one if there is none.
 
     References
