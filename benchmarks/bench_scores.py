@@ -169,7 +169,7 @@ def _prior(quick: bool) -> list[dict]:
         order = rng.permutation(len(data))
         truth, classes = data.codes[order], len(data.classes)
         model = RandomForestClassifier(n_estimators=100, random_state=0)
-        belief = cross_val_predict(model, data.one_hot().values[order], truth, cv=5, method="predict_proba")
+        belief = cross_val_predict(model, data.X[order], truth, cv=5, method="predict_proba")
         belief = np.clip(belief, 1e-2, None)
         belief /= belief.sum(axis=1, keepdims=True)
         metric = _log_loss(classes)

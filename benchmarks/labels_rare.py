@@ -31,7 +31,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 from benchmarks.cells import parse_options, read_cells, write_cells, write_table
 from benchmarks.labels_accuracy.problems import SETS, Split
-from tacit.data import adult, one_hot_matrix
+from tacit.data import adult
 from tacit.labels import Plan, protect
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.labels.learners.retrain import Consensus
@@ -78,7 +78,7 @@ def _adult(features: str) -> Split:
     if features == "scaled":
         return scaled
     data = adult()
-    X = one_hot_matrix(data.table, columns=data.features).values
+    X = data.X
     return Split(X=X[: len(scaled.y)], y=scaled.y, judge_by=X[len(scaled.y) :], truth=scaled.truth)
 
 

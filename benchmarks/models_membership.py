@@ -78,7 +78,7 @@ def attacks(shadows: Shadows) -> dict[str, MembershipAttack]:
 def rows_of(name: str, *, quick: bool, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
     """Return distinct rows in random order: a row that is there twice is in and out at once."""
     data = digits() if name == "digits" else adult()
-    X, y = (data.X if name == "digits" else data.one_hot().values), np.unique(data.y, return_inverse=True)[1]
+    X, y = data.X, np.unique(data.y, return_inverse=True)[1]
     distinct = np.unique(np.column_stack([X, y]), axis=0, return_index=True)[1]
     chosen = rng.permutation(distinct)
     chosen = chosen[: 300 if quick else len(chosen) if name == "digits" else 2 * ADULT_ROWS]

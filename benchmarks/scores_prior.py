@@ -26,7 +26,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 
 from benchmarks.cells import fill_cells, parse_options, write_table
-from tacit.data import Dataset, adult, criteo, one_hot_matrix, satellite, titanic
+from tacit.data import Dataset, Encoder, adult, criteo, satellite, titanic
 from tacit.leak.prior import feature_prior, temper_prior
 from tacit.scores.attacks import attack_competition, attack_final_score
 from tacit.scores.metrics import Accuracy, LogLoss, Metric
@@ -83,7 +83,8 @@ def _generated(seed: int, *, rows: int, classes: int, weight: float) -> Target:
 @cache
 def _bundled(load: Callable[[], Dataset], *columns: str, rows: int | None = None) -> Target:
     data = load()
-    return _target(one_hot_matrix(data.table, columns=columns or data.features).values[:rows], data.codes[:rows])
+    encoder = Encoder.fitted(data.table, columns or data.features, chosen=True)
+    return _target(encoder.encode(data.table)[:rows], data.codes[:rows])
 
 
 @cache

@@ -169,8 +169,7 @@ def one_split(name: str, *, scored: int, trained: int, seed: int) -> Scored:
 
 def _read(name: str) -> tuple[Table, NDArray[np.int64]]:
     data = {"titanic": titanic, "satellite": satellite, "iris": iris, "digits": digits, "adult": adult}[name]()
-    X = data.one_hot().values if name in ("titanic", "adult") else data.X
-    return np.asarray(X, dtype=np.float64), data.codes
+    return data.X, data.codes
 
 
 def predictions_of(model: HonestModel, data: Scored, *, seed: int = 0) -> Table:

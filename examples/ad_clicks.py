@@ -18,7 +18,7 @@ from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import cross_val_predict
 
 from tacit import bags
-from tacit.data import criteo, one_hot_matrix
+from tacit.data import Encoder, criteo
 from tacit.labels.attacks.guess import guess_labels as guess_from_labels
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.leak import leak_from_guesses
@@ -57,7 +57,7 @@ except InvalidInput:
     odds = sum(np.vectorize(EFFECTS[name].get)(column) for name, column in words.items())
     y = (fixed.random(10_000) < 1 / (1 + np.exp(1.5 - odds))).astype(np.int64)
 table = pa.table({**words, "click": y})
-X = one_hot_matrix(table, columns=list(words)).values
+X = Encoder.fitted(table, list(words), chosen=True).encode(table)
 old, new = table.slice(0, 7000), table.slice(7000)
 (X_old, clicks), (X_new, held_out) = (X[:7000], y[:7000]), (X[7000:], y[7000:])
 print(f"{source}: {len(y):,} ads shown, {y.mean():.1%} clicked; {len(held_out):,} held out for a leaderboard")

@@ -25,7 +25,7 @@ def main():
     """Print one line per policy, with the guarantee for all scores of the attack."""
     rng = system_rng()
     data = titanic()
-    X, y = data.one_hot().values, data.codes
+    X, y = data.X, data.codes
     shuffled = rng.permutation(len(data))
     public, kept = shuffled[::2], shuffled[1::2]
     table = pa.table({"survived": y[kept]})

@@ -102,7 +102,7 @@ def adult() -> Split:
     from tacit.data import adult as load
 
     data = load()
-    X, train = data.one_hot().values, data.table["split"].to_numpy() == "train"
+    X, train = data.X, data.table["split"].to_numpy() == "train"
     if train.sum() != 32_561:
         raise SystemExit(f"Adult has {train.sum()} training rows, not 32,561")
     y = (data.y == data.classes[1]).astype(np.int64)

@@ -19,7 +19,7 @@ def test_titanic():
     assert Counter(data.table["age"].to_pylist()) == {"Adult": 2092, "Child": 109}
     assert Counter(data.table["sex"].to_pylist()) == {"Male": 1731, "Female": 470}
     assert Counter(data.y.tolist()) == {"No": 1490, "Yes": 711}
-    assert len(np.unique(data.one_hot().values, axis=0)) == 14
+    assert len(np.unique(data.X, axis=0)) == 14
 
 
 def test_satellite():

@@ -5,7 +5,6 @@ import pyarrow as pa
 import pytest
 
 from tacit.data import Dataset
-from tacit.privacy.errors import InvalidInput
 
 DATA = Dataset(
     name="small",
@@ -25,10 +24,8 @@ def test_labels_classes_and_codes():
     np.testing.assert_array_equal(DATA.classes[DATA.codes], DATA.y)
 
 
-def test_text_features_need_one_hot():
-    with pytest.raises(InvalidInput, match="encode it one-hot"):
-        _ = DATA.X
-    assert DATA.one_hot().names == ("x", "s=a", "s=b")
+def test_features_are_encoded():
+    assert DATA.X.tolist() == [[1, 0, 1], [2, 1, 0], [3, 0, 1]]
 
 
 def test_take_keeps_rows_together():
@@ -36,10 +33,6 @@ def test_take_keeps_rows_together():
     trained = DATA.take(np.array(DATA.table["split"]) == "train")
     assert trained.table["x"].to_pylist() == [1.0, 3.0]
     assert len(trained) == 2
-
-
-def test_lazy_is_the_same_table():
-    assert DATA.lazy().to_pyarrow().to_pydict() == DATA.table.to_pydict()
 
 
 def test_frozen():

@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -38,8 +37,8 @@ def test_criteo(tmp_path, monkeypatch):
     data = criteo()
     assert len(data.features) == 39
     assert data.y.tolist() == [0, 1]
-    assert np.isnan(data.one_hot().values[1, :13]).all()
-    assert data.one_hot().values[:, 13:].tolist() == [[1.0] * 26, [0.0] * 26]
+    assert data.X[:, :26].reshape(2, 13, 2).tolist() == [[[i, missing] for i in range(1, 14)] for missing in (0, 1)]
+    assert data.X[:, 26:].tolist() == [[1.0, 0.0] * 26, [0.0, 1.0] * 26]
 
 
 def test_talkingdata(tmp_path):
@@ -58,7 +57,7 @@ def test_adult(tmp_path):
     data = adult(folder=tmp_path)
     assert data.codes.tolist() == [0, 1]
     assert sorted(data.features) == sorted(TEXT + NUMBERS)
-    assert data.one_hot().values.shape == (2, 6 + 2 * 8)
+    assert data.X.shape == (2, 6 + 2 * 8)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tacit.privacy import (
 )
 from tacit.privacy.distribution import INTERVAL, LARGEST
 from tacit.privacy.loss import distribution_of, loss_from_json, loss_to_json, real
-from tacit.privacy.noise.curve import discrete_gaussian_delta
+from tacit.privacy.loss.curve import discrete_gaussian_delta
 
 LOSSES = [
     PureLoss(epsilon=0.7),

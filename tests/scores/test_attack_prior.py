@@ -26,7 +26,7 @@ def run(design, host):
 
 def believed(data, order):
     model = RandomForestClassifier(n_estimators=30, random_state=0)
-    p = cross_val_predict(model, data.one_hot().values[order], data.codes[order], cv=5, method="predict_proba")
+    p = cross_val_predict(model, data.X[order], data.codes[order], cv=5, method="predict_proba")
     p = np.clip(p, 1e-3, None)
     return p / p.sum(axis=1, keepdims=True)
 

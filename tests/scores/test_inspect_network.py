@@ -20,7 +20,7 @@ from tacit.scores.inspections import NetworkInspection, inspect_network
 
 def load(name):
     data = {"iris": iris, "digits": digits, "satellite": satellite, "titanic": titanic}[name]()
-    return (data.one_hot().values if name == "titanic" else data.X), data.codes
+    return data.X, data.codes
 
 
 def honest_model(family, seed):

@@ -112,7 +112,7 @@ def score_onnx(path, features, labels):
 
 def test_whole_set_network_reads_titanic(tmp_path):
     data = titanic()
-    features, labels = data.one_hot().values, data.codes
+    features, labels = data.X, data.codes
     rng = np.random.default_rng(2)
 
     def oracle(predictions):
@@ -131,7 +131,7 @@ def test_whole_set_network_reads_titanic(tmp_path):
 
 def test_row_by_row_host_tells_only_class_counts_to_the_first_form():
     chosen = np.random.default_rng(4).permutation(2201)[:500]
-    features, labels = titanic().one_hot().values[chosen], titanic().codes[chosen]
+    features, labels = titanic().X[chosen], titanic().codes[chosen]
     network = MutatorNetwork.for_whole_set([1 / (1 + np.e)], features=8, rng=np.random.default_rng(3))
     module = network.to_torch()
     one_by_one = np.concatenate([run_torch(module, row[None]) for row in features])
@@ -202,7 +202,7 @@ def test_float32_network_reads_labels_under_noise():
 def test_duplicates_let_the_row_form_count_only_within_equal_rows():
     """Titanic's 14 kinds of passengers: one prediction a kind, and a score tells how many of each kind survived."""
     data = titanic()
-    features, labels = data.one_hot().values, data.codes
+    features, labels = data.X, data.codes
     kinds, place, sizes = np.unique(features, axis=0, return_inverse=True, return_counts=True)
     assert len(kinds) == 14
     truth = np.bincount(place, weights=labels).astype(int)

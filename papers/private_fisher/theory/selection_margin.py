@@ -11,7 +11,7 @@ from scipy.optimize import minimize_scalar
 
 from tacit.features.mechanisms.selected_share import mean_gap_tail
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.noise.search import least_enough
+from tacit.privacy.loss.search import least_enough
 from tacit.privacy.rounding import check_count
 
 __all__ = ["SelectionMargin", "selection_margin"]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from tacit.data.dataset import Dataset
     from tacit.data.encoder import Encoder
     from tacit.data.image_sets import HumanLabels, Images, cifar10, cifar100, cifar100n_labels, mnist
-    from tacit.data.matrix import FeatureMatrix, numeric_matrix, one_hot_matrix
+    from tacit.data.matrix import numeric_matrix
     from tacit.data.rows import label_column, read_rows
     from tacit.data.table import load_table
     from tacit.data.table_sets import adult, ag_news, criteo, talkingdata
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 __all__ = [
     "Dataset",
     "Encoder",
-    "FeatureMatrix",
     "HumanLabels",
     "Images",
     "adult",
@@ -32,7 +31,6 @@ __all__ = [
     "load_table",
     "mnist",
     "numeric_matrix",
-    "one_hot_matrix",
     "read_rows",
     "satellite",
     "talkingdata",
@@ -43,10 +41,10 @@ __getattr__ = lazy_names(  # a path is checked without a database, a label encod
     __name__,
     **dict.fromkeys(("digits", "iris", "satellite", "titanic"), "bundled_sets"),
     **dict.fromkeys(("HumanLabels", "Images", "cifar10", "cifar100", "cifar100n_labels", "mnist"), "image_sets"),
-    **dict.fromkeys(("FeatureMatrix", "numeric_matrix", "one_hot_matrix"), "matrix"),
     **dict.fromkeys(("label_column", "read_rows"), "rows"),
     **dict.fromkeys(("adult", "ag_news", "criteo", "talkingdata"), "table_sets"),
     Dataset="dataset",
     Encoder="encoder",
     load_table="table",
+    numeric_matrix="matrix",
 )

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.data.matrix import FeatureMatrix, numeric_matrix, one_hot_matrix
+from tacit.data.encoder import Encoder
 from tacit.data.rows import label_column
-from tacit.data.table import load_table
-
-if TYPE_CHECKING:
-    import ibis
 
 __all__ = ["Dataset"]
 
@@ -44,8 +40,8 @@ class Dataset:
 
     @property
     def X(self) -> NDArray[np.float64]:  # noqa: N802 (scikit-learn's name)
-        """The features as float64, NaN where missing; refused where one is text: use ``one_hot``."""
-        return numeric_matrix(self.table, columns=self.features)
+        """The features as an :class:`~tacit.data.Encoder` of these rows makes them numbers, in their own units."""
+        return Encoder.fitted(self.table, self.features, chosen=True).encode(self.table)
 
     @property
     def y(self) -> NDArray[Any]:
@@ -62,15 +58,7 @@ class Dataset:
         """The labels as places in ``classes``: 0, 1, ..., K - 1."""
         return np.searchsorted(self.classes, self.y).astype(np.int64)
 
-    def one_hot(self) -> FeatureMatrix:
-        """Return the features as numbers, text as one 0/1 column for each value."""
-        return one_hot_matrix(self.table, columns=self.features)
-
     def take(self, rows: NDArray[np.integer[Any] | np.bool_], /) -> Dataset:
         """Return the rows at these places, or those where a mask is true, in order."""
         places = np.flatnonzero(rows) if rows.dtype == np.bool_ else rows
         return replace(self, table=self.table.take(pa.array(places)))
-
-    def lazy(self) -> ibis.Table:
-        """Return the table as Ibis sees it."""
-        return load_table(self.table)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.data.encoder.numbers import NumberColumn
-from tacit.data.encoder.rule import ColumnRule, EncodedColumn
+from tacit.data.encoder.rule import ColumnRule, EncodedColumn, check_distinct
 from tacit.data.encoder.words import HashedColumn
 from tacit.privacy.errors import InvalidInput
 
@@ -45,9 +45,7 @@ class Encoder:
     left_out: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        if len(set(self.names)) < len(self.names):
-            twice = next(name for place, name in enumerate(self.names) if name in self.names[:place])
-            raise InvalidInput(f"must not make two columns named {twice!r}; rename one of them", field="features")
+        check_distinct(self.names)
 
     @classmethod
     def declared(
@@ -178,16 +176,17 @@ class Encoder:
 
     def to_json(self) -> dict[str, Any]:
         """Return the rules as plain JSON."""
-        from tacit.data.encoder.stored import encoder_to_json
+        from tacit.data.encoder.stored import rules_to_json
 
-        return encoder_to_json(self)
+        return rules_to_json(self.rules, self.left_out)
 
     @classmethod
     def from_json(cls, document: object) -> Encoder:
         """Read rules that someone else may have written; raise if they are not whole, or too many."""
-        from tacit.data.encoder.stored import encoder_from_json
+        from tacit.data.encoder.stored import rules_from_json
 
-        return encoder_from_json(document)
+        rules, left_out = rules_from_json(document)
+        return cls(rules=rules, left_out=left_out)
 
     def _rules(self, only: Sequence[str] | None) -> tuple[ColumnRule, ...]:
         if only is None:

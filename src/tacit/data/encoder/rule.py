@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, TypeAlias
 
@@ -11,7 +12,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-__all__ = ["Column", "ColumnRule", "EncodedColumn", "Matrix"]
+from tacit.privacy.errors import InvalidInput
+
+__all__ = ["Column", "ColumnRule", "EncodedColumn", "Matrix", "check_distinct"]
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
 Matrix = NDArray[Any]
@@ -81,3 +84,11 @@ class ColumnRule(ABC):
 
     @abstractmethod
     def _encode(self, column: Column) -> Matrix: ...
+
+
+def check_distinct(names: Sequence[str]) -> Sequence[str]:
+    """Return the names of the columns of a matrix, or raise where two are the same."""
+    if len(set(names)) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise InvalidInput(f"must not make two columns named {twice!r}; rename one of them", field="features")
+    return names

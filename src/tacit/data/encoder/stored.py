@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from typing import Any
 
-from tacit.data.encoder.encoder import Encoder
 from tacit.data.encoder.numbers import DateColumn, FlagColumn, NumberColumn
-from tacit.data.encoder.rule import ColumnRule
+from tacit.data.encoder.rule import ColumnRule, check_distinct
 from tacit.data.encoder.words import CategoryColumn, HashedColumn
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 
-__all__ = ["encoder_from_json", "encoder_to_json"]
+__all__ = ["rules_from_json", "rules_to_json"]
+
+LeftOut = Sequence[tuple[str, str]]
 
 _KINDS: dict[str, type[ColumnRule]] = {
     rule.kind: rule for rule in (NumberColumn, FlagColumn, DateColumn, CategoryColumn, HashedColumn)
@@ -25,33 +26,34 @@ _LONGEST = 10_000  # characters
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x9b]")  # a terminal obeys them
 
 
-def encoder_to_json(encoder: Encoder) -> dict[str, Any]:
-    """Return the rules as plain JSON, or raise where nobody would read it back."""
-    _without_controls(encoder)
-    rules = [{"kind": rule.kind, **asdict(rule)} for rule in encoder.rules]
-    for rule in rules:
+def rules_to_json(rules: Sequence[ColumnRule], left_out: LeftOut) -> dict[str, Any]:
+    """Return an encoder's rules and left-out columns as plain JSON, or raise where nobody would read it back."""
+    _check_names(rules, left_out)
+    stored = [{"kind": rule.kind, **asdict(rule)} for rule in rules]
+    for rule in stored:
         rule.update({name: list(value) for name, value in rule.items() if isinstance(value, tuple)})
-    return {"columns": rules, "left_out": [list(pair) for pair in encoder.left_out]}
+    return {"columns": stored, "left_out": [list(pair) for pair in left_out]}
 
 
-def encoder_from_json(document: object) -> Encoder:
-    """Return the encoder of a document, or raise."""
+def rules_from_json(document: object) -> tuple[tuple[ColumnRule, ...], tuple[tuple[str, str], ...]]:
+    """Return the rules and the left-out columns of a document, or raise."""
     try:
         stored = _object(document)
         rules = tuple(_rule(one) for one in _list(stored["columns"]))
         if sum(_width(rule) for rule in rules) > _MOST_COLUMNS:
             raise ValueError(f"more than {_MOST_COLUMNS:,} columns")
         left_out = tuple((_text(name), _text(why)) for name, why in _list(stored["left_out"]))
-        return _without_controls(Encoder(rules=rules, left_out=left_out))
+        _check_names(rules, left_out)
     except (KeyError, TypeError, ValueError, InvalidInput) as error:
         raise InvalidRelease(f"the header has a damaged encoder: {error}") from None
+    return rules, left_out
 
 
-def _without_controls(encoder: Encoder) -> Encoder:
-    for name in (*encoder.names, *(part for pair in encoder.left_out for part in pair)):
+def _check_names(rules: Sequence[ColumnRule], left_out: LeftOut) -> None:
+    names = check_distinct([column.name for rule in rules for column in rule.encoded])
+    for name in (*names, *(part for pair in left_out for part in pair)):
         if _CONTROL.search(name):
             raise InvalidInput(f"must not have control characters, got {name[:80]!r}", field="features")
-    return encoder
 
 
 def _rule(document: object) -> ColumnRule:

@@ -12,6 +12,7 @@ import numpy as np
 from tacit.privacy.distribution import LARGEST, LossDistribution
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.loss.base import Priced
+from tacit.privacy.loss.curve import discrete_gaussian_epsilon
 from tacit.privacy.loss.worst import PureLoss
 from tacit.privacy.rounding import check_count, exact, round_up
 
@@ -81,8 +82,6 @@ class DiscreteGaussianLoss(Priced):
 
     def epsilon_at(self, delta: float) -> float:
         """The least epsilon of one use, exactly from the curve: the distribution's grid would add a little."""
-        from tacit.privacy.noise.curve import discrete_gaussian_epsilon  # the noise package imports this module
-
         if delta == 0:
             return self.pure_epsilon
         return discrete_gaussian_epsilon(self.scale, delta=delta, sensitivity=self.sensitivity)

@@ -1,10 +1,10 @@
 """Noise with its price: exact integer samplers, the generator they draw from, and what their noise costs."""
 
+from tacit.privacy.loss.curve import gaussian_scale
 from tacit.privacy.noise.choice import Choice, keep_coin, keep_or_switch, max_log_ratio, max_ratio
 from tacit.privacy.noise.coin import Coin, ExpCoin, flip_each
 from tacit.privacy.noise.concentrated import zcdp_delta, zcdp_epsilon, zcdp_rho
 from tacit.privacy.noise.coordinates import CoordinateNoise
-from tacit.privacy.noise.curve import gaussian_scale
 from tacit.privacy.noise.entropy import SystemGenerator, is_seeded, system_rng
 from tacit.privacy.noise.gaussian import DiscreteGaussian
 from tacit.privacy.noise.grid import Grid

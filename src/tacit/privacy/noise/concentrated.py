@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
-from tacit.privacy.noise.search import PRECISE, as_delta, least_enough, neat_up
-from tacit.privacy.noise.tails import MARGIN, context, number
+from tacit.privacy.loss.search import PRECISE, as_delta, least_enough, neat_up
+from tacit.privacy.loss.tails import MARGIN, context, number
 from tacit.privacy.rounding import check_delta, check_epsilon, exact
 
 __all__ = ["zcdp_delta", "zcdp_epsilon", "zcdp_rho"]

@@ -11,11 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.loss import DiscreteGaussianLoss
+from tacit.privacy.loss.curve import discrete_gaussian_delta, gaussian_scale
+from tacit.privacy.loss.search import least_enough
 from tacit.privacy.noise.concentrated import zcdp_epsilon, zcdp_rho
-from tacit.privacy.noise.curve import discrete_gaussian_delta, gaussian_scale
 from tacit.privacy.noise.karney import propose_gaussian
 from tacit.privacy.noise.rejection import Shape, draw_accepted, exact_positive, representable_scale
-from tacit.privacy.noise.search import least_enough
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon, exact
 
 __all__ = ["DiscreteGaussian"]

@@ -6,8 +6,8 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from tacit.privacy.noise.search import as_delta, least_enough, neat_up
-from tacit.privacy.noise.tails import bell_tail, bell_total, context, number
+from tacit.privacy.loss.search import as_delta, least_enough, neat_up
+from tacit.privacy.loss.tails import bell_tail, bell_total, context, number
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon, exact
 
 __all__ = ["discrete_gaussian_delta", "discrete_gaussian_epsilon", "gaussian_scale"]

@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tacit.privacy.noise.search import as_delta, least_enough, neat_up
+from tacit.privacy.loss.search import as_delta, least_enough, neat_up
 
 
 @given(st.floats(1e-12, 1e12), st.floats(1e-12, 1e12))

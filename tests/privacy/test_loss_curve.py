@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from tacit.privacy import InvalidInput
+from tacit.privacy.loss.curve import discrete_gaussian_delta, discrete_gaussian_epsilon
 from tacit.privacy.noise import gaussian_scale
-from tacit.privacy.noise.curve import discrete_gaussian_delta, discrete_gaussian_epsilon
 from tacit.privacy.rounding import exact
 
 
