@@ -134,6 +134,38 @@ def test_words_and_ranges_of_a_public_table(run, tmp_path):
     assert "private rows" not in run.out.read_text()
 
 
+@pytest.fixture
+def amounts(tmp_path):
+    path, rng = tmp_path / "amounts.csv", np.random.default_rng(0)
+    rows = [f"{'ab'[k % 2]},{k % 9},{cost:.2f}" for k, cost in enumerate(rng.lognormal(6, 0.5, 200))]
+    path.write_text("\n".join(["site,size,cost", *rows]) + "\n")
+    return path
+
+
+def test_an_amount_is_planned_as_a_number(run, amounts, capsys):
+    assert run("--label", "cost", data=amounts) == 0
+    told = "Treated as an amount: cost, from 100 to 1100, with classes cut at 300, 400, 550, read off the private rows"
+    assert told in capsys.readouterr().out
+    labels, bags, features, scores, models = (step.plan for step in read_plan(run.out).steps)
+    assert (labels.mechanism.name, labels.values[0], labels.values[-1]) == ("bins", 100, 1100)
+    assert (bags.totals, bags.lower, bags.upper) == ("squared", 100, 1100)
+    assert (scores.metric.name, scores.metric.lower, scores.metric.upper) == ("mae", 100, 1100)
+    assert features.cuts == models.cuts == (300, 400, 550)
+    assert "# treated as an amount; its range and cuts are read off the private rows" in run.out.read_text()
+
+
+def test_range_and_cuts_of_a_public_table(run, amounts, tmp_path, capsys):
+    public = tmp_path / "public.csv"
+    public.write_text("site,size,cost\n" + "".join(f"a,1,{k}\n" for k in range(0, 2001, 10)))
+    assert run("--label", "cost", "--public", str(public), "--json", data=amounts) == 0
+    told = json.loads(capsys.readouterr().out)["numeric_label"]
+    assert (told["low"], told["high"], told["cuts"]) == (0, 2000, [500, 1000, 1500])
+    assert told["origin"] == "read off the public table"
+    public.write_text("site,size,cost\n" + "".join(f"a,1,{k}\n" for k in range(100)))
+    assert run("--label", "cost", "--public", str(public), "--force", data=amounts) == 0
+    assert "its range widened to the private rows: check that it is public" in run.out.read_text()
+
+
 def test_an_existing_plan_is_kept(run, capsys):
     assert run("--label", "clicked") == 0
     before = run.out.read_text()
@@ -204,7 +236,7 @@ def rows_of(kind):
         return "city,a,y", [
             f"c{k if k < 5 else 0},{a},{'odd' if k == 3 else 'ab'[k % 2]}" for k, (a, _) in enumerate(numbers)
         ]
-    return "a,b,y", [f"{a},{b},{a * b:.4f}" for a, b in numbers]
+    raise KeyError(kind)
 
 
 @pytest.mark.parametrize(
@@ -236,7 +268,7 @@ def test_what_is_written_runs_as_it_is(run, tmp_path, capsys, kind):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("\n".join(["a,b,y", *rows_of("an amount")[1]]), "column 'y' has 199 labels, more than 100"),
+        ("a,y\n" + "".join(f"{k % 7},c{k}\n" for k in range(199)), "column 'y' has 199 labels, more than 100"),
         ("a,y\n" + "1,0\n2,1\n" * 5, "a table must have 20 rows or more to be audited, got 10"),
         (
             "y\n" + "0\n1\n" * 20,

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from types import MappingProxyType
 
+from tacit.audit.numeric_label import NumericLabel
 from tacit.audit.plan import SURFACES
 from tacit.audit.suggestions import Suggestions
 from tacit.privacy.errors import InvalidInput
@@ -30,6 +31,7 @@ def draft_plan(
     file: str,
     label: str,
     rows: int,
+    numeric: NumericLabel | None = None,
     left_out: Mapping[str, str] = MappingProxyType({}),
     surfaces: Sequence[str] = SURFACES,
     epsilon: float = 1.0,
@@ -43,6 +45,8 @@ def draft_plan(
         What the table's columns look like.
     file, label, rows
         The table as seen from the plan, its private column, and how many rows it has.
+    numeric
+        What is known of a label that is an amount; None: it is classes.
     left_out
         The columns that are not used, each with the reason.
     surfaces
@@ -70,17 +74,18 @@ def draft_plan(
     e = f"{check_epsilon(epsilon):g}"
     declared = _declared(found, public)
     columns = found.features_used
+    own = _of_classes() if numeric is None else _of_numbers(numeric)
     parts = {
-        "labels": _LABELS.format(e=e),
-        "bags": _bags(found, e, rows=rows),
+        "labels": _LABELS.format(e=e, **own),
+        "bags": _bags(found, e, own, rows=rows),
         "features": _FEATURES.format(
-            e=e, features=_listed(columns), select=min(_SELECTED, len(columns)), declared=declared
+            e=e, features=_listed(columns), select=min(_SELECTED, len(columns)), declared=declared, **own
         ),
-        "scores": _SCORES.format(e=e),
-        "models": _MODELS.format(e=e, features=_listed(columns), declared=declared),
+        "scores": _SCORES.format(e=e, **own),
+        "models": _MODELS.format(e=e, features=_listed(columns), declared=declared, **own),
     }
     head = _HEAD.format(
-        file=_quoted(file), label=_quoted(label), features=_listed(columns), left_out=_left_out(left_out)
+        file=_quoted(file), label=_quoted(label), features=_listed(columns), left_out=_left_out(left_out), **own
     )
     return "\n".join([head, *(parts[name] for name in SURFACES if name in surfaces)])
 
@@ -91,7 +96,7 @@ _HEAD = (
 [data]
 file = {file}  # the table, seen from this file
 label = {label}  # the private column
-features = {features}  # what an attacker may know about a row
+{kind}features = {features}  # what an attacker may know about a row
 {left_out}# rows = 20000  # rows drawn from a longer table
 
 [audit]
@@ -106,18 +111,18 @@ per_day = 5  # submissions per team and day: how long an attack on scores takes
 )
 _LABELS = """\
 [[labels]]  # every row's label, randomized
-epsilon = {e}  # for one label: smaller is safer, below 1 is strong
+{values}epsilon = {e}  # for one label: smaller is safer, below 1 is strong
 """
 _BAGS = """\
 [[bags]]  # label totals of the rows that share these columns
 by = [{by}]
 min_size = {least}  # smaller bags are not released
-epsilon = {e}  # for one label; "none" for exact totals
+{totals}epsilon = {e}  # for one label; "none" for exact totals
 """
 _RANDOM_BAGS = """\
 [[bags]]  # exact label totals of random bags, because no column has few values of many rows each
 mechanism = {{ name = "random", size = {size}, bags = {bags} }}  # rows per bag, and how many bags
-epsilon = "none"
+{totals}epsilon = "none"
 """
 _FEATURES = """\
 [[features]]  # totals of the most telling columns for each class, with noise
@@ -126,10 +131,10 @@ features = {features}
 select = {select}  # how many columns, after encoding, are released
 epsilon = {e}  # for one record
 delta = 1e-7
-{declared}"""
+{cuts}{declared}"""
 _SCORES = """\
-[[scores]]  # a leaderboard of log losses
-epsilon = {e}  # for one label, over all submissions of all teams
+[[scores]]  # a leaderboard of {errors}
+{metric}epsilon = {e}  # for one label, over all submissions of all teams
 submissions = 100
 # policy = {{ name = "rounded", decimals = 5 }}  # with epsilon = "none": rounded scores without noise
 """
@@ -138,18 +143,36 @@ _MODELS = """\
 features = {features}
 epsilon = {e}  # for one record, by DP-SGD
 delta = 1e-7
-{declared}"""
+{cuts}{declared}"""
+
+
+def _of_classes() -> dict[str, str]:
+    """What the templates say of a label that is classes."""
+    return {"kind": "", "values": "", "totals": "", "cuts": "", "metric": "", "errors": "log losses"}
+
+
+def _of_numbers(label: NumericLabel) -> dict[str, str]:
+    """What the templates say of a label that is an amount."""
+    low, high, cuts = f"{label.low}", f"{label.high}", ", ".join(map(str, label.cuts))
+    return {
+        "kind": f"# treated as an amount; its range and cuts are {label.origin}\n",
+        "values": f'mechanism = "bins"\nvalues = "{low}:{high}:{label.step}"  # labels are rounded to these numbers\n',
+        "totals": f'totals = "squared"  # of numbers, clipped to the range\nlower = {low}\nupper = {high}\n',
+        "cuts": f"cuts = [{cuts}]  # the label becomes {len(label.cuts) + 1} classes\n",
+        "metric": f'metric = {{ name = "mae", lower = {low}, upper = {high} }}\n',
+        "errors": "mean absolute errors",
+    }
 
 
 def _left_out(columns: Mapping[str, str]) -> str:
     return "".join(f"# left out: {name} ({why})\n" for name, why in columns.items())
 
 
-def _bags(found: Suggestions, e: str, *, rows: int) -> str:
+def _bags(found: Suggestions, e: str, own: Mapping[str, str], *, rows: int) -> str:
     if found.bags:
-        return _BAGS.format(by=", ".join(f"[{_quoted(name)}]" for name in found.bags), least=_LEAST_BAG, e=e)
+        return _BAGS.format(by=", ".join(f"[{_quoted(name)}]" for name in found.bags), least=_LEAST_BAG, e=e, **own)
     size = min(10, rows)
-    return _RANDOM_BAGS.format(size=size, bags=max(1, rows // size))
+    return _RANDOM_BAGS.format(size=size, bags=max(1, rows // size), **own)
 
 
 def _declared(found: Suggestions, public: str | None) -> str:

@@ -18,6 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from tacit.data import Encoder, load_table, read_rows
+from tacit.data.amounts import is_amount
 from tacit.data.bundled_sets import BUNDLED, bundled_table
 from tacit.data.classes import Classes
 from tacit.data.names import check_present
@@ -79,6 +80,11 @@ class Source:
         """Return the labels that words stand for, as the table has them."""
         known = {str(value): value for value in Classes.of(self.table[self.label]).values}
         return [known.get(word, word) for word in words]
+
+    @property
+    def has_numbers(self) -> bool:
+        """Whether labels are amounts and no classes."""
+        return is_amount(self.table[self.label])
 
     @property
     def codes(self) -> NDArray[np.int64]:
@@ -188,6 +194,8 @@ def check_size(source: Source) -> Source:
     """Return the table, or raise where it has too few rows or too many labels to be audited."""
     if source.rows < _LEAST_ROWS:
         raise InvalidInput(f"a table must have {_LEAST_ROWS} rows or more to be audited, got {source.rows}")
+    if source.has_numbers:
+        return source
     if len(source.classes) > _MOST_CLASSES:
         raise InvalidInput(
             f"column {source.label!r} has {len(source.classes):,} labels, more than {_MOST_CLASSES}; "
@@ -202,7 +210,12 @@ def check_size(source: Source) -> Source:
 
 
 def source_from_file(
-    place: str | os.PathLike[str], *, label: str, features: Sequence[str] = (), most_rows: int = _ROWS
+    place: str | os.PathLike[str],
+    *,
+    label: str,
+    features: Sequence[str] = (),
+    most_rows: int = _ROWS,
+    rows: pa.Table | None = None,
 ) -> Source:
     r"""Read the user's own table; of a longer one, ``most_rows`` rows drawn at random, always the same ones.
 
@@ -214,6 +227,8 @@ def source_from_file(
         The columns that an attacker may know; default: all others.
     most_rows
         An attack on this many rows takes seconds, and its interval is narrow.
+    rows
+        The rows of ``place``, where they were read already.
 
     Examples
     --------
@@ -223,7 +238,7 @@ def source_from_file(
     >>> source_from_file(path, label="clicked").classes
     ('no', 'yes')
     """
-    rows = read_rows(load_table(place))
+    rows = read_rows(load_table(place)) if rows is None else rows
     check_present(label, rows.column_names, argument="label")
     for column in features:
         check_present(column, rows.column_names, argument="features")

@@ -122,7 +122,7 @@ def _rounded_up(number: float) -> float:
     if number == 0:
         return 1
     unit = 10.0 ** math.floor(math.log10(number))
-    rounded = math.floor(number / unit + 1) * unit
+    rounded = math.ceil(number / unit) * unit
     return int(rounded) if rounded.is_integer() else float(f"{rounded:g}")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
@@ -51,6 +52,7 @@ def init(
     Example: tacit init clicks.csv --label clicked --surfaces labels,scores --epsilon 1 --out tacit.toml
     """
     from tacit.audit.draft import PLAN, draft_plan
+    from tacit.audit.numeric_label import NumericLabel
     from tacit.audit.plan import SURFACES
     from tacit.audit.source import check_size, source_from_file
     from tacit.audit.suggestions import Suggestions, suggest_label
@@ -69,13 +71,16 @@ def init(
     known = _known_columns(usual, features, label=label)
     chosen = split_words(surfaces or _ask("Which surfaces release something", ",".join(SURFACES)))
     strength = _ask("Which epsilon for each release", 1.0) if epsilon is None else epsilon
-    source = check_size(source_from_file(data, label=label, features=known))
+    source = check_size(source_from_file(data, label=label, features=known, rows=rows))
     left_out = {name: why for name, why in usual.left_out if name not in known}
+    shown = read_rows(load_table(public)) if public else rows
+    numeric = NumericLabel.of(rows[label], shown[label] if public and label in shown.column_names else None)
     text = draft_plan(
-        Suggestions(table=read_rows(load_table(public)) if public else rows, features=known, chosen=True),
+        Suggestions(table=shown, features=known, chosen=True),
         file=_seen_from(data, out),
         label=label,
         rows=source.rows,
+        numeric=numeric,
         left_out=left_out,
         surfaces=chosen,
         epsilon=strength,
@@ -85,8 +90,11 @@ def init(
         file.write(text.encode())
     if as_json:
         decided = {"label": label, "features": known, "surfaces": chosen, "epsilon": strength, "left_out": left_out}
-        typer.echo(json.dumps({"path": str(out), **decided}, indent=1))
+        amount = None if numeric is None else asdict(numeric)
+        typer.echo(json.dumps({"path": str(out), **decided, "numeric_label": amount}, indent=1))
         return
+    if numeric is not None:
+        typer.echo(f"Treated as an amount: {label}, {numeric}.")
     for name, why in left_out.items():
         typer.echo(f"Left out: {name} ({why}).")
     typer.echo(f"Wrote {out}; next: tacit audit {out}")

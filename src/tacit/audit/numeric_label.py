@@ -1,0 +1,85 @@
+"""What a first plan may say of a label that is an amount: its public range, a grid on it, and cuts into classes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tacit.data.amounts import is_amount
+from tacit.data.encoder.kinds import numbers_of
+
+__all__ = ["NumericLabel"]
+
+_LEAST_STEPS = 20  # of the grid
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumericLabel:
+    """The range of a numeric label, the grid that labels are rounded to, and the quartiles on that grid.
+
+    Parameters
+    ----------
+    origin
+        Where the numbers come from, in words: a plan's owner must know which of them are public.
+
+    Examples
+    --------
+    >>> cost = NumericLabel.of(pa.chunked_array([[k**2 / 10 for k in range(100)]]))
+    >>> cost.low, cost.high, cost.step, cost.cuts
+    (0, 1000, 50, (50, 250, 550))
+    """
+
+    low: float
+    high: float
+    step: float
+    cuts: tuple[float, ...]
+    origin: str
+
+    @classmethod
+    def of(cls, private: pa.ChunkedArray, public: pa.ChunkedArray | None = None) -> NumericLabel | None:
+        """Return what public rows say, widened to the private labels, or what these say; None of classes."""
+        if not is_amount(private):
+            return None
+        labels = _numbers(private)
+        known = labels if public is None else _numbers(public)
+        if len(known) == 0 or public is None:
+            return cls._on_grid(labels, labels, origin="read off the private rows: put public ones in their place")
+        covered = known.min() <= labels.min() and labels.max() <= known.max()
+        wider = "" if covered else ", its range widened to the private rows: check that it is public"
+        return cls._on_grid(known, labels, origin=f"read off the public table{wider}")
+
+    @classmethod
+    def _on_grid(cls, known: NDArray[np.float64], labels: NDArray[np.float64], *, origin: str) -> NumericLabel:
+        ends = min(known.min(), labels.min()), max(known.max(), labels.max())
+        unit = 10.0 ** math.floor(math.log10((ends[1] - ends[0]) / 2))
+        low, high = math.floor(ends[0] / unit), math.ceil(ends[1] / unit)
+        finer = next(parts for parts in (1, 2, 5, 10) if (high - low) * parts >= _LEAST_STEPS)
+        step = unit / finer
+        middle = {round(quartile / step) for quartile in np.quantile(known, (0.25, 0.5, 0.75))}
+        inside = sorted(place for place in middle if low * finer < place < high * finer)
+        return cls(
+            low=_plain(low * unit),
+            high=_plain(high * unit),
+            step=_plain(step),
+            cuts=tuple(_plain(place * step) for place in inside or [round((low + high) * finer / 2)]),
+            origin=origin,
+        )
+
+    def __str__(self) -> str:
+        cuts = ", ".join(map(str, self.cuts))
+        return f"from {self.low} to {self.high}, with classes cut at {cuts}, {self.origin}"
+
+
+def _numbers(column: pa.ChunkedArray) -> NDArray[np.float64]:
+    numbers = numbers_of(column, name="label")
+    return numbers[np.isfinite(numbers)]
+
+
+def _plain(number: float) -> float:
+    """Return a number without the noise of floating point, as an integer where it is one."""
+    rounded = float(f"{number:.12g}")
+    return int(rounded) if rounded.is_integer() else rounded
