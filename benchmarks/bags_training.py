@@ -25,7 +25,7 @@ from tacit.bags.learners import MLP, Ridge
 from tacit.bags.learners.batches import EncodedRows, batches, encode, vocabulary
 from tacit.bags.learners.cells import PartCells, cells_of
 from tacit.bags.learners.modules import PartModules
-from tacit.bags.learners.network import BagTargets, _targets, _tensors, bag_loss, potential
+from tacit.bags.learners.network import BagTargets, _targets, _tensors, bag_loss
 from tacit.bags.losses import LogisticLoss
 from tacit.bags.mechanisms.curation import curate
 from tacit.privacy.files import write_atomically
@@ -71,7 +71,7 @@ def from_labels(modules: PartModules, codes: np.ndarray, carried: np.ndarray) ->
     on_device, labels = _tensors(codes, carried, DEVICE)
     outputs = [part(on_device[:, seen]) for part, seen in zip(modules.parts, modules.seen, strict=True)]
     f = modules.add(outputs)
-    return potential(LogisticLoss(), f).sum() - (f[:, 0] * labels[:, 0]).sum()
+    return LogisticLoss().tensor_potential(f).sum() - (f[:, 0] * labels[:, 0]).sum()
 
 
 def compare(*, rows: int, batch_rows: int, hidden: tuple[int, ...], repeats: int) -> dict[str, Any]:

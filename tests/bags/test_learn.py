@@ -1,5 +1,7 @@
 """Learning from a release of bags, through the surface's own door."""
 
+import pickle
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -41,11 +43,32 @@ def test_partitions_teach(method):
 def test_random_bags_teach_a_linear_model_of_the_features_that_are_named():
     release = release_of(epsilon=None, mechanism="random:size=3,bags=1500")
     model = learn(release, data=visits(), test=visits(1), features=("age", "city"))
-    assert model.design_.columns == ["age", "city"]
+    assert model.encoder_.columns() == ("age", "city")
     assert model.report_.tested.auc > 0.85
     assert model.report_.to_json()["risk"] == model.risk_
     with pytest.raises(InvalidInput, match="method must be linear for a release of random bags, got trees"):
         learn(release, data=visits(), method="trees")
+
+
+def test_random_bags_learn_from_any_column_and_a_stored_model_reads_later_rows_alike():
+    def with_odd_columns(table, seed):
+        rng, age, rows = np.random.default_rng(seed), np.asarray(table["age"]), len(table)
+        columns = {
+            "born": np.datetime64("2020-01-01") - (age * 365.25).astype("timedelta64[D]"),
+            "weight": pa.array(age.astype(float), mask=rng.random(rows) < 0.3),
+            "note": [f"word {n}" for n in rng.integers(0, 200, rows)],
+            "id": np.arange(rows) + seed,
+        }
+        return pa.table({**columns, "city": table["city"], "ill": table["ill"]})
+
+    table, later = with_odd_columns(visits(), 0), with_odd_columns(visits(1), 1)
+    plan = Plan(label="ill", epsilon=None, mechanism="random:size=3,bags=1500")
+    model = learn(protect(table, plan, rng=np.random.default_rng(0)), data=table, test=later)
+    assert model.report_.tested.auc > 0.85
+    assert [name for name, _ in model.encoder_.left_out] == ["id"]
+    stored = pickle.loads(pickle.dumps(model))
+    assert (stored.decision_function(later.slice(7, 1)) == model.decision_function(later)[7:8]).all()
+    assert stored.encoder_ == model.encoder_
 
 
 def test_rows_that_were_left_out_are_left_out_of_learning():

@@ -21,7 +21,7 @@ from tacit.privacy.errors import InvalidInput
 torch = pytest.importorskip("torch", reason="needs the extra torch")
 from tacit.bags.learners.batches import encode, vocabulary  # noqa: E402
 from tacit.bags.learners.modules import PartModules  # noqa: E402
-from tacit.bags.learners.network import _targets, bag_loss, potential  # noqa: E402
+from tacit.bags.learners.network import _targets, bag_loss  # noqa: E402
 
 PLAIN = Ridge(l2=0.0)
 CPU = {"device": "cpu", "double": True}
@@ -65,7 +65,7 @@ def assert_gradient_is_the_labels(modules, codes, cells, loss, labels):
     modules.zero_grad()
     f = modules.intercept + torch.stack(modules.outputs(codes, cells)).sum(dim=0)
     T = torch.from_numpy(loss.statistic(labels))
-    (potential(loss, f).sum() - (f * T).sum()).backward()
+    (loss.tensor_potential(f).sum() - (f * T).sum()).backward()
     theirs = [p.grad for p in modules.parameters() if p.grad is not None]
     assert len(ours) == len(theirs) > 1
     assert max(float(t.abs().max()) for t in theirs) > 0.1

@@ -205,7 +205,7 @@ def test_a_linear_model_is_learned_from_bags(objective, loss):
     best = RandomBagModel(objective).fit(make_release(loss, y, np.arange(6000)[:, None]), table)
     assert model.score(test, truth) > best.score(test, truth) - 0.05
     assert best.score(test, truth) > 0.65
-    assert "y" not in model.design_.columns
+    assert "y" not in model.encoder_.columns()
 
 
 def test_at_bags_of_one_easy_labels_are_the_labels():
@@ -216,7 +216,7 @@ def test_at_bags_of_one_easy_labels_are_the_labels():
     table, y = data(rng, 500, LogisticLoss())
     model = RandomBagModel(EasyLabels(), l2=0.002, columns=["x0", "x1"], steps=2000)
     model.fit(make_release(LogisticLoss(), y, np.arange(500)[:, None]), table)
-    X = model.design_.matrix(table).toarray()
+    X = model.encoder_.scaled(table)
     reference = LogisticRegression(C=1 / (0.002 * 500), tol=1e-10).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(table), reference.predict_proba(X), atol=1e-4)
 

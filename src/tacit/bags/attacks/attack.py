@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tacit.bags.attacks.components import SearchLimits
 from tacit.bags.attacks.feature_prior import prior_from_features
 from tacit.bags.attacks.fixed import DeterminedLabels, determined
-from tacit.bags.attacks.guess import BagGuesses, class_values, guess_labels
+from tacit.bags.attacks.guess import BagGuesses, guess_labels
 from tacit.bags.methods import AttackMethod, TotalsAttack
 from tacit.bags.releases.release import Release, UsedRows
 from tacit.data import read_rows
@@ -111,7 +111,7 @@ class _Outsider:
     def guesses(self, fixed: DeterminedLabels) -> BagGuesses | None:
         """The best guesses; None where labels are numbers without a short list of values."""
         try:
-            classes = len(class_values(self.release.totals.loss))
+            classes = len(self.release.totals.loss.label_values())
         except InvalidInput:
             return None
         return guess_labels(self.release.totals, self.used.table, prior=self._prior(classes)).with_certain(fixed)

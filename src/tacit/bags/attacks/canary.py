@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.sparse import csr_array
 
-from tacit.bags.attacks.guess import class_values, noise_model
+from tacit.bags.attacks.guess import noise_model
 from tacit.bags.attacks.membership import read_totals
 from tacit.bags.attacks.reconstruction import posterior
 from tacit.bags.partition import BagTotals
@@ -51,7 +51,7 @@ def audit_canaries(
     ----------
     Steinke, Nasr and Jagielski (2023), Algorithm 1. Formula sheet d2.
     """
-    published, values = read_totals(release, table), class_values(release.loss)
+    published, values = read_totals(release, table), release.loss.label_values()
     if published.membership.shape[0] != len(canaries.labels):
         raise InvalidInput(
             f"must have the {len(canaries.labels)} rows of the canaries, got {published.membership.shape[0]}",

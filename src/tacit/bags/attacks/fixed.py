@@ -17,7 +17,6 @@ from tacit.bags.attacks.membership import read_totals
 from tacit.bags.attacks.propagation import nested_differences
 from tacit.bags.attacks.row_space import combinations
 from tacit.bags.attacks.system import RowCells, collapse, system_of
-from tacit.bags.losses import MultiLabel, SquaredLoss
 from tacit.bags.partition import BagTotals
 from tacit.privacy.errors import InvalidInput
 
@@ -120,14 +119,14 @@ def determined(
     ----------
     docs/proofs/bags_attack.md.
     """
-    if isinstance(release.loss, MultiLabel):
+    if release.loss.several:
         raise InvalidInput(
             "must have one label per row, got several: pass the totals of each label to labels_from_totals",
             field="release",
         )
     published = read_totals(release, table).exact()
     lower, upper = release.loss.bounds
-    if not isinstance(release.loss, SquaredLoss):
+    if not release.loss.identity_link:
         most = float(upper[0])
     elif whole:
         most = _whole_range(float(lower[0]), float(upper[0]))

@@ -11,14 +11,10 @@ from scipy.stats import poisson
 from tacit.bags.attacks.fixed import DeterminedLabels
 from tacit.bags.attacks.membership import PublishedTotals, read_totals
 from tacit.bags.attacks.reconstruction import NoiseModel, posterior
-from tacit.bags.losses import CategoricalLoss, SemilinearLoss
 from tacit.bags.partition import BagTotals
 from tacit.leak import LabelBeliefs
-from tacit.privacy.errors import InvalidInput
 
-__all__ = ["BagGuesses", "class_values", "guess_labels", "noise_model"]
-
-_MOST_LABELS = 1000  # a table of rows x labels must fit
+__all__ = ["BagGuesses", "guess_labels", "noise_model"]
 
 Floats = NDArray[np.float64]
 
@@ -51,7 +47,7 @@ def guess_labels(release: BagTotals, table: object, *, prior: ArrayLike | None =
     Wu et al. (2023) (expected attack utility); Busa-Fekete et al. (2024). docs/proofs/bags_attack.md.
     """
     published = read_totals(release, table)
-    values = class_values(release.loss)
+    values = release.loss.label_values()
     known = _common_prior(published, values) if prior is None else np.atleast_2d(np.asarray(prior, dtype=np.float64))
     q = posterior(
         published.membership,
@@ -61,18 +57,6 @@ def guess_labels(release: BagTotals, table: object, *, prior: ArrayLike | None =
         noise=noise_model(release, published, prior=known, values=values),
     )
     return BagGuesses(beliefs=q, prior=known, guarantee=release.guarantee)
-
-
-def class_values(loss: SemilinearLoss) -> Floats:
-    """Return T(y) of every label that the loss allows, or raise where these are not a short list."""
-    if isinstance(loss, CategoricalLoss):
-        return np.eye(loss.classes)
-    greatest = float(loss.bounds[1][0])
-    if loss.describe()["name"] not in {"log", "poisson"} or not greatest <= _MOST_LABELS:
-        raise InvalidInput(
-            f"labels are guessed for the log loss, classes, and the Poisson loss with a greatest label, got {loss}"
-        )
-    return np.arange(greatest + 1)[:, None]
 
 
 def noise_model(release: BagTotals, published: PublishedTotals, *, prior: Floats, values: Floats) -> NoiseModel:

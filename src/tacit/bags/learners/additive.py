@@ -17,7 +17,7 @@ from tacit.bags.learners.evaluation import Calibration, Predictor
 from tacit.bags.learners.parts import Cross, ModelPart, Tree, check_parts
 from tacit.bags.learners.penalty import NoiseRidge, Penalty
 from tacit.bags.learners.training import Training
-from tacit.bags.losses import CategoricalLoss, LogisticLoss, SemilinearLoss
+from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import BagTotals
 from tacit.bags.partition.bags import read_columns
 from tacit.privacy.errors import InvalidInput
@@ -78,6 +78,7 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
     --------
     >>> import pyarrow as pa
     >>> from tacit.bags.learners.penalty import Ridge
+    >>> from tacit.bags.losses import LogisticLoss
     >>> from tacit.bags.mechanisms.curation import curate
     >>> rows = pa.table({"city": ["bonn"] * 4 + ["oslo"] * 4, "ill": [0, 0, 0, 1, 0, 1, 1, 1]})
     >>> release = curate(rows, by=["city"], label="ill", loss=LogisticLoss())
@@ -162,8 +163,8 @@ class AdditiveModel(Predictor, BaseEstimator):  # type: ignore[misc]
             )
         self.intercept_ = self.model_.intercept
         self.n_iter_ = self.model_.steps
-        if isinstance(loss, LogisticLoss | CategoricalLoss):
-            self.classes_ = np.arange(max(2, loss.targets))
+        if loss.class_codes is not None:
+            self.classes_ = loss.class_codes
         return self
 
     def calibration(self, release: BagTotals, features: Any) -> list[Calibration]:  # noqa: ANN401

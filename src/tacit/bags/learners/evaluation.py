@@ -9,22 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.stats import chi2
-from sklearn.metrics import d2_tweedie_score, r2_score, roc_auc_score
+from sklearn.metrics import roc_auc_score
 
-from tacit.bags.losses import CategoricalLoss, LogisticLoss, MultiLabel, PoissonLoss, SemilinearLoss
-from tacit.bags.partition import Partition
+from tacit.bags.losses import SemilinearLoss
+from tacit.bags.partition import BagTotals, Partition
 from tacit.privacy.errors import InvalidInput
 
-__all__ = [
-    "Calibration",
-    "Evaluation",
-    "Predictor",
-    "calibration_error",
-    "evaluate",
-    "headline",
-    "predictions_of",
-    "probabilities_of",
-]
+__all__ = ["Calibration", "Evaluation", "Predictor", "calibration_error", "evaluate"]
 
 Floats = NDArray[np.float64]
 
@@ -100,48 +91,13 @@ def evaluate(loss: SemilinearLoss, f: Floats, labels: ArrayLike) -> Evaluation:
     mean = loss.mean(f)
     return Evaluation(
         loss=float(loss.value(f, labels).mean()),
-        score=headline(loss, f, labels),
+        score=loss.score(f, labels),
         auc=_auc(loss, mean, T),
-        calibration_error=calibration_error(mean, T)
-        if isinstance(loss, LogisticLoss | CategoricalLoss | MultiLabel)
-        else None,
+        calibration_error=calibration_error(mean, T) if loss.of_classes else None,
         predicted=tuple(mean.mean(axis=0).tolist()),
         observed=tuple(T.mean(axis=0).tolist()),
         rows=len(T),
     )
-
-
-def headline(loss: SemilinearLoss, f: Floats, labels: ArrayLike) -> float:
-    """Return accuracy (for several labels, of each of them), R^2 for the squared loss, D^2 for counts."""
-    y = np.asarray(labels, dtype=np.float64)
-    if isinstance(loss, LogisticLoss):
-        return float(np.mean((f[:, 0] > 0) == (y == 1)))
-    if isinstance(loss, CategoricalLoss):
-        return float(np.mean(f.argmax(axis=1) == y))
-    if isinstance(loss, MultiLabel):
-        return float(np.mean((f > 0) == (y == 1)))
-    if isinstance(loss, PoissonLoss):
-        return float(d2_tweedie_score(y, np.maximum(loss.mean(f)[:, 0], 1e-12), power=1))
-    return float(r2_score(y, f[:, 0]))
-
-
-def predictions_of(loss: SemilinearLoss, f: Floats) -> NDArray[Any]:
-    """Return the likeliest class, the labels above one half, or the predicted mean."""
-    if isinstance(loss, LogisticLoss):
-        return (f[:, 0] > 0).astype(np.int64)
-    if isinstance(loss, CategoricalLoss):
-        return np.asarray(f.argmax(axis=1))
-    if isinstance(loss, MultiLabel):
-        return (f > 0).astype(np.int64)
-    return np.asarray(loss.mean(f)[:, 0])
-
-
-def probabilities_of(loss: SemilinearLoss, f: Floats) -> Floats:
-    """Return one column per class, or a label of several."""
-    if not isinstance(loss, LogisticLoss | CategoricalLoss | MultiLabel):
-        raise InvalidInput(f"predict_proba needs a loss over classes, got {loss}; use predict")
-    mean = loss.mean(f)
-    return np.hstack([1 - mean, mean]) if isinstance(loss, LogisticLoss) else mean
 
 
 def calibration_error(probabilities: Floats, truth: Floats, *, groups: int = 10) -> float:
@@ -156,7 +112,7 @@ def calibration_error(probabilities: Floats, truth: Floats, *, groups: int = 10)
 
 
 def _auc(loss: SemilinearLoss, mean: Floats, T: Floats) -> float | None:
-    if not isinstance(loss, LogisticLoss | CategoricalLoss | MultiLabel):
+    if not loss.of_classes:
         return None
     areas = [roc_auc_score(t, p) for t, p in zip(T.T, mean.T, strict=True) if 0 < t.sum() < len(t)]
     return float(np.mean(areas)) if len(areas) == T.shape[1] else None
@@ -166,6 +122,8 @@ class Predictor(ABC):
     """A fitted loss, and f of rows; the rest follows."""
 
     loss_: SemilinearLoss
+    risk_: float | None = None
+    """For random bags, the unbiased estimate of the mean squared error per row."""
 
     @abstractmethod
     def _f(self, features: Any) -> Floats:  # noqa: ANN401
@@ -179,24 +137,28 @@ class Predictor(ABC):
     def predict_proba(self, features: Any) -> Floats:  # noqa: ANN401
         """Return the probability of each class, or of each of several labels."""
         f = self._f(features)
-        return probabilities_of(self.loss_, f)
+        return self.loss_.probabilities(f)
 
     def predict(self, features: Any) -> NDArray[Any]:  # noqa: ANN401
         """Return the most probable class, the labels above one half, or the predicted mean."""
         f = self._f(features)  # raises where nothing is fitted
-        found = predictions_of(self.loss_, f)
+        found = self.loss_.predict(f)
         classes = getattr(self, "classes_", None)
         return found if classes is None else np.asarray(classes[found])
 
     def score(self, features: Any, labels: ArrayLike) -> float:  # noqa: ANN401
         """Return accuracy for classes, R^2 for the squared loss, D^2 for counts."""
         f = self._f(features)
-        return headline(self.loss_, f, self._codes(labels))
+        return self.loss_.score(f, self._codes(labels))
 
     def evaluate(self, features: Any, labels: ArrayLike) -> Evaluation:  # noqa: ANN401
         """Return loss, score, AUC and calibration on rows with known labels."""
         f = self._f(features)
         return evaluate(self.loss_, f, self._codes(labels))
+
+    def calibration(self, release: BagTotals, features: Any) -> list[Calibration]:  # noqa: ANN401, ARG002
+        """Compare the bag totals of the predictions with the released ones; random bags have none."""
+        return []
 
     def _codes(self, labels: ArrayLike) -> ArrayLike:
         """Labels as numbers: class names by their place among ``classes_``, numbers as they are."""

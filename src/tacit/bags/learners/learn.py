@@ -92,8 +92,8 @@ def learn(
         tested=None
         if test is None
         else model.evaluate(load_table(test), released.encoding.read(test, argument="test")),
-        fit=tuple(model.calibration(totals, rows)) if isinstance(model, AdditiveModel) else (),
-        risk=model.risk_ if isinstance(model, RandomBagModel) else None,
+        fit=tuple(model.calibration(totals, rows)),
+        risk=model.risk_,
     )
     return model
 

@@ -20,26 +20,13 @@ from tacit.bags.learners.parts import Cross
 from tacit.bags.learners.penalty import Penalty
 from tacit.bags.learners.processes import TrainingProcesses
 from tacit.bags.learners.training import Training
-from tacit.bags.losses import CategoricalLoss, LogisticLoss, MultiLabel, PoissonLoss, SemilinearLoss
+from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import Partition
 
-__all__ = ["AdditiveNetwork", "BagTargets", "bag_loss", "fit_network", "potential"]
+__all__ = ["AdditiveNetwork", "BagTargets", "bag_loss", "fit_network"]
 
 Floats = NDArray[np.float64]
 Progress = Callable[[int, int], None]
-
-
-def potential(loss: SemilinearLoss, f: torch.Tensor) -> torch.Tensor:
-    """Return b(f) of each row, as :meth:`SemilinearLoss.potential` does, for torch to differentiate."""
-    if isinstance(loss, LogisticLoss):
-        return torch.nn.functional.softplus(f[:, 0])
-    if isinstance(loss, MultiLabel):
-        return torch.nn.functional.softplus(f).sum(dim=1)
-    if isinstance(loss, CategoricalLoss):
-        return torch.logsumexp(f, dim=1)
-    if isinstance(loss, PoissonLoss):
-        return torch.exp(f[:, 0])
-    return f[:, 0] ** 2 / 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -77,7 +64,7 @@ def bag_loss(modules: PartModules, targets: BagTargets, codes: torch.Tensor, bag
     """
     cells = targets.cells(bags)
     outputs = modules.outputs(codes, cells)
-    value = potential(targets.loss, modules.add(outputs)).sum() - len(codes) * (modules.intercept @ targets.mean)
+    value = targets.loss.tensor_potential(modules.add(outputs)).sum() - len(codes) * (modules.intercept @ targets.mean)
     for s, table in enumerate(targets.means):
         ours = [out for out, source in zip(outputs, targets.source, strict=True) if source == s]
         # rows of no bag have output 0, so whatever mean they look up (that of the last bag) is multiplied by 0

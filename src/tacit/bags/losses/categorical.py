@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from ibis.expr.types import BooleanValue, NumericValue, Value
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_softmax, logsumexp, softmax
 
 from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, missing, number_of, refuse
 from tacit.bags.losses.semilinear import SemilinearLoss
 from tacit.privacy.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["CategoricalLoss"]
 
@@ -43,6 +46,8 @@ class CategoricalLoss(SemilinearLoss):
 
     classes: int
     name: ClassVar[str] = "cross_entropy"
+    of_classes: ClassVar[bool] = True
+    exclusive: ClassVar[bool] = True
     l1: ClassVar[float] = 2.0
     l2: ClassVar[float] = math.sqrt(2.0)
 
@@ -57,6 +62,19 @@ class CategoricalLoss(SemilinearLoss):
     @property
     def bounds(self) -> tuple[Floats, Floats]:
         return np.zeros(self.classes), np.ones(self.classes)
+
+    @property
+    def class_codes(self) -> NDArray[np.int64]:
+        return np.arange(self.classes)
+
+    def label_values(self) -> Floats:
+        return np.eye(self.classes)
+
+    def predict(self, f: Floats, /) -> NDArray[Any]:
+        return np.asarray(f.argmax(axis=1))
+
+    def probabilities(self, f: Floats, /) -> Floats:
+        return self.mean(f)
 
     def statistic(self, labels: ArrayLike, /) -> Floats:
         y = as_labels(labels)
@@ -75,6 +93,13 @@ class CategoricalLoss(SemilinearLoss):
 
     def potential(self, f: ArrayLike, /) -> Floats:
         return np.asarray(logsumexp(as_predictions(f, self.classes), axis=1))
+
+    def tensor_potential(self, f: Tensor, /) -> Tensor:
+        return f.logsumexp(dim=1)
+
+    def chain(self, f: Floats, slope: Floats, /) -> Floats:
+        p = self.mean(f)
+        return np.asarray(p * (slope - np.sum(p * slope, axis=1, keepdims=True)))
 
     def mean(self, f: ArrayLike, /) -> Floats:
         return np.asarray(softmax(as_predictions(f, self.classes), axis=1))

@@ -6,16 +6,19 @@ import functools
 import math
 import operator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from ibis.expr.types import ArrayValue, BooleanValue, NumericValue, Value
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
 
 from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, missing, number_of, refuse
 from tacit.bags.losses.semilinear import SemilinearLoss
 from tacit.privacy.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["LogisticLoss", "MultiLabel"]
 
@@ -25,12 +28,23 @@ class _Logistic(SemilinearLoss):
 
     __slots__ = ()
 
+    of_classes: ClassVar[bool] = True
+
     @property
     def bounds(self) -> tuple[Floats, Floats]:
         return np.zeros(self.targets), np.ones(self.targets)
 
     def potential(self, f: ArrayLike, /) -> Floats:
         return np.asarray(np.logaddexp(0.0, as_predictions(f, self.targets)).sum(axis=1))
+
+    def tensor_potential(self, f: Tensor, /) -> Tensor:
+        return f.logaddexp(f.new_zeros(())).sum(dim=1)
+
+    def predict(self, f: Floats, /) -> NDArray[Any]:
+        return (f > 0).astype(np.int64)
+
+    def probabilities(self, f: Floats, /) -> Floats:
+        return self.mean(f)
 
     def mean(self, f: ArrayLike, /) -> Floats:
         return np.asarray(expit(as_predictions(f, self.targets)))
@@ -73,6 +87,20 @@ class LogisticLoss(_Logistic):
     l1: ClassVar[float] = 1.0
     l2: ClassVar[float] = 1.0
 
+    @property
+    def class_codes(self) -> NDArray[np.int64]:
+        return np.arange(2)
+
+    def label_values(self) -> Floats:
+        return np.array([[0.0], [1.0]])
+
+    def predict(self, f: Floats, /) -> NDArray[Any]:
+        return (f[:, 0] > 0).astype(np.int64)
+
+    def probabilities(self, f: Floats, /) -> Floats:
+        p = self.mean(f)
+        return np.hstack([1 - p, p])
+
     def statistic(self, labels: ArrayLike, /) -> Floats:
         y = as_labels(labels)
         refuse((y != 0) & (y != 1), y, "a label of the log loss must be 0 or 1", "recode the labels")
@@ -113,6 +141,7 @@ class MultiLabel(_Logistic):
 
     labels: int
     name: ClassVar[str] = "multilabel"
+    several: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.labels, int) or self.labels < 1:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from ibis.expr.types import BooleanValue, NumericValue, Value
@@ -14,7 +14,12 @@ from tacit.bags.losses.checks import LEAST, Floats, as_labels, as_predictions, c
 from tacit.bags.losses.semilinear import SemilinearLoss
 from tacit.privacy.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from torch import Tensor
+
 __all__ = ["PoissonLoss", "SquaredLoss"]
+
+_MOST_LABELS = 1000  # a table of rows x labels must fit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,6 +50,7 @@ class SquaredLoss(SemilinearLoss):
     lower: float | None = None
     upper: float | None = None
     name: ClassVar[str] = "squared"
+    identity_link: ClassVar[bool] = True
     targets: ClassVar[int] = 1
 
     def __post_init__(self) -> None:
@@ -81,6 +87,14 @@ class SquaredLoss(SemilinearLoss):
 
     def potential(self, f: ArrayLike, /) -> Floats:
         return np.asarray(np.square(as_predictions(f, 1))[:, 0] / 2)
+
+    def tensor_potential(self, f: Tensor, /) -> Tensor:
+        return f[:, 0] ** 2 / 2
+
+    def score(self, f: Floats, labels: ArrayLike, /) -> float:
+        from sklearn.metrics import r2_score
+
+        return float(r2_score(np.asarray(labels, dtype=np.float64), f[:, 0]))
 
     def mean(self, f: ArrayLike, /) -> Floats:
         return as_predictions(f, 1).copy()
@@ -157,6 +171,20 @@ class PoissonLoss(SemilinearLoss):
 
     def potential(self, f: ArrayLike, /) -> Floats:
         return np.asarray(np.exp(as_predictions(f, 1))[:, 0])
+
+    def tensor_potential(self, f: Tensor, /) -> Tensor:
+        return f[:, 0].exp()
+
+    def label_values(self) -> Floats:
+        if self.most is None or self.most > _MOST_LABELS:
+            return SemilinearLoss.label_values(self)
+        return np.arange(self.most + 1)[:, None]
+
+    def score(self, f: Floats, labels: ArrayLike, /) -> float:
+        from sklearn.metrics import d2_tweedie_score
+
+        mean = np.maximum(self.mean(f)[:, 0], LEAST)
+        return float(d2_tweedie_score(np.asarray(labels, dtype=np.float64), mean, power=1))
 
     def mean(self, f: ArrayLike, /) -> Floats:
         return np.asarray(np.exp(as_predictions(f, 1)))

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import asdict, is_dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from ibis.expr.types import BooleanValue, NumericValue, Value
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from tacit.bags.losses.checks import Floats, as_predictions
+from tacit.privacy.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from torch import Tensor
 
 __all__ = ["SemilinearLoss"]
 
@@ -21,6 +25,10 @@ class SemilinearLoss(ABC):
     __slots__ = ()
 
     name: ClassVar[str]
+    of_classes: ClassVar[bool] = False  # every entry of T(y) is 0 or 1
+    exclusive: ClassVar[bool] = False  # exactly one entry of T(y) is 1
+    several: ClassVar[bool] = False  # a row has several labels, in an array column
+    identity_link: ClassVar[bool] = False  # the mean is f itself, as labels are real numbers
 
     @property
     @abstractmethod
@@ -69,6 +77,37 @@ class SemilinearLoss(ABC):
     @abstractmethod
     def link(self, mean: ArrayLike, /) -> Floats:
         """Return the f whose mean is the given one, with the mean kept inside the loss's range."""
+
+    @abstractmethod
+    def tensor_potential(self, f: Tensor, /) -> Tensor:
+        """Return b(f) of each row, for torch to differentiate."""
+
+    @property
+    def class_codes(self) -> NDArray[np.int64] | None:
+        """The codes that a label can be, where it is one class; None for several labels and for numbers."""
+        return None
+
+    def label_values(self) -> Floats:
+        """Return T(y) of every label, or raise where these are not a short list."""
+        raise InvalidInput(
+            f"labels are guessed for the log loss, classes, and the Poisson loss with a greatest label, got {self}"
+        )
+
+    def chain(self, f: Floats, slope: Floats, /) -> Floats:
+        """Return the gradient in f of what has the gradient ``slope`` in the mean."""
+        return np.asarray(self.curvature(f) * slope)
+
+    def predict(self, f: Floats, /) -> NDArray[Any]:
+        """Return the likeliest class, the labels above one half, or the predicted mean."""
+        return np.asarray(self.mean(f)[:, 0])
+
+    def probabilities(self, f: Floats, /) -> Floats:  # noqa: ARG002
+        """Return one column per class, or per label of several."""
+        raise InvalidInput(f"predict_proba needs a loss over classes, got {self}; use predict")
+
+    def score(self, f: Floats, labels: ArrayLike, /) -> float:
+        """Return accuracy (for several labels, of each of them), R^2 for the squared loss, D^2 for counts."""
+        return float(np.mean(self.predict(f) == np.asarray(labels, dtype=np.float64)))
 
     def value(self, f: ArrayLike, labels: ArrayLike, /) -> Floats:
         """Return the loss of each row, c(y) included."""

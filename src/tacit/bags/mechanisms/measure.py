@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.bags.losses import CategoricalLoss, LogisticLoss, MultiLabel, SemilinearLoss
+from tacit.bags.losses import SemilinearLoss
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import Grid
 
@@ -46,13 +46,13 @@ class GridStatistic:
 
     def of_column(self, column: pa.ChunkedArray) -> NDArray[np.float64]:
         """Return the same for an Arrow column of labels."""
-        nested = isinstance(self.loss, MultiLabel)
+        nested = self.loss.several
         return self.values(np.array(column.to_pylist()) if nested else column.to_numpy(zero_copy_only=False))
 
     def check_type(self, column: ibis.Value, *, name: str) -> None:
         """Raise if a label column is of a type that the loss cannot read."""
         kind = column.type()
-        nested = isinstance(self.loss, MultiLabel)
+        nested = self.loss.several
         if not (kind.is_array() if nested else kind.is_numeric() or kind.is_boolean()):
             rule = "arrays of 0 and 1" if nested else "numbers or truth values"
             raise InvalidInput(f"label column {name!r} must hold {rule}, got {kind}; recode it")
@@ -78,7 +78,7 @@ class GridStatistic:
     @property
     def label_moves(self) -> tuple[tuple[int, ...], ...]:
         """By how many steps one label can move the entries of one bag's sum: the only worst case."""
-        if isinstance(self.loss, CategoricalLoss):
+        if self.loss.exclusive:
             one = 1 if self.grid is None else int(self.grid.snap([1.0])[0])
             return ((one, one),)
         lower, upper = self._bounds()
@@ -87,7 +87,7 @@ class GridStatistic:
     @property
     def record_moves(self) -> tuple[tuple[int, ...], ...]:
         """By how many steps one replaced record can move a partition's sums: within one bag, or from one to another."""
-        if isinstance(self.loss, CategoricalLoss):
+        if self.loss.exclusive:
             return self.label_moves  # one entry loses a 1 and another gains it, in the same bag or not
         lower, upper = self._bounds()
         most = tuple(int(max(abs(a), abs(b))) for a, b in zip(lower, upper, strict=True))
@@ -103,7 +103,7 @@ class GridStatistic:
 
 def public_grid(loss: SemilinearLoss) -> Grid:
     """Return the grid for a loss where none is declared: 1 for classes, else about 1/1000 of the declared range."""
-    if isinstance(loss, LogisticLoss | CategoricalLoss | MultiLabel):
+    if loss.of_classes:
         return Grid(step=Fraction(1))
     _ = loss.l1
     lower, upper = loss.bounds
@@ -111,4 +111,4 @@ def public_grid(loss: SemilinearLoss) -> Grid:
 
 
 def _is_whole(loss: SemilinearLoss, grid: Grid) -> bool:
-    return grid.step == 1 and isinstance(loss, LogisticLoss | CategoricalLoss | MultiLabel)
+    return grid.step == 1 and loss.of_classes

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,7 +17,12 @@ from tacit.data.encoder.rule import ColumnRule, EncodedColumn, check_distinct
 from tacit.data.encoder.words import HashedColumn
 from tacit.privacy.errors import InvalidInput
 
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
+
 __all__ = ["Encoder"]
+
+_BLOCK = 1 << 14  # rows that are dense at a time
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +86,7 @@ class Encoder:
         chosen: bool = False,
         ranges: Mapping[str, tuple[float | date, float | date]] | None = None,
         categories: Mapping[str, Sequence[str]] | None = None,
+        most_words: int = 100,
     ) -> Encoder:
         """Make rules from rows whose features are public: means, standard deviations and words are read off them.
 
@@ -92,11 +98,15 @@ class Encoder:
             Whether a user named them: then none is left out.
         ranges, categories
             What is declared of some columns; it goes before what their rows show.
+        most_words
+            How many words of a column get a column each; with more of them, the column is hashed.
         """
         from tacit.data.encoder.fit import fit_rules
 
         names = tuple(rows.column_names) if features is None else tuple(features)
-        rules, left_out = fit_rules(rows, names, chosen=chosen, ranges=ranges or {}, categories=categories or {})
+        rules, left_out = fit_rules(
+            rows, names, chosen=chosen, ranges=ranges or {}, categories=categories or {}, most_words=most_words
+        )
         return cls(rules=rules, left_out=left_out)
 
     @classmethod
@@ -145,6 +155,17 @@ class Encoder:
     def scaled(self, rows: pa.Table, *, field: str | None = None) -> NDArray[np.float64]:
         """Return the matrix with the range of each measured column mapped to [-1, 1]."""
         return self.scale(self.encode(rows, field=field))
+
+    def sparse(self, rows: pa.Table, *, field: str | None = None) -> csr_matrix:
+        """Return :meth:`scaled` as a sparse matrix, a block of rows at a time: a dense one may fit no memory."""
+        from scipy import sparse
+
+        blocks = [
+            sparse.csr_matrix(self.scaled(rows.slice(start, _BLOCK), field=field))
+            for start in range(0, max(rows.num_rows, 1), _BLOCK)
+        ]
+        stacked: csr_matrix = sparse.vstack(blocks, format="csr")
+        return stacked
 
     def scale(self, matrix: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return a matrix in the columns' own units as :meth:`scaled` does."""

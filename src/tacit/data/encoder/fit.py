@@ -18,8 +18,7 @@ from tacit.privacy.errors import InvalidInput
 
 __all__ = ["fit_rules"]
 
-_MOST_WORDS = 100
-_BUCKETS = 64
+_BUCKETS = 0.64  # of a hashed column, for each word that a column could have had without hashing
 _FEW_ROWS = 50  # up to here even measured values may all differ
 _PER_NAME = 3  # rows per value of a name, on average, at most
 _COLLISIONS = 20  # expected of random integers; ids have none
@@ -32,6 +31,7 @@ def fit_rules(
     chosen: bool,
     ranges: Mapping[str, Range],
     categories: Mapping[str, Sequence[str]],
+    most_words: int,
 ) -> tuple[tuple[ColumnRule, ...], tuple[tuple[str, str], ...]]:
     """Return the rules, and the columns that are left out with the reason."""
     check_declared(features, ranges=ranges, categories=categories)
@@ -46,11 +46,11 @@ def fit_rules(
             continue
         gaps = bool(pc.any(pc.is_null(column, nan_is_null=True)).as_py())
         rule = declared_rule(name, column.type, ranges=ranges, categories=categories, gaps=gaps)
-        rules.append(rule or _rule(name, column, gaps=gaps))
+        rules.append(rule or _rule(name, column, gaps=gaps, most_words=most_words))
     return tuple(rules), tuple(left_out)
 
 
-def _rule(name: str, column: pa.ChunkedArray, *, gaps: bool) -> ColumnRule:
+def _rule(name: str, column: pa.ChunkedArray, *, gaps: bool, most_words: int) -> ColumnRule:
     if is_date(column.type):
         low, high = _spread(days_of(column, name=name))
         return DateColumn(name=name, low=low, high=high, clipped=False, gaps=gaps)
@@ -60,8 +60,8 @@ def _rule(name: str, column: pa.ChunkedArray, *, gaps: bool) -> ColumnRule:
     if not is_word(column.type):
         raise InvalidInput(f"must leave out column {name!r}, which is {column.type}", field="features")
     words = words_of(column).unique().drop_null()
-    if not 0 < len(words) <= _MOST_WORDS:
-        return HashedColumn(name=name, buckets=_BUCKETS, gaps=gaps)
+    if not 0 < len(words) <= most_words:
+        return HashedColumn(name=name, buckets=round(_BUCKETS * most_words), gaps=gaps)
     return CategoryColumn(name=name, words=tuple(sorted(words.to_pylist())), gaps=gaps)
 
 

@@ -14,15 +14,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.bags.learners.evaluation import Predictor
-from tacit.bags.learners.random_bags.design import Design, design_of
 from tacit.bags.learners.random_bags.noise import L2, center_labels, choose_penalty, is_drowned, membership
 from tacit.bags.learners.random_bags.objectives import EasyLabels, Objective, UnbiasedObjective
 from tacit.bags.learners.random_bags.risk import BagMoments, bag_residuals, label_variance, unbiased_risk
 from tacit.bags.learners.training import Training
-from tacit.bags.losses import CategoricalLoss, LogisticLoss, SemilinearLoss, SquaredLoss
+from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import BagTotals, RandomBags
 from tacit.bags.partition.bags import read_columns
-from tacit.data import load_table
+from tacit.data import Encoder, load_table
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["RandomBagModel"]
@@ -40,7 +39,7 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
         :class:`UnbiasedObjective`; in a linear model of labels with noise :class:`EasyLabels` where the noise drowns
         what bags say (:func:`~tacit.bags.learners.random_bags.is_drowned`), unless ``l2`` is given.
     columns
-        What the model sees; None takes all columns but the private one.
+        What the model sees; None takes all columns but the private one, and leaves out ids, names and constants.
     hidden
         Widths of hidden layers; none makes the model linear, in the core, without torch.
     l2
@@ -52,12 +51,14 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
     training
         How a network is trained; ``batch_rows`` counts rows, so a batch has batch_rows/m bags, and at least 2.
     most_values
-        Values of a text column that get weights of their own.
+        Values of a text column that get weights of their own; a column with more of them is hashed.
     random_state
         Seed of a network's weights and batches.
 
     Attributes
     ----------
+    encoder_
+        How columns became numbers; rows that come later are encoded alike.
     objective_, l2_
         What was fitted, and under which penalty.
     risk_
@@ -70,6 +71,7 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
 
     Examples
     --------
+    >>> from tacit.bags.losses import LogisticLoss
     >>> from tacit.bags.mechanisms.drawing import draw
     >>> rng = np.random.default_rng(0)
     >>> x = rng.normal(size=2000)
@@ -112,11 +114,11 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
             raise InvalidInput(
                 f"must be the {release.rows} rows that bags were drawn from, got {rows.num_rows}", field="data"
             )
-        self.design_: Design = design_of(rows, columns=rows.column_names, most_values=self.most_values)
+        self.encoder_ = Encoder.fitted(rows, chosen=self.columns is not None, most_words=self.most_values)
         self.loss_: SemilinearLoss = release.loss
-        if isinstance(self.loss_, LogisticLoss | CategoricalLoss):
-            self.classes_ = np.arange(max(2, self.loss_.targets))
-        return self._fit_matrix(self.design_.matrix(rows), release.random)
+        if self.loss_.class_codes is not None:
+            self.classes_ = self.loss_.class_codes
+        return self._fit_matrix(self.encoder_.sparse(rows), release.random)
 
     def _fit_matrix(self, X: sparse.csr_matrix, bags: RandomBags) -> RandomBagModel:
         moments = BagMoments(size=bags.size, rows=X.shape[0])
@@ -155,17 +157,13 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
         if self.hidden or self.l2 is not None:
             return
         # with the identity as link the unbiased risk is convex too
-        if (
-            self.objective is None
-            and not isinstance(self.loss_, SquaredLoss)
-            and is_drowned(X, bags, moments, self.loss_)
-        ):
+        if self.objective is None and not self.loss_.identity_link and is_drowned(X, bags, moments, self.loss_):
             self.objective_ = EasyLabels()
         self.l2_ = choose_penalty(bags, self.objective_, moments, self.loss_)
 
     def _f(self, features: Any) -> Floats:  # noqa: ANN401
         check_is_fitted(self, "model_")
-        return np.asarray(self.model_(self.design_.matrix(read_columns(features, self.design_.columns))))
+        return np.asarray(self.model_(self.encoder_.sparse(read_columns(features, self.encoder_.columns()))))
 
     def _read(self, features: Any, label: str) -> pa.Table:  # noqa: ANN401
         if self.columns is not None:
@@ -195,11 +193,7 @@ def _fit_linear(
     steps: int,
 ) -> _LinearModel:
     labels = objective.labels(bags, moments)
-    n, m = bags.rows.shape
-    members = membership(bags, X.shape[0])
-    # how often a row is in bags, and the sum of the soft labels it gets there: all that a loss of logits needs
-    joins = np.asarray(members.sum(axis=0)).ravel() * m
-    soft = (members.T @ labels) * m
+    members = membership(bags.rows, X.shape[0])
     K = bags.targets
     start = np.zeros((X.shape[1] + 1, K))
     start[-1] = loss.link(np.clip(bags.labels.mean(axis=0), *_inside(loss))[None, :])[0]
@@ -207,12 +201,7 @@ def _fit_linear(
     def value_and_gradient(parameters: Floats) -> tuple[float, Floats]:
         W = parameters.reshape(-1, K)
         f = X @ W[:-1] + W[-1]
-        if isinstance(objective, EasyLabels):
-            value = (joins @ loss.potential(f) - np.sum(soft * f)) / (n * m)
-            slope = (joins[:, None] * loss.mean(f) - soft) / (n * m)
-        else:
-            value, bag_slope = objective.value_and_gradient(members @ loss.mean(f), labels, moments)
-            slope = _chain(loss, f, members.T @ bag_slope)
+        value, slope = objective.at_rows(f, labels, members, loss=loss, moments=moments)
         value += l2 * np.sum(W[:-1] ** 2) / 2
         gradient = np.vstack([X.T @ slope + l2 * W[:-1], slope.sum(axis=0)[None, :]])
         return float(value), gradient.ravel()
@@ -225,11 +214,3 @@ def _fit_linear(
 def _inside(loss: SemilinearLoss) -> tuple[Floats, Floats]:
     lower, upper = loss.bounds
     return (lower + 1e-3, upper - 1e-3) if np.isfinite(upper).all() else (lower, upper)
-
-
-def _chain(loss: SemilinearLoss, f: Floats, slope: Floats) -> Floats:
-    """The gradient in f from that in h = mean(f)."""
-    if isinstance(loss, CategoricalLoss):
-        p = loss.mean(f)
-        return np.asarray(p * (slope - np.sum(p * slope, axis=1, keepdims=True)))
-    return np.asarray(loss.curvature(f) * slope)

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 from torch import nn
 
-from tacit.bags.learners.network import potential
-from tacit.bags.learners.random_bags.objectives import EasyLabels, Objective
+from tacit.bags.learners.random_bags.noise import membership
+from tacit.bags.learners.random_bags.objectives import Objective
 from tacit.bags.learners.random_bags.risk import BagMoments
 from tacit.bags.learners.training import Training
-from tacit.bags.losses import CategoricalLoss, LogisticLoss, MultiLabel, PoissonLoss, SemilinearLoss
+from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import RandomBags
 
 __all__ = ["BagNetwork", "fit_bag_network"]
@@ -79,23 +79,10 @@ def _step(
     f: torch.Tensor, labels: Floats, objective: Objective, moments: BagMoments, *, loss: SemilinearLoss, size: int
 ) -> None:
     """Put the gradient of the batch's objective into the parameters."""
-    target = torch.from_numpy(labels).to(f)
-    if isinstance(objective, EasyLabels):
-        soft = target.repeat_interleave(size, dim=0)
-        value = potential(loss, f).mean() - (soft * f).sum(dim=1).mean()
-        value.backward()  # type: ignore[no-untyped-call]
-        return
-    means = _mean(loss, f).view(len(labels), size, -1).mean(dim=1)
-    _, slope = objective.value_and_gradient(means.detach().double().cpu().numpy(), labels, moments)
-    means.backward(torch.from_numpy(slope).to(means))  # type: ignore[no-untyped-call]
-
-
-def _mean(loss: SemilinearLoss, f: torch.Tensor) -> torch.Tensor:
-    if isinstance(loss, LogisticLoss | MultiLabel):
-        return torch.sigmoid(f)
-    if isinstance(loss, CategoricalLoss):
-        return torch.softmax(f, dim=1)
-    return torch.exp(f) if isinstance(loss, PoissonLoss) else f
+    bags = np.arange(len(f)).reshape(len(labels), size)
+    at = f.detach().double().cpu().numpy()
+    _, slope = objective.at_rows(at, labels, membership(bags, len(f)), loss=loss, moments=moments)
+    f.backward(torch.from_numpy(slope).to(f))  # type: ignore[no-untyped-call]
 
 
 def _layers(inputs: int, hidden: Sequence[int], targets: int) -> nn.Sequential:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.stats import truncnorm
 
-from tacit.bags.learners.random_bags.objectives import BagMeanObjective, EasyLabels, Objective, ProportionLoss
+from tacit.bags.learners.random_bags.objectives import Objective
 from tacit.bags.learners.random_bags.risk import BagMoments
-from tacit.bags.losses import CategoricalLoss, SemilinearLoss, SquaredLoss
+from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import RandomBags
 
 __all__ = ["L2", "center_labels", "choose_penalty", "is_drowned", "membership"]
@@ -34,7 +34,7 @@ def center_labels(bags: RandomBags, loss: SemilinearLoss) -> RandomBags:
     if not bags.variance or bags.bernoulli or not len(bags):
         return bags
     mean, variance = bags.labels.mean(axis=0), bags.variance / len(bags)
-    among = isinstance(loss, CategoricalLoss)
+    among = loss.exclusive
     peak, deviation = mean - (bags.targets - 2) * variance if among else mean, math.sqrt(variance)
     lower, upper = loss.bounds
     with np.errstate(invalid="ignore"):  # of moments that are not asked for
@@ -55,7 +55,7 @@ def is_drowned(X: sparse.csr_matrix, bags: RandomBags, moments: BagMoments, loss
     curvature = _curvature(bags, loss)
     if moments.k * bags.variance <= curvature or bags.bernoulli:
         return False
-    means = membership(bags, X.shape[0]) @ X
+    means = membership(bags.rows, X.shape[0]) @ X
     gradient = means.T @ (bags.labels - bags.labels.mean(axis=0)) / math.sqrt(len(bags) * bags.targets)
     varied = float(np.sum(gradient**2)) / max(float(_variances(means).sum()), np.finfo(float).tiny)
     scale = float(_variances(X).sum()) * moments.k / (len(bags) * curvature**2)
@@ -81,20 +81,19 @@ def choose_penalty(bags: RandomBags, objective: Objective, moments: BagMoments, 
     probabilities are not convex in logits, and a fit to much noise runs to their corners at any penalty.
     Proof: docs/proofs/bags_learn.md.
     """
-    of_logits = isinstance(objective, EasyLabels | ProportionLoss)
-    if not bags.variance or bags.bernoulli or (isinstance(loss, CategoricalLoss) and not of_logits):
+    if not bags.variance or bags.bernoulli or (loss.exclusive and not objective.of_logits):
         return L2
     noise = bags.variance / len(bags)
-    if not isinstance(objective, ProportionLoss | BagMeanObjective):
+    if objective.of_rows:
         noise *= moments.k
-    best = noise / _curvature(bags, loss) / _SPREAD**2 if of_logits else 2 * noise
-    return L2 + (best / _label_variance(bags, moments) if isinstance(loss, SquaredLoss) else best)
+    best = noise / _curvature(bags, loss) / _SPREAD**2 if objective.of_logits else 2 * noise
+    return L2 + (best / _label_variance(bags, moments) if loss.identity_link else best)
 
 
-def membership(bags: RandomBags, rows: int) -> sparse.csr_matrix:
-    """Return the matrix that takes rows to the means of bags."""
-    n, m = bags.rows.shape
-    return sparse.csr_matrix((np.full(n * m, 1 / m), (np.repeat(np.arange(n), m), bags.rows.ravel())), (n, rows))
+def membership(bags: NDArray[np.int64], rows: int) -> sparse.csr_matrix:
+    """Return the matrix that takes rows to the means of bags, given the row numbers of each."""
+    n, m = bags.shape
+    return sparse.csr_matrix((np.full(n * m, 1 / m), (np.repeat(np.arange(n), m), bags.ravel())), (n, rows))
 
 
 def _variances(X: sparse.csr_matrix) -> Floats:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from tacit.bags.learners.random_bags.risk import BagMoments, unbiased_risk
+from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import RandomBags
 
 __all__ = [
@@ -25,28 +28,49 @@ Floats = NDArray[np.float64]
 _LEAST = 1e-12
 
 
-class BagObjective(Protocol):
-    """A loss of the bags, as a function of the mean of what the model says of their rows."""
+class Objective(Protocol):
+    """What a model can be fitted to."""
+
+    of_logits: ClassVar[bool]
+    """Whether the value is a loss of logits, so that its curvature stays as weights grow."""
+    of_rows: ClassVar[bool]
+    """Whether the value is corrected to be the loss of rows, so that noise counts k times."""
 
     def labels(self, bags: RandomBags, moments: BagMoments, /) -> Floats:
         """Return the label that stands for each bag, (bags, targets)."""
-        ...
 
-    def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:
-        """Return the loss and its gradient in the bag means of h."""
-        ...
+    def at_rows(
+        self, f: Floats, labels: Floats, members: sparse.csr_matrix, *, loss: SemilinearLoss, moments: BagMoments
+    ) -> tuple[float, Floats]:
+        """Return the value and its gradient in f of each row; ``members`` takes rows to the means of bags."""
 
 
-class _Plain:
+class BagObjective(ABC):
+    """A loss of the bags, as a function of the mean of what the model says of their rows."""
+
     __slots__ = ()
+
+    of_logits: ClassVar[bool] = False
+    of_rows: ClassVar[bool] = False
 
     def labels(self, bags: RandomBags, moments: BagMoments, /) -> Floats:  # noqa: ARG002
         """Return the bags' own labels."""
         return bags.labels
 
+    @abstractmethod
+    def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:
+        """Return the loss and its gradient in the bag means of h."""
+
+    def at_rows(
+        self, f: Floats, labels: Floats, members: sparse.csr_matrix, *, loss: SemilinearLoss, moments: BagMoments
+    ) -> tuple[float, Floats]:
+        """Return the value and its gradient in f of each row."""
+        value, slope = self.value_and_gradient(members @ loss.mean(f), labels, moments)
+        return value, loss.chain(f, members.T @ slope)
+
 
 @dataclass(frozen=True, slots=True)
-class BagMeanObjective(_Plain):
+class BagMeanObjective(BagObjective):
     """The squared distance of bag means, uncorrected: what it is smallest for is not what rows need."""
 
     def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:  # noqa: ARG002
@@ -56,13 +80,15 @@ class BagMeanObjective(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class UnbiasedObjective(_Plain):
+class UnbiasedObjective(BagObjective):
     """The U-statistic form of Theorem 2's objective: over draws of bags its mean is the risk, plus a constant.
 
     References
     ----------
     Formula sheet f4.
     """
+
+    of_rows: ClassVar[bool] = True
 
     def value_and_gradient(self, means: Floats, labels: Floats, moments: BagMoments, /) -> tuple[float, Floats]:
         """Return the objective and its gradient."""
@@ -73,7 +99,7 @@ class UnbiasedObjective(_Plain):
 
 
 @dataclass(frozen=True, slots=True)
-class ProportionLoss(_Plain):
+class ProportionLoss(BagObjective):
     """DLLP: the cross-entropy of bag means, -sum_c a_c log(mean of p_c); not unbiased for rows.
 
     Parameters
@@ -85,6 +111,8 @@ class ProportionLoss(_Plain):
     ----------
     Ardehaly and Culotta (2017); formula sheet f6.
     """
+
+    of_logits: ClassVar[bool] = True
 
     several: bool = False
 
@@ -118,6 +146,9 @@ class EasyLabels:
     Busa-Fekete et al. (2023); formula sheet f5.
     """
 
+    of_logits: ClassVar[bool] = True
+    of_rows: ClassVar[bool] = True
+
     finite: bool = True
 
     def labels(self, bags: RandomBags, moments: BagMoments, /) -> Floats:
@@ -125,9 +156,20 @@ class EasyLabels:
         rate = bags.labels.mean(axis=0)
         return easy_labels(bags.labels, rate, size=moments.size, rows=moments.rows if self.finite else None)
 
-
-Objective = BagObjective | EasyLabels
-"""What a model can be fitted to."""
+    def at_rows(
+        self,
+        f: Floats,
+        labels: Floats,
+        members: sparse.csr_matrix,
+        *,
+        loss: SemilinearLoss,
+        moments: BagMoments,  # noqa: ARG002
+    ) -> tuple[float, Floats]:
+        """Return the mean of b(f) - s'f over the rows of bags, and its gradient in f of each row."""
+        joins = np.asarray(members.mean(axis=0)).ravel()
+        soft = members.T @ labels / len(labels)
+        value = joins @ loss.potential(f) - np.sum(soft * f)
+        return float(value), np.asarray(joins[:, None] * loss.mean(f) - soft)
 
 
 def easy_labels(proportions: Floats, rate: Floats, *, size: int, rows: int | None) -> Floats:
