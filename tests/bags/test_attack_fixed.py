@@ -281,7 +281,7 @@ def test_a_release_of_real_numbers():
     np.testing.assert_array_equal(determined(release, PEOPLE).labels, [np.nan] * 5 + [1.25])
     whole = released(partition_of(["city"], [4, 4, 4, -1, -1, 1]), loss=loss)
     assert determined(whole, PEOPLE, whole=True).labels.tolist() == [4, 4, 4, -1, -1, 1]
-    with pytest.raises(InvalidInput, match="declared whole bounds"):
+    with pytest.raises(InvalidInput, match="declared integer bounds"):
         determined(released(partition_of(["city"], [1] * 6), loss=SquaredLoss()), PEOPLE, whole=True)
 
 
