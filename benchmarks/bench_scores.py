@@ -14,11 +14,11 @@ from benchmarks.timing import timed_row
 from papers.score_attacks.attacks import TwoColumnLogLoss, exhaustive_labels, labels_from_one_score, precision_for
 from tacit.data import iris, satellite, titanic
 from tacit.scores.attacks import (
-    Answers,
     AttackPlan,
-    Channel,
     CrowdedDesign,
     DigitDesign,
+    HostAnswers,
+    LossChannel,
     host_metric,
     infer_labels,
     plan_attack,
@@ -26,7 +26,7 @@ from tacit.scores.attacks import (
 )
 from tacit.scores.attacks.bounds import labels_per_query
 from tacit.scores.attacks.packing import read_digits
-from tacit.scores.losses import CrossEntropy
+from tacit.scores.losses import ClippedCrossEntropy
 from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss, UnboundedLoss
 from tacit.scores.policies import Bounded, Exact, Rounded
 
@@ -127,7 +127,7 @@ def _decoding(quick: bool) -> list[dict]:
     rows = []
     for classes, few in ((2, 16), (6, 6)):
         rng = np.random.default_rng(0)
-        channel = Channel.of(_log_loss(classes), rows=2201)
+        channel = LossChannel.of(_log_loss(classes), rows=2201)
         loss = channel.loss
         labels = DigitDesign(channel=channel).lengths[0]
         steps = [1e-12 * classes**i for i in range(labels)]
@@ -151,7 +151,7 @@ def _decoding(quick: bool) -> list[dict]:
 
 def _one_score(quick: bool) -> dict:
     count = 200 if quick else 1000
-    loss, truth = CrossEntropy(), np.random.default_rng(0).integers(0, 2, count)
+    loss, truth = ClippedCrossEntropy(), np.random.default_rng(0).integers(0, 2, count)
     precision = precision_for(loss, rows=count)
     host = _Timed(lambda p: loss.score(truth, p, precision=precision))
     start = time.perf_counter()
@@ -174,9 +174,9 @@ def _prior(quick: bool) -> list[dict]:
         belief /= belief.sum(axis=1, keepdims=True)
         metric = _log_loss(classes)
         without = plan_attack(metric, rows=len(truth))
-        design = prior_design(Channel.of(metric, rows=len(truth)), belief)
+        design = prior_design(LossChannel.of(metric, rows=len(truth)), belief)
         planned = AttackPlan(
-            metric=metric, rows=len(truth), answers=Answers(), design=design, ceilings=without.ceilings
+            metric=metric, rows=len(truth), answers=HostAnswers(), design=design, ceilings=without.ceilings
         )
         host = _Timed(lambda p, y=truth, metric=metric: metric.score(y, p))
         outcome = infer_labels(host, planned)
@@ -203,7 +203,7 @@ def _rounding(quick: bool) -> dict:
     rng = np.random.default_rng(0)
     worst = float_seconds = exact_seconds = 0.0
     for rows, classes in ((150, 3), (2201, 2), (6430, 6)):
-        channel = Channel.of(_log_loss(classes), rows=rows)
+        channel = LossChannel.of(_log_loss(classes), rows=rows)
         loss = channel.loss
         p = next(DigitDesign(channel=channel).steps()).predictions
         table = loss.row_losses(p)
@@ -223,7 +223,7 @@ def _rounding(quick: bool) -> dict:
     row = timed_row(
         "rounding of the mean that labels change", float_seconds, "the same means in rationals", exact_seconds
     )
-    return row | {"growth": round(worst, 2), "reckoned_with": 2 * Answers().growth}
+    return row | {"growth": round(worst, 2), "reckoned_with": 2 * HostAnswers().growth}
 
 
 def _log_loss(classes: int) -> LogLoss:

@@ -27,7 +27,8 @@ from tacit.data import satellite, titanic
 from tacit.privacy.files import write_atomically
 from tacit.scores.metrics import Accuracy, LogLoss
 from tacit.scores.policies import Exact, Ladder, Laplace, Policy, Rounded, Thresholdout
-from tacit.server import Engine, Settings, Terms
+from tacit.server import CompetitionTerms, Engine, ServerSettings
+from tacit.server.app import running
 from tacit.server.replay import prior_of, replay_attack
 from tacit.server.rules import Rules
 
@@ -61,17 +62,17 @@ def measure(name: str, policy: Policy | None, submissions: int, *, seed: int) ->
     data = load()
     columns = [data.table.column(feature).to_pylist() for feature in data.features]
     with tempfile.TemporaryDirectory(prefix="tacit-bench-") as folder:
-        engine = Engine.open(Settings(folder=Path(folder)))
+        engine = Engine.open(ServerSettings(folder=Path(folder)))
         try:
             rules = Rules(metric=metric) if policy is None else Rules(metric=metric, policy=policy, public_fraction=1.0)
             engine.create_competition(
-                Terms(slug=name, name=name, rules=rules),
+                CompetitionTerms(slug=name, name=name, rules=rules),
                 features=_csv(data.features, zip(*columns, strict=True)),
                 labels=_csv(["label"], ([label] for label in data.y.tolist())),
             )
             prior = PRIORS[name] = PRIORS[name] if name in PRIORS else prior_of(engine.board(name))
             rng = np.random.default_rng(seed)
-            found = replay_attack(engine, name, submissions=submissions, prior=prior, rng=rng)
+            found = replay_attack(engine, name, serving=running, submissions=submissions, prior=prior, rng=rng)
         finally:
             engine.close()
     return found.to_json()

@@ -47,7 +47,7 @@ class Attack:
     """A design, the scorer it asks, and the order of rows."""
 
     name: str
-    design: attacks.Design
+    design: attacks.QueryDesign
     host: Host
     order: NDArray[np.int64] | None = field(default=None, repr=False)
 
@@ -63,7 +63,7 @@ def attacks_on(y: NDArray[np.int64], prior: Table, *, rng: np.random.Generator) 
 
     yield from _planned("log loss, exact", log, Exact(), lambda p: log.score(y, p), rows, order)
     for decimals in (3, 5):
-        channel = attacks.Channel.of(log, rows=rows, policy=Rounded(decimals=decimals))
+        channel = attacks.LossChannel.of(log, rows=rows, policy=Rounded(decimals=decimals))
         host = rounded(log, decimals)
         yield Attack(
             name=f"log loss, {decimals} decimals, digits", design=attacks.DigitDesign(channel=channel), host=host
@@ -79,7 +79,7 @@ def attacks_on(y: NDArray[np.int64], prior: Table, *, rng: np.random.Generator) 
     yield from _planned("Brier, 5 decimals", brier, five, rounded(brier, 5), rows, order)
     right = Accuracy(classes=classes)
     yield from _planned("accuracy", right, five, lambda p: round(sk.accuracy_score(y, p), 5), rows, order)
-    noise = attacks.LaplaceNoise(scale=0.01, failure=1e-3)
+    noise = attacks.LaplaceAnswerNoise(scale=0.01, failure=1e-3)
     noisy = brier if classes == 2 else log
     yield from _planned("noised", noisy, noise, lambda p: noisy.score(y, p) + rng.laplace(0, 0.01), rows, order)
     if classes == 2:
@@ -92,7 +92,7 @@ def attacks_on(y: NDArray[np.int64], prior: Table, *, rng: np.random.Generator) 
 
 
 def _planned(
-    name: str, metric: Metric, policy: Policy | attacks.RandomNoise, host: Host, rows: int, order: NDArray[np.int64]
+    name: str, metric: Metric, policy: Policy | attacks.AnswerNoise, host: Host, rows: int, order: NDArray[np.int64]
 ) -> Iterator[Attack]:
     design = attacks.plan_attack(metric, rows=rows, policy=policy).design
     yield Attack(name=name, design=design, host=host)

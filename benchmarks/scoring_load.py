@@ -34,7 +34,7 @@ from tacit.data import titanic
 from tacit.privacy.noise import system_rng
 from tacit.scores.metrics import LogLoss
 from tacit.scores.policies import Laplace
-from tacit.server import Engine, Limits, Rate, Settings
+from tacit.server import Engine, RequestRate, ServerLimits, ServerSettings
 from tacit.server.app import serve
 from tacit.server.demo import create_titanic, titanic_terms
 from tacit.server.rules import Rules
@@ -42,13 +42,13 @@ from tacit.server.schema import SUBMISSION, TEAM
 
 CONNECTIONS = 64
 TEAMS = 64
-FREE = Rate(per_minute=10_000_000, burst=1_000_000)
+FREE = RequestRate(per_minute=10_000_000, burst=1_000_000)
 ROWS = 2201
 PATIENCE = 1200
 
 
-def settings_of(folder: Path, database: str | None) -> Settings:
-    return Settings(folder=folder, database=database, limits=Limits(token_rate=FREE, address_rate=FREE))
+def settings_of(folder: Path, database: str | None) -> ServerSettings:
+    return ServerSettings(folder=folder, database=database, limits=ServerLimits(token_rate=FREE, address_rate=FREE))
 
 
 def prepare(folder: Path, *, submissions: int, database: str | None) -> None:

@@ -30,7 +30,7 @@ from benchmarks.scoring_models import Scored, Table, each_prediction, held_out
 from tacit.leak.prior import feature_prior
 from tacit.privacy.errors import TacitError
 from tacit.privacy.files import write_atomically
-from tacit.scores.attacks import Channel, DigitDesign, attack_competition
+from tacit.scores.attacks import DigitDesign, LossChannel, attack_competition
 from tacit.scores.metrics import F1, Accuracy, Auc, Brier, LogLoss, Mae, Measurement, Metric, Rmse
 from tacit.scores.policies import Exact, Ladder, Laplace, Policy, Rounded, Thresholdout
 from tacit.server.rules import Rules
@@ -183,7 +183,7 @@ def _by_digits(
     """Return the labels read so far by digits, the rows in doubt first: a joint design tells nothing before its end."""
     guess = prior.argmax(axis=1)
     try:
-        channel = Channel.of(metric, rows=len(prior), policy=policy)
+        channel = LossChannel.of(metric, rows=len(prior), policy=policy)
         steps = DigitDesign(channel=channel).steps(order=np.argsort(prior.max(axis=1), kind="stable"))
         query = next(steps)
         for _ in range(submissions):

@@ -33,10 +33,10 @@ from papers.score_attacks.separation import Digits
 from tacit.data import iris, satellite, titanic
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import write_atomically
-from tacit.scores.attacks.answers import Answers
-from tacit.scores.attacks.channel import Channel
+from tacit.scores.attacks.answers import HostAnswers
+from tacit.scores.attacks.channel import LossChannel
 from tacit.scores.attacks.digits import DigitDesign
-from tacit.scores.losses import FLOAT64, CrossEntropy, Loss, SigmoidCrossEntropy, SoftmaxCrossEntropy
+from tacit.scores.losses import FLOAT64, ClippedCrossEntropy, InvertibleLoss, SigmoidCrossEntropy, SoftmaxCrossEntropy
 from tacit.scores.policies import Bounded
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "results"
@@ -123,8 +123,8 @@ DESIGNS: dict[str, Design] = {
     "sigmoid": sigmoid_of_theta,
     "sigmoid, stable logits": stable_logits,
 }
-LOSSES: dict[str, Callable[[int], Loss]] = {
-    "digits": lambda classes: CrossEntropy(classes=classes),
+LOSSES: dict[str, Callable[[int], InvertibleLoss]] = {
+    "digits": lambda classes: ClippedCrossEntropy(classes=classes),
     "digits on logits": lambda classes: SoftmaxCrossEntropy(classes=classes),
     "digits on a logit": lambda _: SigmoidCrossEntropy(),
 }
@@ -225,9 +225,9 @@ def many_queries(task: Task, labels: Labels, *, sets: int, rng: np.random.Genera
 
 def digits_on_whole_set(task: Task, labels: Labels, *, sets: int, rng: np.random.Generator) -> dict[str, Any]:
     """Return the number of queries of tacit's attack on the whole set, and the share it recovers."""
-    loss = CrossEntropy(classes=int(labels.max()) + 1)
-    answers = Answers(policy=Bounded(tau=task.tau))
-    design = DigitDesign(channel=Channel(loss=loss, rows=len(labels), answers=answers), settle=False)
+    loss = ClippedCrossEntropy(classes=int(labels.max()) + 1)
+    answers = HostAnswers(policy=Bounded(tau=task.tau))
+    design = DigitDesign(channel=LossChannel(loss=loss, rows=len(labels), answers=answers), settle=False)
     try:
         per_query = design.lengths[0]
     except InvalidInput:

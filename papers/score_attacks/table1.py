@@ -26,15 +26,21 @@ from papers.score_attacks.figures import SEARCH, label_inf, read_digits
 from papers.score_attacks.losses import ItakuraSaito, Mahalanobis, NormLike
 from papers.score_attacks.separation import largest_noise, separate, table_1
 from tacit.scores.attacks import infer_labels, plan_attack
-from tacit.scores.losses import CrossEntropy, Loss, SigmoidCrossEntropy, SoftmaxCrossEntropy, SquaredError
+from tacit.scores.losses import (
+    ClippedCrossEntropy,
+    InvertibleLoss,
+    SigmoidCrossEntropy,
+    SoftmaxCrossEntropy,
+    SquaredError,
+)
 from tacit.scores.metrics import UnboundedLoss
 from tacit.scores.policies import Bounded
 
 FOLDER = Path(__file__).parents[2] / "benchmarks" / "results"
 CLASSES = 3
-LOSSES: dict[str, Loss] = {
-    "Binary Cross Entropy": CrossEntropy(),
-    "K-ary Cross Entropy": CrossEntropy(classes=CLASSES),
+LOSSES: dict[str, InvertibleLoss] = {
+    "Binary Cross Entropy": ClippedCrossEntropy(),
+    "K-ary Cross Entropy": ClippedCrossEntropy(classes=CLASSES),
     "Softmax Cross Entropy": SoftmaxCrossEntropy(classes=CLASSES),
     "Sigmoid Cross Entropy": SigmoidCrossEntropy(),
     "Itakura-Saito Divergence": ItakuraSaito(),
@@ -63,7 +69,7 @@ def measure(name: str, *, rows: Sequence[int], sets: int) -> dict[str, Any]:
     }
 
 
-def one_query(loss: Loss, rows: int, *, sets: int, rng: np.random.Generator) -> dict[str, Any]:
+def one_query(loss: InvertibleLoss, rows: int, *, sets: int, rng: np.random.Generator) -> dict[str, Any]:
     """Return the shares of label sets read without a mistake, and the seconds that one takes."""
     tau = min(TAU_ONE, 0.9 * largest_noise(loss, rows))
     losses = np.asarray(loss.row_losses(separate(loss, rows, tau).predictions), dtype=np.float64)
@@ -83,7 +89,7 @@ def one_query(loss: Loss, rows: int, *, sets: int, rng: np.random.Generator) -> 
     return result | {"search_seconds": middle - begun, "digits_seconds": time.perf_counter() - middle}
 
 
-def many_queries(loss: Loss, *, rng: np.random.Generator) -> dict[str, Any]:
+def many_queries(loss: InvertibleLoss, *, rng: np.random.Generator) -> dict[str, Any]:
     """Return the queries that a whole set takes, and the share of its labels that come out right."""
     truth = rng.integers(0, loss.classes, WHOLE_SET)
 

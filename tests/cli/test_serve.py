@@ -21,9 +21,9 @@ from tacit.cli.serve import app as serve
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.scores.metrics import LogLoss
 from tacit.scores.policies import Ladder, Rounded
-from tacit.server import Engine, Settings
-from tacit.server.client import Client
-from tacit.server.replay import running
+from tacit.server import Engine, ServerSettings
+from tacit.server.app import running
+from tacit.server.client import ServerClient
 from tacit.server.rules import Rules
 
 ROWS = 50
@@ -32,7 +32,7 @@ TRUTH = np.random.default_rng(0).integers(0, 2, ROWS)
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
-    engine = Engine.open(Settings(folder=tmp_path_factory.mktemp("server")))
+    engine = Engine.open(ServerSettings(folder=tmp_path_factory.mktemp("server")))
     with running(engine) as url:
         yield url, engine
     engine.close()
@@ -227,7 +227,7 @@ def test_serve_alone_starts_the_demo_and_stops_when_asked(tmp_path):
         timer.start()
         try:
             told.append(json.loads(process.stdout.readline()))
-            with Client(url=told[-1]["url"], token=told[0]["token"], timeout=400.0) as client:
+            with ServerClient(url=told[-1]["url"], token=told[0]["token"], timeout=400.0) as client:
                 assert client.call("GET", "/competitions/titanic/teams") == []
             process.send_signal(asked)
             _, said = process.communicate()

@@ -11,11 +11,11 @@ from papers.score_attacks.losses import ArbitraryPrecision, ItakuraSaito, Mahala
 from papers.score_attacks.separation import smallest_difference
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.bounds import labels_per_query, queries_for, unit_of
-from tacit.scores.losses import CrossEntropy, ProbabilityFloor, Reduction, SigmoidCrossEntropy, SquaredError
+from tacit.scores.losses import ClippedCrossEntropy, ProbabilityFloor, Reduction, SigmoidCrossEntropy, SquaredError
 from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
 from tacit.scores.policies import Rounded
 
-LOG_LOSS = CrossEntropy(clip=ProbabilityFloor(1e-6))
+LOG_LOSS = ClippedCrossEntropy(clip=ProbabilityFloor(1e-6))
 IDENTITY = ((1.0, 0.0), (0.0, 1.0))
 
 
@@ -26,7 +26,7 @@ IDENTITY = ((1.0, 0.0), (0.0, 1.0))
     ("loss", "digits", "counting"),
     [
         (LOG_LOSS, 10, 13),
-        (CrossEntropy(clip=ProbabilityFloor(1e-15)), 11, 14),
+        (ClippedCrossEntropy(clip=ProbabilityFloor(1e-15)), 11, 14),
         (SquaredError(), 6, 8),
         (NormLike(alpha=3.0), 8, 10),
         (Mahalanobis(matrix=IDENTITY), 7, 9),
@@ -53,7 +53,7 @@ def test_ten_rows_of_range_ten():
 
 @pytest.mark.parametrize(("classes", "digits"), [(3, 6), (10, 2)])
 def test_k_ary_digits(classes, digits):
-    loss = CrossEntropy(classes=classes, clip=ProbabilityFloor(1e-6))
+    loss = ClippedCrossEntropy(classes=classes, clip=ProbabilityFloor(1e-6))
     limits = labels_per_query(loss, 100, tau=1e-4)
     widest, unit = loss.difference_range(), 0.02
     assert limits.digits == digits == 1 + math.floor(math.log(widest / ((classes - 1) * unit), classes))
@@ -77,9 +77,9 @@ def test_a_sum_does_not_pay_for_rows():
 
 def test_an_unbounded_loss_has_no_ceiling():
     assert math.isinf(labels_per_query(SigmoidCrossEntropy(), 100, tau=1.0).ceiling)
-    everything = labels_per_query(CrossEntropy(), 100, tau=1.0, precision=ArbitraryPrecision(bits=100))
+    everything = labels_per_query(ClippedCrossEntropy(), 100, tau=1.0, precision=ArbitraryPrecision(bits=100))
     assert math.isinf(everything.digits)
-    assert labels_per_query(CrossEntropy(), 100, tau=1e-300).ceiling > 900  # binary64's own exponents
+    assert labels_per_query(ClippedCrossEntropy(), 100, tau=1e-300).ceiling > 900  # binary64's own exponents
 
 
 def best_ratio(labels, largest):

@@ -7,7 +7,7 @@ from sklearn.metrics import log_loss
 from papers.score_attacks.attacks import TwoColumnLogLoss
 from tacit.data import titanic
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attacks import AttackStopped, Channel, CrowdedDesign, infer_labels, plan_attack
+from tacit.scores.attacks import AttackStopped, CrowdedDesign, LossChannel, infer_labels, plan_attack
 from tacit.scores.attacks.crowded import crowded_weights, expected_asks
 from tacit.scores.metrics import SKLEARN_FLOOR, Brier, LogLoss, UnboundedLoss
 from tacit.scores.policies import Rounded
@@ -79,6 +79,8 @@ def test_answers_that_no_labels_give():
 
 def test_two_classes_only():
     with pytest.raises(InvalidInput, match="classes must be 2"):
-        CrowdedDesign(channel=Channel.of(LogLoss(classes=3, floor=SKLEARN_FLOOR), rows=5, policy=Rounded(decimals=5)))
+        CrowdedDesign(
+            channel=LossChannel.of(LogLoss(classes=3, floor=SKLEARN_FLOOR), rows=5, policy=Rounded(decimals=5))
+        )
     with pytest.raises(InvalidInput, match="classes must be 2"):
         TwoColumnLogLoss(classes=3)

@@ -12,7 +12,7 @@ import pytest
 from sklearn.metrics import log_loss
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attacks import AsCsv, AttackStopped, HttpOracle, OracleError, infer_labels, plan_attack
+from tacit.scores.attacks import AttackStopped, CsvBody, HttpOracle, OracleError, infer_labels, plan_attack
 from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
 
 TRUTH = np.random.default_rng(0).integers(0, 2, 120)
@@ -62,7 +62,7 @@ def score_csv(headers, body):
     return 200, repr(float(log_loss(TRUTH, [float(row["prediction"]) for row in rows])))
 
 
-@pytest.mark.parametrize(("respond", "options"), [(score_json, {}), (score_csv, {"body": AsCsv()})])
+@pytest.mark.parametrize(("respond", "options"), [(score_json, {}), (score_csv, {"body": CsvBody()})])
 def test_every_label_over_http(serve, respond, options):
     """Exact scores survive the journey: floats are written so that they read back bit for bit."""
     server, url = serve(respond)
@@ -74,7 +74,7 @@ def test_every_label_over_http(serve, respond, options):
 
 
 def test_csv_of_more_classes():
-    text = AsCsv().encode(np.array([[0.1, 0.2, 0.7]])).decode()
+    text = CsvBody().encode(np.array([[0.1, 0.2, 0.7]])).decode()
     assert text == "id,class_0,class_1,class_2\n0,0.1,0.2,0.7\n"
 
 

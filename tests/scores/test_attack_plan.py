@@ -20,17 +20,17 @@ from papers.score_attacks.losses import LinearlyDecomposable, ZeroOne
 from tacit.data import satellite, titanic
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks import (
-    Answers,
     AttackStopped,
-    Channel,
     DigitDesign,
+    HostAnswers,
     JointDesign,
+    LossChannel,
     host_metric,
     infer_labels,
     plan_attack,
 )
 from tacit.scores.attacks.bounds import labels_per_query
-from tacit.scores.losses import Float32, Loss
+from tacit.scores.losses import Float32, InvertibleLoss
 from tacit.scores.metrics import F1, SKLEARN_FLOOR, Accuracy, Auc, Brier, LogLoss, Rmse, UnboundedLoss
 from tacit.scores.policies import Bounded, Exact, Rounded
 
@@ -174,7 +174,7 @@ def test_every_metric_of_three_classes(name, decimals):
 def test_float32_scores():
     coarse = LogLoss(floor=2.0**-23)  # what scikit-learn makes of 32-bit predictions
     truth = np.random.default_rng(0).permutation(TITANIC)[:300]
-    planned = plan_attack(coarse, rows=300, policy=Answers(precision=Float32()))
+    planned = plan_attack(coarse, rows=300, policy=HostAnswers(precision=Float32()))
     outcome = infer_labels(lambda p: log_loss(truth, p), planned)
     np.testing.assert_array_equal(outcome.labels, truth)
     assert outcome.queries == planned.queries
@@ -208,13 +208,13 @@ def test_rows_not_asked_are_neutral():
     assert np.all(np.abs(first[:m] - 1 / 3).max(axis=1) > 0)
 
 
-@pytest.mark.parametrize("answers", [Exact(), Answers(growth=8.0), Rounded(decimals=5), Bounded(tau=1e-4)])
+@pytest.mark.parametrize("answers", [Exact(), HostAnswers(growth=8.0), Rounded(decimals=5), Bounded(tau=1e-4)])
 @pytest.mark.parametrize("settle", [True, False])
 @pytest.mark.parametrize(("name", "classes"), [("log_loss", 2), ("log_loss", 5), ("softmax", 7), ("brier", 10)])
 def test_lengths_worked_out_in_runs_are_those_of_the_queries_one_by_one(name, classes, settle, answers):
     metric = host_metric(name, classes=classes)
     for rows in (1, 5, 51, 141):
-        design = DigitDesign(channel=Channel.of(metric, rows=rows, policy=answers), settle=settle)
+        design = DigitDesign(channel=LossChannel.of(metric, rows=rows, policy=answers), settle=settle)
         taken = tuple(lengths_one_by_one(design))
         assert design.lengths == taken
         assert design.queries == len(taken)
@@ -270,7 +270,7 @@ def test_json_of_a_plan():
         (Accuracy(), Rounded(decimals=2), "accuracy moves by"),
         (F1(), Rounded(decimals=2), "f1 moves by"),
         (Auc(), Rounded(decimals=3), "auc may move by"),
-        (Accuracy(), Answers(shift=1.0), "only a mean of row losses can be calibrated"),
+        (Accuracy(), HostAnswers(shift=1.0), "only a mean of row losses can be calibrated"),
     ],
 )
 def test_what_cannot_separate_is_refused_with_the_bound(metric, answers, words):
@@ -293,7 +293,7 @@ def test_bad_arguments():
 
 
 def test_losses_whose_differences_cannot_be_chosen_are_refused():
-    ungraded = [cls for cls in _subclasses(Loss) if not cls.graded]
+    ungraded = [cls for cls in _subclasses(InvertibleLoss) if not cls.graded]
     assert ZeroOne in ungraded
     for cls in ungraded:
         with pytest.raises(InvalidInput, match="cannot separate"):

@@ -8,7 +8,7 @@ from sklearn.model_selection import cross_val_predict
 
 from tacit.data import iris, titanic
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attacks import Channel, DigitDesign, plan_attack, prior_design
+from tacit.scores.attacks import DigitDesign, LossChannel, plan_attack, prior_design
 from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
 from tacit.scores.policies import Exact, Rounded
 
@@ -37,7 +37,7 @@ def test_titanic_with_a_model_of_its_features(decimals):
     order = np.random.default_rng(0).permutation(len(data))
     truth = data.codes[order]
     answers = Exact() if decimals is None else Rounded(decimals=decimals)
-    channel = Channel.of(LogLoss(floor=SKLEARN_FLOOR), rows=len(truth), policy=answers)
+    channel = LossChannel.of(LogLoss(floor=SKLEARN_FLOOR), rows=len(truth), policy=answers)
     design = prior_design(channel, believed(data, order))
     labels, queries = run(
         design, lambda p: log_loss(truth, p) if decimals is None else round(log_loss(truth, p), decimals)
@@ -53,7 +53,7 @@ def test_iris_with_a_model():
     data = iris()
     order = np.random.default_rng(0).permutation(150)
     truth = data.codes[order]
-    channel = Channel.of(LogLoss(classes=3, floor=SKLEARN_FLOOR), rows=150, policy=Rounded(decimals=5))
+    channel = LossChannel.of(LogLoss(classes=3, floor=SKLEARN_FLOOR), rows=150, policy=Rounded(decimals=5))
     labels, queries = run(
         prior_design(channel, believed(data, order)), lambda p: round(log_loss(truth, p, labels=range(3)), 5)
     )
@@ -71,7 +71,7 @@ def test_random_beliefs(classes):
         rng = np.random.default_rng(seed)
         belief = rng.dirichlet(np.full(classes, 0.3), size=700)
         truth = np.array([rng.choice(classes, p=p) for p in belief])
-        channel = Channel.of(LogLoss(classes=classes, floor=SKLEARN_FLOOR), rows=700, policy=Exact())
+        channel = LossChannel.of(LogLoss(classes=classes, floor=SKLEARN_FLOOR), rows=700, policy=Exact())
         labels, _ = run(prior_design(channel, belief), lambda p, y=truth: log_loss(y, p, labels=range(classes)))
         np.testing.assert_array_equal(labels, truth)
 
@@ -85,7 +85,7 @@ def test_a_wrong_model_costs_queries_and_no_label(classes):
     wrong[np.arange(200), (truth + 1) % classes] = 0.98
     right = np.full((200, classes), 0.02 / (classes - 1))
     right[np.arange(200), truth] = 0.98
-    channel = Channel.of(LogLoss(classes=classes, floor=SKLEARN_FLOOR), rows=200, policy=Exact())
+    channel = LossChannel.of(LogLoss(classes=classes, floor=SKLEARN_FLOOR), rows=200, policy=Exact())
     host = lambda p: log_loss(truth, p, labels=range(classes))  # noqa: E731
     counts = []
     for belief in (right, np.full((200, classes), 1 / classes), wrong):
@@ -96,7 +96,7 @@ def test_a_wrong_model_costs_queries_and_no_label(classes):
 
 
 def test_probabilities_are_checked():
-    channel = Channel.of(LogLoss(floor=SKLEARN_FLOOR), rows=2, policy=Exact())
+    channel = LossChannel.of(LogLoss(floor=SKLEARN_FLOOR), rows=2, policy=Exact())
     for wrong in ([[0.5, 0.5]], [[0.5, 0.5], [1.2, -0.2]], [[0.5, 0.6], [0.5, 0.5]]):
         with pytest.raises(InvalidInput, match="probabilities must be 2 rows"):
             prior_design(channel, wrong)

@@ -9,16 +9,16 @@ from sklearn.metrics import log_loss
 from tacit.data import titanic
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks import (
-    Answers,
     AttackStopped,
     DigitDesign,
-    GaussianNoise,
+    GaussianAnswerNoise,
     HadamardDesign,
-    LaplaceNoise,
+    HostAnswers,
+    LaplaceAnswerNoise,
     infer_labels,
     plan_attack,
 )
-from tacit.scores.losses import CrossEntropy, MachineEpsilon, Reduction
+from tacit.scores.losses import ClippedCrossEntropy, MachineEpsilon, Reduction
 from tacit.scores.metrics import SKLEARN_FLOOR, Accuracy, Brier, LogLoss, Mae, UnboundedLoss
 from tacit.scores.policies import Bounded, Exact, Rounded
 
@@ -175,7 +175,7 @@ def test_the_leak_of_an_outcome():
 @pytest.mark.parametrize("inner", [Exact(), Rounded(decimals=6)])
 @pytest.mark.parametrize(("sign", "shift"), [(1, 0.25), (-1, 0.25), (-1, -0.875), (1, 0.0)])
 def test_an_unknown_shift_and_sign(inner, sign, shift):
-    answers = Answers(policy=inner, shift=1.0, either_sign=True)
+    answers = HostAnswers(policy=inner, shift=1.0, either_sign=True)
     planned = plan_attack(LOSS, rows=300, policy=answers)
     decimals = getattr(inner, "decimals", None)
 
@@ -189,7 +189,7 @@ def test_an_unknown_shift_and_sign(inner, sign, shift):
 
 
 def test_a_shift_alone_takes_one_query():
-    answers = Answers(policy=Rounded(decimals=5), shift=1.0)
+    answers = HostAnswers(policy=Rounded(decimals=5), shift=1.0)
     planned = plan_attack(Brier(), rows=300, policy=answers)
     assert planned.design.calibration == 1
     outcome = infer_labels(lambda p: round(0.5 + Brier().score(TRUTH, p), 5), planned)
@@ -198,14 +198,14 @@ def test_a_shift_alone_takes_one_query():
 
 def test_the_sign_of_the_absolute_error_cannot_be_told():
     """|y - p| and 1 - |(1 - y) - p| are equal: no query decides between the two."""
-    answers = Answers(policy=Rounded(decimals=5), shift=1.0, either_sign=True)
+    answers = HostAnswers(policy=Rounded(decimals=5), shift=1.0, either_sign=True)
     metric = Mae()
     with pytest.raises(AttackStopped, match="no labels give"):
         infer_labels(lambda p: metric.score(TRUTH, p), plan_attack(metric, rows=300, policy=answers))
 
 
 def test_a_sum_instead_of_a_mean():
-    metric = UnboundedLoss(loss=CrossEntropy(clip=MachineEpsilon(), reduction=Reduction.SUM))
+    metric = UnboundedLoss(loss=ClippedCrossEntropy(clip=MachineEpsilon(), reduction=Reduction.SUM))
     for answers, decimals in ((Exact(), 15), (Rounded(decimals=2), 2)):
         planned = plan_attack(metric, rows=300, policy=answers)
         outcome = infer_labels(lambda p, d=decimals: round(log_loss(TRUTH, p, normalize=False), d), planned)
@@ -215,10 +215,10 @@ def test_a_sum_instead_of_a_mean():
 @pytest.mark.parametrize(
     ("noise", "draw"),
     [
-        (GaussianNoise(scale=1e-3), lambda rng: rng.normal(0, 1e-3)),
-        (GaussianNoise(scale=0.3), lambda rng: rng.normal(0, 0.3)),
-        (LaplaceNoise(scale=1e-3), lambda rng: rng.laplace(0, 1e-3)),
-        (LaplaceNoise(scale=0.1), lambda rng: rng.laplace(0, 0.1)),
+        (GaussianAnswerNoise(scale=1e-3), lambda rng: rng.normal(0, 1e-3)),
+        (GaussianAnswerNoise(scale=0.3), lambda rng: rng.normal(0, 0.3)),
+        (LaplaceAnswerNoise(scale=1e-3), lambda rng: rng.laplace(0, 1e-3)),
+        (LaplaceAnswerNoise(scale=0.1), lambda rng: rng.laplace(0, 0.1)),
     ],
 )
 def test_random_noise(noise, draw):
@@ -232,14 +232,14 @@ def test_random_noise(noise, draw):
 
 
 def test_strong_noise_asks_for_all_rows_at_once():
-    assert isinstance(plan_attack(LOSS, rows=120, policy=GaussianNoise(scale=1.0)).design, HadamardDesign)
+    assert isinstance(plan_attack(LOSS, rows=120, policy=GaussianAnswerNoise(scale=1.0)).design, HadamardDesign)
 
 
 def test_more_random_noise_than_planned_gives_wrong_labels():
     """The control: the same plan at 30 times the noise."""
     rng = np.random.default_rng(0)
     truth = TRUTH[:120]
-    planned = plan_attack(LOSS, rows=120, policy=GaussianNoise(scale=0.3))
+    planned = plan_attack(LOSS, rows=120, policy=GaussianAnswerNoise(scale=0.3))
     outcome = infer_labels(lambda p: log_loss(truth, p) + rng.normal(0, 9.0), planned)
     assert 5 < (outcome.labels != truth).sum() < 115
 
@@ -248,20 +248,20 @@ def test_random_noise_on_three_classes_and_on_accuracy():
     rng = np.random.default_rng(0)
     truth = rng.integers(0, 3, 60)
     loss = LogLoss(classes=3, floor=SKLEARN_FLOOR)
-    planned = plan_attack(loss, rows=60, policy=LaplaceNoise(scale=0.1))
+    planned = plan_attack(loss, rows=60, policy=LaplaceAnswerNoise(scale=0.1))
     outcome = infer_labels(lambda p: loss.score(truth, p) + rng.laplace(0, 0.1), planned)
     np.testing.assert_array_equal(outcome.labels, truth)
     metric = Accuracy()
-    planned = plan_attack(metric, rows=120, policy=GaussianNoise(scale=3e-3))
+    planned = plan_attack(metric, rows=120, policy=GaussianAnswerNoise(scale=3e-3))
     assert planned.design.repeats > 1
     host = lambda p: metric.score(TRUTH[:120], p) + rng.normal(0, 3e-3)  # noqa: E731
     np.testing.assert_array_equal(infer_labels(host, planned).labels, TRUTH[:120])
 
 
-@pytest.mark.parametrize("noise", [GaussianNoise(scale=2.0), LaplaceNoise(scale=2.0)])
+@pytest.mark.parametrize("noise", [GaussianAnswerNoise(scale=2.0), LaplaceAnswerNoise(scale=2.0)])
 def test_tails_hold_and_repeats_are_the_least(noise):
     rng = np.random.default_rng(0)
-    draw = rng.normal if isinstance(noise, GaussianNoise) else rng.laplace
+    draw = rng.normal if isinstance(noise, GaussianAnswerNoise) else rng.laplace
     for repeats in (1, 4, 30):
         means = np.abs(draw(0, 2.0, size=(200_000, repeats)).mean(axis=1))
         for bound in (0.5, 1.0, 3.0):

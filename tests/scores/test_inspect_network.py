@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_limits
 
 from tacit.data import digits, iris, satellite, titanic
 from tacit.privacy import InvalidInput
-from tacit.scores.attacks.network import Layer, MutatorNetwork
+from tacit.scores.attacks.network import LinearLayer, MutatorNetwork
 from tacit.scores.attacks.row_hash import RowHash
 from tacit.scores.inspections import NetworkInspection, inspect_network
 
@@ -114,14 +114,14 @@ def test_no_layer_of_an_honest_network_is_called_dead(name):
     X, y = load(name)
     scaled = (X - X.mean(axis=0)) / np.maximum(X.std(axis=0), 0.1)
     model = MLPClassifier((24, 12), max_iter=200, learning_rate_init=0.01, random_state=0).fit(scaled[::2], y[::2])
-    layers = tuple(Layer(weights=w, bias=b) for w, b in zip(model.coefs_, model.intercepts_, strict=True))
+    layers = tuple(LinearLayer(weights=w, bias=b) for w, b in zip(model.coefs_, model.intercepts_, strict=True))
     same = MutatorNetwork(layers=layers, classes=len(set(y)), rows=None)
     held = scaled[1::2]
     np.testing.assert_allclose(same.predict(held), model.predict_proba(held), rtol=1e-9)
     for module in (same.to_torch(), same.to_onnx()):
         assert not inspect_network(same.predict, held, rng=np.random.default_rng(0), module=module).crafted
     # control: with one hidden layer's weights turned negative nothing passes it
-    dead = Layer(weights=-np.abs(layers[1].weights), bias=-np.abs(layers[1].bias))
+    dead = LinearLayer(weights=-np.abs(layers[1].weights), bias=-np.abs(layers[1].bias))
     broken = MutatorNetwork(layers=(layers[0], dead, layers[2]), classes=len(set(y)), rows=None)
     for module in (broken.to_torch(), broken.to_onnx()):
         found = inspect_network(broken.predict, held, rng=np.random.default_rng(0), module=module).findings

@@ -23,7 +23,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.scores.losses import (
     FLOAT64,
     ClampedCrossEntropy,
-    CrossEntropy,
+    ClippedCrossEntropy,
     Float32,
     MachineEpsilon,
     ProbabilityFloor,
@@ -34,8 +34,8 @@ from tacit.scores.losses import (
 )
 
 LOSSES = {
-    "binary cross-entropy": CrossEntropy(clip=ProbabilityFloor(1e-6)),
-    "3-ary cross-entropy": CrossEntropy(classes=3, clip=MachineEpsilon()),
+    "binary cross-entropy": ClippedCrossEntropy(clip=ProbabilityFloor(1e-6)),
+    "3-ary cross-entropy": ClippedCrossEntropy(classes=3, clip=MachineEpsilon()),
     "clamped": ClampedCrossEntropy(),
     "sigmoid": SigmoidCrossEntropy(),
     "softmax": SoftmaxCrossEntropy(classes=4),
@@ -155,9 +155,9 @@ def test_binary_range_is_the_largest_difference_of_any_prediction(loss):
 @pytest.mark.parametrize(
     ("loss", "largest"),
     [
-        (CrossEntropy(clip=ProbabilityFloor(1e-6)), 13.8155),
-        (CrossEntropy(clip=ProbabilityFloor(1e-15)), 34.5388),
-        (CrossEntropy(clip=ProbabilityFloor(0.01)), 4.595120),
+        (ClippedCrossEntropy(clip=ProbabilityFloor(1e-6)), 13.8155),
+        (ClippedCrossEntropy(clip=ProbabilityFloor(1e-15)), 34.5388),
+        (ClippedCrossEntropy(clip=ProbabilityFloor(0.01)), 4.595120),
         (SquaredError(), 1.0),
         (NormLike(alpha=3.0), 3.0),
         (Mahalanobis(matrix=((1.0, 0.0), (0.0, 1.0))), 2.0),
@@ -172,12 +172,12 @@ def test_ranges(loss, largest):
 
 def test_log_loss_inverse_is_the_logistic_function():
     a = np.array([0.5, 3.0])
-    assert np.allclose(CrossEntropy().prediction_for(a), 1 / (1 + np.exp(a)), rtol=1e-15)
+    assert np.allclose(ClippedCrossEntropy().prediction_for(a), 1 / (1 + np.exp(a)), rtol=1e-15)
     assert np.array_equal(SigmoidCrossEntropy().prediction_for(a), -a)
 
 
 def test_k_ary_digit_rows():
-    loss = CrossEntropy(classes=3, clip=ProbabilityFloor(1e-6))
+    loss = ClippedCrossEntropy(classes=3, clip=ProbabilityFloor(1e-6))
     row = loss.prediction_for([0.02])
     assert np.allclose(row, [[0.340022, 0.333289, 0.326689]], atol=5e-7)
     largest = loss.step_range()
@@ -225,13 +225,13 @@ def test_bregman_gives_the_named_divergences():
     assert np.allclose(Bregman(h=lambda v: v**2, ends=1.0).row_losses(t), 2 * SquaredError().row_losses(t))
     assert np.allclose(Bregman(h=lambda v: v**3.5, ends=1.0).row_losses(t), NormLike(alpha=3.5).row_losses(t))
     assert np.allclose(Bregman(h=lambda v: v * np.log(v)).row_losses(t), GeneralizedKL().row_losses(t))
-    assert np.allclose(GeneralizedKL().row_losses(t), CrossEntropy().row_losses(t))
+    assert np.allclose(GeneralizedKL().row_losses(t), ClippedCrossEntropy().row_losses(t))
 
 
 def test_decomposable_gives_the_named_losses():
     t = np.array([0.1, 0.45, 0.8])
     pairs = [
-        (lambda t: -np.log(t), CrossEntropy()),
+        (lambda t: -np.log(t), ClippedCrossEntropy()),
         (lambda t: 1 / t + np.log(t) - 1, ItakuraSaito()),
         (lambda t: (1 - t) ** 2, SquaredError()),
         (lambda t: 1 + 2.5 * t**3.5 - 3.5 * t**2.5 + 2.5 * (1 - t) ** 3.5, NormLike(alpha=3.5)),
@@ -242,7 +242,7 @@ def test_decomposable_gives_the_named_losses():
 
 def test_generalized_kl_charges_unnormalized_rows():
     row = [[0.9, 0.6]]
-    assert np.allclose(GeneralizedKL().row_losses(row), CrossEntropy().row_losses(row) + 0.5)
+    assert np.allclose(GeneralizedKL().row_losses(row), ClippedCrossEntropy().row_losses(row) + 0.5)
 
 
 def test_mahalanobis_is_the_quadratic_form():
@@ -273,14 +273,14 @@ def test_binary16_by_mpfr_equals_numpy():
 def test_arbitrary_precision_keeps_what_floats_cannot():
     precision = ArbitraryPrecision(bits=2000)
     a = precision.array([Fraction(2) ** 1000])  # e^-(2^1000): far below every float
-    t = CrossEntropy().prediction_for(a, precision=precision)
+    t = ClippedCrossEntropy().prediction_for(a, precision=precision)
     assert 0 < t[0] < mpmath.mpf(10) ** -(10**300)
-    table = CrossEntropy().row_losses(t, precision=precision)
+    table = ClippedCrossEntropy().row_losses(t, precision=precision)
     assert table[0, 1] > mpmath.mpf(2) ** 999
 
 
 def test_float32_clips_at_its_own_epsilon():
-    loss = CrossEntropy(clip=MachineEpsilon())
+    loss = ClippedCrossEntropy(clip=MachineEpsilon())
     assert loss.difference_range(precision=Float32()) == pytest.approx(23 * math.log(2), rel=1e-6)
     assert loss.row_losses(np.array([0.0], np.float32), precision=Float32())[0, 1] == np.float32(23 * math.log(2))
 
@@ -302,13 +302,13 @@ def test_float32_clips_at_its_own_epsilon():
 )
 def test_bad_scores_are_refused(predictions, labels, message):
     with pytest.raises(InvalidInput, match=message):
-        CrossEntropy().score(labels, predictions)
+        ClippedCrossEntropy().score(labels, predictions)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: CrossEntropy(classes=1), "classes must be an integer >= 2"),
+        (lambda: ClippedCrossEntropy(classes=1), "classes must be an integer >= 2"),
         (lambda: SquaredError(reduction="mean"), "reduction must be Reduction.MEAN or Reduction.SUM, got 'mean'"),
         (lambda: NormLike(alpha=3.0, reduction="sum"), "reduction must be"),
         (lambda: NormLike(alpha=1.5), "alpha must be a finite number >= 2, got 1.5"),
@@ -323,7 +323,7 @@ def test_bad_scores_are_refused(predictions, labels, message):
         (lambda: SoftmaxCrossEntropy(classes=3).row_losses([[0.0, 1.0]]), r"logits of shape \(rows, 3\)"),
         (lambda: SigmoidCrossEntropy().row_losses([math.inf]), "finite logits"),
         (lambda: FloatingPoint.of_bits(4), "bits must be an integer >= 5"),
-        (lambda: CrossEntropy().prediction_for([[0.0, 1.0, 2.0]]), r"differences must have shape"),
+        (lambda: ClippedCrossEntropy().prediction_for([[0.0, 1.0, 2.0]]), r"differences must have shape"),
     ],
 )
 def test_bad_choices_are_refused(make, message):

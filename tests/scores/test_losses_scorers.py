@@ -8,7 +8,7 @@ from sklearn.metrics import brier_score_loss, log_loss
 
 from tacit.scores.losses import (
     ClampedCrossEntropy,
-    CrossEntropy,
+    ClippedCrossEntropy,
     Float32,
     Float64,
     MachineEpsilon,
@@ -39,7 +39,7 @@ def draws(classes, dtype, *, count=25):
 @pytest.mark.parametrize("classes", [2, 3, 10])
 @pytest.mark.parametrize(("reduction", "normalize"), REDUCTIONS)
 def test_log_loss_bit_for_bit(classes, dtype, precision, reduction, normalize):
-    loss = CrossEntropy(classes=classes, clip=MachineEpsilon(), reduction=reduction)
+    loss = ClippedCrossEntropy(classes=classes, clip=MachineEpsilon(), reduction=reduction)
     for p, labels in draws(classes, dtype):
         theirs = log_loss(labels, p, labels=range(classes), normalize=normalize)
         assert loss.score(labels, p, precision=precision) == theirs
@@ -68,28 +68,28 @@ def test_brier_score_bit_for_bit(classes, dtype, precision):
 def test_one_column_bit_for_bit(dtype, precision):
     for p, labels in draws(2, dtype):
         t = p[:, 1]
-        assert CrossEntropy(clip=MachineEpsilon()).score(labels, t, precision=precision) == log_loss(labels, t)
+        assert ClippedCrossEntropy(clip=MachineEpsilon()).score(labels, t, precision=precision) == log_loss(labels, t)
         assert SquaredError().score(labels, t, precision=precision) == brier_score_loss(labels, t)
 
 
 def test_rows_are_not_renormalized():
-    p = np.array([[0.5, 0.2], [0.1, 0.3]])
+    p, loss = np.array([[0.5, 0.2], [0.1, 0.3]]), ClippedCrossEntropy(clip=MachineEpsilon())
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
-        assert CrossEntropy(clip=MachineEpsilon()).score([0, 1], p) == log_loss([0, 1], p)
+        assert loss.score([0, 1], p) == log_loss([0, 1], p)
     renormalized = p / p.sum(axis=1, keepdims=True)
-    assert CrossEntropy(clip=MachineEpsilon()).score([0, 1], renormalized) != log_loss([0, 1], renormalized[:, ::-1])
-    assert CrossEntropy(clip=MachineEpsilon()).score([0, 1], renormalized) != CrossEntropy(clip=MachineEpsilon()).score(
-        [0, 1], p
-    )
+    assert loss.score([0, 1], renormalized) != log_loss([0, 1], renormalized[:, ::-1])
+    assert loss.score([0, 1], renormalized) != loss.score([0, 1], p)
 
 
 def test_the_clip_is_part_of_the_loss():
     p, labels = np.array([0.0, 0.3]), np.array([1, 0])
-    assert CrossEntropy(clip=MachineEpsilon()).score(labels, p) == log_loss(labels, p)
-    assert CrossEntropy(clip=ProbabilityFloor(1e-15)).score(labels, p) == log_loss(labels, np.clip(p, 1e-15, 1 - 1e-15))
-    assert CrossEntropy(clip=ProbabilityFloor(1e-15)).score(labels, p) != log_loss(labels, p)
-    assert CrossEntropy(clip=Unclipped()).score(labels, p) == np.inf
+    assert ClippedCrossEntropy(clip=MachineEpsilon()).score(labels, p) == log_loss(labels, p)
+    assert ClippedCrossEntropy(clip=ProbabilityFloor(1e-15)).score(labels, p) == log_loss(
+        labels, np.clip(p, 1e-15, 1 - 1e-15)
+    )
+    assert ClippedCrossEntropy(clip=ProbabilityFloor(1e-15)).score(labels, p) != log_loss(labels, p)
+    assert ClippedCrossEntropy(clip=Unclipped()).score(labels, p) == np.inf
 
 
 def units_apart(ours, theirs, dtype):

@@ -12,7 +12,7 @@ from sklearn.metrics import log_loss
 
 from tacit.data import digits, iris, satellite, titanic
 from tacit.privacy import InvalidInput, TacitError
-from tacit.scores.attacks import Answers, AttackStopped, DigitDesign, infer_labels, plan_attack
+from tacit.scores.attacks import AttackStopped, DigitDesign, HostAnswers, infer_labels, plan_attack
 from tacit.scores.attacks.network import MutatorNetwork
 from tacit.scores.attacks.row_hash import RowHash
 from tacit.scores.metrics import SKLEARN_FLOOR, LogLoss
@@ -20,7 +20,7 @@ from tacit.scores.policies import Bounded
 
 ORDINARY = {"Gemm", "Relu", "Softmax", "Reshape"}
 # a network's softmax rounds a few times more than predictions that are submitted as numbers
-NETWORK_ANSWERS = Answers(growth=8.0)
+NETWORK_ANSWERS = HostAnswers(growth=8.0)
 
 
 def run_onnx(model, features):

@@ -12,7 +12,7 @@ from scipy.stats import kstest, laplace
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, NoGuarantee
 from tacit.privacy.noise import DiscreteLaplace
 from tacit.privacy.rounding import exact, round_up
-from tacit.scores.metrics import F1, Accuracy, Auc, Brier, LogLoss, Mae, Own, Rmse
+from tacit.scores.metrics import F1, Accuracy, Auc, Brier, CustomMetric, LogLoss, Mae, Rmse
 from tacit.scores.policies import Bounded, Exact, Ladder, Laplace, Rounded, Thresholdout
 from tacit.scores.policies import laplace as module
 from tacit.scores.policies.holdout import ReusableHoldout
@@ -138,7 +138,7 @@ def test_released_scores_stay_in_the_public_range():
 
 
 def test_metrics_without_a_bound_are_refused():
-    own = Own(function=lambda y, p: 0.5, name="mine", lower=0, upper=1, lower_is_better=True)
+    own = CustomMetric(function=lambda y, p: 0.5, name="mine", lower=0, upper=1, lower_is_better=True)
     for metric, reason in ((Auc(), "class_floor"), (F1(), "class_floor"), (own, "one_label")):
         with pytest.raises(InvalidInput, match=reason):
             Laplace().check(metric, rows=10)

@@ -15,11 +15,11 @@ from fastapi.testclient import TestClient
 
 from tacit.scores.metrics import Accuracy
 from tacit.scores.policies import Laplace
-from tacit.server import Engine, Limits, Rate, Settings, Terms
+from tacit.server import CompetitionTerms, Engine, RequestRate, ServerLimits, ServerSettings
 from tacit.server.app import create_app
 from tacit.server.rules import Rules
 
-FREE = Rate(per_minute=10**7, burst=10**6)
+FREE = RequestRate(per_minute=10**7, burst=10**6)
 ROWS = 40
 FEATURES = ("size,color\n" + "".join(f"{row},{'red' if row % 3 else 'blue'}\n" for row in range(ROWS))).encode()
 LABELS = (
@@ -49,18 +49,20 @@ def clock() -> Clock:
 def empty_server(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a server without competitions, to copy: making one takes longer than most tests."""
     folder = tmp_path_factory.mktemp("empty") / "server"
-    Engine.open(Settings(folder=folder)).close()
+    Engine.open(ServerSettings(folder=folder)).close()
     return folder
 
 
 @pytest.fixture
-def sqlite_settings(tmp_path: Path, clock: Clock, empty_server: Path) -> Settings:
+def sqlite_settings(tmp_path: Path, clock: Clock, empty_server: Path) -> ServerSettings:
     shutil.copytree(empty_server, tmp_path / "server")
-    return Settings(folder=tmp_path / "server", limits=Limits(token_rate=FREE, address_rate=FREE), clock=clock)
+    return ServerSettings(
+        folder=tmp_path / "server", limits=ServerLimits(token_rate=FREE, address_rate=FREE), clock=clock
+    )
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def settings(request: pytest.FixtureRequest, sqlite_settings: Settings) -> Settings:
+def settings(request: pytest.FixtureRequest, sqlite_settings: ServerSettings) -> ServerSettings:
     """Places for a server: every test that asks for one runs on both databases."""
     if request.param == "sqlite":
         return sqlite_settings
@@ -68,14 +70,14 @@ def settings(request: pytest.FixtureRequest, sqlite_settings: Settings) -> Setti
 
 
 @pytest.fixture
-def engine(settings: Settings) -> Iterator[Engine]:
+def engine(settings: ServerSettings) -> Iterator[Engine]:
     opened = Engine.open(settings)
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def sqlite_engine(sqlite_settings: Settings) -> Iterator[Engine]:
+def sqlite_engine(sqlite_settings: ServerSettings) -> Iterator[Engine]:
     opened = Engine.open(sqlite_settings)
     yield opened
     opened.close()
@@ -89,7 +91,9 @@ def make() -> Callable[..., None]:
         terms.setdefault(
             "rules", Rules(metric=Accuracy(), policy=Laplace(epsilon=0.5), per_team=5, public_fraction=1.0)
         )
-        return engine.create_competition(Terms(slug=slug, name="Coins", **terms), features=features, labels=labels)
+        return engine.create_competition(
+            CompetitionTerms(slug=slug, name="Coins", **terms), features=features, labels=labels
+        )
 
     return create
 

@@ -6,10 +6,10 @@ import re
 import numpy as np
 import pytest
 
-from tacit.scores.attacks.http import AsCsv, AsJson
+from tacit.scores.attacks.http import CsvBody, JsonBody
 from tacit.scores.metrics import Accuracy, LogLoss
 from tacit.scores.policies import Exact, Rounded
-from tacit.server import Settings
+from tacit.server import ServerSettings
 from tacit.server.app import create_app
 from tacit.server.rules import Rules
 
@@ -172,11 +172,11 @@ class TestSubmissions:
         make(sqlite_engine, rules=Rules(metric=Accuracy(), policy=Exact(), public_fraction=1.0))
         team = bearer(join(sqlite_engine).token)
         values = np.random.default_rng(0).integers(0, 2, ROWS).astype(float)
-        csv = AsCsv().encode(values)
+        csv = CsvBody().encode(values)
         shuffled = {"predictions": values[::-1].tolist(), "ids": [str(row) for row in reversed(range(ROWS))]}
         bodies = [
             {"content": csv, "headers": {"content-type": "text/csv"}},
-            {"content": AsJson().encode(values), "headers": {"content-type": "application/json"}},
+            {"content": JsonBody().encode(values), "headers": {"content-type": "application/json"}},
             {"json": shuffled, "headers": {}},
             {"files": {"file": ("../../=cmd|x.csv", csv)}, "headers": {}},
             {"content": (csv[i : i + 7] for i in range(0, len(csv), 7)), "headers": {"content-type": "text/csv"}},
@@ -253,7 +253,7 @@ class TestSubmissions:
         )
         team = bearer(join(sqlite_engine).token)
         table = np.tile([0.25, 0.5, 0.25], (ROWS, 1))
-        csv = self.post(client, team | {"content-type": "text/csv"}, content=AsCsv().encode(table))
+        csv = self.post(client, team | {"content-type": "text/csv"}, content=CsvBody().encode(table))
         assert csv.json()["score"] == self.post(client, team, json={"predictions": table.tolist()}).json()["score"]
         assert csv.json()["text"] == f"{-(2 * np.log(0.25) + 2 * np.log(0.5)) / 4:.3f}"
 
@@ -295,7 +295,7 @@ class TestAnswers:
         assert "zq-" not in text
 
 
-def test_an_app_made_from_settings_closes_its_engine(sqlite_settings: Settings):
+def test_an_app_made_from_settings_closes_its_engine(sqlite_settings: ServerSettings):
     from fastapi.testclient import TestClient
 
     app = create_app(sqlite_settings)

@@ -11,8 +11,8 @@ pytest.importorskip("fastapi", reason="the extra web is not installed")
 
 from tacit.scores.metrics import Accuracy, LogLoss
 from tacit.scores.policies import Exact
-from tacit.server import Engine, Settings, Terms
-from tacit.server.replay import running
+from tacit.server import CompetitionTerms, Engine, ServerSettings
+from tacit.server.app import running
 from tacit.server.rules import Rules
 
 ROWS = 60
@@ -23,7 +23,7 @@ def engine(browser, tmp_path_factory):  # without a browser nothing is made for 
     log = logging.getLogger("tacit")
     level = log.level
     log.setLevel(logging.CRITICAL)
-    engine = Engine.open(Settings(folder=tmp_path_factory.mktemp("server")))
+    engine = Engine.open(ServerSettings(folder=tmp_path_factory.mktemp("server")))
     rng = np.random.default_rng(0)
     sizes = "".join(f"{i},{rng.normal():.3f}\n" for i in range(ROWS))
     labels = "".join(f"{i},{label}\n" for i, label in enumerate(rng.integers(0, 2, ROWS)))
@@ -31,7 +31,9 @@ def engine(browser, tmp_path_factory):  # without a browser nothing is made for 
         "noised": Rules(metric=LogLoss(), per_team=20, per_day=10, public_fraction=1.0),
         "leaky": Rules(metric=Accuracy(), policy=Exact(), public_fraction=1.0),
     }.items():
-        terms = Terms(slug=slug, name=f"The {slug} one", description="Guess the coins.", rules=rules, again=True)
+        terms = CompetitionTerms(
+            slug=slug, name=f"The {slug} one", description="Guess the coins.", rules=rules, again=True
+        )
         engine.create_competition(terms, features=f"id,size\n{sizes}".encode(), labels=f"id,label\n{labels}".encode())
     yield engine
     engine.close()

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from tacit.scores.attacks import OracleError
-from tacit.server.client import Client
+from tacit.server.client import ServerClient
 
 
 class Host:
@@ -38,7 +38,7 @@ class Host:
 
 def test_a_submission_is_sent_again_under_the_same_key():
     host = Host(answers=2)
-    with Client(url=host.url, timeout=10) as client:
+    with ServerClient(url=host.url, timeout=10) as client:
         assert client.submit("coins", [0, 1]) == "0.5"
         assert client.submit("coins", [0, 1]) == "0.5"  # over a connection that is closed by now
     assert all(host.seen)
@@ -47,7 +47,7 @@ def test_a_submission_is_sent_again_under_the_same_key():
 
 def test_a_host_that_never_answers_is_refused_with_one_sentence():
     host = Host(answers=0)
-    with Client(url=host.url, timeout=10) as client, pytest.raises(OracleError, match="closed the connection"):
+    with ServerClient(url=host.url, timeout=10) as client, pytest.raises(OracleError, match="closed the connection"):
         client.submit("coins", [0, 1])
     assert len(host.seen) == 2
     assert len(set(host.seen)) == 1

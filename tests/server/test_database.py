@@ -12,7 +12,7 @@ from alembic.migration import MigrationContext
 from sqlalchemy import text
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.metrics import Accuracy, Own
+from tacit.scores.metrics import Accuracy, CustomMetric
 from tacit.scores.policies import Exact, Thresholdout
 from tacit.server import Engine
 from tacit.server.database import ServerDatabase
@@ -84,7 +84,7 @@ def test_an_own_metric_of_an_earlier_server_keeps_its_name():
         "split": {"public_fraction": 0.5},
         "final_policy": None,
     }
-    own = Own(function=lambda y, p: 0.5, name="half", lower=0, upper=1, lower_is_better=True)
+    own = CustomMetric(function=lambda y, p: 0.5, name="half", lower=0, upper=1, lower_is_better=True)
     read = Rules.from_json(r0002_rules._flat(nested), own={"half": own})
     assert read == Rules(metric=own, policy=Exact(), per_team=3, per_day=1, public_fraction=0.5, final=None)
 

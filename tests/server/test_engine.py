@@ -16,18 +16,18 @@ from sqlalchemy import func, select, update
 from tacit.privacy import Guarantee, Unit
 from tacit.privacy.errors import InvalidInput, LedgerError, TacitError
 from tacit.privacy.ledger import Ledger
-from tacit.scores.inspections.finding import Finding
-from tacit.scores.metrics import Accuracy, LogLoss, Own, Rmse
+from tacit.scores.inspections.finding import SubmissionFinding
+from tacit.scores.metrics import Accuracy, CustomMetric, LogLoss, Rmse
 from tacit.scores.policies import Exact, Ladder, Laplace, Rounded, Thresholdout
-from tacit.server import Engine, Terms
+from tacit.server import CompetitionTerms, Engine
 from tacit.server import engine as engine_module
-from tacit.server.accounts import Accounts
+from tacit.server.accounts import LedgerAccounts
 from tacit.server.copies import clear_copies
 from tacit.server.demo import offer_titanic
 from tacit.server.errors import BudgetSpent, Conflict, Forbidden, NotFound, Unavailable
 from tacit.server.inspection import _store
-from tacit.server.key import VARIABLE, Key
-from tacit.server.records import Anyone, Host
+from tacit.server.key import VARIABLE, ServerKey
+from tacit.server.records import AnonymousCaller, Host
 from tacit.server.rules import Rules
 from tacit.server.schema import SUBMISSION, TEAM
 from tacit.server.tokens import hash_token
@@ -58,8 +58,8 @@ class TestTokens:
         joined = join(engine)
         assert engine.identify(engine.new_admin_token()) == Host()
         assert engine.identify(joined.token) == joined.team
-        assert engine.identify("tacit_team_guessed") == Anyone()
-        assert engine.identify(None) == Anyone()
+        assert engine.identify("tacit_team_guessed") == AnonymousCaller()
+        assert engine.identify(None) == AnonymousCaller()
 
     def test_teams_are_known_without_asking_the_database(self, engine, make, join, monkeypatch):
         make(engine)
@@ -76,7 +76,7 @@ class TestTokens:
     def test_a_new_admin_token_voids_the_old_one(self, engine):
         old = engine.new_admin_token()
         new = engine.new_admin_token()
-        assert engine.identify(old) == Anyone()
+        assert engine.identify(old) == AnonymousCaller()
         assert engine.identify(new) == Host()
 
     def test_tokens_are_not_in_the_database(self, sqlite_engine, make, join, sqlite_settings):
@@ -98,10 +98,10 @@ class TestStartingTogether:
         with monkeypatch.context() as patched:
             patched.setattr(Ledger, "exists", staticmethod(lambda _: next(answers)))
             patched.setattr(Ledger, "create", lambda *_: (_ for _ in ()).throw(InvalidInput("exists already")))
-            Accounts(sqlite_settings.ledger_location)
+            LedgerAccounts(sqlite_settings.ledger_location)
             answers = iter([False, False])
             with pytest.raises(InvalidInput, match="exists already"):
-                Accounts(sqlite_settings.ledger_location)
+                LedgerAccounts(sqlite_settings.ledger_location)
 
     def test_the_demo_is_made_once(self, sqlite_settings, monkeypatch):
         first, second = Engine.open(sqlite_settings), Engine.open(sqlite_settings)
@@ -123,7 +123,7 @@ class TestStartingTogether:
     def test_a_key_that_was_made_meanwhile_is_there(self, sqlite_settings, monkeypatch):
         Engine.open(sqlite_settings).close()
         answers = iter([False, True])
-        monkeypatch.setattr(Key, "exists", staticmethod(lambda _: next(answers)))
+        monkeypatch.setattr(ServerKey, "exists", staticmethod(lambda _: next(answers)))
         Engine.open(sqlite_settings).close()
 
 
@@ -207,7 +207,7 @@ class TestJoining:
         make(engine)
         code = engine.invite("coins")
         with monkeypatch.context() as patched:
-            patched.setattr(Key, "seal", lambda *_, **__: 1 / 0)
+            patched.setattr(ServerKey, "seal", lambda *_, **__: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 engine.register(code, name="First")
         assert engine.teams("coins") == ()
@@ -343,7 +343,7 @@ class TestSubmitting:
         make(sqlite_engine)
         team = join(sqlite_engine).team
         with monkeypatch.context() as patched:
-            patched.setattr("tacit.server.submission._Group._write", lambda _: 1 / 0)
+            patched.setattr("tacit.server.submission._SubmissionGroup._write", lambda _: 1 / 0)
             with pytest.raises(Unavailable, match="nothing was shown"):
                 sqlite_engine.submit(team, guess(0)).result()
         assert sqlite_engine.own_scores(team) == ()
@@ -384,20 +384,20 @@ class TestDates:
     def test_dates_are_in_order_and_have_a_zone(self, clock):
         rules = rules_of(Exact())
         with pytest.raises(InvalidInput, match="closes must be later"):
-            Terms(slug="x", name="X", rules=rules, opens=clock.now, closes=clock.now)
+            CompetitionTerms(slug="x", name="X", rules=rules, opens=clock.now, closes=clock.now)
         with pytest.raises(InvalidInput, match="time zone"):
-            Terms(slug="x", name="X", rules=rules, opens=clock.now.replace(tzinfo=None))
+            CompetitionTerms(slug="x", name="X", rules=rules, opens=clock.now.replace(tzinfo=None))
 
 
 class TestState:
     def test_processes_may_start_for_the_first_time_at_once(self, settings, monkeypatch):
-        seal, opened = Key.seal, []
+        seal, opened = ServerKey.seal, []
 
         def seal_slowly(key, plain, *, place):
             time.sleep(0.2)  # the others have looked for the row by then
             return seal(key, plain, place=place)
 
-        monkeypatch.setattr(Key, "seal", seal_slowly)
+        monkeypatch.setattr(ServerKey, "seal", seal_slowly)
         starts = [threading.Thread(target=lambda: opened.append(Engine.open(settings))) for _ in range(4)]
         for start in starts:
             start.start()
@@ -431,7 +431,7 @@ class TestState:
 
     def test_another_key_is_refused(self, settings, tmp_path):
         Engine.open(settings).close()
-        Key.find(tmp_path / "other.key")
+        ServerKey.find(tmp_path / "other.key")
         with pytest.raises(TacitError, match="does not open with this key"):
             Engine.open(replace(settings, key_file=tmp_path / "other.key"))
 
@@ -536,23 +536,26 @@ class TestFinal:
         assert len(engine.finish("coins")) == 3
         told = Ledger.open(settings.ledger_location).statement("coins")
         assert {part.name: part.spent for part in told.parts}["private"] == 15.0
-        assert [entry.purpose.partition("score of ")[2] for entry in told.entries][1::2] == [
-            "team 1",
-            "team 2",
-            "team 3",
-        ]
+        assert [entry.purpose.partition("scores ")[2] for entry in told.entries][1::2] == ["1 to 1", "2 to 2", "3 to 3"]
 
-    def test_scores_charged_by_an_earlier_server_are_not_charged_again(self, engine, make, join, settings, clock):
-        """Charges had no keys once: one for all final scores that a killed try was about to draw."""
+    @pytest.mark.parametrize("alone", [0, 1])
+    def test_scores_charged_by_an_earlier_server_are_not_charged_again(
+        self, engine, make, join, settings, clock, alone
+    ):
+        """A killed try charged the scores that it was about to draw: all at once, or each team's alone."""
         make(engine, rules=self.rules)
         ledger, made = Ledger.open(settings.ledger_location), f"coins, made {clock.now.isoformat()}"
         for purpose in (f"{made}: the final ranking, scores 1 to 2", f"{made}0: the final ranking, scores 1 to 3"):
             ledger.charge("coins", Guarantee(unit=Unit.LABEL, epsilon=0.5), purpose=purpose, parts=["private"])
-        for seed in range(3):
+        for team in range(alone):
+            purpose = f"{made}: the final score of team {team}"
+            ledger.charge("coins", Guarantee(unit=Unit.LABEL, epsilon=0.25), purpose=purpose, parts=["private"])
+        for seed in range(5):
             engine.submit(join(engine).team, guess(seed)).result()
         engine.finish("coins")
-        entries = ledger.statement("coins").entries
-        assert [entry.purpose for entry in entries[5:]] == [f"{made}: the final score of team 3"]
+        *_, last = ledger.statement("coins").entries
+        assert last.purpose == f"{made}: the final ranking, scores {3 + alone} to 5"
+        assert last.guarantee.epsilon == 0.25 * (3 - alone)
 
     def test_another_server_of_the_ledger_pays_for_its_own(self, sqlite_settings, make, join, clock, tmp_path):
         """The same labels under the same short name: the first ranking's charge is not the second's."""
@@ -703,7 +706,7 @@ class TestFlags:
         assert len(engine.leaderboard("coins")) == 1
 
     def test_what_was_not_looked_at_is_looked_at_after_a_restart(self, settings, make, join, monkeypatch):
-        monkeypatch.setattr("tacit.server.inspection.Inspector.wake", lambda _: None)
+        monkeypatch.setattr("tacit.server.inspection.SubmissionInspector.wake", lambda _: None)
         engine = Engine.open(settings)
         make(engine, rules=Rules(metric=LogLoss(floor=0.01), policy=Exact(), public_fraction=1.0))
         team = join(engine).team
@@ -725,7 +728,7 @@ class TestFlags:
         engine.submit(team, np.full(ROWS, 0.5)).result()
         engine.wait_for_inspection()
         flags = engine.flags("coins")
-        again = Finding(check="constant", reason="as the other process found it", measured=1.0, limit=0.9)
+        again = SubmissionFinding(check="constant", reason="as the other process found it", measured=1.0, limit=0.9)
         with engine._database.writing() as connection:
             _store(connection, {"team": team.id, "number": 1}, None, (again,))
         assert engine.flags("coins") == flags
@@ -768,7 +771,7 @@ class TestFiles:
         assert engine.submit(join(engine).team, np.arange(ROWS) / ROWS).result().released == 0.0
 
     def test_an_own_metric_comes_from_the_operator(self, sqlite_settings, make, join):
-        own = Own(
+        own = CustomMetric(
             function=lambda labels, predictions: float(np.mean(labels == predictions)),
             name="mine",
             lower=0.0,

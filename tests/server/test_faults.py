@@ -34,17 +34,17 @@ SERVE = """
 import json, os, signal, sys
 from pathlib import Path
 import uvicorn
-from tacit.server import Limits, Rate, Settings
+from tacit.server import RequestRate, ServerLimits, ServerSettings
 from tacit.server.app import serve
-free = Rate(per_minute=10**7, burst=10**6)
-limits = Limits(token_rate=free, address_rate=free)
+free = RequestRate(per_minute=10**7, burst=10**6)
+limits = ServerLimits(token_rate=free, address_rate=free)
 signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # a server that ended leaves nothing
 for line in sys.stdin:
     folder, port, database = json.loads(line)
     child = os.fork()
     if not child:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        serve(Settings(folder=Path(folder), database=database, limits=limits), port=port)
+        serve(ServerSettings(folder=Path(folder), database=database, limits=limits), port=port)
         os._exit(0)
     print(child, flush=True)
 """

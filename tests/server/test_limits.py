@@ -7,7 +7,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from tacit.privacy.errors import InvalidInput
-from tacit.server import Engine, Limits, Rate
+from tacit.server import Engine, RequestRate, ServerLimits
 from tacit.server.app import create_app
 from tacit.server.limits import RateLimit
 from tacit.server.log import JsonLines
@@ -18,7 +18,7 @@ API = "/api/v1"
 class TestRateLimit:
     def test_a_bucket_fills_with_time(self):
         now = [0.0]
-        limit = RateLimit(Rate(per_minute=60, burst=2), clock=lambda: now[0])
+        limit = RateLimit(RequestRate(per_minute=60, burst=2), clock=lambda: now[0])
         assert [limit.wait("a") for _ in range(3)] == [0.0, 0.0, 1.0]
         now[0] = 0.5
         assert limit.wait("a") == 0.5
@@ -28,12 +28,12 @@ class TestRateLimit:
         assert [limit.wait("a") for _ in range(3)] == [0.0, 0.0, 1.0]
 
     def test_keys_are_apart(self):
-        limit = RateLimit(Rate(per_minute=1, burst=1), clock=lambda: 0.0)
+        limit = RateLimit(RequestRate(per_minute=1, burst=1), clock=lambda: 0.0)
         assert (limit.wait("a"), limit.wait("b")) == (0.0, 0.0)
         assert limit.wait("a") > 0
 
     def test_memory_is_bounded(self):
-        limit = RateLimit(Rate(per_minute=1, burst=1), clock=lambda: 0.0, keys=10)
+        limit = RateLimit(RequestRate(per_minute=1, burst=1), clock=lambda: 0.0, keys=10)
         for number in range(1000):
             limit.wait(str(number))
         assert len(limit._buckets) <= 10
@@ -46,7 +46,7 @@ def served(sqlite_settings, request):
     engine.close()
 
 
-SLOW = Limits(token_rate=Rate(per_minute=1, burst=3), address_rate=Rate(per_minute=1, burst=5))
+SLOW = ServerLimits(token_rate=RequestRate(per_minute=1, burst=3), address_rate=RequestRate(per_minute=1, burst=5))
 
 
 @pytest.mark.parametrize("served", [SLOW], indirect=True)
@@ -76,7 +76,7 @@ class TestRequests:
         assert client.get(f"{API}/health").status_code == 200
 
 
-@pytest.mark.parametrize("served", [Limits(body=1000, rows=50, columns=3, cell=20)], indirect=True)
+@pytest.mark.parametrize("served", [ServerLimits(body=1000, rows=50, columns=3, cell=20)], indirect=True)
 class TestSizes:
     def test_a_body_that_says_its_length(self, served):
         _, client = served

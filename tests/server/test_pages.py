@@ -13,7 +13,7 @@ from fastapi.testclient import TestClient
 from tacit.leak.prior import feature_prior
 from tacit.scores.metrics import Accuracy, LogLoss
 from tacit.scores.policies import Exact, Laplace
-from tacit.server import Engine, Settings, Terms
+from tacit.server import CompetitionTerms, Engine, ServerSettings
 from tacit.server.app import create_app
 from tacit.server.forecast import forecast
 from tacit.server.pages.plot import draw_history
@@ -30,9 +30,9 @@ HOST_PAGES = ("/host", "/host/new", "/c/coins/host", "/c/coins/leaks", "/c/coins
 
 @pytest.fixture
 def engine(tmp_path):
-    engine = Engine.open(Settings(folder=tmp_path / "server"))
+    engine = Engine.open(ServerSettings(folder=tmp_path / "server"))
     rules = Rules(metric=Accuracy(), policy=Exact(), per_team=3, per_day=None, public_fraction=1.0)
-    terms = Terms(slug="coins", name="Coins <b>", rules=rules, public=False)
+    terms = CompetitionTerms(slug="coins", name="Coins <b>", rules=rules, public=False)
     engine.create_competition(terms, features=FEATURES.encode(), labels=TRUTH.encode())
     yield engine
     engine.close()
@@ -252,7 +252,7 @@ def test_the_forecast_starts_from_what_the_features_tell_and_not_from_what_a_for
     features = "size\n" + "".join(f"{size:.6f}\n" for size in rng.normal(size=rows))
     labels = "label\n" + "".join(f"{label}\n" for label in rng.integers(0, classes, rows))
     metric = Accuracy(classes=classes)
-    terms = Terms(
+    terms = CompetitionTerms(
         slug="dice", name="Dice", rules=Rules(metric=metric, policy=Laplace(epsilon=0.2), public_fraction=1.0)
     )
     engine.create_competition(terms, features=features.encode(), labels=labels.encode())

@@ -13,10 +13,11 @@ from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.scores.attacks import AttackResult, attack_competition, attack_final_score
 from tacit.scores.metrics import Accuracy, LogLoss, Rmse
 from tacit.scores.policies import Exact, Ladder, Laplace, Rounded, Thresholdout
-from tacit.server import Engine, Settings, Terms
-from tacit.server.client import Client, Unreachable
+from tacit.server import CompetitionTerms, Engine, ServerSettings
+from tacit.server.app import running
+from tacit.server.client import ServerClient, ServerUnreachable
 from tacit.server.demo import create_titanic
-from tacit.server.replay import prior_of, replay_attack, running
+from tacit.server.replay import prior_of, replay_attack
 from tacit.server.rules import Rules
 
 ROWS = 120
@@ -24,10 +25,10 @@ TRUTH = np.random.default_rng(0).integers(0, 2, ROWS)
 
 
 def open_engine(folder, rules, *, truth=TRUTH):
-    engine = Engine.open(Settings(folder=folder))
+    engine = Engine.open(ServerSettings(folder=folder))
     features = "id,size\n" + "".join(f"{i},{i % 3}\n" for i in range(len(truth)))
     labels = "label\n" + "".join(f"{label}\n" for label in truth)
-    terms = Terms(slug="coins", name="Coins", rules=rules)
+    terms = CompetitionTerms(slug="coins", name="Coins", rules=rules)
     engine.create_competition(terms, features=features.encode(), labels=labels.encode())
     return engine
 
@@ -43,7 +44,9 @@ def open_engine(folder, rules, *, truth=TRUTH):
 def test_what_leaks_is_found(tmp_path, rules, submissions, least):
     engine = open_engine(tmp_path, rules)
     seen = []
-    found = replay_attack(engine, "coins", submissions=submissions, rng=np.random.default_rng(0), progress=seen.append)
+    found = replay_attack(
+        engine, "coins", serving=running, submissions=submissions, rng=np.random.default_rng(0), progress=seen.append
+    )
     assert found.recovered >= least
     assert found.baseline == (prior_of(engine.board("coins")).argmax(axis=1) == TRUTH).mean()
     assert not found.passes(0.05)
@@ -58,10 +61,10 @@ def test_what_leaks_is_found(tmp_path, rules, submissions, least):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_an_attacker_is_as_sure_of_the_features_as_they_are_right(tmp_path, classes):
     rng = np.random.default_rng(classes)
-    engine = Engine.open(Settings(folder=tmp_path))
+    engine = Engine.open(ServerSettings(folder=tmp_path))
     features = "size\n" + "".join(f"{size:.6f}\n" for size in rng.normal(size=300))
     labels = "label\n" + "".join(f"{label}\n" for label in rng.integers(0, classes, 300))
-    terms = Terms(
+    terms = CompetitionTerms(
         slug="dice", name="Dice", rules=Rules(metric=Accuracy(classes=classes), policy=Exact(), public_fraction=1.0)
     )
     engine.create_competition(terms, features=features.encode(), labels=labels.encode())
@@ -76,7 +79,7 @@ def test_an_attacker_is_as_sure_of_the_features_as_they_are_right(tmp_path, clas
 
 def test_a_safe_setting_passes(tmp_path):
     engine = open_engine(tmp_path, Rules(metric=LogLoss(), policy=Laplace(epsilon=0.001), public_fraction=1.0))
-    found = replay_attack(engine, "coins", submissions=20, rng=np.random.default_rng(0))
+    found = replay_attack(engine, "coins", serving=running, submissions=20, rng=np.random.default_rng(0))
     assert found.submissions == 20
     assert abs(found.gained) < 0.1
     engine.close()
@@ -87,13 +90,13 @@ def test_numbers_of_a_range_cannot_be_replayed(tmp_path):
         tmp_path, Rules(metric=Rmse(upper=3.0), policy=Exact(), public_fraction=1.0), truth=TRUTH * 2.5
     )
     with pytest.raises(InvalidInput, match="labels must be classes"):
-        replay_attack(engine, "coins", submissions=5, rng=np.random.default_rng(0))
+        replay_attack(engine, "coins", serving=running, submissions=5, rng=np.random.default_rng(0))
     engine.close()
 
 
 def test_the_copy_is_reached_over_http_and_keeps_its_budget(tmp_path):
     engine = open_engine(tmp_path, Rules(metric=Accuracy(), policy=Exact(), public_fraction=1.0))
-    with running(engine) as url, Client(url=url) as client:
+    with running(engine) as url, ServerClient(url=url) as client:
         assert client.call("GET", "/competitions/coins")["rows"] == ROWS
         with pytest.raises(Exception, match="only a team of this competition"):
             client.submit("coins", TRUTH)
@@ -184,10 +187,10 @@ def test_the_baseline_knows_the_features_alone():
 
 
 def test_the_default_gives_titanic_away_by_no_more_than_two_points(tmp_path):
-    engine = Engine.open(Settings(folder=tmp_path))
+    engine = Engine.open(ServerSettings(folder=tmp_path))
     create_titanic(engine)
     assert engine.board("titanic").rules == Rules(metric=LogLoss(floor=0.01))
-    found = replay_attack(engine, "titanic", rng=np.random.default_rng(0))
+    found = replay_attack(engine, "titanic", serving=running, rng=np.random.default_rng(0))
     assert found.passes(0.02)
     assert found.submissions == 100
     assert found.attack.endswith("and over the final one")
@@ -197,9 +200,9 @@ def test_the_default_gives_titanic_away_by_no_more_than_two_points(tmp_path):
 def test_the_final_score_is_attacked_over_http(tmp_path):
     rules = Rules(metric=LogLoss(), policy=Laplace(epsilon=0.001), public_fraction=0.3, final=None)
     engine = open_engine(tmp_path, rules)
-    found = replay_attack(engine, "coins", submissions=1, rng=np.random.default_rng(0))
+    found = replay_attack(engine, "coins", serving=running, submissions=1, rng=np.random.default_rng(0))
     assert "final" not in found.attack  # the only submission asks the live scores
-    found = replay_attack(engine, "coins", submissions=3, rng=np.random.default_rng(0))
+    found = replay_attack(engine, "coins", serving=running, submissions=3, rng=np.random.default_rng(0))
     assert (found.submissions, found.attack) == (3, "Bayes' rule over all scores, and over the final one")
     assert not engine.competition("coins").finished
     engine.close()
@@ -232,28 +235,28 @@ def test_one_final_score_tells_one_label_in_doubt(metric, policy, least, most):
 @pytest.mark.parametrize("policy", [Exact(), Laplace(epsilon=5.0)])
 def test_an_attack_that_breaks_off_is_an_error_and_no_small_number(tmp_path, monkeypatch, policy):
     engine = open_engine(tmp_path, Rules(metric=Accuracy(), policy=policy, public_fraction=1.0))
-    send, made = Client._send, itertools.count()
+    send, made = ServerClient._send, itertools.count()
 
     def break_off(self, method, *rest):
         if method == "POST" and next(made) >= 5:
-            raise Unreachable("the connection is lost")
+            raise ServerUnreachable("the connection is lost")
         return send(self, method, *rest)
 
-    monkeypatch.setattr(Client, "_send", break_off)
+    monkeypatch.setattr(ServerClient, "_send", break_off)
     with pytest.raises(TacitError, match="broke off, so that it says nothing"):
-        replay_attack(engine, "coins", submissions=60, rng=np.random.default_rng(0))
+        replay_attack(engine, "coins", serving=running, submissions=60, rng=np.random.default_rng(0))
     engine.close()
 
 
 def test_a_submission_whose_connection_was_closed_is_sent_again_and_counts_once(tmp_path):
     engine = open_engine(tmp_path, Rules(metric=Accuracy(), policy=Exact(), public_fraction=1.0))
     joined = engine.register(engine.invite("coins"), name="A")
-    with running(engine) as url, Client(url=url, token=joined.token) as client:
+    with running(engine) as url, ServerClient(url=url, token=joined.token) as client:
         first = client.submit("coins", TRUTH)
         client._connection().sock.shutdown(socket.SHUT_RDWR)  # as a server does with an idle connection
         assert client.submit("coins", TRUTH) == first
         client._connection().sock.shutdown(socket.SHUT_RDWR)
-        with pytest.raises(Unreachable, match="closed the connection"):
+        with pytest.raises(ServerUnreachable, match="closed the connection"):
             client.call("POST", "/competitions/coins/submissions", {"predictions": TRUTH.tolist()})
     assert engine.remaining(joined.team).total == 98
     engine.close()

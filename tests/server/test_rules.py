@@ -7,17 +7,17 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from tacit.privacy import InvalidInput
-from tacit.scores.metrics import F1, Accuracy, Auc, Brier, LogLoss, Mae, Own, Rmse
+from tacit.scores.metrics import F1, Accuracy, Auc, Brier, CustomMetric, LogLoss, Mae, Rmse
 from tacit.scores.policies import Bounded, Exact, Ladder, Laplace, Rounded, Thresholdout
-from tacit.server.board import Board
-from tacit.server.host_files import Features, Labels
+from tacit.server.board import CompetitionBoard
+from tacit.server.host_files import FeatureRows, PrivateLabels
 from tacit.server.rules import Rules
 
 
 def board_of(metric, *, rows=2):
-    features = Features(ids=tuple(map(str, range(rows))), names=(), cells=((),) * rows)
-    labels = Labels(codes=np.arange(rows) % 2, public_rows=np.ones(rows, dtype=bool))
-    return Board(id=1, rules=Rules(metric=metric), features=features, labels=labels)
+    features = FeatureRows(ids=tuple(map(str, range(rows))), names=(), cells=((),) * rows)
+    labels = PrivateLabels(codes=np.arange(rows) % 2, public_rows=np.ones(rows, dtype=bool))
+    return CompetitionBoard(id=1, rules=Rules(metric=metric), features=features, labels=labels)
 
 
 def test_identity_is_of_values_not_of_files():
@@ -105,7 +105,7 @@ def test_wrong_rules_are_refused(document, message):
 
 
 def test_own_functions_come_from_the_operator_alone():
-    own = Own(function=lambda y, p: 0.5, name="half", lower=0, upper=1, lower_is_better=True)
+    own = CustomMetric(function=lambda y, p: 0.5, name="half", lower=0, upper=1, lower_is_better=True)
     rules = Rules(metric=own)
     assert Rules.from_json(json.loads(json.dumps(rules.to_json())), own={"half": own}) == rules
     assert Rules.from_json({"metric": "own:metric=half"}, own={"half": own}).metric is own

@@ -14,10 +14,10 @@ from schemathesis import GenerationMode
 
 from tacit.scores.metrics import Accuracy
 from tacit.scores.policies import Laplace
-from tacit.server import Engine, Limits, Rate, Rules, Settings, Terms
+from tacit.server import CompetitionTerms, Engine, RequestRate, Rules, ServerLimits, ServerSettings
 from tacit.server.app import create_app
 
-FREE = Rate(per_minute=10**7, burst=10**6)
+FREE = RequestRate(per_minute=10**7, burst=10**6)
 EXAMPLES = 8
 
 
@@ -25,9 +25,9 @@ EXAMPLES = 8
 def toy() -> Iterator[Engine]:
     """Open an engine with the competition ``coins``: three rows, and noisy scores of epsilon 1."""
     rules = Rules(metric=Accuracy(), policy=Laplace(epsilon=1.0), public_fraction=1.0)
-    terms = Terms(slug="coins", name="Coins", rules=rules)
+    terms = CompetitionTerms(slug="coins", name="Coins", rules=rules)
     with tempfile.TemporaryDirectory(prefix="tacit-toy-") as folder:
-        engine = Engine.open(Settings(folder=Path(folder)))
+        engine = Engine.open(ServerSettings(folder=Path(folder)))
         try:
             engine.create_competition(terms, features=b"size\n1\n2\n3\n", labels=b"label\nno\nyes\nno\n")
             yield engine
@@ -38,7 +38,7 @@ def toy() -> Iterator[Engine]:
 def operations():
     """All operations with right requests, and those that take a body with wrong ones too."""
     with tempfile.TemporaryDirectory() as folder:
-        engine = Engine.open(Settings(folder=Path(folder)))
+        engine = Engine.open(ServerSettings(folder=Path(folder)))
         paths = create_app(engine).openapi()["paths"]
         engine.close()
     for path, methods in paths.items():
@@ -54,7 +54,9 @@ def operations():
 def served():
     """A server with the competition ``coins``, and the tokens of nobody, its host and a team."""
     with toy() as engine:
-        engine.settings = replace(engine.settings, limits=Limits(body=100_000, token_rate=FREE, address_rate=FREE))
+        engine.settings = replace(
+            engine.settings, limits=ServerLimits(body=100_000, token_rate=FREE, address_rate=FREE)
+        )
         joined = engine.register(engine.invite("coins"), name="Newcomers")
         app = create_app(engine)
         yield app, [None, engine.new_admin_token(), joined.token]

@@ -11,14 +11,16 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.design import Labels
 from tacit.scores.attacks.infer import Oracle
-from tacit.scores.losses import FLOAT64, Loss, Precision, Reduction
+from tacit.scores.losses import FLOAT64, InvertibleLoss, Precision, Reduction
 
 __all__ = ["boosted_labels", "exhaustive_labels", "random_prediction_labels"]
 
 _MOST_LABELINGS = 1 << 24
 
 
-def exhaustive_labels(score: float, loss: Loss, predictions: ArrayLike, *, precision: Precision = FLOAT64) -> Labels:
+def exhaustive_labels(
+    score: float, loss: InvertibleLoss, predictions: ArrayLike, *, precision: Precision = FLOAT64
+) -> Labels:
     """Return the labels whose score is nearest: the paper's search over all K^N labelings.
 
     References
@@ -44,7 +46,7 @@ def exhaustive_labels(score: float, loss: Loss, predictions: ArrayLike, *, preci
     return np.array([best // classes**i % classes for i in range(rows)], dtype=np.int64)
 
 
-def random_prediction_labels(oracle: Oracle, loss: Loss, *, rows: int, rng: np.random.Generator) -> Labels:
+def random_prediction_labels(oracle: Oracle, loss: InvertibleLoss, *, rows: int, rng: np.random.Generator) -> Labels:
     """Return what the exhaustive search makes of one score of uniformly random predictions.
 
     References
@@ -53,9 +55,9 @@ def random_prediction_labels(oracle: Oracle, loss: Loss, *, rows: int, rng: np.r
 
     Examples
     --------
-    >>> from tacit.scores.losses import CrossEntropy
+    >>> from tacit.scores.losses import ClippedCrossEntropy
     >>> truth, rng = np.array([1, 0, 1, 1]), np.random.default_rng(0)
-    >>> loss = CrossEntropy()
+    >>> loss = ClippedCrossEntropy()
     >>> random_prediction_labels(lambda p: loss.score(truth, p), loss, rows=4, rng=rng)
     array([1, 0, 1, 1])
     """

@@ -12,7 +12,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.design import Labels
 from tacit.scores.attacks.errors import InconsistentAnswer
-from tacit.scores.losses import Loss, Reduction
+from tacit.scores.losses import InvertibleLoss, Reduction
 from tacit.scores.losses.precision import Number, Numbers
 
 __all__ = ["labels_from_one_score", "precision_for"]
@@ -21,7 +21,7 @@ _SPARE_BITS = 64
 _REACH = 30.0  # largest difference of a row where the loss itself allows any
 
 
-def precision_for(loss: Loss, *, rows: int) -> ArbitraryPrecision:
+def precision_for(loss: InvertibleLoss, *, rows: int) -> ArbitraryPrecision:
     """Return a precision at which one score tells all labels: log2 K bits a row, and some to spare.
 
     Examples
@@ -34,7 +34,7 @@ def precision_for(loss: Loss, *, rows: int) -> ArbitraryPrecision:
     return ArbitraryPrecision(bits=int(np.ceil(bits)))
 
 
-def labels_from_one_score(oracle: Callable[[Numbers], Number], loss: Loss, *, rows: int) -> Labels:
+def labels_from_one_score(oracle: Callable[[Numbers], Number], loss: InvertibleLoss, *, rows: int) -> Labels:
     """Recover all labels with one query to a host that computes at :func:`precision_for`.
 
     Row i has the step R K^(i - rows + 1): the score is one number written in base K.
@@ -54,8 +54,8 @@ def labels_from_one_score(oracle: Callable[[Numbers], Number], loss: Loss, *, ro
 
     Examples
     --------
-    >>> from tacit.scores.losses import CrossEntropy
-    >>> loss, truth = CrossEntropy(classes=3), np.arange(40) % 3
+    >>> from tacit.scores.losses import ClippedCrossEntropy
+    >>> loss, truth = ClippedCrossEntropy(classes=3), np.arange(40) % 3
     >>> precision = precision_for(loss, rows=40)
     >>> found = labels_from_one_score(lambda p: loss.score(truth, p, precision=precision), loss, rows=40)
     >>> bool((found == truth).all())

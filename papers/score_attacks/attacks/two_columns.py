@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses import Clip, CrossEntropy, MachineEpsilon
+from tacit.scores.losses import Clip, ClippedCrossEntropy, MachineEpsilon
 
 __all__ = ["TwoColumnLogLoss"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TwoColumnLogLoss(CrossEntropy):
+class TwoColumnLogLoss(ClippedCrossEntropy):
     """``sklearn.metrics.log_loss`` of submissions with a column for each of the two classes.
 
     A single column p stores 1 - p coarsely where p is next to 1, so large differences of one sign are not

@@ -11,16 +11,16 @@ from numpy.typing import NDArray
 
 from papers.score_attacks.losses.functions import LEAST_LOGIT, Function, derivative, evaluate, solve_odd
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses.base import Loss
+from tacit.scores.losses.base import InvertibleLoss
 from tacit.scores.losses.clip import Clip, Unclipped, probability_table
-from tacit.scores.losses.cross_entropy import CrossEntropy
+from tacit.scores.losses.cross_entropy import ClippedCrossEntropy
 from tacit.scores.losses.precision import FLOAT64, Numbers, Precision
 
 __all__ = ["Bregman", "GeneralizedKL", "ItakuraSaito", "LinearlyDecomposable", "NormLike", "linearly_decomposable"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _SolvedLoss(Loss):
+class _SolvedLoss(InvertibleLoss):
     """A binary loss whose predictions are found by solving l(1) - l(0) = a, a function of t that is monotone.
 
     Parameters
@@ -247,7 +247,7 @@ class ItakuraSaito(_SolvedLoss):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GeneralizedKL(CrossEntropy):
+class GeneralizedKL(ClippedCrossEntropy):
     """The generalized Kullback-Leibler divergence from the one-hot label to a row q of K numbers in [0, 1].
 
     l(y) = -ln q_y + sum_k q_k - 1; on rows that sum to 1, and so on the rows of :meth:`prediction_for`, it is

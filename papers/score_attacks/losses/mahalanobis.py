@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses.base import Loss
+from tacit.scores.losses.base import InvertibleLoss
 from tacit.scores.losses.clip import probability_table
 from tacit.scores.losses.precision import Numbers, Precision
 from tacit.scores.losses.squared import into_unit_interval
@@ -16,7 +16,7 @@ __all__ = ["Mahalanobis"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mahalanobis(Loss):
+class Mahalanobis(InvertibleLoss):
     """Mahalanobis loss (e - q)' A (e - q), e the one-hot label and q = (t, 1 - t): alpha (y - t)^2.
 
     alpha = a + d - b - c for A = [[a, b], [c, d]]; a difference is alpha (1 - 2 t), and R = alpha.

@@ -8,14 +8,14 @@ from typing import ClassVar
 import numpy as np
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses.base import Loss
+from tacit.scores.losses.base import InvertibleLoss
 from tacit.scores.losses.precision import Numbers, Precision
 
 __all__ = ["ZeroOne"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ZeroOne(Loss):
+class ZeroOne(InvertibleLoss):
     """The error rate, 1 - accuracy: l(y) = [prediction != y], predictions in 0..K-1.
 
     A row has two loss values, 0 and 1, so there is no neutral row and R = 1.

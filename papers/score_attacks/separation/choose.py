@@ -14,7 +14,7 @@ from papers.score_attacks.theory.limits import discrete_limit
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.bounds import labels_per_query, unit_of
-from tacit.scores.losses import FLOAT64, Loss, Precision, Reduction
+from tacit.scores.losses import FLOAT64, InvertibleLoss, Precision, Reduction
 from tacit.scores.losses.precision import Numbers
 
 __all__ = ["Separation", "separate"]
@@ -50,7 +50,7 @@ class Separation:
 
 
 def separate(
-    loss: Loss,
+    loss: InvertibleLoss,
     rows: int,
     tau: float,
     *,
@@ -86,8 +86,8 @@ def separate(
 
     Examples
     --------
-    >>> from tacit.scores.losses import CrossEntropy, MachineEpsilon, SquaredError
-    >>> found = separate(CrossEntropy(clip=MachineEpsilon()), 100, 1e-4, asked=11)
+    >>> from tacit.scores.losses import ClippedCrossEntropy, MachineEpsilon, SquaredError
+    >>> found = separate(ClippedCrossEntropy(clip=MachineEpsilon()), 100, 1e-4, asked=11)
     >>> found.gap >= 2 * Fraction(found.tau)
     True
     >>> separate(SquaredError(), 100, 1e-4, asked=9)
@@ -110,7 +110,7 @@ def separate(
     return _separation(loss, n, m, tau, how, precision)
 
 
-def _hard_label(loss: Loss, rows: int, tau: float, precision: Precision) -> Separation:
+def _hard_label(loss: InvertibleLoss, rows: int, tau: float, precision: Precision) -> Separation:
     if discrete_limit(rows) < unit_of(loss, rows, tau=tau):
         raise InvalidInput(
             f"rows must be 1 and 2 tau at most 1 for {loss}: two labelings that each differ from a predicted one in "
@@ -120,7 +120,9 @@ def _hard_label(loss: Loss, rows: int, tau: float, precision: Precision) -> Sepa
     return Separation(predictions=predictions, asked=1, gap=_gap(loss, predictions, rows, precision), tau=tau)
 
 
-def _check_ceilings(loss: Loss, rows: int, asked: int, tau: float, how: Construction, precision: Precision) -> None:
+def _check_ceilings(
+    loss: InvertibleLoss, rows: int, asked: int, tau: float, how: Construction, precision: Precision
+) -> None:
     limits = labels_per_query(loss, rows, tau=tau, precision=precision)
     if asked > limits.ceiling:
         raise InvalidInput(
@@ -135,7 +137,9 @@ def _check_ceilings(loss: Loss, rows: int, asked: int, tau: float, how: Construc
         )
 
 
-def _separation(loss: Loss, rows: int, asked: int, tau: float, how: Construction, precision: Precision) -> Separation:
+def _separation(
+    loss: InvertibleLoss, rows: int, asked: int, tau: float, how: Construction, precision: Precision
+) -> Separation:
     gap: Fraction | None = None
     for attempt in how.attempts():
         predictions = attempt.predictions(loss, rows, asked=asked, tau=tau, precision=precision)
@@ -156,7 +160,7 @@ def _enough(gap: Fraction | None, tau: float) -> bool:
     return gap is not None and gap >= 2 * Fraction(tau)
 
 
-def _gap(loss: Loss, predictions: Numbers, rows: int, precision: Precision) -> Fraction | None:
+def _gap(loss: InvertibleLoss, predictions: Numbers, rows: int, precision: Precision) -> Fraction | None:
     try:
         sums = gap_of_losses(loss.row_losses(predictions, precision=precision))
     except TooManyOverlaps:

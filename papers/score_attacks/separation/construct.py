@@ -14,7 +14,7 @@ from papers.score_attacks.losses import ItakuraSaito
 from papers.score_attacks.theory.primes import first_primes
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.bounds import unit_of
-from tacit.scores.losses import Loss, Precision, Reduction
+from tacit.scores.losses import InvertibleLoss, Precision, Reduction
 from tacit.scores.losses.precision import Number, Numbers
 
 __all__ = ["Construction", "Digits", "PowersOfThree", "PrimeLogs", "TripledExponents"]
@@ -44,7 +44,7 @@ class Construction(ABC):
         yield self
 
     @abstractmethod
-    def predictions(self, loss: Loss, rows: int, *, asked: int, tau: float, precision: Precision) -> Numbers:
+    def predictions(self, loss: InvertibleLoss, rows: int, *, asked: int, tau: float, precision: Precision) -> Numbers:
         """Return predictions for ``asked`` of ``rows`` rows, the lightest first.
 
         Examples
@@ -75,8 +75,8 @@ class Digits(Construction):
 
     Examples
     --------
-    >>> from tacit.scores.losses import FLOAT64, CrossEntropy
-    >>> Digits().predictions(CrossEntropy(classes=3), 1, asked=1, tau=0.01, precision=FLOAT64).round(6)
+    >>> from tacit.scores.losses import FLOAT64, ClippedCrossEntropy
+    >>> Digits().predictions(ClippedCrossEntropy(classes=3), 1, asked=1, tau=0.01, precision=FLOAT64).round(6)
     array([[0.340022, 0.333289, 0.326689]])
     """
 
@@ -94,7 +94,7 @@ class Digits(Construction):
         for bits in (50, 46, 42, 38, 34, 30, 26, 22):
             yield Digits(slack=max(self.slack, 2.0**-bits))
 
-    def predictions(self, loss: Loss, rows: int, *, asked: int, tau: float, precision: Precision) -> Numbers:
+    def predictions(self, loss: InvertibleLoss, rows: int, *, asked: int, tau: float, precision: Precision) -> Numbers:
         """Return the rows that weigh u, u K, u K^2, ...
 
         Examples
@@ -127,13 +127,13 @@ class PowersOfThree(Construction):
     array([[0.    , 2.1972]])
     """
 
-    def predictions(self, loss: Loss, rows: int, *, asked: int, tau: float, precision: Precision) -> Numbers:
+    def predictions(self, loss: InvertibleLoss, rows: int, *, asked: int, tau: float, precision: Precision) -> Numbers:
         """Return rows whose losses are minus powers of two.
 
         Examples
         --------
-        >>> from tacit.scores.losses import FLOAT64, CrossEntropy
-        >>> PowersOfThree().predictions(CrossEntropy(), 1, asked=1, tau=1.0, precision=FLOAT64).round(6)
+        >>> from tacit.scores.losses import FLOAT64, ClippedCrossEntropy
+        >>> PowersOfThree().predictions(ClippedCrossEntropy(), 1, asked=1, tau=1.0, precision=FLOAT64).round(6)
         array([0.9])
         """
         with precision.active():
@@ -155,12 +155,12 @@ class TripledExponents(Construction):
 
     Examples
     --------
-    >>> from tacit.scores.losses import FLOAT64, CrossEntropy
-    >>> TripledExponents().predictions(CrossEntropy(), 2, asked=2, tau=0.25, precision=FLOAT64)
+    >>> from tacit.scores.losses import FLOAT64, ClippedCrossEntropy
+    >>> TripledExponents().predictions(ClippedCrossEntropy(), 2, asked=2, tau=0.25, precision=FLOAT64)
     array([0.75, 0.9 ])
     """
 
-    def predictions(self, loss: Loss, rows: int, *, asked: int, tau: float, precision: Precision) -> Numbers:
+    def predictions(self, loss: InvertibleLoss, rows: int, *, asked: int, tau: float, precision: Precision) -> Numbers:
         """Return theta of Theorem 14, or 1 - theta for Itakura-Saito.
 
         Examples
@@ -201,7 +201,7 @@ class PrimeLogs(Construction):
 
     noised: ClassVar[bool] = False
 
-    def predictions(self, loss: Loss, rows: int, *, asked: int, tau: float, precision: Precision) -> Numbers:  # noqa: ARG002
+    def predictions(self, loss: InvertibleLoss, rows: int, *, asked: int, tau: float, precision: Precision) -> Numbers:  # noqa: ARG002
         """Return rows whose differences are ln(p)/N.
 
         Examples
@@ -218,7 +218,7 @@ class PrimeLogs(Construction):
             return loss.prediction_for(np.hstack([zeros, logs.reshape(asked, more)]), precision=precision)
 
 
-def _unit(loss: Loss, rows: int, tau: float, precision: Precision) -> Number:
+def _unit(loss: InvertibleLoss, rows: int, tau: float, precision: Precision) -> Number:
     if not 0 < tau < math.inf:
         raise InvalidInput(f"tau must be a finite number > 0, got {tau!r}")
     return precision.array(tau) * precision.array(rows if loss.reduction is Reduction.MEAN else 1)

@@ -11,7 +11,14 @@ from papers.score_attacks.separation.choose import separate
 from papers.score_attacks.separation.construct import PrimeLogs
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.bounds import unit_of
-from tacit.scores.losses import CrossEntropy, Loss, Precision, SigmoidCrossEntropy, SoftmaxCrossEntropy, SquaredError
+from tacit.scores.losses import (
+    ClippedCrossEntropy,
+    InvertibleLoss,
+    Precision,
+    SigmoidCrossEntropy,
+    SoftmaxCrossEntropy,
+    SquaredError,
+)
 
 __all__ = ["TableRow", "largest_noise", "table_1"]
 
@@ -85,7 +92,7 @@ def table_1(rows: int, *, classes: int = 3) -> list[TableRow]:
     return [_row(name, loss, published, n) for name, loss, published in _losses(classes)]
 
 
-def largest_noise(loss: Loss, rows: int, *, precision: Precision = _EXACT) -> float:
+def largest_noise(loss: InvertibleLoss, rows: int, *, precision: Precision = _EXACT) -> float:
     """Return the largest tau at which digits tell all labels of ``rows`` rows: s/(2 N K^(N-1)), s the largest step.
 
     For two labels it is R/(N 2^N); for the Mahalanobis loss, alpha/(N 2^N): Theorem 8 as it should be.
@@ -99,10 +106,10 @@ def largest_noise(loss: Loss, rows: int, *, precision: Precision = _EXACT) -> fl
     return step if math.isinf(step) else step / (unit_of(loss, rows, tau=1.0) * loss.classes ** (rows - 1))
 
 
-def _losses(classes: int) -> list[tuple[str, Loss, str]]:
+def _losses(classes: int) -> list[tuple[str, InvertibleLoss, str]]:
     return [
-        ("Binary Cross Entropy", CrossEntropy(), "noised"),
-        ("K-ary Cross Entropy", CrossEntropy(classes=classes), "noised"),
+        ("Binary Cross Entropy", ClippedCrossEntropy(), "noised"),
+        ("K-ary Cross Entropy", ClippedCrossEntropy(classes=classes), "noised"),
         ("Softmax Cross Entropy", SoftmaxCrossEntropy(classes=classes), "noised"),
         ("Sigmoid Cross Entropy", SigmoidCrossEntropy(), "noised"),
         ("Itakura-Saito Divergence", ItakuraSaito(), "noised"),
@@ -112,7 +119,7 @@ def _losses(classes: int) -> list[tuple[str, Loss, str]]:
     ]
 
 
-def _row(name: str, loss: Loss, published: str, rows: int) -> TableRow:
+def _row(name: str, loss: InvertibleLoss, published: str, rows: int) -> TableRow:
     largest = largest_noise(loss, rows)
     tau = min(largest * (1 - 1e-6), 1.0)
     unnoised = separate(loss, rows, 0.0, construction=PrimeLogs(), precision=_EXACT)

@@ -16,7 +16,7 @@ from tacit.cli.options import AsJson, check_out, rng_of
 from tacit.cli.surface import option
 
 if TYPE_CHECKING:
-    from tacit.scores.attacks import AttackPlan, HttpOracle, Outcome, Progress
+    from tacit.scores.attacks import AttackPlan, AttackProgress, HttpOracle, RecoveredLabels
 
 __all__ = ["EndpointAttack", "plan"]
 
@@ -137,9 +137,9 @@ class EndpointAttack:
 
     def _oracle(self) -> HttpOracle:
         from tacit.privacy.errors import InvalidInput
-        from tacit.scores.attacks import AsCsv, AsJson, HttpOracle
+        from tacit.scores.attacks import CsvBody, HttpOracle, JsonBody
 
-        bodies = {"json": AsJson(), "csv": AsCsv()}
+        bodies = {"json": JsonBody(), "csv": CsvBody()}
         if self.body not in bodies:
             raise InvalidInput(f"must be json or csv, got {self.body!r}", field="body")
         parts = [header.partition(":") for header in self.header or []]
@@ -181,7 +181,7 @@ def _infer(
     state: Path | None,
     out: Path | None,
     force: bool,
-) -> Outcome:
+) -> RecoveredLabels:
     """Run the plan; what was recovered is written also where the host stopped it."""
     from tacit.scores.attacks import AttackStopped, infer_labels
 
@@ -198,7 +198,7 @@ def _infer(
 
 
 @contextmanager
-def _bar() -> Iterator[Callable[[Progress], None]]:
+def _bar() -> Iterator[Callable[[AttackProgress], None]]:
     """A bar on standard error; yields what to tell the progress."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
@@ -216,14 +216,14 @@ def _bar() -> Iterator[Callable[[Progress], None]]:
         )
 
 
-def _write(path: Path, outcome: Outcome, *, force: bool) -> None:
+def _write(path: Path, outcome: RecoveredLabels, *, force: bool) -> None:
     from tacit.privacy.files import write_atomically
 
     with write_atomically(path, force=force, mode=0o600) as file:
         file.write(("label\n" + "\n".join(map(str, outcome.labels.tolist())) + "\n").encode())
 
 
-def _print(metric: str, chosen: AttackPlan, outcome: Outcome, *, as_json: bool) -> None:
+def _print(metric: str, chosen: AttackPlan, outcome: RecoveredLabels, *, as_json: bool) -> None:
     if as_json:
         planned = {key: value for key, value in chosen.to_json().items() if key.startswith(("ceiling", "design"))}
         result = {

@@ -54,10 +54,10 @@ def serve(
             f"tacit serve needs the extra server, and {error.name} is missing; install it with: "
             "pip install 'tacit[server]'"
         ) from None
-    from tacit.server import Engine, Settings
+    from tacit.server import Engine, ServerSettings
     from tacit.server.demo import offer_titanic
 
-    settings = Settings(folder=folder, database=database, secure_cookies=secure_cookies)
+    settings = ServerSettings(folder=folder, database=database, secure_cookies=secure_cookies)
     engine = Engine.open(settings)
     try:
         if demo:

@@ -6,24 +6,34 @@ from tacit.privacy.lazy import lazy_names
 
 if TYPE_CHECKING:
     from tacit.server.app import create_app, serve
-    from tacit.server.client import Client
+    from tacit.server.client import ServerClient
     from tacit.server.engine import Engine
-    from tacit.server.limits import Limits, Rate
+    from tacit.server.limits import RequestRate, ServerLimits
     from tacit.server.rules import Rules
-    from tacit.server.settings import Settings
-    from tacit.server.terms import Terms
+    from tacit.server.settings import ServerSettings
+    from tacit.server.terms import CompetitionTerms
 
-__all__ = ["Client", "Engine", "Limits", "Rate", "Rules", "Settings", "Terms", "create_app", "serve"]
+__all__ = [
+    "CompetitionTerms",
+    "Engine",
+    "RequestRate",
+    "Rules",
+    "ServerClient",
+    "ServerLimits",
+    "ServerSettings",
+    "create_app",
+    "serve",
+]
 
 __getattr__ = lazy_names(  # a client needs no web framework
     __name__,
-    Client="client",
+    ServerClient="client",
     Engine="engine",
-    Limits="limits",
-    Rate="limits",
+    ServerLimits="limits",
+    RequestRate="limits",
     Rules="rules",
-    Settings="settings",
-    Terms="terms",
+    ServerSettings="settings",
+    CompetitionTerms="terms",
     create_app="app",
     serve="app",
 )

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from sqlalchemy import Connection, insert, select, update
 
 from tacit.server.joining import TEAMS, team_of
-from tacit.server.key import Key
-from tacit.server.reading import Reader
-from tacit.server.records import Anyone, Host, Identity, Team
+from tacit.server.key import ServerKey
+from tacit.server.reading import CompetitionReader
+from tacit.server.records import AnonymousCaller, Host, Identity, Team
 from tacit.server.schema import SERVER, TEAM
-from tacit.server.settings import Settings
+from tacit.server.settings import ServerSettings
 from tacit.server.tokens import hash_token, new_token
 
 __all__ = ["Access"]
@@ -22,10 +22,10 @@ __all__ = ["Access"]
 _KEY_CHECK = b"tacit scoring server"
 
 
-class Access(Reader):
+class Access(CompetitionReader):
     """The part of the engine that knows its key and its callers."""
 
-    def __init__(self, settings: Settings, *, key: Key) -> None:
+    def __init__(self, settings: ServerSettings, *, key: ServerKey) -> None:
         super().__init__(settings, key=key)
         self._lock = threading.Lock()  # writers of this process queue here, not inside the database
         self._check_key()
@@ -55,9 +55,9 @@ class Access(Reader):
         return token if made.rowcount else None
 
     def identify(self, token: str | None) -> Identity:
-        """Return whose token it is: the Host's, a Team's, or Anyone's."""
+        """Return whose token it is: the Host's, a Team's, or an anonymous caller's."""
         if not token:
-            return Anyone()
+            return AnonymousCaller()
         digest = hash_token(token)
         if digest in self._known:
             return self._known[digest]
@@ -67,7 +67,7 @@ class Access(Reader):
                 return Host()
             row = connection.execute(TEAMS.where(TEAM.c.token == digest)).mappings().first()
         if row is None:
-            return Anyone()
+            return AnonymousCaller()
         self._known[digest] = team_of(row)
         return self._known[digest]
 

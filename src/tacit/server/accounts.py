@@ -13,7 +13,7 @@ from tacit.privacy.ledger.requests import Delivery
 from tacit.privacy.payment import Payment
 from tacit.server.errors import Conflict
 
-__all__ = ["Accounts"]
+__all__ = ["LedgerAccounts"]
 
 PUBLIC, PRIVATE = "public", "private"
 """The parts of a split competition's labels: behind the leaderboard, and behind the final ranking."""
@@ -22,7 +22,7 @@ _SERVER = "scoring server"
 _ANSWERS = Delivery(digest=b"", file=_SERVER)  # kept in the server's own database
 
 
-class Accounts:
+class LedgerAccounts:
     """The ledger as the server uses it.
 
     A charge has a key; asked again for the same key, the ledger finds the standing charge instead of making a second

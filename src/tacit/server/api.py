@@ -13,7 +13,7 @@ from tacit.server.engine import Engine
 from tacit.server.errors import Forbidden, Unauthorized
 from tacit.server.guard import caller
 from tacit.server.intake import DESCRIPTION, take_submission
-from tacit.server.leaks import Replays, forecast_of
+from tacit.server.leaks import ReplayRunner, forecast_of
 from tacit.server.payloads import (
     CompetitionRequest,
     ErrorAnswer,
@@ -24,19 +24,19 @@ from tacit.server.payloads import (
 from tacit.server.records import (
     Competition,
     FinalPlace,
-    Flag,
     Host,
     Identity,
-    Place,
+    LabelSpend,
+    LeaderboardPlace,
     Registration,
-    Remaining,
+    RemainingSubmissions,
     Score,
-    Spend,
+    SubmissionFlag,
     Team,
     may_see,
 )
 from tacit.server.rules import Rules
-from tacit.server.terms import Terms
+from tacit.server.terms import CompetitionTerms
 
 __all__ = ["router"]
 
@@ -57,8 +57,8 @@ async def _engine(request: Request) -> Engine:
     return engine
 
 
-async def _replays(request: Request) -> Replays:
-    replays: Replays = request.app.state.replays
+async def _replays(request: Request) -> ReplayRunner:
+    replays: ReplayRunner = request.app.state.replays
     return replays
 
 
@@ -95,7 +95,7 @@ def _refused(identity: Identity, who: str) -> TacitError:
 ONLY_HOST = [Depends(_host)]
 OwnTeam = Annotated[Team, Depends(_team)]
 Visible = Annotated[Competition, Depends(_insider)]
-Running = Annotated[Replays, Depends(_replays)]
+Running = Annotated[ReplayRunner, Depends(_replays)]
 
 _SCORE = TypeAdapter(Score)
 
@@ -124,7 +124,7 @@ def _for_anyone(routes: APIRouter) -> None:
         return Response(engine.features(found.slug), media_type="text/csv", headers=headers)
 
     @routes.get("/competitions/{slug}/leaderboard", summary="The leaderboard")
-    def leaderboard(found: Visible, engine: Served) -> tuple[Place, ...]:
+    def leaderboard(found: Visible, engine: Served) -> tuple[LeaderboardPlace, ...]:
         return engine.leaderboard(found.slug)
 
     @routes.get("/competitions/{slug}/history", summary="Released scores over time")
@@ -161,11 +161,11 @@ def _for_hosts(routes: APIRouter) -> None:
         return engine.teams(slug)
 
     @routes.get("/competitions/{slug}/flags", summary="Submissions that look crafted", dependencies=ONLY_HOST)
-    def flags(slug: str, engine: Served) -> tuple[Flag, ...]:
+    def flags(slug: str, engine: Served) -> tuple[SubmissionFlag, ...]:
         return engine.flags(slug)
 
     @routes.get("/competitions/{slug}/spend", summary="What the labels have spent", dependencies=ONLY_HOST)
-    def spend(slug: str, engine: Served) -> Spend:
+    def spend(slug: str, engine: Served) -> LabelSpend:
         return engine.spend(slug)
 
     @routes.post("/competitions/{slug}/final", summary="Release the final ranking, once", dependencies=ONLY_HOST)
@@ -212,15 +212,15 @@ def _for_teams(routes: APIRouter) -> None:
         return engine.own_scores(team)
 
     @routes.get("/competitions/{slug}/budget", summary="What is left of the team's submissions")
-    def budget(team: OwnTeam, engine: Served) -> Remaining:
+    def budget(team: OwnTeam, engine: Served) -> RemainingSubmissions:
         return engine.remaining(team)
 
 
-def _terms(body: CompetitionRequest, engine: Engine) -> Terms:
+def _terms(body: CompetitionRequest, engine: Engine) -> CompetitionTerms:
     """Return a request's terms, or raise with one sentence."""
     given = body.model_dump(exclude={"features", "labels"})
     rules = {spec.name: given.pop(spec.name) for spec in fields(Rules)}
-    return Terms(rules=Rules.from_json(rules, own=engine.settings.own_metrics), **given)
+    return CompetitionTerms(rules=Rules.from_json(rules, own=engine.settings.own_metrics), **given)
 
 
 def _encode(text: str, *, name: str) -> bytes:

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
 from fastapi import FastAPI, Request, Response
@@ -18,21 +21,22 @@ from tacit.privacy.errors import TacitError
 from tacit.server.api import router
 from tacit.server.engine import Engine
 from tacit.server.errors import status_of
-from tacit.server.guard import Guard
-from tacit.server.leaks import Replays
+from tacit.server.guard import RequestGuard
+from tacit.server.leaks import ReplayRunner
 from tacit.server.log import write_log
 from tacit.server.pages import add_pages
-from tacit.server.settings import Settings
+from tacit.server.settings import ServerSettings
 
 if TYPE_CHECKING:
     import uvicorn
 
-__all__ = ["configured", "create_app", "serve"]
+__all__ = ["configured", "create_app", "running", "serve"]
 
 _log = logging.getLogger("tacit.server")
+_PATIENCE = 20.0  # seconds to wait for a server of this process to start or to stop
 
 
-def create_app(source: Settings | Engine) -> FastAPI:
+def create_app(source: ServerSettings | Engine) -> FastAPI:
     """Return the application.
 
     Parameters
@@ -44,10 +48,10 @@ def create_app(source: Settings | Engine) -> FastAPI:
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        engine = Engine.open(source) if isinstance(source, Settings) else source
+        engine = Engine.open(source) if isinstance(source, ServerSettings) else source
         app.state.engine = engine
         yield
-        if isinstance(source, Settings):
+        if isinstance(source, ServerSettings):
             engine.close()
 
     app = FastAPI(
@@ -60,15 +64,15 @@ def create_app(source: Settings | Engine) -> FastAPI:
     )
     if isinstance(source, Engine):
         app.state.engine = source
-    app.state.replays = Replays()
+    app.state.replays = ReplayRunner(running)
     app.include_router(router())
     add_pages(app)
     _add_refusals(app)
-    app.add_middleware(Guard, engine=lambda: app.state.engine)
+    app.add_middleware(RequestGuard, engine=lambda: app.state.engine)
     return app
 
 
-def serve(source: Settings | Engine, *, host: str = "127.0.0.1", port: int = 8000, log: bool = True) -> None:
+def serve(source: ServerSettings | Engine, *, host: str = "127.0.0.1", port: int = 8000, log: bool = True) -> None:
     """Run the application until it is asked to stop; requests under way and all that is queued are finished.
 
     Parameters
@@ -101,6 +105,26 @@ def configured(app: FastAPI, *, host: str = "127.0.0.1", port: int = 8000) -> uv
             timeout_graceful_shutdown=30,
         )
     )
+
+
+@contextmanager
+def running(engine: Engine) -> Iterator[str]:
+    """Serve an engine on a free port of this machine; the value is its address."""
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        server = configured(create_app(engine))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        try:
+            latest = time.monotonic() + _PATIENCE
+            while not server.started:
+                if not thread.is_alive() or time.monotonic() > latest:
+                    raise TacitError("the competition could not be served on this machine")
+                time.sleep(0.01)
+            yield f"http://127.0.0.1:{listening.getsockname()[1]}"
+        finally:
+            server.should_exit = True
+            thread.join(timeout=_PATIENCE)
 
 
 def _add_refusals(app: FastAPI) -> None:

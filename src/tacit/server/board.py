@@ -11,22 +11,22 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.metrics import Measurement, Metric
-from tacit.server.host_files import Features, Labels
+from tacit.server.host_files import FeatureRows, PrivateLabels
 from tacit.server.rules import Rules
 
-__all__ = ["Board", "columns_of", "from_stored", "stored"]
+__all__ = ["CompetitionBoard", "columns_of", "from_stored", "stored"]
 
 _ID = "id"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Board:
+class CompetitionBoard:
     """What is needed to score; made once and kept while the server runs."""
 
     id: int
     rules: Rules
-    features: Features = field(repr=False)
-    labels: Labels = field(repr=False)
+    features: FeatureRows = field(repr=False)
+    labels: PrivateLabels = field(repr=False)
     index: Mapping[str, int] = field(init=False, repr=False)
     matrix: NDArray[np.float64] = field(init=False, repr=False)
 
@@ -35,7 +35,7 @@ class Board:
         object.__setattr__(self, "matrix", self.features.matrix())
 
     def __repr__(self) -> str:
-        return f"Board({self.id}, {len(self.index)} rows)"
+        return f"CompetitionBoard({self.id}, {len(self.index)} rows)"
 
     @property
     def columns(self) -> tuple[str, ...]:

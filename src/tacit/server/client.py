@@ -17,16 +17,16 @@ from numpy.typing import ArrayLike
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks import OracleError
 
-__all__ = ["Client", "Unreachable"]
+__all__ = ["ServerClient", "ServerUnreachable"]
 
 _LARGEST = 1 << 26
 
 
-class Unreachable(OracleError):
+class ServerUnreachable(OracleError):
     """The server did not answer, or failed: not a refusal, so nothing may be concluded from it."""
 
 
-class Client:
+class ServerClient:
     """Talk to a scoring server."""
 
     def __init__(self, *, url: str, token: str | None = None, timeout: float = 60.0) -> None:
@@ -40,7 +40,7 @@ class Client:
         self._own = threading.local()
         self._open: list[http.client.HTTPConnection] = []
 
-    def __enter__(self) -> Client:
+    def __enter__(self) -> ServerClient:
         return self
 
     def __exit__(
@@ -84,10 +84,10 @@ class Client:
         try:
             answer = json.loads(text)
         except ValueError:
-            raise Unreachable(f"{self.url} does not answer as a scoring server does (status {status})") from None
+            raise ServerUnreachable(f"{self.url} does not answer as a scoring server does (status {status})") from None
         if status >= 400:
             said = answer.get("error") if isinstance(answer, dict) else None
-            refusal = Unreachable if status >= 500 else OracleError
+            refusal = ServerUnreachable if status >= 500 else OracleError
             raise refusal(f"the server refuses: {said or f'status {status}'}")
         return answer
 
@@ -119,8 +119,8 @@ class Client:
             except (http.client.RemoteDisconnected, BrokenPipeError, ConnectionResetError) as error:
                 connection.close()  # an idle connection that the server gave up
                 if not again or (method != "GET" and "Idempotency-Key" not in headers):
-                    raise Unreachable(f"{self.url} closed the connection ({type(error).__name__})") from None
+                    raise ServerUnreachable(f"{self.url} closed the connection ({type(error).__name__})") from None
             except (OSError, http.client.HTTPException) as error:
                 connection.close()
-                raise Unreachable(f"{self.url} cannot be reached: {error}") from None
+                raise ServerUnreachable(f"{self.url} cannot be reached: {error}") from None
         raise AssertionError("unreachable")

@@ -8,21 +8,21 @@ from datetime import datetime
 
 from sqlalchemy import Connection, RowMapping, func, insert, select
 
-from tacit.scores.metrics import Own
-from tacit.server.board import Board, columns_of
+from tacit.scores.metrics import CustomMetric
+from tacit.server.board import CompetitionBoard, columns_of
 from tacit.server.errors import NotFound
-from tacit.server.host_files import Features, Labels
-from tacit.server.key import Key
-from tacit.server.limits import Limits
+from tacit.server.host_files import FeatureRows, PrivateLabels
+from tacit.server.key import ServerKey
+from tacit.server.limits import ServerLimits
 from tacit.server.records import Competition
 from tacit.server.reservation import team_guarantee
 from tacit.server.rules import Rules
 from tacit.server.schema import COMPETITION, FILE, TEAM
-from tacit.server.terms import SLUG, Terms
+from tacit.server.terms import SLUG, CompetitionTerms
 
 __all__ = ["COMPETITIONS", "describe", "find", "insert_competition", "read_board", "rules_of"]
 
-_UNLIMITED = Limits(rows=2**31, columns=2**31, cell=2**31)  # what was let in once is read again
+_UNLIMITED = ServerLimits(rows=2**31, columns=2**31, cell=2**31)  # what was let in once is read again
 
 COMPETITIONS = select(
     COMPETITION,
@@ -42,7 +42,7 @@ def find(connection: Connection, slug: str, *, lock: bool = False) -> RowMapping
     return row
 
 
-def rules_of(row: RowMapping, *, own: Mapping[str, Own]) -> Rules:
+def rules_of(row: RowMapping, *, own: Mapping[str, CustomMetric]) -> Rules:
     """Return a competition's rules."""
     return Rules.from_json(json.loads(row["rules"]), own=own)
 
@@ -73,13 +73,13 @@ def describe(row: RowMapping, rules: Rules) -> Competition:
 
 def insert_competition(
     connection: Connection,
-    terms: Terms,
+    terms: CompetitionTerms,
     *,
-    features: Features,
-    labels: Labels,
+    features: FeatureRows,
+    labels: PrivateLabels,
     data_set: str | None,
     parted: bool,
-    key: Key,
+    key: ServerKey,
     now: str,
 ) -> None:
     """Store a competition, its features, and its labels under the key."""
@@ -109,16 +109,16 @@ def insert_competition(
     connection.execute(insert(FILE), rows)
 
 
-def read_board(connection: Connection, competition: RowMapping, *, rules: Rules, key: Key) -> Board:
+def read_board(connection: Connection, competition: RowMapping, *, rules: Rules, key: ServerKey) -> CompetitionBoard:
     """Open a competition: its labels are decrypted into memory."""
     files = connection.execute(select(FILE).where(FILE.c.competition == competition["id"])).mappings()
     contents = {row["kind"]: bytes(row["content"]) for row in files}
     opened = key.open(contents["labels"], place=_labels_place(competition["slug"]))
-    return Board(
+    return CompetitionBoard(
         id=competition["id"],
         rules=rules,
-        features=Features.read(contents["features"], limits=_UNLIMITED),
-        labels=Labels.from_bytes(opened),
+        features=FeatureRows.read(contents["features"], limits=_UNLIMITED),
+        labels=PrivateLabels.from_bytes(opened),
     )
 
 

@@ -12,7 +12,7 @@ from tacit.server.engine import Engine
 from tacit.server.errors import Conflict
 from tacit.server.records import Competition
 from tacit.server.rules import Rules
-from tacit.server.terms import Terms
+from tacit.server.terms import CompetitionTerms
 
 __all__ = ["create_titanic", "offer_titanic", "titanic_terms"]
 
@@ -22,13 +22,13 @@ _DESCRIPTION = (
 )
 
 
-def titanic_terms(*, slug: str = "titanic", rules: Rules | None = None) -> Terms:
+def titanic_terms(*, slug: str = "titanic", rules: Rules | None = None) -> CompetitionTerms:
     """Return the terms of the demo: log loss of capped probabilities, and the default rules."""
     chosen = rules or Rules(metric=LogLoss())
-    return Terms(slug=slug, name="Titanic", description=_DESCRIPTION, rules=chosen)
+    return CompetitionTerms(slug=slug, name="Titanic", description=_DESCRIPTION, rules=chosen)
 
 
-def create_titanic(engine: Engine, *, terms: Terms | None = None) -> Competition:
+def create_titanic(engine: Engine, *, terms: CompetitionTerms | None = None) -> Competition:
     """Create the Titanic competition from the bundled data: 2,201 rows, two classes."""
     data = titanic()
     columns = [data.table.column(name).to_pylist() for name in data.features]

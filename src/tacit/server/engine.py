@@ -21,17 +21,17 @@ from tacit.server.copies import clear_copies, copy_folder
 from tacit.server.database import ServerDatabase
 from tacit.server.errors import Conflict, Forbidden
 from tacit.server.finals import release_final
-from tacit.server.host_files import Features, Labels
-from tacit.server.inspection import Inspector
+from tacit.server.host_files import FeatureRows, PrivateLabels
+from tacit.server.inspection import SubmissionInspector
 from tacit.server.joining import find_invited, insert_team, reserve
-from tacit.server.key import VARIABLE, Key
-from tacit.server.limits import Rate
+from tacit.server.key import VARIABLE, ServerKey
+from tacit.server.limits import RequestRate
 from tacit.server.records import Competition, FinalPlace, Registration, Score, Team
 from tacit.server.reservation import labels_budget, scores_reserved
 from tacit.server.schema import COMPETITION, INVITE
-from tacit.server.settings import Settings
-from tacit.server.submission import Submission, Writer
-from tacit.server.terms import Terms, check_line
+from tacit.server.settings import ServerSettings
+from tacit.server.submission import Submission, SubmissionWriter
+from tacit.server.terms import CompetitionTerms, check_line
 from tacit.server.tokens import hash_token, new_token
 
 __all__ = ["Engine"]
@@ -39,7 +39,7 @@ __all__ = ["Engine"]
 _SUBMISSION_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
 _TEAM_NAME = 80
 _TEAM, _INVITE = "team", "invite"
-_FREE = Rate(per_minute=60_000_000, burst=1_000_000)
+_FREE = RequestRate(per_minute=60_000_000, burst=1_000_000)
 
 
 class Engine(Access):
@@ -54,8 +54,8 @@ class Engine(Access):
     >>> from pathlib import Path
     >>> from tacit.scores.metrics import Accuracy
     >>> from tacit.server.rules import Rules
-    >>> engine = Engine.open(Settings(folder=Path(tempfile.mkdtemp())))
-    >>> terms = Terms(slug="coins", name="Coins", rules=Rules(metric=Accuracy(), public_fraction=1.0))
+    >>> engine = Engine.open(ServerSettings(folder=Path(tempfile.mkdtemp())))
+    >>> terms = CompetitionTerms(slug="coins", name="Coins", rules=Rules(metric=Accuracy(), public_fraction=1.0))
     >>> _ = engine.create_competition(terms, features=b"size\n1\n2\n3\n", labels=b"label\nno\nyes\nno\n")
     >>> joined = engine.register(engine.invite("coins"), name="Newcomers")
     >>> score = engine.submit(joined.team, [0, 1, 1]).result()
@@ -64,18 +64,20 @@ class Engine(Access):
     >>> engine.close()
     """
 
-    def __init__(self, settings: Settings, *, key: Key) -> None:
+    def __init__(self, settings: ServerSettings, *, key: ServerKey) -> None:
         super().__init__(settings, key=key)
-        self._writer = Writer(self._database, key=key, settings=settings, lock=self._lock)
-        self._inspector = Inspector(self._database, board=self.board, lock=self._lock, idle=lambda: self._writer.idle)
+        self._writer = SubmissionWriter(self._database, key=key, settings=settings, lock=self._lock)
+        self._inspector = SubmissionInspector(
+            self._database, board=self.board, lock=self._lock, idle=lambda: self._writer.idle
+        )
 
     @classmethod
-    def open(cls, settings: Settings) -> Engine:
+    def open(cls, settings: ServerSettings) -> Engine:
         """Open a server's data, or make them where there are none; start its writer."""
         _check_key_is_kept(settings)
         settings.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         clear_copies(settings.folder)
-        return cls(settings, key=Key.find(settings.key_location))
+        return cls(settings, key=ServerKey.find(settings.key_location))
 
     def close(self) -> None:
         """Finish what is queued, and stop."""
@@ -83,7 +85,7 @@ class Engine(Access):
         self._inspector.close()
         self._database.close()
 
-    def create_competition(self, terms: Terms, *, features: bytes, labels: bytes) -> Competition:
+    def create_competition(self, terms: CompetitionTerms, *, features: bytes, labels: bytes) -> Competition:
         r"""Create a competition from two CSV files; the labels are encrypted before they are stored.
 
         Parameters
@@ -93,12 +95,12 @@ class Engine(Access):
         labels
             The columns ``id`` and one more, or one alone in the features' order.
         """
-        rows = Features.read(features, limits=self.settings.limits)
-        names = Labels.read(labels, ids=rows.ids, limits=self.settings.limits)
-        codes = Labels.encode(names, metric=terms.rules.metric)
+        rows = FeatureRows.read(features, limits=self.settings.limits)
+        names = PrivateLabels.read(labels, ids=rows.ids, limits=self.settings.limits)
+        codes = PrivateLabels.encode(names, metric=terms.rules.metric)
         public = terms.rules.public_rows(rows.ids, key=self._key.derive(f"split {terms.slug}"))
         terms.rules.check(public=int(public.sum()), private=int((~public).sum()))
-        self._insert(terms, rows, Labels(codes=codes, public_rows=public), names)
+        self._insert(terms, rows, PrivateLabels(codes=codes, public_rows=public), names)
         return self.competition(terms.slug)
 
     def invite(self, slug: str) -> str:
@@ -195,7 +197,7 @@ class Engine(Access):
         board = self.board(slug)
         with self._database.reading() as connection:
             competition = find(connection, slug)
-        terms = Terms(
+        terms = CompetitionTerms(
             slug=slug,
             name=f"{competition['name']} (copy)"[:_TEAM_NAME],
             rules=board.rules if submissions is None else replace(board.rules, per_team=submissions, per_day=None),
@@ -206,14 +208,14 @@ class Engine(Access):
         limits = replace(self.settings.limits, token_rate=_FREE, address_rate=_FREE)
         with copy_folder(self.settings.folder) as folder:
             settings = replace(self.settings, folder=folder, database=None, ledger=None, key_file=None, limits=limits)
-            copy = Engine(settings, key=Key.new())
+            copy = Engine(settings, key=ServerKey.new())
             try:
                 copy._insert(terms, board.features, board.labels, board.labels.codes.astype(str).tolist())
                 yield copy
             finally:
                 copy.close()
 
-    def _insert(self, terms: Terms, features: Features, labels: Labels, names: list[str]) -> None:
+    def _insert(self, terms: CompetitionTerms, features: FeatureRows, labels: PrivateLabels, names: list[str]) -> None:
         """Store a competition; its labels are known to the ledger first."""
         with self._lock, self._database.founding() as connection:
             if connection.execute(COMPETITIONS.where(COMPETITION.c.slug == terms.slug)).first() is not None:
@@ -230,7 +232,7 @@ class Engine(Access):
                 now=self._now(),
             )
 
-    def _open_account(self, terms: Terms, names: list[str], *, split: bool) -> tuple[str | None, bool]:
+    def _open_account(self, terms: CompetitionTerms, names: list[str], *, split: bool) -> tuple[str | None, bool]:
         """Return the labels' name in the ledger, None without a guarantee, and whether it knows this split as parts."""
         known = self._accounts.knows(names)
         parted = split and known is None
@@ -242,13 +244,15 @@ class Engine(Access):
         return self._accounts.open(terms.slug, names, budget=budget, split=split), parted
 
 
-def _check_key_is_kept(settings: Settings) -> None:
+def _check_key_is_kept(settings: ServerSettings) -> None:
     """Raise where a server was begun and its key is gone: a new one would open nothing and hide that."""
-    if Key.exists(settings.key_location):
+    if ServerKey.exists(settings.key_location):
         return
     database = ServerDatabase.at(settings.database_location)
     try:
-        if database.exists() and not Key.exists(settings.key_location):  # a server beside this one may begin just now
+        if database.exists() and not ServerKey.exists(
+            settings.key_location
+        ):  # a server beside this one may begin just now
             raise InvalidInput(
                 f"key file {settings.key_location} is missing, and the labels in {database.where} open with that key "
                 f"alone; put it back, set {VARIABLE}, or begin anew with another folder and database"

@@ -10,8 +10,8 @@ from sqlalchemy import Connection, insert, select, update
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import system_rng
 from tacit.scores.policies import Answer
-from tacit.server.accounts import PRIVATE, Accounts
-from tacit.server.board import Board, from_stored
+from tacit.server.accounts import PRIVATE, LedgerAccounts
+from tacit.server.board import CompetitionBoard, from_stored
 from tacit.server.reservation import final_guarantee
 from tacit.server.schema import COMPETITION, FINAL, PREDICTION
 from tacit.server.standings import best_submissions, last_numbers, ranks
@@ -20,7 +20,12 @@ __all__ = ["release_final"]
 
 
 def release_final(
-    connection: Connection, board: Board, competition: Mapping[Any, Any], *, accounts: Accounts, now: str
+    connection: Connection,
+    board: CompetitionBoard,
+    competition: Mapping[Any, Any],
+    *,
+    accounts: LedgerAccounts,
+    now: str,
 ) -> None:
     """Store the final ranking inside the caller's transaction, which holds the competition's lock.
 
@@ -33,7 +38,7 @@ def release_final(
     if bool(board.labels.public_rows.all()):
         answers = [(score.released, score.text) for _, _, score, _ in best]
     else:
-        _charge(board, competition, [team for team, _, _, _ in best], accounts=accounts)
+        _charge(board, competition, teams=len(best), accounts=accounts)
         last = last_numbers(connection, competition["id"])
         found = [_final_answer(connection, board, team, last[team]) for team, _, _, _ in best]
         answers = [(answer.released, answer.text) for answer in found]
@@ -54,31 +59,41 @@ def release_final(
     connection.execute(update(COMPETITION).where(COMPETITION.c.id == competition["id"]).values(finished=now))
 
 
-def _charge(board: Board, competition: Mapping[Any, Any], teams: Iterable[int], *, accounts: Accounts) -> None:
-    """Charge one score for each team, once; earlier servers charged the first scores together, without keys."""
+def _charge(board: CompetitionBoard, competition: Mapping[Any, Any], *, teams: int, accounts: LedgerAccounts) -> None:
+    """Make one charge for the final scores that no charge stands for yet."""
     data_set = competition["data_set"]
-    guarantee = final_guarantee(board.rules)
-    if data_set is None or not isinstance(guarantee, Guarantee):
+    if data_set is None:
         return
     # a short name may come again in another server of the same ledger: the moment tells the two apart
     made = f"{competition['slug']}, made {competition['time']}"
-    part = PRIVATE if competition["parted"] else None
-    for team in sorted(teams)[_charged_without_keys(accounts.standing(data_set), made) :]:
-        purpose = f"{made}: the final score of team {team}"
-        accounts.charge(data_set, guarantee, "final", made, str(team), purpose=purpose, part=part)
+    charged = _scores_charged(accounts.standing(data_set), made)
+    if charged >= teams:
+        return
+    guarantee = final_guarantee(board.rules, scores=teams - charged, delta=competition["delta"])
+    if isinstance(guarantee, Guarantee):
+        span = f"scores {charged + 1} to {teams}"
+        part = PRIVATE if competition["parted"] else None
+        purpose = f"{made}: the final ranking, {span}"
+        accounts.charge(data_set, guarantee, "final", made, span, purpose=purpose, part=part)
 
 
-def _charged_without_keys(purposes: Iterable[str], made: str) -> int:
-    """Return how many scores the charges of earlier servers cover without a gap."""
-    prefix = f"{made}: the final ranking, scores "
-    spans = [purpose.removeprefix(prefix).split(" to ") for purpose in purposes if purpose.startswith(prefix)]
+def _scores_charged(purposes: Iterable[str], made: str) -> int:
+    """Return for how many final scores charges stand without a gap; some servers charged each team's alone."""
+    scores, alone = f"{made}: the final ranking, scores ", f"{made}: the final score of team "
+    spans = sorted(
+        tuple(map(int, purpose.removeprefix(scores).split(" to ")))
+        for purpose in purposes
+        if purpose.startswith(scores)
+    )
     charged = 0
-    for first, last in sorted((int(first), int(last)) for first, last in spans):
-        charged = last if first == charged + 1 else charged
+    for more in (0, sum(purpose.startswith(alone) for purpose in purposes)):
+        charged += more
+        for first, last in spans:
+            charged = last if first == charged + 1 else charged
     return charged
 
 
-def _final_answer(connection: Connection, board: Board, team: int, number: int) -> Answer:
+def _final_answer(connection: Connection, board: CompetitionBoard, team: int, number: int) -> Answer:
     mine = (PREDICTION.c.team == team, PREDICTION.c.number == number)
     content = connection.execute(select(PREDICTION.c.content).where(*mine)).scalar_one()
     predictions = from_stored(bytes(content), rows=len(board.index))

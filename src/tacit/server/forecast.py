@@ -16,14 +16,14 @@ from tacit.scores.metrics import Metric
 from tacit.scores.policies import Policy
 from tacit.server.rules import Rules
 
-__all__ = ["Forecast", "forecast"]
+__all__ = ["LeakForecast", "forecast"]
 
 _MOST = 10**7
 _ALL = 0.995
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Forecast:
+class LeakForecast:
     """What the attack is expected to take.
 
     Parameters
@@ -51,7 +51,7 @@ class Forecast:
 
 def forecast(
     rules: Rules, *, rows: int, doubt: NDArray[np.float64] | None = None, known: float | None = None
-) -> Forecast:
+) -> LeakForecast:
     """Work out what a competition's rules let through.
 
     Exact and rounded scores are read by the plan of :mod:`tacit.scores.attacks`, which is certain: so many
@@ -90,7 +90,7 @@ def forecast(
     return _together(rules, rows, doubt, noise, known=known)
 
 
-def _planned(rules: Rules, rows: int, *, known: float) -> Forecast | None:
+def _planned(rules: Rules, rows: int, *, known: float) -> LeakForecast | None:
     try:
         found = plan_attack(rules.metric, rows=rows, policy=rules.policy, limit_per_day=rules.per_day)
         queries = found.queries
@@ -99,7 +99,7 @@ def _planned(rules: Rules, rows: int, *, known: float) -> Forecast | None:
     share = min(1.0, rules.per_team / queries)  # of the labels that the features do not tell
     about = "About " if found.design.expected else ""
     sentence = f"{about}{queries:,} submissions reveal all {rows:,} labels, {found.labels_per_query:.1f} per submission"
-    return Forecast(
+    return LeakForecast(
         attack="one by one",
         labels_per_query=found.labels_per_query,
         submissions=queries,
@@ -109,7 +109,7 @@ def _planned(rules: Rules, rows: int, *, known: float) -> Forecast | None:
     )
 
 
-def _together(rules: Rules, rows: int, doubt: NDArray[np.float64], noise: float, *, known: float) -> Forecast:
+def _together(rules: Rules, rows: int, doubt: NDArray[np.float64], noise: float, *, known: float) -> LeakForecast:
     order = np.sort(doubt)[::-1]
     public = rules.public_fraction
 
@@ -127,7 +127,7 @@ def _together(rules: Rules, rows: int, doubt: NDArray[np.float64], noise: float,
     else:
         which = "nearly all labels" if public == 1 else f"nearly all labels behind the live scores ({public:.0%})"
         told = f"About {queries:,} submissions reveal {which}{_when(rules, queries)} {gained}."
-    return Forecast(
+    return LeakForecast(
         attack="all scores together",
         labels_per_query=None if queries is None else rows * public / queries,
         submissions=queries,
@@ -159,8 +159,8 @@ def _noise(metric: Metric, policy: Policy, *, rows: int) -> float | None:
     return max(1e-6, ((high - low) ** 2 / 12 + 2 * scale**2) / moved**2)
 
 
-def _silent(kind: str, sentence: str) -> Forecast:
-    return Forecast(
+def _silent(kind: str, sentence: str) -> LeakForecast:
+    return LeakForecast(
         attack=kind, labels_per_query=None, submissions=None, days=None, share_within_budget=None, sentence=sentence
     )
 

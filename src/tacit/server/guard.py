@@ -16,10 +16,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from tacit.server.engine import Engine
 from tacit.server.errors import TooLarge, TooManyRequests
 from tacit.server.limits import RateLimit
-from tacit.server.records import Anyone, Host, Identity, Team
+from tacit.server.records import AnonymousCaller, Host, Identity, Team
 from tacit.server.tokens import hash_token
 
-__all__ = ["COOKIE", "Guard", "caller", "token_of"]
+__all__ = ["COOKIE", "RequestGuard", "caller", "token_of"]
 
 COOKIE = "tacit_token"
 """The cookie in which a page keeps its visitor's token: HttpOnly and SameSite=Strict."""
@@ -45,11 +45,11 @@ def token_of(headers: Headers) -> str | None:
 
 async def caller(request: Request) -> Identity:
     """Return who sent a request; pages may set another identity, from their cookie."""
-    found: Identity = getattr(request.state, "identity", Anyone())
+    found: Identity = getattr(request.state, "identity", AnonymousCaller())
     return found
 
 
-class Guard:
+class RequestGuard:
     """The outermost layer: limits before anything is read, headers and a log line after.
 
     A known token has a bucket of its own; everything else is counted by address, before the database is asked, so that
@@ -99,7 +99,7 @@ class Guard:
         except TooLarge as refusal:
             await _refusal(refusal, headers={"connection": "close"})(scope, receive, send)
             return
-        counted = _Counted(receive, limit=limit)
+        counted = _CountedBody(receive, limit=limit)
 
         async def answer(message: Message) -> None:
             if not counted.exceeded:
@@ -127,10 +127,10 @@ class Guard:
         # the API takes the header alone: a browser sends a cookie by itself, and forms have their own mark
         bearer = token_of(headers)
         state = scope.setdefault("state", {})
-        state["identity"] = engine.identify(bearer) if bearer is not None else Anyone()
+        state["identity"] = engine.identify(bearer) if bearer is not None else AnonymousCaller()
 
 
-class _Counted:
+class _CountedBody:
     """Pass on what comes, up to the limit: a length that was told may be wrong or absent."""
 
     def __init__(self, receive: Receive, *, limit: int) -> None:

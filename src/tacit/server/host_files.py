@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.metrics import Metric
-from tacit.server.limits import Limits
+from tacit.server.limits import ServerLimits
 from tacit.server.prediction_file import quote
 
-__all__ = ["Features", "Labels"]
+__all__ = ["FeatureRows", "PrivateLabels"]
 
 _ID = "id"
 _CATEGORIES = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Features:
+class FeatureRows:
     r"""The public rows: their ids, in the order that predictions without ids follow, and their columns."""
 
     ids: tuple[str, ...]
@@ -32,7 +32,7 @@ class Features:
     cells: tuple[tuple[str, ...], ...]
 
     @classmethod
-    def read(cls, content: bytes, *, limits: Limits) -> Features:
+    def read(cls, content: bytes, *, limits: ServerLimits) -> FeatureRows:
         r"""Read a CSV file with a header; a column ``id`` names the rows, else they are 0, 1, 2, ..."""
         header, rows = _table(content, name="features", limits=limits)
         if _ID in header:
@@ -61,7 +61,7 @@ class Features:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Labels:
+class PrivateLabels:
     """Private labels as a metric reads them; printed, they say their number alone.
 
     Parameters
@@ -74,12 +74,12 @@ class Labels:
     public_rows: NDArray[np.bool_] = field(repr=False)
 
     def __repr__(self) -> str:
-        return f"Labels({len(self.codes)} rows, hidden)"
+        return f"PrivateLabels({len(self.codes)} rows, hidden)"
 
     __str__ = __repr__
 
     @staticmethod
-    def read(content: bytes, *, ids: Sequence[str], limits: Limits) -> list[str]:
+    def read(content: bytes, *, ids: Sequence[str], limits: ServerLimits) -> list[str]:
         r"""Read a CSV file with the columns ``id`` and one more, or one alone, into the order of ``ids``.
 
         Messages name a line or an id and never a label.
@@ -125,13 +125,13 @@ class Labels:
         return json.dumps({"codes": self.codes.tolist(), "public": self.public_rows.tolist()}).encode()
 
     @classmethod
-    def from_bytes(cls, content: bytes) -> Labels:
+    def from_bytes(cls, content: bytes) -> PrivateLabels:
         """Read back what :meth:`to_bytes` wrote."""
         document = json.loads(content)
         return cls(codes=np.array(document["codes"]), public_rows=np.array(document["public"], dtype=bool))
 
 
-def _table(content: bytes, *, name: str, limits: Limits) -> tuple[list[str], list[list[str]]]:
+def _table(content: bytes, *, name: str, limits: ServerLimits) -> tuple[list[str], list[list[str]]]:
     try:
         text = content.decode("utf-8-sig")
         rows = [row for row in csv.reader(io.StringIO(text, newline=""), strict=True) if row]

@@ -10,14 +10,14 @@ from time import monotonic
 import numpy as np
 from sqlalchemy import Connection, RowMapping, insert, select, update
 
-from tacit.scores.inspections.finding import Finding
+from tacit.scores.inspections.finding import SubmissionFinding
 from tacit.scores.inspections.sketch import sketch_submission
 from tacit.scores.inspections.submission import FeatureStudy, inspect_submission
-from tacit.server.board import Board, from_stored
+from tacit.server.board import CompetitionBoard, from_stored
 from tacit.server.database import ServerDatabase
 from tacit.server.schema import COMPETITION, FLAG, PREDICTION, SUBMISSION, TEAM
 
-__all__ = ["Inspector"]
+__all__ = ["SubmissionInspector"]
 
 _EARLIER = 1_000
 _PAUSE = 0.05
@@ -29,14 +29,19 @@ Row = RowMapping
 _log = logging.getLogger("tacit.server")
 
 
-class Inspector:
+class SubmissionInspector:
     """A thread that looks at what no one has looked at yet, mostly while no submission waits to be scored.
 
     What is to do is in the database: a server that was killed goes on where it stopped.
     """
 
     def __init__(
-        self, database: ServerDatabase, *, board: Callable[[str], Board], lock: threading.Lock, idle: Callable[[], bool]
+        self,
+        database: ServerDatabase,
+        *,
+        board: Callable[[str], CompetitionBoard],
+        lock: threading.Lock,
+        idle: Callable[[], bool],
     ) -> None:
         self._database, self._board, self._lock, self._idle = database, board, lock, idle
         self._studies: dict[str, FeatureStudy] = {}
@@ -88,16 +93,18 @@ class Inspector:
                 _store(connection, row, sketch, findings)
         return bool(rows)
 
-    def _try(self, row: Row) -> tuple[str | None, tuple[Finding, ...]]:
+    def _try(self, row: Row) -> tuple[str | None, tuple[SubmissionFinding, ...]]:
         """Inspect one submission; what cannot be inspected is flagged as that, and holds nothing up."""
         try:
             with self._database.reading() as connection:
                 return self._inspect(connection, row)
         except (ArithmeticError, ValueError) as error:
             _log.error("inspection failed: %s", type(error).__name__)
-            return None, (Finding(check="failed", reason="it could not be inspected", measured=0.0, limit=0.0),)
+            return None, (
+                SubmissionFinding(check="failed", reason="it could not be inspected", measured=0.0, limit=0.0),
+            )
 
-    def _inspect(self, connection: Connection, row: Row) -> tuple[str, tuple[Finding, ...]]:
+    def _inspect(self, connection: Connection, row: Row) -> tuple[str, tuple[SubmissionFinding, ...]]:
         board = self._board(row["slug"])
         mine = (PREDICTION.c.team == row["team"], PREDICTION.c.number == row["number"])
         content = connection.execute(select(PREDICTION.c.content).where(*mine)).scalar_one()
@@ -116,7 +123,7 @@ class Inspector:
         )
         return sketch_submission(predictions), found
 
-    def _study(self, slug: str, board: Board) -> FeatureStudy | None:
+    def _study(self, slug: str, board: CompetitionBoard) -> FeatureStudy | None:
         """Study a competition's features once."""
         if board.matrix.shape[1] == 0:
             return None
@@ -135,7 +142,7 @@ _WAITING = (
 )
 
 
-def _store(connection: Connection, row: Row, sketch: str | None, findings: tuple[Finding, ...]) -> None:
+def _store(connection: Connection, row: Row, sketch: str | None, findings: tuple[SubmissionFinding, ...]) -> None:
     mine = (SUBMISSION.c.team == row["team"], SUBMISSION.c.number == row["number"], SUBMISSION.c.inspected.is_(False))
     if not connection.execute(update(SUBMISSION).where(*mine).values(inspected=True, sketch=sketch)).rowcount:
         return  # another process of this server has looked at it meanwhile

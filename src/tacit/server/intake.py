@@ -12,7 +12,7 @@ from fastapi import Request
 from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
-from tacit.server.board import Board
+from tacit.server.board import CompetitionBoard
 from tacit.server.engine import Engine
 from tacit.server.multipart import read_upload
 from tacit.server.payloads import PredictionsRequest
@@ -71,7 +71,7 @@ async def take_submission(request: Request, team: Team, engine: Engine) -> Score
 
 
 async def read_predictions(
-    request: Request, board: Board, engine: Engine
+    request: Request, board: CompetitionBoard, engine: Engine
 ) -> tuple[NDArray[np.float64], dict[str, str]]:
     """Return predictions in the order of the rows, and a form's small fields."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
@@ -89,14 +89,14 @@ async def read_predictions(
     return reader.finish(), fields
 
 
-async def _from_json(request: Request, board: Board) -> NDArray[np.float64]:
+async def _from_json(request: Request, board: CompetitionBoard) -> NDArray[np.float64]:
     body = await request.body()
     if len(body) <= _SMALL_JSON:
         return _predictions(body, board)
     return await anyio.to_thread.run_sync(_predictions, body, board)
 
 
-def _predictions(body: bytes, board: Board) -> NDArray[np.float64]:
+def _predictions(body: bytes, board: CompetitionBoard) -> NDArray[np.float64]:
     try:
         document = json.loads(body)
     except (ValueError, RecursionError):

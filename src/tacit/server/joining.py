@@ -7,10 +7,10 @@ from datetime import datetime
 from sqlalchemy import Connection, RowMapping, func, insert, select
 
 from tacit.privacy.guarantee import Guarantee
-from tacit.server.accounts import PUBLIC, Accounts
+from tacit.server.accounts import PUBLIC, LedgerAccounts
 from tacit.server.competition import find
 from tacit.server.errors import Conflict, Forbidden, NotFound
-from tacit.server.key import Key
+from tacit.server.key import ServerKey
 from tacit.server.records import Team
 from tacit.server.reservation import scores_reserved, team_guarantee
 from tacit.server.rules import Rules
@@ -48,7 +48,7 @@ def find_invited(connection: Connection, code: bytes, *, name: str) -> tuple[Row
     return invite, competition
 
 
-def reserve(accounts: Accounts, competition: RowMapping, rules: Rules, *, invite: bytes) -> str | None:
+def reserve(accounts: LedgerAccounts, competition: RowMapping, rules: Rules, *, invite: bytes) -> str | None:
     """Charge the ledger for all scores that a team can get, before it can get one; return the entry's id."""
     guarantee = team_guarantee(rules, delta=competition["delta"])
     if competition["data_set"] is None or not isinstance(guarantee, Guarantee):
@@ -68,7 +68,7 @@ def insert_team(
     token: bytes,
     entry: str | None,
     reserved: int,
-    key: Key,
+    key: ServerKey,
     now: str,
 ) -> Team:
     """Store a team whose budget was charged."""

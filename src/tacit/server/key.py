@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.files import write_atomically
 
-__all__ = ["VARIABLE", "Key"]
+__all__ = ["VARIABLE", "ServerKey"]
 
 VARIABLE = "TACIT_SERVER_KEY"
 """The environment variable that may hold the key: 32 bytes in base64."""
@@ -26,7 +26,7 @@ _BYTES, _NONCE = 32, 12
 
 
 @dataclass(frozen=True, slots=True)
-class Key:
+class ServerKey:
     """256 bits that encrypt what must not be read in the database: AES-GCM with a random nonce.
 
     A text is bound to its place: what was sealed for one competition does not open for another. With random
@@ -44,7 +44,7 @@ class Key:
             raise InvalidInput(f"key must be {_BYTES} bytes, got {len(self.secret)}")
 
     @classmethod
-    def new(cls) -> Key:
+    def new(cls) -> ServerKey:
         """Draw a key from the operating system."""
         return cls(secrets.token_bytes(_BYTES))
 
@@ -54,7 +54,7 @@ class Key:
         return VARIABLE in os.environ or os.path.lexists(file)
 
     @classmethod
-    def find(cls, file: Path) -> Key:
+    def find(cls, file: Path) -> ServerKey:
         """Take the key from the environment, or from a file, which is made with mode 0600 where it is absent."""
         told = os.environ.get(VARIABLE)
         if told is not None:
@@ -83,7 +83,7 @@ class Key:
         return hmac.digest(self.secret, purpose.encode(), "sha256")
 
 
-def _make(file: Path, key: Key) -> None:
+def _make(file: Path, key: ServerKey) -> None:
     try:
         with write_atomically(file, mode=0o600) as draft:
             draft.write(base64.b64encode(key.secret) + b"\n")

@@ -12,13 +12,13 @@ import numpy as np
 
 from tacit.leak.prior import doubt_of
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.server.board import Board
+from tacit.server.board import CompetitionBoard
 from tacit.server.engine import Engine
 from tacit.server.errors import Conflict, NotFound
-from tacit.server.forecast import Forecast, forecast
-from tacit.server.replay import Replay, ReplayProgress, prior_of, replay_attack
+from tacit.server.forecast import LeakForecast, forecast
+from tacit.server.replay import ReplayProgress, ReplayResult, Serving, prior_of, replay_attack
 
-__all__ = ["MOST_SUBMISSIONS", "ReplayState", "Replays", "forecast_of"]
+__all__ = ["MOST_SUBMISSIONS", "ReplayRunner", "ReplayState", "forecast_of"]
 
 MOST_SUBMISSIONS = 10_000
 """Submissions of one replay."""
@@ -32,7 +32,7 @@ class ReplayState:
 
     running: bool
     progress: ReplayProgress | None
-    result: Replay | None
+    result: ReplayResult | None
     error: str | None
 
     def to_json(self) -> dict[str, Any]:
@@ -45,10 +45,11 @@ class ReplayState:
         }
 
 
-class Replays:
+class ReplayRunner:
     """The replays of one server; all of it is gone when the server stops."""
 
-    def __init__(self) -> None:
+    def __init__(self, serving: Serving) -> None:
+        self._serving = serving
         self._lock = threading.Lock()
         self._states: dict[str, ReplayState] = {}
         self._threads: dict[str, threading.Thread] = {}
@@ -87,10 +88,17 @@ class Replays:
         def look(progress: ReplayProgress) -> None:
             self._states[slug] = ReplayState(running=True, progress=progress, result=None, error=None)
 
-        result: Replay | None = None
+        result: ReplayResult | None = None
         error: str | None = None
         try:
-            result = replay_attack(engine, slug, submissions=submissions, rng=np.random.default_rng(), progress=look)
+            result = replay_attack(
+                engine,
+                slug,
+                serving=self._serving,
+                submissions=submissions,
+                rng=np.random.default_rng(),
+                progress=look,
+            )
         except TacitError as refusal:
             error = str(refusal)
         except Exception as failure:
@@ -101,7 +109,7 @@ class Replays:
 
 
 @lru_cache(maxsize=16)
-def forecast_of(board: Board) -> Forecast:
+def forecast_of(board: CompetitionBoard) -> LeakForecast:
     """Return what a competition's rules are expected to leak, given what its features tell already."""
     rows = len(board.index)
     try:

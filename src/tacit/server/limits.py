@@ -10,11 +10,11 @@ from time import monotonic
 
 from tacit.privacy.rounding import check_count
 
-__all__ = ["Limits", "Rate", "RateLimit"]
+__all__ = ["RateLimit", "RequestRate", "ServerLimits"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rate:
+class RequestRate:
     """A token bucket's terms: so many requests a minute on average, and so many at once."""
 
     per_minute: int
@@ -26,15 +26,15 @@ class Rate:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class ServerLimits:
     """What a server takes from outside: sizes of requests and files, and how often one token or address may ask."""
 
     body: int = 64 * 2**20  # bytes
     rows: int = 1_000_000
     columns: int = 4_096
     cell: int = 1_024  # characters
-    token_rate: Rate = field(default_factory=lambda: Rate(per_minute=120, burst=60))
-    address_rate: Rate = field(default_factory=lambda: Rate(per_minute=120, burst=60))
+    token_rate: RequestRate = field(default_factory=lambda: RequestRate(per_minute=120, burst=60))
+    address_rate: RequestRate = field(default_factory=lambda: RequestRate(per_minute=120, burst=60))
 
     def __post_init__(self) -> None:
         for name in ("body", "rows", "columns", "cell"):
@@ -44,7 +44,7 @@ class Limits:
 class RateLimit:
     """Token buckets in memory, one for each key; the longest unused are forgotten first."""
 
-    def __init__(self, rate: Rate, *, clock: Callable[[], float] = monotonic, keys: int = 100_000) -> None:
+    def __init__(self, rate: RequestRate, *, clock: Callable[[], float] = monotonic, keys: int = 100_000) -> None:
         self._rate, self._clock, self._keys = rate, clock, keys
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
         self._lock = threading.Lock()

@@ -32,7 +32,7 @@ class InviteAnswer(BaseModel):
     invite: str
 
 
-class _Strict(BaseModel):
+class _StrictRequest(BaseModel):
     model_config = ConfigDict(extra="forbid", hide_input_in_errors=True)
 
 
@@ -42,7 +42,7 @@ _Choice = Annotated[
 ]
 
 
-class CompetitionRequest(_Strict):
+class CompetitionRequest(_StrictRequest):
     """A new competition; rules that are left out, all but the metric, are the recommended ones."""
 
     slug: Annotated[str, Field(pattern="^[a-z0-9]([a-z0-9-]{0,62}[a-z0-9])?$")]
@@ -64,21 +64,21 @@ class CompetitionRequest(_Strict):
     labels: Annotated[str, Field(description="a CSV file; it never leaves the server", repr=False)]
 
 
-class RegistrationRequest(_Strict):
+class RegistrationRequest(_StrictRequest):
     """A team that wants to join."""
 
     invite: Annotated[str, Field(min_length=1, max_length=256, repr=False)]
     name: Annotated[str, Field(min_length=1, max_length=80)]
 
 
-class PredictionsRequest(_Strict):
+class PredictionsRequest(_StrictRequest):
     """A submission as JSON: a number or a list per row, in the features' order or with their ids."""
 
     predictions: list[float] | list[list[float]]
     ids: list[str] | None = None
 
 
-class ReplayRequest(_Strict):
+class ReplayRequest(_StrictRequest):
     """How many submissions the attacker of a replay makes."""
 
     submissions: Annotated[int, Field(ge=1, le=MOST_SUBMISSIONS)] | None = None

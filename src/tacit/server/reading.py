@@ -5,33 +5,42 @@ from __future__ import annotations
 from sqlalchemy import RowMapping, func, select
 
 from tacit.server import standings
-from tacit.server.accounts import Accounts
-from tacit.server.board import Board
+from tacit.server.accounts import LedgerAccounts
+from tacit.server.board import CompetitionBoard
 from tacit.server.competition import COMPETITIONS, describe, find, read_board, rules_of
 from tacit.server.database import ServerDatabase
 from tacit.server.joining import TEAMS, team_of
-from tacit.server.key import Key
-from tacit.server.records import Competition, FinalPlace, Flag, Place, Remaining, Score, Spend, Team
+from tacit.server.key import ServerKey
+from tacit.server.records import (
+    Competition,
+    FinalPlace,
+    LabelSpend,
+    LeaderboardPlace,
+    RemainingSubmissions,
+    Score,
+    SubmissionFlag,
+    Team,
+)
 from tacit.server.rules import Rules
 from tacit.server.schema import COMPETITION, SUBMISSION, TEAM
-from tacit.server.settings import Settings
+from tacit.server.settings import ServerSettings
 from tacit.server.submission import used_on
 
-__all__ = ["Reader"]
+__all__ = ["CompetitionReader"]
 
 
-class Reader:
+class CompetitionReader:
     """The part of the engine that only reads."""
 
-    def __init__(self, settings: Settings, *, key: Key) -> None:
+    def __init__(self, settings: ServerSettings, *, key: ServerKey) -> None:
         self.settings = settings
         self._key = key
         self._database = ServerDatabase.at(settings.database_location)
         self._database.prepare()
-        self._accounts = Accounts(settings.ledger_location)
-        self._boards: dict[str, Board] = {}
+        self._accounts = LedgerAccounts(settings.ledger_location)
+        self._boards: dict[str, CompetitionBoard] = {}
 
-    def remaining(self, team: Team) -> Remaining:
+    def remaining(self, team: Team) -> RemainingSubmissions:
         """Return what is left of the team's budget."""
         rules = self.board(team.competition).rules
         with self._database.reading() as connection:
@@ -39,7 +48,7 @@ class Reader:
             today = used_on(connection, row, day=self.settings.clock().date().isoformat())
         total = max(0, rules.per_team - row["used"])
         left = None if rules.per_day is None else max(0, min(total, rules.per_day - today))
-        return Remaining(total=total, today=left)
+        return RemainingSubmissions(total=total, today=left)
 
     def own_scores(self, team: Team) -> tuple[Score, ...]:
         """Return the team's released scores, oldest first."""
@@ -57,7 +66,7 @@ class Reader:
         with self._database.reading() as connection:
             return self._describe(find(connection, slug))
 
-    def board(self, slug: str) -> Board:
+    def board(self, slug: str) -> CompetitionBoard:
         """Return a competition with its labels, for scoring; never for an answer."""
         if slug not in self._boards:
             with self._database.reading() as connection:
@@ -69,7 +78,7 @@ class Reader:
         """Return the public features file, a CSV with the column id first."""
         return self.board(slug).features.to_csv()
 
-    def leaderboard(self, slug: str) -> tuple[Place, ...]:
+    def leaderboard(self, slug: str) -> tuple[LeaderboardPlace, ...]:
         """Return each team's best released score, best first; whether the caller may see it is the caller's check."""
         with self._database.reading() as connection:
             competition = find(connection, slug)
@@ -90,12 +99,12 @@ class Reader:
             rows = connection.execute(TEAMS.where(TEAM.c.competition == competition["id"]).order_by(TEAM.c.id))
             return tuple(map(team_of, rows.mappings()))
 
-    def flags(self, slug: str) -> tuple[Flag, ...]:
+    def flags(self, slug: str) -> tuple[SubmissionFlag, ...]:
         """Return what the checks found in submissions, newest first; for the host alone."""
         with self._database.reading() as connection:
             return standings.flags(connection, find(connection, slug)["id"])
 
-    def spend(self, slug: str) -> Spend:
+    def spend(self, slug: str) -> LabelSpend:
         """Return what the labels have spent in the ledger, and how many scores were shown."""
         with self._database.reading() as connection:
             competition = find(connection, slug)
@@ -103,9 +112,11 @@ class Reader:
             scores = int(connection.execute(select(func.coalesce(func.sum(TEAM.c.used), 0)).where(mine)).scalar_one())
         guarantee = self._rules(competition).policy.guarantee()
         if competition["data_set"] is None:
-            return Spend(data_set=None, budget=0.0, spent=0.0, left=0.0, delta=0.0, guarantee=guarantee, scores=scores)
+            return LabelSpend(
+                data_set=None, budget=0.0, spent=0.0, left=0.0, delta=0.0, guarantee=guarantee, scores=scores
+            )
         told = self._accounts.statement(competition["data_set"])
-        return Spend(
+        return LabelSpend(
             data_set=told.name,
             budget=told.budget.epsilon,
             spent=told.spent,

@@ -11,17 +11,17 @@ from pydantic import Field, InstanceOf, PlainSerializer
 from tacit.privacy.guarantee import Guarantee, NoGuarantee
 
 __all__ = [
-    "Anyone",
+    "AnonymousCaller",
     "Competition",
     "FinalPlace",
-    "Flag",
     "Host",
     "Identity",
-    "Place",
+    "LabelSpend",
+    "LeaderboardPlace",
     "Registration",
-    "Remaining",
+    "RemainingSubmissions",
     "Score",
-    "Spend",
+    "SubmissionFlag",
     "Team",
     "may_see",
 ]
@@ -91,11 +91,11 @@ class Host:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Anyone:
+class AnonymousCaller:
     """Whoever holds no token, or one that is not known."""
 
 
-Identity = Host | Team | Anyone
+Identity = Host | Team | AnonymousCaller
 
 
 def may_see(identity: Identity, competition: Competition) -> bool:
@@ -136,7 +136,7 @@ class Score:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class LeaderboardPlace:
     """One line of the leaderboard: a team's best released score."""
 
     rank: int
@@ -159,7 +159,7 @@ class FinalPlace:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Flag:
+class SubmissionFlag:
     """A reason for the host to look at a submission; it counts all the same."""
 
     submission: str
@@ -173,7 +173,7 @@ class Flag:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Remaining:
+class RemainingSubmissions:
     """What is left of a team's submission budget; None: without a limit."""
 
     total: int | None
@@ -187,7 +187,7 @@ class Remaining:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spend:
+class LabelSpend:
     """What a competition's labels have spent in the ledger, for the host.
 
     Parameters

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -16,14 +15,15 @@ from tacit.leak.prior import feature_prior, temper_prior
 from tacit.privacy.errors import InvalidInput, TacitError
 from tacit.privacy.rounding import check_count
 from tacit.scores.attacks.competition import AttackResult, Tell, attack_competition, attack_final_score
-from tacit.server.board import Board
-from tacit.server.client import Client, Unreachable
+from tacit.server.board import CompetitionBoard
+from tacit.server.client import ServerClient, ServerUnreachable
 from tacit.server.engine import Engine
 from tacit.server.rules import Rules
 
-__all__ = ["Replay", "ReplayProgress", "prior_of", "replay_attack", "running"]
+__all__ = ["ReplayProgress", "ReplayResult", "Serving", "prior_of", "replay_attack"]
 
-_SERVED = 20.0  # seconds to wait for the copy's first answer
+Serving = Callable[[Engine], AbstractContextManager[str]]
+"""Serves an engine while a block runs, and gives its address: :func:`tacit.server.app.running`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +37,7 @@ class ReplayProgress:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
+class ReplayResult:
     """What a replay measured.
 
     Parameters
@@ -71,11 +71,12 @@ def replay_attack(
     engine: Engine,
     slug: str,
     *,
+    serving: Serving,
     submissions: int | None = None,
     prior: NDArray[np.float64] | None = None,
     rng: np.random.Generator,
     progress: Callable[[ReplayProgress], None] | None = None,
-) -> Replay:
+) -> ReplayResult:
     """Attack a copy of a competition over HTTP, as one team, and measure what came out.
 
     The copy has the same labels, metric, policy and split, is served on a port of this machine, and is gone
@@ -85,6 +86,8 @@ def replay_attack(
 
     Parameters
     ----------
+    serving
+        Serves the copy.
     submissions
         How many the attacker makes; default: a team's whole budget. The daily limit is lifted.
     prior
@@ -104,9 +107,9 @@ def replay_attack(
 
     tell(0, budget, prior.argmax(axis=1))
     start = time.perf_counter()
-    with engine.copy_for_replay(slug, submissions=budget) as copy, running(copy) as url:
+    with engine.copy_for_replay(slug, submissions=budget) as copy, serving(copy) as url:
         found = _attack(copy, slug, url, board.rules, prior=prior, submissions=budget, rng=rng, tell=tell)
-    return Replay(
+    return ReplayResult(
         attack=found.attack,
         submissions=found.submissions,
         rows=len(truth),
@@ -130,12 +133,12 @@ def _attack(
     """Attack the live scores; in a split competition the last submission is kept for the final score."""
     final = rules.is_split and submissions > 1
     token = copy.register(copy.invite(slug), name="Attacker").token
-    with Client(url=url, token=token) as client, Client(url=url, token=copy.new_admin_token()) as host:
+    with ServerClient(url=url, token=token) as client, ServerClient(url=url, token=copy.new_admin_token()) as host:
 
         def submit(predictions: ArrayLike) -> str:
             try:
                 return client.submit(slug, predictions)
-            except Unreachable as error:  # an attack that broke off must not pass for one that found little
+            except ServerUnreachable as error:  # an attack that broke off must not pass for one that found little
                 raise TacitError(f"the replay broke off, so that it says nothing: {error}") from None
 
         def submit_last(predictions: ArrayLike) -> str:
@@ -167,7 +170,7 @@ def _attack(
         return found
 
 
-def prior_of(board: Board) -> NDArray[np.float64]:
+def prior_of(board: CompetitionBoard) -> NDArray[np.float64]:
     """Return what the features alone say of a competition's labels, for the host: as sure as it is right."""
     codes = board.labels.codes
     classes = board.rules.metric.classes or 2
@@ -175,31 +178,3 @@ def prior_of(board: Board) -> NDArray[np.float64]:
         raise InvalidInput("must be classes for an attack to be replayed: these are numbers of a range", field="labels")
     labels = codes.astype(np.int64)
     return temper_prior(feature_prior(board.matrix, labels, classes=classes), labels)
-
-
-@contextmanager
-def running(engine: Engine) -> Iterator[str]:
-    """Serve an engine on a free port of this machine; the value is its address."""
-    import socket
-
-    import uvicorn
-
-    from tacit.server.app import create_app
-
-    listening = socket.socket()
-    listening.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(create_app(engine), access_log=False, log_level="error", lifespan="on")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
-    thread.start()
-    try:
-        patience = time.monotonic() + _SERVED
-        while not server.started:
-            if not thread.is_alive() or time.monotonic() > patience:
-                raise TacitError("the copy of the competition could not be served on this machine")
-            time.sleep(0.01)
-        yield f"http://127.0.0.1:{listening.getsockname()[1]}"
-    finally:
-        server.should_exit = True
-        thread.join(timeout=_SERVED)
-        listening.close()

@@ -26,9 +26,9 @@ def team_guarantee(rules: Rules, *, delta: float = 0.0) -> AnyGuarantee:
     return _times(rules.policy.guarantee(), scores_reserved(rules), delta=delta)
 
 
-def final_guarantee(rules: Rules) -> AnyGuarantee:
-    """Return what one team's final score guarantees for a label of the private rows, or why nothing."""
-    return rules.final_policy.guarantee()
+def final_guarantee(rules: Rules, *, scores: int = 1, delta: float = 0.0) -> AnyGuarantee:
+    """Return what final scores guarantee for a label of the private rows, or why nothing."""
+    return _times(rules.final_policy.guarantee(), scores, delta=delta)
 
 
 def labels_budget(rules: Rules, *, teams: int, delta: float = 0.0, parted: bool = True) -> Guarantee | None:

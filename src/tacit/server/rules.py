@@ -14,7 +14,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.privacy.settings import read_choice, read_value
 from tacit.privacy.words import split_words
-from tacit.scores.metrics import F1, Accuracy, Auc, Brier, LogLoss, Mae, Metric, Own, Rmse
+from tacit.scores.metrics import F1, Accuracy, Auc, Brier, CustomMetric, LogLoss, Mae, Metric, Rmse
 from tacit.scores.policies import Bounded, Exact, Ladder, Laplace, Policy, Rounded, Thresholdout
 
 __all__ = ["Rules"]
@@ -126,7 +126,7 @@ class Rules:
 
     def to_json(self) -> dict[str, Any]:
         """Return the rules as plain JSON."""
-        own = isinstance(self.metric, Own)
+        own = isinstance(self.metric, CustomMetric)
         return {
             "metric": {"name": "own", "metric": self.metric.name} if own else _to_json(self.metric),
             "policy": _to_json(self.policy),
@@ -135,7 +135,7 @@ class Rules:
         }
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any], *, own: Mapping[str, Own] | None = None) -> Rules:
+    def from_json(cls, document: Mapping[str, Any], *, own: Mapping[str, CustomMetric] | None = None) -> Rules:
         """Read rules; what is left out, all but the metric, is the default, and an unknown key is an error.
 
         Parameters
@@ -163,7 +163,7 @@ def _to_json(choice: Metric | Policy) -> dict[str, Any]:
     return {"name": choice.name, **{name: getattr(choice, name) for name in written}}
 
 
-def _read_metric(value: object, *, own: Mapping[str, Own]) -> Metric:
+def _read_metric(value: object, *, own: Mapping[str, CustomMetric]) -> Metric:
     given = _parts(value)
     if given.get("name") != "own":
         metric: Metric = _read(_METRICS, given, field="metric")

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tacit.scores.metrics import Own
-from tacit.server.limits import Limits
+from tacit.scores.metrics import CustomMetric
+from tacit.server.limits import ServerLimits
 
-__all__ = ["Settings", "utc_now"]
+__all__ = ["ServerSettings", "utc_now"]
 
 
 def utc_now() -> datetime:
@@ -19,7 +19,7 @@ def utc_now() -> datetime:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class ServerSettings:
     """Where a server keeps its data, and what it takes from outside.
 
     Parameters
@@ -44,8 +44,8 @@ class Settings:
     database: str | None = None
     ledger: str | None = None
     key_file: Path | None = None
-    own_metrics: Mapping[str, Own] = field(default_factory=dict)
-    limits: Limits = field(default_factory=Limits)
+    own_metrics: Mapping[str, CustomMetric] = field(default_factory=dict)
+    limits: ServerLimits = field(default_factory=ServerLimits)
     secure_cookies: bool = False
     clock: Callable[[], datetime] = utc_now
 

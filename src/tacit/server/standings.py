@@ -6,7 +6,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, func, select
 
-from tacit.server.records import FinalPlace, Flag, Place, Score
+from tacit.server.records import FinalPlace, LeaderboardPlace, Score, SubmissionFlag
 from tacit.server.schema import FINAL, FLAG, SUBMISSION, TEAM
 from tacit.server.submission import score_of
 
@@ -52,12 +52,14 @@ def last_numbers(connection: Connection, competition: int) -> dict[int, int]:
     return {row[0]: row[1] for row in connection.execute(query)}
 
 
-def leaderboard(connection: Connection, competition: int, *, lower: bool) -> tuple[Place, ...]:
+def leaderboard(connection: Connection, competition: int, *, lower: bool) -> tuple[LeaderboardPlace, ...]:
     """Return each team's best released score, best first; equal scores share a rank."""
     best = best_submissions(connection, competition, lower=lower)
     places = ranks([score.released for _, _, score, _ in best])
     return tuple(
-        Place(rank=rank, team=name, released=score.released, text=score.text, submissions=used, time=score.time)
+        LeaderboardPlace(
+            rank=rank, team=name, released=score.released, text=score.text, submissions=used, time=score.time
+        )
         for rank, (_, name, score, used) in zip(places, best, strict=True)
     )
 
@@ -67,7 +69,7 @@ def ranks(values: list[float]) -> list[int]:
     return [values.index(value) + 1 for value in values]
 
 
-def flags(connection: Connection, competition: int) -> tuple[Flag, ...]:
+def flags(connection: Connection, competition: int) -> tuple[SubmissionFlag, ...]:
     """Return all flags of a competition, newest first."""
     query = (
         select(FLAG, TEAM.c.name, SUBMISSION.c.key, SUBMISSION.c.time)
@@ -77,7 +79,7 @@ def flags(connection: Connection, competition: int) -> tuple[Flag, ...]:
         .order_by(FLAG.c.id.desc())
     )
     return tuple(
-        Flag(
+        SubmissionFlag(
             submission=row["key"],
             team=row["name"],
             number=row["number"],

@@ -21,15 +21,15 @@ from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import system_rng
 from tacit.scores.metrics import Measurement
 from tacit.scores.policies import Answer
-from tacit.server.board import Board, stored
+from tacit.server.board import CompetitionBoard, stored
 from tacit.server.database import ServerDatabase
 from tacit.server.errors import BudgetSpent, Conflict, Forbidden, NotFound, Unavailable
-from tacit.server.key import Key
+from tacit.server.key import ServerKey
 from tacit.server.records import Score
 from tacit.server.schema import COMPETITION, PREDICTION, SUBMISSION, TEAM
-from tacit.server.settings import Settings
+from tacit.server.settings import ServerSettings
 
-__all__ = ["Submission", "Writer", "score_of", "state_place", "used_on"]
+__all__ = ["Submission", "SubmissionWriter", "score_of", "state_place", "used_on"]
 
 _BATCH = 128
 _WAITING = 4096
@@ -46,18 +46,20 @@ class Submission:
     digest: str
     predictions: NDArray[np.float64] = field(repr=False)
     measurement: Measurement
-    board: Board
+    board: CompetitionBoard
     answer: Future[Score] = field(default_factory=Future, repr=False)
 
 
-class Writer:
+class SubmissionWriter:
     """A thread that takes what is queued, decides it in order, and commits it as one group.
 
     An answer is given only after the commit that holds it: what a team has seen is on disk. Equal ids get the
     answer that was given before.
     """
 
-    def __init__(self, database: ServerDatabase, *, key: Key, settings: Settings, lock: threading.Lock) -> None:
+    def __init__(
+        self, database: ServerDatabase, *, key: ServerKey, settings: ServerSettings, lock: threading.Lock
+    ) -> None:
         self._database, self._key, self._settings, self._lock = database, key, settings, lock
         self._rng = system_rng()
         self._queue: queue.Queue[Submission | None] = queue.Queue(_WAITING)
@@ -104,7 +106,9 @@ class Writer:
     def _write(self, batch: Sequence[Submission]) -> None:
         try:
             with self._lock, self._database.writing() as connection:
-                outcomes = _Group(connection, batch, key=self._key, now=self._settings.clock(), rng=self._rng).decide()
+                outcomes = _SubmissionGroup(
+                    connection, batch, key=self._key, now=self._settings.clock(), rng=self._rng
+                ).decide()
         except Exception as error:
             failure = error if isinstance(error, Unavailable) else Unavailable("the server failed; nothing was shown")
             failure.__cause__ = error
@@ -116,7 +120,7 @@ class Writer:
                 submission.answer.set_exception(outcome)
 
 
-class _Group:
+class _SubmissionGroup:
     """The submissions of one transaction."""
 
     def __init__(
@@ -124,7 +128,7 @@ class _Group:
         connection: Connection,
         batch: Sequence[Submission],
         *,
-        key: Key,
+        key: ServerKey,
         now: datetime,
         rng: np.random.Generator,
     ) -> None:

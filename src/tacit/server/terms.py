@@ -10,7 +10,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, check_delta
 from tacit.server.rules import Rules
 
-__all__ = ["SLUG", "Terms", "check_line"]
+__all__ = ["SLUG", "CompetitionTerms", "check_line"]
 
 SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,62}[a-z0-9])?")
 _NAME, _DESCRIPTION = 200, 20_000
@@ -18,7 +18,7 @@ _SCORES, _COMPOSED = 10**9, 10**5  # scores in all; with a delta each is a distr
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class CompetitionTerms:
     """The terms of a competition, which never change after its creation.
 
     Parameters

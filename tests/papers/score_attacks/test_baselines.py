@@ -6,7 +6,7 @@ import pytest
 from papers.score_attacks.attacks import boosted_labels, exhaustive_labels, random_prediction_labels
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks import DigitDesign, infer_labels, plan_attack
-from tacit.scores.losses import CrossEntropy, MachineEpsilon, Reduction, SquaredError
+from tacit.scores.losses import ClippedCrossEntropy, MachineEpsilon, Reduction, SquaredError
 from tacit.scores.metrics import Accuracy, UnboundedLoss
 from tacit.scores.policies import Bounded
 
@@ -14,8 +14,8 @@ from tacit.scores.policies import Bounded
 @pytest.mark.parametrize(
     "loss",
     [
-        CrossEntropy(clip=MachineEpsilon()),
-        CrossEntropy(classes=3, clip=MachineEpsilon()),
+        ClippedCrossEntropy(clip=MachineEpsilon()),
+        ClippedCrossEntropy(classes=3, clip=MachineEpsilon()),
         SquaredError(reduction=Reduction.SUM),
     ],
 )
@@ -47,7 +47,7 @@ def test_the_search_refuses_what_it_cannot_finish():
 
 def test_random_predictions_fail_under_mild_noise():
     """Footnote 6: exact scores of random predictions tell the labels, noise of 0.1 leaves guessing."""
-    loss, rng = CrossEntropy(), np.random.default_rng(0)
+    loss, rng = ClippedCrossEntropy(), np.random.default_rng(0)
     exact, noisy = [], []
     for _ in range(100):
         truth = rng.integers(0, 2, 10)

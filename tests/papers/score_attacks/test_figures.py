@@ -38,13 +38,13 @@ def test_search_is_the_paper_s(script, classes, asked, rows):
 
 def test_constructions_are_the_library_s(script):
     from papers.score_attacks.separation import PowersOfThree, TripledExponents
-    from tacit.scores.losses import FLOAT64, CrossEntropy
+    from tacit.scores.losses import FLOAT64, ClippedCrossEntropy
 
     for construction, ours, classes in (
         (PowersOfThree(), script.theorem_3, 3),
         (TripledExponents(), script.theorem_14, 2),
     ):
-        loss = CrossEntropy(classes=classes)
+        loss = ClippedCrossEntropy(classes=classes)
         theta = construction.predictions(loss, 2, asked=2, tau=0.01, precision=FLOAT64)
         np.testing.assert_allclose(loss.row_losses(theta), ours(2, classes, 2, 0.01), rtol=1e-12)
 

@@ -7,11 +7,12 @@ import pytest
 
 from papers.score_attacks.attacks import labels_from_one_score, precision_for
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses import CrossEntropy, MachineEpsilon, SquaredError
+from tacit.scores.losses import ClippedCrossEntropy, MachineEpsilon, SquaredError
 
 
 @pytest.mark.parametrize(
-    "loss", [CrossEntropy(), CrossEntropy(classes=3), SquaredError(), CrossEntropy(clip=MachineEpsilon())]
+    "loss",
+    [ClippedCrossEntropy(), ClippedCrossEntropy(classes=3), SquaredError(), ClippedCrossEntropy(clip=MachineEpsilon())],
 )
 def test_all_labels_from_one_score(loss):
     rng = np.random.default_rng(0)
@@ -29,7 +30,7 @@ def test_all_labels_from_one_score(loss):
 
 def test_a_thousand_labels_from_one_score_in_ten_seconds():
     truth = np.random.default_rng(0).integers(0, 2, 1000)
-    loss = CrossEntropy()
+    loss = ClippedCrossEntropy()
     precision = precision_for(loss, rows=1000)
     start = time.perf_counter()
     found = labels_from_one_score(lambda p: loss.score(truth, p, precision=precision), loss, rows=1000)
@@ -40,7 +41,7 @@ def test_a_thousand_labels_from_one_score_in_ten_seconds():
 def test_one_score_of_too_little_precision_tells_less():
     """The control: at half the bits the number is not what the labels wrote."""
     truth = np.random.default_rng(0).integers(0, 2, 200)
-    loss = CrossEntropy()
+    loss = ClippedCrossEntropy()
     half = precision_for(loss, rows=100)
     with half.active():
         try:

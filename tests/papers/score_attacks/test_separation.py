@@ -39,7 +39,7 @@ from tacit.scores.attacks.bounds import labels_per_query
 from tacit.scores.losses import (
     FLOAT64,
     ClampedCrossEntropy,
-    CrossEntropy,
+    ClippedCrossEntropy,
     Float32,
     MachineEpsilon,
     ProbabilityFloor,
@@ -119,7 +119,7 @@ def test_sums_that_are_not_superincreasing_can_be_distinct():
 
 @pytest.mark.parametrize(
     "loss",
-    [CrossEntropy(), SquaredError(reduction=Reduction.SUM), ItakuraSaito(), NormLike(alpha=3.0)],
+    [ClippedCrossEntropy(), SquaredError(reduction=Reduction.SUM), ItakuraSaito(), NormLike(alpha=3.0)],
     ids=lambda loss: type(loss).__name__,
 )
 def test_gap_is_the_definition(loss):
@@ -137,16 +137,16 @@ def test_gap_in_a_format_is_that_of_its_row_losses():
 
 def test_infinite_losses_have_no_gap():
     with pytest.raises(InvalidInput, match="finite losses"):
-        codomain_gap(CrossEntropy(), [0.0, 0.5])
+        codomain_gap(ClippedCrossEntropy(), [0.0, 0.5])
 
 
 # Constructions keep their promise, by enumeration.
 
 NOISED = [
-    (CrossEntropy(), 4, 0.3, Digits()),
-    (CrossEntropy(classes=3), 3, 0.3, Digits()),
-    (CrossEntropy(clip=MachineEpsilon()), 5, 1e-2, Digits()),
-    (CrossEntropy(classes=4, clip=ProbabilityFloor(1e-6)), 2, 1e-2, Digits()),
+    (ClippedCrossEntropy(), 4, 0.3, Digits()),
+    (ClippedCrossEntropy(classes=3), 3, 0.3, Digits()),
+    (ClippedCrossEntropy(clip=MachineEpsilon()), 5, 1e-2, Digits()),
+    (ClippedCrossEntropy(classes=4, clip=ProbabilityFloor(1e-6)), 2, 1e-2, Digits()),
     (ClampedCrossEntropy(), 5, 0.2, Digits()),
     (SigmoidCrossEntropy(), 6, 5.0, Digits()),
     (SoftmaxCrossEntropy(classes=5), 3, 2.0, Digits()),
@@ -159,10 +159,10 @@ NOISED = [
     (GeneralizedKL(classes=3), 3, 0.1, Digits()),
     (Bregman(h=lambda v: v * np.log(v)), 3, 0.1, Digits()),
     (linearly_decomposable(lambda t: np.exp(-3 * t)), 3, 0.01, Digits()),
-    (CrossEntropy(), 3, 0.1, PowersOfThree()),
-    (CrossEntropy(classes=3), 2, 0.1, PowersOfThree()),
+    (ClippedCrossEntropy(), 3, 0.1, PowersOfThree()),
+    (ClippedCrossEntropy(classes=3), 2, 0.1, PowersOfThree()),
     (SoftmaxCrossEntropy(classes=3), 2, 1.0, PowersOfThree()),
-    (CrossEntropy(), 4, 0.1, TripledExponents()),
+    (ClippedCrossEntropy(), 4, 0.1, TripledExponents()),
     (SigmoidCrossEntropy(), 4, 0.1, TripledExponents()),
     (ItakuraSaito(), 3, 0.1, TripledExponents()),
 ]
@@ -179,7 +179,9 @@ def test_constructions_keep_two_tau(loss, rows, tau, how):
         assert gap < 2.2 * tau
 
 
-@pytest.mark.parametrize("loss", [CrossEntropy(), SquaredError(), NormLike(alpha=3.0), CrossEntropy(classes=3)])
+@pytest.mark.parametrize(
+    "loss", [ClippedCrossEntropy(), SquaredError(), NormLike(alpha=3.0), ClippedCrossEntropy(classes=3)]
+)
 def test_primes_separate_without_noise(loss):
     found = separate(loss, 4, 0.0, construction=PrimeLogs(), precision=EXACT)
     assert found.gap > 0
@@ -207,7 +209,7 @@ def test_many_primes_leave_the_gap_unknown():
 
 
 def test_asked_rows_come_first_and_the_rest_is_neutral():
-    loss = CrossEntropy(classes=3, clip=MachineEpsilon())
+    loss = ClippedCrossEntropy(classes=3, clip=MachineEpsilon())
     found = separate(loss, 100, 1e-4, asked=7)
     assert found.predictions.shape == (100, 3)
     assert np.allclose(found.predictions[7:], 1 / 3)
@@ -218,14 +220,14 @@ def test_asked_rows_come_first_and_the_rest_is_neutral():
 @pytest.mark.parametrize(
     ("loss", "pin"),
     [
-        (CrossEntropy(clip=ProbabilityFloor(1e-6)), 10),
-        (CrossEntropy(clip=ProbabilityFloor(1e-15)), 11),
+        (ClippedCrossEntropy(clip=ProbabilityFloor(1e-6)), 10),
+        (ClippedCrossEntropy(clip=ProbabilityFloor(1e-15)), 11),
         (SquaredError(), 6),
         (NormLike(alpha=3.0), 8),
         (Mahalanobis(matrix=IDENTITY), 7),
         (ItakuraSaito(clip=ProbabilityFloor(1e-6)), 26),
-        (CrossEntropy(classes=3, clip=ProbabilityFloor(1e-6)), 6),
-        (CrossEntropy(classes=10, clip=ProbabilityFloor(1e-6)), 2),
+        (ClippedCrossEntropy(classes=3, clip=ProbabilityFloor(1e-6)), 6),
+        (ClippedCrossEntropy(classes=10, clip=ProbabilityFloor(1e-6)), 2),
     ],
 )
 def test_the_promised_number_of_digits_is_reached_and_no_more(loss, pin):
@@ -239,7 +241,7 @@ def test_refusals_name_their_bound():
     cases = [
         (lambda: separate(SquaredError(), 100, 1e-4, asked=9), "isoperimetric bound"),
         (lambda: separate(SquaredError(classes=3), 100, 1e-4, asked=9), "variance bound"),
-        (lambda: separate(CrossEntropy(clip=ProbabilityFloor(1e-6)), 100, 1e-4, asked=11), "digits tell apart"),
+        (lambda: separate(ClippedCrossEntropy(clip=ProbabilityFloor(1e-6)), 100, 1e-4, asked=11), "digits tell apart"),
         (lambda: separate(ZeroOne(), 2, 1e-9), "Theorem 11"),
         (lambda: separate(SquaredError(), 2, 0.0), "tau must be a finite number > 0"),
         (lambda: separate(SquaredError(), 2, -1.0), "tau must be a finite number > 0, got -1.0"),
@@ -247,8 +249,14 @@ def test_refusals_name_their_bound():
         (lambda: separate(SquaredError(), 2, 0.1, construction=PrimeLogs()), "tau must be 0"),
         (lambda: separate(SquaredError(), 0, 0.1), "rows must be an integer >= 1"),
         (lambda: separate(SquaredError(), 2, 0.1, asked=3), "asked must be at most rows = 2, got 3"),
-        (lambda: separate(CrossEntropy(classes=3), 2, 0.1, construction=TripledExponents()), "classes must be 2"),
-        (lambda: separate(CrossEntropy(clip=MachineEpsilon()), 4, 1e-9, precision=Float32()), "rounds these losses"),
+        (
+            lambda: separate(ClippedCrossEntropy(classes=3), 2, 0.1, construction=TripledExponents()),
+            "classes must be 2",
+        ),
+        (
+            lambda: separate(ClippedCrossEntropy(clip=MachineEpsilon()), 4, 1e-9, precision=Float32()),
+            "rounds these losses",
+        ),
     ]
     for call, message in cases:
         with pytest.raises(InvalidInput, match=message):
@@ -263,7 +271,7 @@ def test_one_row_of_the_zero_one_loss_separates():
 
 
 def test_a_thousand_labels_in_one_score_of_any_precision():
-    found = separate(CrossEntropy(), 1000, 1e-320, precision=ArbitraryPrecision(bits=1200))
+    found = separate(ClippedCrossEntropy(), 1000, 1e-320, precision=ArbitraryPrecision(bits=1200))
     assert found.gap >= 2 * Fraction(1e-320)
 
 
@@ -329,11 +337,11 @@ def test_theorem_3_needs_k_from_1():
         powers = [[2 ** (n * classes + k + first) for k in range(classes)] for n in range(rows)]
         theta = np.array([[3.0 ** (power * rows * tau) for power in row] for row in powers])
         theta /= theta.sum(axis=1, keepdims=True)
-        gap = codomain_gap(CrossEntropy(classes=classes), theta, precision=EXACT)
+        gap = codomain_gap(ClippedCrossEntropy(classes=classes), theta, precision=EXACT)
         assert float(gap) == pytest.approx(factor * tau, rel=1e-9)
         assert (gap >= 2 * tau) == (first == 1)
         if first == 1:
-            ours = separate(CrossEntropy(classes=classes), rows, tau, construction=PowersOfThree())
+            ours = separate(ClippedCrossEntropy(classes=classes), rows, tau, construction=PowersOfThree())
             assert np.allclose(ours.predictions, theta, rtol=1e-12)
 
 
@@ -344,10 +352,10 @@ def test_theorem_14_read_literally_collides():
     rows, tau = 2, 1 / 54
     literal = [theta(3 ** (2**i) * rows * tau) for i in (1, 2)]
     assert np.log(np.array(literal) / (1 - np.array(literal))) == pytest.approx([-1.0986, 1.0986], abs=1e-4)
-    assert float(codomain_gap(CrossEntropy(), literal, precision=EXACT)) < 1e-12
+    assert float(codomain_gap(ClippedCrossEntropy(), literal, precision=EXACT)) < 1e-12
     meant = [theta(3 ** (2**i * rows * tau)) for i in (1, 2)]
-    assert float(codomain_gap(CrossEntropy(), meant, precision=EXACT)) >= 2 * tau
-    ours = separate(CrossEntropy(), rows, tau, construction=TripledExponents())
+    assert float(codomain_gap(ClippedCrossEntropy(), meant, precision=EXACT)) >= 2 * tau
+    ours = separate(ClippedCrossEntropy(), rows, tau, construction=TripledExponents())
     assert np.allclose(ours.predictions, meant, rtol=1e-12)
 
 
@@ -378,8 +386,8 @@ def test_proposition_3_fails_in_binary16():
 def test_g3_labels_from_an_exactly_rounded_binary64_mean():
     # N = 1000, neutral rows: 48 labels with clip 1e-15, 47 with 1e-7, 51 from logits; four more fail.
     cases = [
-        (CrossEntropy(clip=ProbabilityFloor(1e-15)), 48),
-        (CrossEntropy(clip=ProbabilityFloor(1e-7)), 47),
+        (ClippedCrossEntropy(clip=ProbabilityFloor(1e-15)), 48),
+        (ClippedCrossEntropy(clip=ProbabilityFloor(1e-7)), 47),
         (SigmoidCrossEntropy(), 51),
     ]
     for loss, labels in cases:

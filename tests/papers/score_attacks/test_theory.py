@@ -23,7 +23,7 @@ from papers.score_attacks.theory import (
     separation_function,
 )
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses import CrossEntropy
+from tacit.scores.losses import ClippedCrossEntropy
 
 # Appendix I.
 
@@ -94,7 +94,7 @@ def test_prime_matrix_of_appendix_e():
 
 @pytest.mark.parametrize(("rows", "classes"), [(2, 3), (4, 2), (3, 4)])
 def test_prime_matrix_scores_are_distinct_and_decode(rows, classes):
-    matrix, loss = prime_matrix(rows, classes), CrossEntropy(classes=classes)
+    matrix, loss = prime_matrix(rows, classes), ClippedCrossEntropy(classes=classes)
     precision = ArbitraryPrecision(bits=300)
     predictions = precision.array(np.array(matrix, dtype=object))
     assert codomain_gap(loss, predictions, precision=precision) > 0

@@ -10,7 +10,7 @@ import typer
 from tacit.cli.server.connection import AsJson, Competition, Token, Url, connect, find_slug, print_json
 
 if TYPE_CHECKING:
-    from tacit.server.client import Client
+    from tacit.server.client import ServerClient
 
 __all__ = ["audit"]
 
@@ -60,7 +60,7 @@ def audit(
     raise typer.Exit(0 if passed else 1)
 
 
-def _run(client: Client, slug: str, submissions: int | None) -> dict[str, Any]:
+def _run(client: ServerClient, slug: str, submissions: int | None) -> dict[str, Any]:
     """Start the replay and wait for its end, with a bar on standard error."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from tacit.server.client import Client
+    from tacit.server.client import ServerClient
 
 __all__ = ["AsJson", "Competition", "Token", "Url", "connect", "find_slug", "print_json"]
 
@@ -27,17 +27,17 @@ Competition = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
-def connect(url: str, token: str) -> Client:
+def connect(url: str, token: str) -> ServerClient:
     """Return a client; the connection is made with the first request."""
     from tacit.privacy.errors import InvalidInput
-    from tacit.server.client import Client
+    from tacit.server.client import ServerClient
 
     if not token.strip():
         raise InvalidInput("must be given, with --token or in the environment variable TACIT_TOKEN", field="token")
-    return Client(url=url, token=token.strip())
+    return ServerClient(url=url, token=token.strip())
 
 
-def find_slug(client: Client, slug: str | None) -> str:
+def find_slug(client: ServerClient, slug: str | None) -> str:
     """Return the competition that is meant."""
     from tacit.privacy.errors import InvalidInput
 

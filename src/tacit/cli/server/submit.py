@@ -22,9 +22,9 @@ def join(
 
     Example: tacit scores join tacit_invite_... --name Newcomers
     """
-    from tacit.server.client import Client
+    from tacit.server.client import ServerClient
 
-    with Client(url=url) as client:
+    with ServerClient(url=url) as client:
         joined = client.call("POST", "/teams", {"invite": invite.strip(), "name": name})
     if as_json:
         print_json(joined)

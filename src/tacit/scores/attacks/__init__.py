@@ -1,19 +1,19 @@
 """Attack: every label from a few scores, and how many scores that takes."""
 
-from tacit.scores.attacks.answers import Answers
-from tacit.scores.attacks.channel import Channel
+from tacit.scores.attacks.answers import HostAnswers
+from tacit.scores.attacks.channel import LossChannel
 from tacit.scores.attacks.climb import climb_labels
 from tacit.scores.attacks.competition import AttackResult, attack_competition, attack_final_score
 from tacit.scores.attacks.crowded import CrowdedDesign
-from tacit.scores.attacks.design import Design
+from tacit.scores.attacks.design import QueryDesign
 from tacit.scores.attacks.digits import DigitDesign
 from tacit.scores.attacks.errors import AttackStopped, OracleError
 from tacit.scores.attacks.hosts import host_metric
-from tacit.scores.attacks.http import AsCsv, AsJson, HttpOracle
-from tacit.scores.attacks.infer import Progress, infer_labels
+from tacit.scores.attacks.http import CsvBody, HttpOracle, JsonBody
+from tacit.scores.attacks.infer import AttackProgress, infer_labels
 from tacit.scores.attacks.joint import JointDesign
-from tacit.scores.attacks.noise import GaussianNoise, LaplaceNoise, RandomNoise
-from tacit.scores.attacks.outcome import Outcome
+from tacit.scores.attacks.noise import AnswerNoise, GaussianAnswerNoise, LaplaceAnswerNoise
+from tacit.scores.attacks.outcome import RecoveredLabels
 from tacit.scores.attacks.planning import AttackPlan, plan_attack
 from tacit.scores.attacks.posterior import ScoreReading, label_posterior
 from tacit.scores.attacks.prior import prior_design
@@ -21,26 +21,26 @@ from tacit.scores.attacks.reconstruct import CandidatePredictions, best_size, gu
 from tacit.scores.attacks.repeated import HadamardDesign
 
 __all__ = [
-    "Answers",
-    "AsCsv",
-    "AsJson",
+    "AnswerNoise",
     "AttackPlan",
+    "AttackProgress",
     "AttackResult",
     "AttackStopped",
     "CandidatePredictions",
-    "Channel",
     "CrowdedDesign",
-    "Design",
+    "CsvBody",
     "DigitDesign",
-    "GaussianNoise",
+    "GaussianAnswerNoise",
     "HadamardDesign",
+    "HostAnswers",
     "HttpOracle",
     "JointDesign",
-    "LaplaceNoise",
+    "JsonBody",
+    "LaplaceAnswerNoise",
+    "LossChannel",
     "OracleError",
-    "Outcome",
-    "Progress",
-    "RandomNoise",
+    "QueryDesign",
+    "RecoveredLabels",
     "ScoreReading",
     "attack_competition",
     "attack_final_score",

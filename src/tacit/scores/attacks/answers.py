@@ -10,11 +10,11 @@ from tacit.privacy.rounding import check_epsilon
 from tacit.scores.losses import FLOAT64, Precision
 from tacit.scores.policies import Exact, Policy
 
-__all__ = ["Answers"]
+__all__ = ["HostAnswers"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answers:
+class HostAnswers:
     """A bound on how far an answer is from the score, for a score computed in floating point.
 
     Parameters

@@ -17,7 +17,7 @@ from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
 from tacit.scores.attacks.competition import AttackResult, Tell, attack_competition, read_one_by_one
 from tacit.scores.attacks.crowded import CrowdedDesign
-from tacit.scores.attacks.design import Design
+from tacit.scores.attacks.design import QueryDesign
 from tacit.scores.attacks.digits import DigitDesign
 from tacit.scores.attacks.given_answers import posterior_of_answers
 from tacit.scores.attacks.joint import JointDesign
@@ -33,7 +33,7 @@ __all__ = ["attack", "plan_by_method"]
 
 Floats = NDArray[np.float64]
 
-_DESIGNS: dict[str, Callable[..., Design]] = {
+_DESIGNS: dict[str, Callable[..., QueryDesign]] = {
     Digits.name: DigitDesign,
     Joint.name: JointDesign,
     Crowded.name: CrowdedDesign,

@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
-from tacit.scores.losses import FLOAT64, Loss, Precision, Reduction
+from tacit.scores.losses import FLOAT64, InvertibleLoss, Precision, Reduction
 
 __all__ = [
     "LabelsPerQuery",
@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 
-def unit_of(loss: Loss, rows: int, *, tau: float) -> float:
+def unit_of(loss: InvertibleLoss, rows: int, *, tau: float) -> float:
     """Return u, the gap that row-loss sums need: 2 N tau under a mean, 2 tau under a sum."""
     if not (0 < tau < math.inf):
         raise InvalidInput(f"must be a finite number > 0, got {tau!r}", field="tau")
@@ -54,8 +54,8 @@ class LabelsPerQuery:
 
     Examples
     --------
-    >>> from tacit.scores.losses import CrossEntropy, ProbabilityFloor
-    >>> labels_per_query(CrossEntropy(clip=ProbabilityFloor(1e-6)), 100, tau=1e-4)
+    >>> from tacit.scores.losses import ClippedCrossEntropy, ProbabilityFloor
+    >>> labels_per_query(ClippedCrossEntropy(clip=ProbabilityFloor(1e-6)), 100, tau=1e-4)
     LabelsPerQuery(digits=10, counting=13, variance=12, isoperimetric=11)
     """
 
@@ -84,7 +84,7 @@ class LabelsPerQuery:
         return next(name for name in self.formulas if name != "digits" and getattr(self, name) == self.ceiling)
 
 
-def labels_per_query(loss: Loss, rows: int, *, tau: float, precision: Precision = FLOAT64) -> LabelsPerQuery:
+def labels_per_query(loss: InvertibleLoss, rows: int, *, tau: float, precision: Precision = FLOAT64) -> LabelsPerQuery:
     """Return how many labels one score of ``rows`` rows can hold when its noise is below ``tau``.
 
     Counts are not capped at ``rows``.

@@ -12,37 +12,37 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
-from tacit.scores.attacks.answers import Answers
-from tacit.scores.losses import FLOAT64, Loss, Precision, Reduction
+from tacit.scores.attacks.answers import HostAnswers
+from tacit.scores.losses import FLOAT64, InvertibleLoss, Precision, Reduction
 from tacit.scores.losses.precision import Numbers
 from tacit.scores.metrics import Metric, RowLosses
 from tacit.scores.policies import Policy
 
-__all__ = ["Channel", "largest_step"]
+__all__ = ["LossChannel", "largest_step"]
 
 _INSIDE = 1 - 1e-8  # losses let rounding a little beyond the clip pass, where digits are no longer evenly spaced
 _UNLIMITED = 16  # where nothing is clipped, a row's difference may be this many times all other losses
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Channel:
+class LossChannel:
     """A loss over ``rows`` rows whose answers have an error; totals are sums of row losses."""
 
-    loss: Loss
+    loss: InvertibleLoss
     rows: int
-    answers: Answers = field(default_factory=Answers)
+    answers: HostAnswers = field(default_factory=HostAnswers)
     root: bool = False
 
     def __post_init__(self) -> None:
         check_count(self.rows, name="rows")
 
     @classmethod
-    def of(cls, metric: Metric, *, rows: int, policy: Policy | Answers | None = None) -> Channel:
+    def of(cls, metric: Metric, *, rows: int, policy: Policy | HostAnswers | None = None) -> LossChannel:
         """Return the channel of a metric that is a mean of row losses, or its root."""
         revealed = metric.reveals
         if not isinstance(revealed, RowLosses):
             raise InvalidInput(f"must be a mean of row losses for a channel, got {metric}", field="metric")
-        answers = Answers(policy=policy) if isinstance(policy, Policy) else policy or Answers()
+        answers = HostAnswers(policy=policy) if isinstance(policy, Policy) else policy or HostAnswers()
         return cls(loss=revealed.loss, rows=rows, answers=answers, root=revealed.root)
 
     @property
@@ -94,7 +94,9 @@ class Channel:
         return self.rows if self.loss.reduction is Reduction.MEAN else 1
 
 
-def largest_step(loss: Loss, digits: tuple[int, ...], *, reach: float, precision: Precision = FLOAT64) -> float:
+def largest_step(
+    loss: InvertibleLoss, digits: tuple[int, ...], *, reach: float, precision: Precision = FLOAT64
+) -> float:
     """Return the largest s for which a row with losses constant + s digits[y] exists."""
     top = reach / max(digits)
     if math.isinf(loss.difference_range(precision=precision)):
@@ -105,7 +107,7 @@ def largest_step(loss: Loss, digits: tuple[int, ...], *, reach: float, precision
 
 
 @lru_cache(maxsize=1024)
-def _bisect(loss: Loss, digits: tuple[int, ...], top: float, precision: Precision) -> float:
+def _bisect(loss: InvertibleLoss, digits: tuple[int, ...], top: float, precision: Precision) -> float:
     low, high = 0.0, top
     if _fits(loss, digits, top, precision):
         low = top
@@ -115,7 +117,7 @@ def _bisect(loss: Loss, digits: tuple[int, ...], top: float, precision: Precisio
     return low * _INSIDE
 
 
-def _fits(loss: Loss, digits: tuple[int, ...], step: float, precision: Precision) -> bool:
+def _fits(loss: InvertibleLoss, digits: tuple[int, ...], step: float, precision: Precision) -> bool:
     try:
         loss.prediction_for(step * np.array([digits], dtype=np.float64), precision=precision)
     except InvalidInput:
@@ -124,5 +126,5 @@ def _fits(loss: Loss, digits: tuple[int, ...], step: float, precision: Precision
 
 
 @lru_cache(maxsize=256)
-def _neutral_loss(loss: Loss) -> float:
+def _neutral_loss(loss: InvertibleLoss) -> float:
     return float(loss.row_losses(loss.neutral(1)).max())

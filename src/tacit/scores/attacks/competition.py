@@ -13,7 +13,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.scores.attacks.climb import climb_labels
 from tacit.scores.attacks.digits import DigitDesign
 from tacit.scores.attacks.errors import AttackStopped, OracleError
-from tacit.scores.attacks.infer import Progress, infer_labels
+from tacit.scores.attacks.infer import AttackProgress, infer_labels
 from tacit.scores.attacks.planning import AttackPlan, plan_attack
 from tacit.scores.attacks.ranks import RankDesign
 from tacit.scores.attacks.reconstruct import best_size, expected_gain, guess_labels, rows_worth_asking
@@ -185,7 +185,7 @@ def read_one_by_one(
         made += 1
         return float(submit(predictions))  # type: ignore[arg-type]
 
-    def look(now: Progress) -> None:
+    def look(now: AttackProgress) -> None:
         tell(now.queries, planned, guess)  # labels are in the outcome alone
 
     try:

@@ -11,8 +11,8 @@ import numpy as np
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
-from tacit.scores.attacks.answers import Answers
-from tacit.scores.attacks.design import Design, Labels, Query, Steps, all_rows
+from tacit.scores.attacks.answers import HostAnswers
+from tacit.scores.attacks.design import Labels, QueryDesign, ScoreQuery, Steps, all_rows
 from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.weighing import DetectingMatrix, detecting_matrices
 
@@ -20,13 +20,13 @@ __all__ = ["RightRowsDesign", "TruePositivesDesign"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _CountDesign(Design):
+class _CountDesign(QueryDesign):
     """Count the positives of chosen subsets with a detecting matrix of entries 0 and 1."""
 
     metric: ClassVar[str]
 
     rows: int
-    answers: Answers = field(default_factory=Answers)
+    answers: HostAnswers = field(default_factory=HostAnswers)
     classes: int = 2
 
     def __post_init__(self) -> None:
@@ -71,13 +71,13 @@ class TruePositivesDesign(_CountDesign):
         """Return the queries: P from all rows, then TP = score (|S| + P)/2 of each subset."""
         rows = all_rows(order, rows=self.rows)
         labels = np.full(len(rows), -1, dtype=np.int64)
-        score = yield Query(np.ones(len(rows), dtype=np.int64), labels.copy())
+        score = yield ScoreQuery(np.ones(len(rows), dtype=np.int64), labels.copy())
         positives = _whole(score * len(rows) / (2 - score))
         for matrix, block in _blocks(rows, 2):
             totals = []
             for x in range(matrix.queries):
                 chosen = block[matrix.weights(x) == 1]
-                score = yield Query(_marked(len(rows), chosen), labels.copy())
+                score = yield ScoreQuery(_marked(len(rows), chosen), labels.copy())
                 totals.append(_whole(score * (len(chosen) + positives) / 2))
             labels[block] = _decode(matrix, totals)
         return labels
@@ -102,7 +102,7 @@ class RightRowsDesign(_CountDesign):
         """Return the queries: the zeros first, then one detecting matrix for each class but the last."""
         rows = all_rows(order, rows=self.rows)
         labels = np.full(len(rows), -1, dtype=np.int64)
-        score = yield Query(np.zeros(len(rows), dtype=np.int64), labels.copy())
+        score = yield ScoreQuery(np.zeros(len(rows), dtype=np.int64), labels.copy())
         zeros = _whole(score * len(rows))
         yield from self._first_class(rows, zeros, labels)
         for label in range(2, self.classes - 1):
@@ -117,7 +117,7 @@ class RightRowsDesign(_CountDesign):
             totals = []
             for x in range(matrix.queries):
                 chosen = block[matrix.weights(x) == 1]
-                score = yield Query(_marked(len(rows), chosen), labels.copy())
+                score = yield ScoreQuery(_marked(len(rows), chosen), labels.copy())
                 gained = score * len(rows) - zeros + len(chosen)
                 totals.append(_whole(gained * (radix - 1) / 2))
             digits = _decode(matrix, totals)
@@ -133,7 +133,7 @@ class RightRowsDesign(_CountDesign):
             for x in range(matrix.queries):
                 predictions = np.where(right, labels, 0)
                 predictions[block[matrix.weights(x) == 1]] = label
-                score = yield Query(predictions, labels.copy())
+                score = yield ScoreQuery(predictions, labels.copy())
                 totals.append(_whole(score * len(labels) - np.count_nonzero(right)))
             labels[block[_decode(matrix, totals) == 1]] = label
         return labels

@@ -18,8 +18,8 @@ from functools import lru_cache
 import numpy as np
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attacks.channel import Channel
-from tacit.scores.attacks.design import Design, Labels, Query, Steps, all_rows
+from tacit.scores.attacks.channel import LossChannel
+from tacit.scores.attacks.design import Labels, QueryDesign, ScoreQuery, Steps, all_rows
 from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.joint import weigh
 from tacit.scores.attacks.scale import WeighingScale, weighing_scale
@@ -33,13 +33,13 @@ _TRIES = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CrowdedDesign(Design):
+class CrowdedDesign(QueryDesign):
     """Joint decoding with more rows than weights with distinct sums allow; ambiguous rows are asked for last.
 
     Always right, whatever the labels: only the number of queries depends on them.
     """
 
-    channel: Channel
+    channel: LossChannel
 
     def __post_init__(self) -> None:
         if self.channel.loss.classes != 2:
@@ -75,9 +75,11 @@ class CrowdedDesign(Design):
         return weighing_scale(self.channel, digits=(0, 1))
 
     @property
-    def _block(self) -> _Block:
+    def _block(self) -> _QueryBlock:
         scale = self._scale
-        options = [_Block(bits, labels, scale.low, scale.high) for bits, labels in _shapes(self.channel.rows, scale)]
+        options = [
+            _QueryBlock(bits, labels, scale.low, scale.high) for bits, labels in _shapes(self.channel.rows, scale)
+        ]
         return min(options, key=lambda b: b.queries + _queries(math.ceil(b.asks + self.channel.rows - b.labels), scale))
 
     def _weigh_all(self, rows: Labels, known: Labels) -> Steps:
@@ -90,7 +92,7 @@ class CrowdedDesign(Design):
 
 
 @dataclass(frozen=True, slots=True)
-class _Block:
+class _QueryBlock:
     """2^bits queries for ``labels`` rows: which rows belong to which set, and with which weights."""
 
     bits: int
@@ -134,7 +136,7 @@ class _Block:
             parts += [plus if sign > 0 else plus - 2 * weights, _light(query, subset)[:size]]
         return np.concatenate(parts)[: self.labels]
 
-    def read(self, totals: Labels) -> _Read:
+    def read(self, totals: Labels) -> _BlockReading:
         """Return what the totals of all queries tell."""
         left = totals.copy()
         points = np.arange(self.queries)
@@ -152,20 +154,20 @@ class _Block:
             found.append((heavy, light))
         if (left != left[0]).any():
             raise InconsistentAnswer
-        return _Read.of(self, int(left[0]), found[::-1])
+        return _BlockReading.of(self, int(left[0]), found[::-1])
 
 
 @dataclass(frozen=True, slots=True)
-class _Read:
+class _BlockReading:
     """Labels of a block as far as known, the candidates of ambiguous sets, and the empty set's total."""
 
-    block: _Block
+    block: _QueryBlock
     labels: Labels
     lists: tuple[tuple[slice, Labels], ...]
     constant: int
 
     @classmethod
-    def of(cls, block: _Block, constant: int, found: list[tuple[int, Labels]]) -> _Read:
+    def of(cls, block: _QueryBlock, constant: int, found: list[tuple[int, Labels]]) -> _BlockReading:
         labels = np.full(block.labels, -1, dtype=np.int64)
         lists = []
         start = len(block.certain)
@@ -259,11 +261,11 @@ def _queries(labels: int, scale: WeighingScale) -> int:
     return sum(matrix.queries for matrix in detecting_matrices(labels, low=scale.low, high=scale.high))
 
 
-def _ask(scale: WeighingScale, block: _Block, rows: Labels, known: Labels) -> Generator[Query, float, Labels]:
+def _ask(scale: WeighingScale, block: _QueryBlock, rows: Labels, known: Labels) -> Generator[ScoreQuery, float, Labels]:
     totals = []
     for x in range(block.queries):
         predictions = scale.predictions(rows, block.weights(x))
-        answer = yield Query(predictions, known.copy())
+        answer = yield ScoreQuery(predictions, known.copy())
         totals.append(scale.total(answer, predictions))
     return np.array(totals, dtype=np.int64)
 

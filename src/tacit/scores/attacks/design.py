@@ -11,24 +11,24 @@ from numpy.typing import NDArray
 
 from tacit.scores.losses.precision import Numbers
 
-__all__ = ["Design", "Labels", "Query", "Steps", "all_rows"]
+__all__ = ["Labels", "QueryDesign", "ScoreQuery", "Steps", "all_rows"]
 
 Labels: TypeAlias = NDArray[np.int64]
 """One label per row; -1 where it is not known."""
 
 
-class Query(NamedTuple):
+class ScoreQuery(NamedTuple):
     """Predictions to submit, and the labels known before the answer comes."""
 
     predictions: Numbers
     recovered: Labels
 
 
-Steps: TypeAlias = Generator[Query, float, Labels]
+Steps: TypeAlias = Generator[ScoreQuery, float, Labels]
 """Yields a query, is sent its answer, returns every label at the end."""
 
 
-class Design(ABC):
+class QueryDesign(ABC):
     """A way of asking for all labels."""
 
     __slots__ = ()

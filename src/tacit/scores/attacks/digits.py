@@ -11,15 +11,15 @@ from itertools import chain, pairwise
 import numpy as np
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attacks.channel import Channel
-from tacit.scores.attacks.design import Design, Labels, Query, Steps, all_rows
-from tacit.scores.attacks.packing import Item, PackedQuery, pack, row_item
+from tacit.scores.attacks.channel import LossChannel
+from tacit.scores.attacks.design import Labels, QueryDesign, ScoreQuery, Steps, all_rows
+from tacit.scores.attacks.packing import DigitItem, PackedQuery, pack, row_item
 
 __all__ = ["DigitDesign"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DigitDesign(Design):
+class DigitDesign(QueryDesign):
     """Ask for a few rows in each query, as many as the answer's error allows; the others are neutral.
 
     With ``settle``, rows whose labels are known are predicted as certain: the score gets smaller and its
@@ -31,7 +31,7 @@ class DigitDesign(Design):
         Whether known rows are predicted as certain; without it queries are independent of each other.
     """
 
-    channel: Channel
+    channel: LossChannel
     settle: bool = True
 
     @property
@@ -48,19 +48,19 @@ class DigitDesign(Design):
         """Return the queries; labels are known after each."""
         channel = self.channel
         known = np.full(channel.rows, -1, dtype=np.int64)
-        left = _Left(all_rows(order, rows=channel.rows).tolist(), channel.loss.classes)
+        left = _OpenRows(all_rows(order, rows=channel.rows).tolist(), channel.loss.classes)
         while left:
             query = _next_query(left, channel, settle=self.settle)
             certain = known if self.settle else np.full_like(known, -1)
             predictions = query.predictions(channel, known=certain)
-            answer = yield Query(predictions, known.copy())
+            answer = yield ScoreQuery(predictions, known.copy())
             values = query.read(answer, predictions, channel=channel, known=certain)
             for row, label in left.tell(query, values):
                 known[row] = label
         return known
 
 
-class _Left:
+class _OpenRows:
     """The rows still to be asked; the first may be known to be one of some classes only."""
 
     def __init__(self, rows: Sequence[int], classes: int) -> None:
@@ -73,7 +73,7 @@ class _Left:
     def __len__(self) -> int:
         return len(self.rows) - self.done
 
-    def items(self) -> Iterator[Item]:
+    def items(self) -> Iterator[DigitItem]:
         first, size = self.first, self.first_size
         for position in range(self.done, len(self.rows)):
             yield row_item(self.rows[position], candidates=first, classes=self.classes, size=size)
@@ -97,16 +97,16 @@ class _Left:
 
 
 @lru_cache(maxsize=64)
-def _runs(channel: Channel, settle: bool) -> tuple[tuple[tuple[int, ...], int], ...]:
+def _runs(channel: LossChannel, settle: bool) -> tuple[tuple[tuple[int, ...], int], ...]:
     """Return the queries' lengths as cycles with their numbers of repeats, so that millions of rows take no longer.
 
     A query hangs on the rows that are left by its unit, which is monotone in them, and on how its first row stands: a
     cycle that is the same at both ends of a stretch is the same all through it.
     """
     runs: list[tuple[tuple[int, ...], int]] = []
-    rows = _Rows(left=channel.rows, first=tuple(range(channel.loss.classes)), size=channel.loss.classes)
+    rows = _RowsLeft(left=channel.rows, first=tuple(range(channel.loss.classes)), size=channel.loss.classes)
     while rows.left:
-        asked: list[_Rows] = []
+        asked: list[_RowsLeft] = []
         while rows.left and rows.stand not in {earlier.stand for earlier in asked}:
             asked.append(rows)
             rows = rows.after_query(channel, settle=settle)
@@ -122,7 +122,7 @@ def _runs(channel: Channel, settle: bool) -> tuple[tuple[tuple[int, ...], int], 
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _RowsLeft:
     """How many rows are left, and which classes the first of them may have, out of so many that are planned with."""
 
     left: int
@@ -133,15 +133,15 @@ class _Rows:
     def stand(self) -> tuple[tuple[int, ...], int]:
         return self.first, self.size
 
-    def after_query(self, channel: Channel, *, settle: bool) -> _Rows:
-        left = _Left(range(self.left), channel.loss.classes)
+    def after_query(self, channel: LossChannel, *, settle: bool) -> _RowsLeft:
+        left = _OpenRows(range(self.left), channel.loss.classes)
         left.first, left.first_size = self.stand
         query = _next_query(left, channel, settle=settle)
         done = sum(1 for _ in left.tell(query, [0] * len(query.items)))
-        return _Rows(self.left - done, left.first, left.first_size)
+        return _RowsLeft(self.left - done, left.first, left.first_size)
 
 
-def _repeats(rows: _Rows, cycle: tuple[int, ...], channel: Channel, *, settle: bool) -> int:
+def _repeats(rows: _RowsLeft, cycle: tuple[int, ...], channel: LossChannel, *, settle: bool) -> int:
     """Return how often a cycle comes before the first that differs from it."""
 
     def is_the_same(repeats: int) -> bool:
@@ -158,7 +158,7 @@ def _repeats(rows: _Rows, cycle: tuple[int, ...], channel: Channel, *, settle: b
     return bisect_left(range(rows.left // sum(cycle) + 1), True, key=lambda repeats: not is_the_same(repeats))
 
 
-def _next_query(left: _Left, channel: Channel, *, settle: bool) -> PackedQuery:
+def _next_query(left: _OpenRows, channel: LossChannel, *, settle: bool) -> PackedQuery:
     unknown = len(left) if settle else channel.rows
     query = pack(left.items(), channel=channel, unknown=unknown)
     if not query.items:

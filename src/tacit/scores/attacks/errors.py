@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tacit.privacy.errors import TacitError
 
 if TYPE_CHECKING:
-    from tacit.scores.attacks.outcome import Outcome
+    from tacit.scores.attacks.outcome import RecoveredLabels
 
 __all__ = ["AttackStopped", "InconsistentAnswer", "OracleError"]
 
@@ -26,6 +26,6 @@ class InconsistentAnswer(OracleError):
 class AttackStopped(TacitError):
     """The attack ended early; ``outcome`` holds the labels recovered so far."""
 
-    def __init__(self, message: str, *, outcome: Outcome) -> None:
+    def __init__(self, message: str, *, outcome: RecoveredLabels) -> None:
         super().__init__(message)
         self.outcome = outcome

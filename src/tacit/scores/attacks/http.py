@@ -16,12 +16,12 @@ from tacit.privacy.rounding import check_epsilon
 from tacit.scores.attacks.errors import OracleError
 from tacit.scores.losses.precision import Numbers
 
-__all__ = ["AsCsv", "AsJson", "Body", "HttpOracle"]
+__all__ = ["CsvBody", "HttpOracle", "JsonBody", "RequestBody"]
 
 _SHOWN = 80
 
 
-class Body(ABC):
+class RequestBody(ABC):
     """How predictions are written into a request."""
 
     __slots__ = ()
@@ -34,7 +34,7 @@ class Body(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class AsJson(Body):
+class JsonBody(RequestBody):
     """An object with one list: a number a row, or a list of numbers a row."""
 
     field: str = "predictions"
@@ -46,7 +46,7 @@ class AsJson(Body):
 
 
 @dataclass(frozen=True, slots=True)
-class AsCsv(Body):
+class CsvBody(RequestBody):
     """A CSV file with the columns id, and prediction or class_0, class_1, ..."""
 
     content_type: str = "text/csv"
@@ -74,7 +74,7 @@ class HttpOracle:
     """
 
     url: str
-    body: Body = field(default_factory=AsJson)
+    body: RequestBody = field(default_factory=JsonBody)
     score_field: str = "score"
     headers: Mapping[str, str] = field(default_factory=dict)
     timeout: float = 30.0

@@ -11,20 +11,20 @@ from typing import NamedTuple
 import numpy as np
 
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.scores.attacks.design import Labels, Query, Steps
+from tacit.scores.attacks.design import Labels, ScoreQuery, Steps
 from tacit.scores.attacks.errors import AttackStopped, InconsistentAnswer, OracleError
-from tacit.scores.attacks.outcome import Outcome
+from tacit.scores.attacks.outcome import RecoveredLabels
 from tacit.scores.attacks.planning import AttackPlan
 from tacit.scores.attacks.state import read_answers, write_state
 from tacit.scores.losses.precision import Numbers
 
-__all__ = ["Oracle", "Progress", "infer_labels"]
+__all__ = ["AttackProgress", "Oracle", "infer_labels"]
 
 Oracle = Callable[[Numbers], float]
 """Takes predictions, one row for each row of the host, and returns the score that the host shows."""
 
 
-class Progress(NamedTuple):
+class AttackProgress(NamedTuple):
     """Where an attack stands, told before each query."""
 
     queries: int
@@ -40,8 +40,8 @@ def infer_labels(
     order: Labels | None = None,
     state: Path | None = None,
     host: str = "",
-    progress: Callable[[Progress], None] | None = None,
-) -> Outcome:
+    progress: Callable[[AttackProgress], None] | None = None,
+) -> RecoveredLabels:
     """Recover the labels of a host from the scores it shows.
 
     Parameters
@@ -68,7 +68,7 @@ def infer_labels(
     """
     if order is not None and not np.array_equal(np.sort(np.asarray(order)), np.arange(plan.rows)):
         raise InvalidInput(f"must hold every row 0..{plan.rows - 1} once", field="order")
-    run = _Run(plan, oracle, order, state, progress, host=host)
+    run = _AttackRun(plan, oracle, order, state, progress, host=host)
     start = time.perf_counter()
     try:
         labels = run.to_the_end()
@@ -80,7 +80,7 @@ def infer_labels(
     return run.outcome(labels, start)
 
 
-class _Run:
+class _AttackRun:
     """One pass through a plan's queries: answers of an earlier run first, then the host's."""
 
     def __init__(
@@ -89,7 +89,7 @@ class _Run:
         oracle: Oracle,
         order: Labels | None,
         state: Path | None,
-        progress: Callable[[Progress], None] | None,
+        progress: Callable[[AttackProgress], None] | None,
         *,
         host: str,
     ) -> None:
@@ -117,11 +117,11 @@ class _Run:
                 return self.recovered
             self._keep(query.recovered)
 
-    def outcome(self, labels: Labels, start: float) -> Outcome:
+    def outcome(self, labels: Labels, start: float) -> RecoveredLabels:
         seconds = time.perf_counter() - start
-        return Outcome(labels=labels, classes=self.plan.classes, queries=self.asked, seconds=seconds)
+        return RecoveredLabels(labels=labels, classes=self.plan.classes, queries=self.asked, seconds=seconds)
 
-    def why(self, error: OracleError, outcome: Outcome) -> str:
+    def why(self, error: OracleError, outcome: RecoveredLabels) -> str:
         text = str(error)
         if isinstance(error, InconsistentAnswer) and len(self.answers) > 2 and len(set(self.answers)) == 1:
             text = f"the host answers {self.answers[0]!r} to every query"
@@ -131,10 +131,10 @@ class _Run:
             f"recovered, {outcome.left} left{kept}"
         )
 
-    def _answer(self, query: Query) -> float:
+    def _answer(self, query: ScoreQuery) -> float:
         if self.progress is not None:
             done = int(np.count_nonzero(query.recovered >= 0))
-            self.progress(Progress(self.asked, self.plan.queries, done, self.plan.rows))
+            self.progress(AttackProgress(self.asked, self.plan.queries, done, self.plan.rows))
         self.asked += 1
         if self.asked <= self.kept:
             return self.answers[self.asked - 1]

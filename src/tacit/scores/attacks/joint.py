@@ -10,8 +10,8 @@ from functools import lru_cache
 import numpy as np
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attacks.channel import Channel
-from tacit.scores.attacks.design import Design, Labels, Query, Steps, all_rows
+from tacit.scores.attacks.channel import LossChannel
+from tacit.scores.attacks.design import Labels, QueryDesign, ScoreQuery, Steps, all_rows
 from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.scale import WeighingScale, weighing_scale
 from tacit.scores.attacks.weighing import DetectingMatrix, detecting_matrices
@@ -22,10 +22,10 @@ _MOST_RADIX = 8
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JointDesign(Design):
+class JointDesign(QueryDesign):
     """Ask for all rows at once with a detecting matrix, digit by digit where there are more than two classes."""
 
-    channel: Channel
+    channel: LossChannel
 
     @property
     def queries(self) -> int:
@@ -56,14 +56,14 @@ class JointDesign(Design):
         yield from _scales(self.channel, cheapest_radices(self.channel))
 
 
-def cheapest_radices(channel: Channel) -> tuple[int, ...]:
+def cheapest_radices(channel: LossChannel) -> tuple[int, ...]:
     """Return radices whose product covers the classes and whose passes take the fewest queries together."""
     options = set(_covers(channel.loss.classes))
     return min(sorted(options), key=lambda radices: _cost(channel, radices))
 
 
 @lru_cache(maxsize=1024)
-def _cost(channel: Channel, radices: tuple[int, ...]) -> float:
+def _cost(channel: LossChannel, radices: tuple[int, ...]) -> float:
     try:
         passes = list(_scales(channel, radices))
     except InvalidInput:
@@ -86,7 +86,7 @@ def _covers(classes: int, least: int = 2) -> Iterator[tuple[int, ...]]:
             yield from ((radix, *more) for more in _covers(rest, radix) if rest > 1 and more[0] >= radix)
 
 
-def _scales(channel: Channel, radices: tuple[int, ...]) -> Iterator[tuple[WeighingScale, int]]:
+def _scales(channel: LossChannel, radices: tuple[int, ...]) -> Iterator[tuple[WeighingScale, int]]:
     stride = 1
     for radix in radices:
         digits = tuple(label // stride % radix for label in range(channel.loss.classes))
@@ -103,7 +103,7 @@ def weigh(scale: WeighingScale, matrix: DetectingMatrix, rows: Labels, known: La
     totals = []
     for x in range(matrix.queries):
         predictions = scale.predictions(rows, matrix.weights(x))
-        answer = yield Query(predictions, known.copy())
+        answer = yield ScoreQuery(predictions, known.copy())
         totals.append(scale.total(answer, predictions))
     try:
         return matrix.decode(totals)

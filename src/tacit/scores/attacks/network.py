@@ -19,11 +19,11 @@ from tacit.scores.attacks.row_hash import Floats, RowHash, feature_table
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Layer", "MutatorNetwork"]
+__all__ = ["LinearLayer", "MutatorNetwork"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Layer:
+class LinearLayer:
     """One linear layer: x @ weights + bias."""
 
     weights: Floats
@@ -50,7 +50,7 @@ class MutatorNetwork:
     Aggarwal et al. (2021), Appendix G, equation (12) and Theorem 9.
     """
 
-    layers: tuple[Layer, ...]
+    layers: tuple[LinearLayer, ...]
     classes: int
     rows: int | None
 
@@ -83,9 +83,9 @@ class MutatorNetwork:
         logits = _logits(predictions, dtype=dtype)
         inputs = len(logits) * check_count(features, name="features")
         width = check_count(width, name="width")
-        ordinary = Layer(weights=_draw((inputs, width), rng), bias=_draw((width,), rng))
-        dead = Layer(weights=-np.abs(_draw((width, width), rng)), bias=-np.abs(_draw((width,), rng)))
-        last = Layer(weights=_draw((width, logits.size), rng), bias=logits.ravel())
+        ordinary = LinearLayer(weights=_draw((inputs, width), rng), bias=_draw((width,), rng))
+        dead = LinearLayer(weights=-np.abs(_draw((width, width), rng)), bias=-np.abs(_draw((width,), rng)))
+        last = LinearLayer(weights=_draw((width, logits.size), rng), bias=logits.ravel())
         layers = _cast((ordinary, dead, last), dtype)
         return cls(layers=layers, classes=logits.shape[1], rows=len(logits))
 
@@ -128,9 +128,9 @@ class MutatorNetwork:
         asked = np.flatnonzero((logits != 0).any(axis=1))
         if not asked.size:
             asked = np.flatnonzero(hashed.asked)[:1]
-        first = Layer(weights=hashed.weights, bias=hashed.bias)
-        select = Layer(weights=-hashed.strengths(asked), bias=np.ones(len(asked)))
-        last = Layer(weights=logits[asked], bias=np.zeros(logits.shape[1]))
+        first = LinearLayer(weights=hashed.weights, bias=hashed.bias)
+        select = LinearLayer(weights=-hashed.strengths(asked), bias=np.ones(len(asked)))
+        last = LinearLayer(weights=logits[asked], bias=np.zeros(logits.shape[1]))
         return cls(layers=_cast((first, select, last), dtype), classes=logits.shape[1], rows=None)
 
     @property
@@ -222,8 +222,8 @@ def _draw(shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
     return rng.normal(scale=np.sqrt(2 / shape[0]), size=shape)
 
 
-def _cast(layers: tuple[Layer, ...], dtype: type[np.floating[Any]]) -> tuple[Layer, ...]:
-    return tuple(Layer(weights=layer.weights.astype(dtype), bias=layer.bias.astype(dtype)) for layer in layers)
+def _cast(layers: tuple[LinearLayer, ...], dtype: type[np.floating[Any]]) -> tuple[LinearLayer, ...]:
+    return tuple(LinearLayer(weights=layer.weights.astype(dtype), bias=layer.bias.astype(dtype)) for layer in layers)
 
 
 def _onnx_bytes(network: MutatorNetwork) -> bytes:

@@ -11,11 +11,11 @@ from scipy.special import erfc, erfcinv
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_epsilon
 
-__all__ = ["GaussianNoise", "LaplaceNoise", "RandomNoise"]
+__all__ = ["AnswerNoise", "GaussianAnswerNoise", "LaplaceAnswerNoise"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RandomNoise(ABC):
+class AnswerNoise(ABC):
     """The score with fresh random noise in every answer; repeats and joint designs average it away.
 
     Parameters
@@ -46,7 +46,7 @@ class RandomNoise(ABC):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GaussianNoise(RandomNoise):
+class GaussianAnswerNoise(AnswerNoise):
     """Gaussian noise of standard deviation ``scale``."""
 
     def tail(self, bound: float, *, repeats: int) -> float:
@@ -63,7 +63,7 @@ class GaussianNoise(RandomNoise):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LaplaceNoise(RandomNoise):
+class LaplaceAnswerNoise(AnswerNoise):
     """Laplace noise of scale ``scale``, what an epsilon-DP score carries."""
 
     def tail(self, bound: float, *, repeats: int) -> float:

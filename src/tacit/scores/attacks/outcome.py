@@ -11,11 +11,11 @@ from tacit.leak import Leak, leak_from_guesses
 from tacit.scores.attacks.design import Labels
 from tacit.scores.losses import check_labels
 
-__all__ = ["Outcome"]
+__all__ = ["RecoveredLabels"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Outcome:
+class RecoveredLabels:
     """Labels with -1 where unknown, the queries that it took, and the seconds."""
 
     labels: Labels

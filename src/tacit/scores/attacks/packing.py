@@ -12,17 +12,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.scores.attacks.channel import Channel, largest_step
+from tacit.scores.attacks.channel import LossChannel, largest_step
 from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.losses.precision import Numbers
 
-__all__ = ["Item", "PackedQuery", "certain_predictions", "group_digits", "pack", "read_digits", "row_item"]
+__all__ = ["DigitItem", "PackedQuery", "certain_predictions", "group_digits", "pack", "read_digits", "row_item"]
 
 _SLACK = 1 - 1e-12  # differences stay this little below the clip
 _SHIFTS = (0, 0.5, -0.5, 1, -1, 1.5, -1.5, 2, -2)  # units by which rounding may push a sum
 
 
-class Item(NamedTuple):
+class DigitItem(NamedTuple):
     """Some rows, the digit of each class of each row, and the values low..low+radix-1 of the digits' sum."""
 
     rows: tuple[int, ...]
@@ -37,11 +37,11 @@ class Item(NamedTuple):
 class PackedQuery:
     """Items with their steps: the loss of a row is constant + step * digit."""
 
-    items: tuple[Item, ...]
+    items: tuple[DigitItem, ...]
     steps: tuple[float, ...]
     unit: float
 
-    def predictions(self, channel: Channel, *, known: NDArray[np.int64]) -> Numbers:
+    def predictions(self, channel: LossChannel, *, known: NDArray[np.int64]) -> Numbers:
         """Return what to submit: asked rows by their steps, known rows as certain, all others neutral."""
         loss, precision = channel.loss, channel.precision
         predictions = loss.neutral(channel.rows, precision=precision)
@@ -54,7 +54,7 @@ class PackedQuery:
         predictions[rows] = loss.prediction_for(steps[:, None] * digits, precision=precision)
         return predictions
 
-    def read(self, answer: float, predictions: Numbers, *, channel: Channel, known: NDArray[np.int64]) -> list[int]:
+    def read(self, answer: float, predictions: Numbers, *, channel: LossChannel, known: NDArray[np.int64]) -> list[int]:
         """Return each item's sum of digits, or raise if no labels give this answer.
 
         Sums of many equal losses are rounded one way. Unrounded answers are therefore compared with what the
@@ -87,7 +87,7 @@ class PackedQuery:
         predictions: Numbers,
         labels: NDArray[np.int64],
         levels: list[list[float]],
-        channel: Channel,
+        channel: LossChannel,
     ) -> tuple[list[int], float]:
         """Return the reading near by whose labels, scored as the host scores, come nearest, and what is left."""
         best: tuple[list[int], float] = ([], math.inf)
@@ -134,14 +134,14 @@ def read_digits(residual: float, *, levels: Sequence[Sequence[float]]) -> tuple[
     return values[::-1], residual
 
 
-def pack(items: Iterable[Item], *, channel: Channel, unknown: int) -> PackedQuery:
+def pack(items: Iterable[DigitItem], *, channel: LossChannel, unknown: int) -> PackedQuery:
     """Return a query of as many leading items as fit; the last may be asked in part.
 
     The first item has step u; each next one is multiplied by the radix before it, until a row's largest
     difference is reached. Then all steps are stretched to use the whole range.
     """
     asked: float | None = None
-    offered = _Offered(items)
+    offered = _PeekedItems(items)
     while True:
         query = _fill(iter(offered), channel, unknown, asked)
         most = math.fsum(_most(item) * step for item, step in zip(query.items, query.steps, strict=True))
@@ -150,24 +150,24 @@ def pack(items: Iterable[Item], *, channel: Channel, unknown: int) -> PackedQuer
         asked = 1.1 * most  # counts of many rows cost more than digits do: reckon with their rounding
 
 
-class _Offered:
+class _PeekedItems:
     """Items that may be looked at again, taken from their source only once."""
 
-    def __init__(self, items: Iterable[Item]) -> None:
+    def __init__(self, items: Iterable[DigitItem]) -> None:
         self.source = iter(items)
-        self.seen: list[Item] = []
+        self.seen: list[DigitItem] = []
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Iterator[DigitItem]:
         yield from self.seen
         for item in self.source:
             self.seen.append(item)
             yield item
 
 
-def _fill(items: Iterator[Item], channel: Channel, unknown: int, asked: float | None) -> PackedQuery:
+def _fill(items: Iterator[DigitItem], channel: LossChannel, unknown: int, asked: float | None) -> PackedQuery:
     unit = channel.unit(unknown=unknown, asked=asked)
     reach = channel.reach(unknown=unknown)
-    taken: list[Item] = []
+    taken: list[DigitItem] = []
     limits: list[float] = []
     steps: list[float] = []
     step = unit
@@ -185,7 +185,7 @@ def _fill(items: Iterator[Item], channel: Channel, unknown: int, asked: float | 
     return PackedQuery(items=tuple(taken), steps=tuple(s * stretch for s in steps), unit=unit * stretch)
 
 
-def _most(item: Item) -> int:
+def _most(item: DigitItem) -> int:
     return item.low + item.radix - 1
 
 
@@ -200,17 +200,17 @@ def group_digits(candidates: tuple[int, ...], *, groups: int, classes: int) -> t
 
 def row_item(
     row: int, *, candidates: tuple[int, ...], classes: int, groups: int | None = None, size: int | None = None
-) -> Item:
+) -> DigitItem:
     """Return the item that asks which of ``groups`` runs of its candidate classes a row's label is in.
 
     ``size`` counts alternatives that the plan reckons with; there may be fewer candidates.
     """
     size = size or len(candidates)
     digits = group_digits(candidates, groups=groups or size, classes=classes)
-    return Item(rows=(row,), digits=(digits,), low=0, radix=groups or size, candidates=candidates, size=size)
+    return DigitItem(rows=(row,), digits=(digits,), low=0, radix=groups or size, candidates=candidates, size=size)
 
 
-def certain_predictions(channel: Channel, labels: NDArray[np.int64]) -> Numbers:
+def certain_predictions(channel: LossChannel, labels: NDArray[np.int64]) -> Numbers:
     """Return predictions for rows whose label is known: they cost next to nothing."""
     classes = channel.loss.classes
     far = (0,) + (1,) * (classes - 1)
@@ -220,7 +220,7 @@ def certain_predictions(channel: Channel, labels: NDArray[np.int64]) -> Numbers:
     return channel.loss.prediction_for(offsets, precision=channel.precision)
 
 
-def _fitting(item: Item, step: float, channel: Channel, reach: float) -> Item | None:
+def _fitting(item: DigitItem, step: float, channel: LossChannel, reach: float) -> DigitItem | None:
     """Return the item, or a coarser one about the same row, that this step leaves room for."""
     if step <= _limit(item, channel, reach):
         return item
@@ -234,12 +234,12 @@ def _fitting(item: Item, step: float, channel: Channel, reach: float) -> Item | 
     return None
 
 
-def _limit(item: Item, channel: Channel, reach: float) -> float:
+def _limit(item: DigitItem, channel: LossChannel, reach: float) -> float:
     limit = largest_step(channel.loss, item.digits[0], reach=reach, precision=channel.precision)
     return limit if len(item.rows) == 1 else min(limit, reach / _most(item))
 
 
-def _levels(table: Numbers, item: Item) -> list[float]:
+def _levels(table: Numbers, item: DigitItem) -> list[float]:
     """Return what the digits cost as the host's arithmetic makes it, beyond digit 0."""
     digits, row = item.digits[0], table[item.rows[0]]
     base, top = row[digits.index(0)], max(digits)
@@ -249,7 +249,7 @@ def _levels(table: Numbers, item: Item) -> list[float]:
     return [float(row[digits.index(d)] - base) if d in digits else d * step for d in range(item.radix)]
 
 
-def _class_of(item: Item, value: int) -> int:
+def _class_of(item: DigitItem, value: int) -> int:
     """Return a class with this digit; where none has it, the reading is off and any will do."""
     digits = item.digits[0]
     return digits.index(value) if value in digits else 0

@@ -9,21 +9,21 @@ from typing import Any
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
-from tacit.scores.attacks.answers import Answers
+from tacit.scores.attacks.answers import HostAnswers
 from tacit.scores.attacks.bounds import queries_for
 from tacit.scores.attacks.calibrated import CalibratedDesign
-from tacit.scores.attacks.channel import Channel
+from tacit.scores.attacks.channel import LossChannel
 from tacit.scores.attacks.counts import RightRowsDesign, TruePositivesDesign
-from tacit.scores.attacks.design import Design, Labels, Steps
+from tacit.scores.attacks.design import Labels, QueryDesign, Steps
 from tacit.scores.attacks.digits import DigitDesign
 from tacit.scores.attacks.joint import JointDesign
-from tacit.scores.attacks.noise import RandomNoise
+from tacit.scores.attacks.noise import AnswerNoise
 from tacit.scores.attacks.ranks import RankDesign, largest_rank
 from tacit.scores.attacks.repeated import HadamardDesign, repeated_designs
 from tacit.scores.metrics import Metric, RankSums, Reveals, RightRows, RowLosses, TruePositives
 from tacit.scores.policies import Bounded, Policy
 
-__all__ = ["AttackPlan", "Ceilings", "plan_attack"]
+__all__ = ["AttackPlan", "QueryCeilings", "plan_attack"]
 
 _FINE = 2.0**30
 _MOST_ROWS = 10**10  # as many bytes of predictions no host takes in one submission
@@ -38,7 +38,7 @@ _NOISE_FORMULAS = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ceilings:
+class QueryCeilings:
     """Labels per query that no attack can beat, by two arguments; L is the largest weight R/u of one label.
 
     Parameters
@@ -61,9 +61,9 @@ class AttackPlan:
 
     metric: Metric
     rows: int
-    answers: Answers | RandomNoise
-    design: Design
-    ceilings: Ceilings
+    answers: HostAnswers | AnswerNoise
+    design: QueryDesign
+    ceilings: QueryCeilings
     limit_per_day: int | None = None
 
     @property
@@ -111,9 +111,9 @@ def plan_attack(
     metric: Metric,
     *,
     rows: int,
-    policy: Policy | Answers | RandomNoise | None = None,
+    policy: Policy | HostAnswers | AnswerNoise | None = None,
     limit_per_day: int | None = None,
-    design: Callable[..., Design] | None = None,
+    design: Callable[..., QueryDesign] | None = None,
 ) -> AttackPlan:
     """Return how to get all labels from a host in the fewest queries.
 
@@ -121,7 +121,7 @@ def plan_attack(
     ----------
     policy
         How the host answers: a policy whose answers are within a known distance of the score (default: exact),
-        :class:`Answers` for another number system or an unknown shift, or the law of random noise.
+        :class:`HostAnswers` for another number system or an unknown shift, or the law of random noise.
     design
         For means of row losses: the class of design to use; default: :class:`DigitDesign` or :class:`JointDesign`,
         whichever takes fewer queries. The number of queries of :class:`CrowdedDesign` is not fixed beforehand, and
@@ -138,7 +138,7 @@ def plan_attack(
     >>> plan_attack(metric, rows=2201, policy=Rounded(decimals=5), design=DigitDesign).queries
     201
     """
-    answers = Answers(policy=policy) if isinstance(policy, Policy) else policy or Answers()
+    answers = HostAnswers(policy=policy) if isinstance(policy, Policy) else policy or HostAnswers()
     if check_count(rows, name="rows") > _MOST_ROWS:
         raise InvalidInput(f"must be at most {_MOST_ROWS:,} for a plan to be worked out, got {rows:,}", field="rows")
     if limit_per_day is not None:
@@ -166,9 +166,11 @@ def _revealed(metric: Metric) -> Reveals:
     return revealed
 
 
-def _fewest(options: Iterator[Design], *, metric: Metric, rows: int, answers: Answers | RandomNoise) -> Design:
+def _fewest(
+    options: Iterator[QueryDesign], *, metric: Metric, rows: int, answers: HostAnswers | AnswerNoise
+) -> QueryDesign:
     """Return the design with the fewest queries of those that can separate labels at all."""
-    best: Design | None = None
+    best: QueryDesign | None = None
     least = math.inf
     refusal = InvalidInput(
         f"must reveal one row's label: {answers} hides it under {metric!r}, {rows} rows", field="answers"
@@ -185,12 +187,12 @@ def _fewest(options: Iterator[Design], *, metric: Metric, rows: int, answers: An
 
 
 def _designs(
-    revealed: Reveals, rows: int, answers: Answers | RandomNoise, design: Callable[..., Design] | None
-) -> Iterator[Design]:
-    if isinstance(answers, RandomNoise):
+    revealed: Reveals, rows: int, answers: HostAnswers | AnswerNoise, design: Callable[..., QueryDesign] | None
+) -> Iterator[QueryDesign]:
+    if isinstance(answers, AnswerNoise):
         yield from repeated_designs(lambda bounded: _designs(revealed, rows, bounded, design), noise=answers)
         if isinstance(revealed, RowLosses) and not revealed.root and design is None:
-            yield HadamardDesign(channel=Channel(loss=revealed.loss, rows=rows), noise=answers)
+            yield HadamardDesign(channel=LossChannel(loss=revealed.loss, rows=rows), noise=answers)
         return
     if answers.shift is not None and (not isinstance(revealed, RowLosses) or revealed.root):
         raise InvalidInput(
@@ -198,7 +200,7 @@ def _designs(
         )
     match revealed:
         case RowLosses(loss=loss, root=root):
-            yield from _of_losses(Channel(loss=loss, rows=rows, answers=answers, root=root), design)
+            yield from _of_losses(LossChannel(loss=loss, rows=rows, answers=answers, root=root), design)
         case RightRows(classes=classes):
             yield RightRowsDesign(rows=rows, answers=answers, classes=classes)
         case TruePositives():
@@ -207,26 +209,26 @@ def _designs(
             yield RankDesign(rows=rows, answers=answers)
 
 
-def _of_losses(channel: Channel, design: Callable[..., Design] | None) -> Iterator[Design]:
+def _of_losses(channel: LossChannel, design: Callable[..., QueryDesign] | None) -> Iterator[QueryDesign]:
     # so many digits in an answer that joining them gains little and floats do not hold it
     fine = not channel.root and channel.reach(unknown=channel.rows) / channel.unit(unknown=channel.rows) > _FINE
-    best: list[Callable[..., Design]] = [DigitDesign] if fine else [DigitDesign, JointDesign]
+    best: list[Callable[..., QueryDesign]] = [DigitDesign] if fine else [DigitDesign, JointDesign]
     for option in best if design is None else [design]:
         built = option(channel=channel)
         yield built if channel.answers.shift is None else CalibratedDesign(channel=channel, inner=built)
 
 
-def _ceilings(revealed: Reveals, rows: int, answers: Answers | RandomNoise) -> Ceilings:
-    if isinstance(answers, RandomNoise):
-        bounded = Answers(policy=Bounded(tau=answers.scale))
+def _ceilings(revealed: Reveals, rows: int, answers: HostAnswers | AnswerNoise) -> QueryCeilings:
+    if isinstance(answers, AnswerNoise):
+        bounded = HostAnswers(policy=Bounded(tau=answers.scale))
         moved = 2 * answers.scale * _largest_weight(revealed, rows, bounded)  # by one label, in units of the score
         bits = answers.capacity(rows * (moved / 2) ** 2)
-        return Ceilings(counting=math.inf, entropy=bits / math.log2(revealed.classes), formulas=_NOISE_FORMULAS)
+        return QueryCeilings(counting=math.inf, entropy=bits / math.log2(revealed.classes), formulas=_NOISE_FORMULAS)
     bounds = queries_for(rows, largest_weight=_largest_weight(revealed, rows, answers), classes=revealed.classes)
-    return Ceilings(counting=rows / bounds.counting, entropy=rows / bounds.entropy, formulas=_FORMULAS)
+    return QueryCeilings(counting=rows / bounds.counting, entropy=rows / bounds.entropy, formulas=_FORMULAS)
 
 
-def _largest_weight(revealed: Reveals, rows: int, answers: Answers) -> float:
+def _largest_weight(revealed: Reveals, rows: int, answers: HostAnswers) -> float:
     """Return how much one label moves the score, in units of what an answer resolves."""
     if answers.unrounded:
         answers = replace(answers, growth=0.5)  # what no summation can avoid
@@ -235,7 +237,7 @@ def _largest_weight(revealed: Reveals, rows: int, answers: Answers) -> float:
             error = answers.error(largest=0.5)  # at a score of 1/2
             return 1.0 / (2 * rows * error * (1 + error))
         case RowLosses(loss=loss):
-            channel = Channel(loss=loss, rows=rows, answers=answers)
+            channel = LossChannel(loss=loss, rows=rows, answers=answers)
             unknown = 1 if answers.unrounded else rows  # the smaller an unrounded score, the more it reveals
             return channel.reach(unknown=unknown) / channel.unit(unknown=unknown)
         case RankSums():

@@ -78,10 +78,10 @@ def label_posterior(
             f"must be numbers of shape (menu, {beliefs.shape[1]}), got shape {table.shape}", field="losses"
         )
     beliefs = (beliefs + _LEAST) / (beliefs + _LEAST).sum(axis=1, keepdims=True)
-    return _Messages(readings, beliefs, table, floating=floating).pass_on(steps) if readings else beliefs
+    return _ReadingMatrices(readings, beliefs, table, floating=floating).pass_on(steps) if readings else beliefs
 
 
-class _Messages:
+class _ReadingMatrices:
     """The readings as matrices, rows that were never varied left out."""
 
     def __init__(self, readings: list[ScoreReading], prior: Floats, losses: Floats, *, floating: bool) -> None:

@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom, hypergeom
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attacks.channel import Channel
-from tacit.scores.attacks.design import Design, Labels, Query, Steps, all_rows
-from tacit.scores.attacks.packing import Item, pack, row_item
+from tacit.scores.attacks.channel import LossChannel
+from tacit.scores.attacks.design import Labels, QueryDesign, ScoreQuery, Steps, all_rows
+from tacit.scores.attacks.packing import DigitItem, pack, row_item
 
 __all__ = ["PriorDesign", "prior_design"]
 
@@ -25,7 +25,7 @@ _SIZES = (1, 2, 4, 8, 16, 32, 64)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class PriorDesign(Design):
+class PriorDesign(QueryDesign):
     """Spend the bits where the entropy is: groups of rows that a model is equally sure of, counted and split.
 
     A group's item is the number of its rows whose label is not the model's guess. A group of s rows with
@@ -33,7 +33,7 @@ class PriorDesign(Design):
     are as large as makes that cheapest. No label is ever taken from the model: all are read from scores.
     """
 
-    channel: Channel
+    channel: LossChannel
     probabilities: NDArray[np.float64]
 
     @property
@@ -64,18 +64,18 @@ class PriorDesign(Design):
     def steps(self, *, order: Labels | None = None) -> Steps:
         """Return the queries."""
         known = np.full(self.channel.rows, -1, dtype=np.int64)
-        left = _Left(self._groups(order), self.channel.loss.classes)
+        left = _OpenGroups(self._groups(order), self.channel.loss.classes)
         while left.tasks:
             unknown = int(np.count_nonzero(known < 0))
             query = pack(left.items(), channel=self.channel, unknown=unknown)
             predictions = query.predictions(self.channel, known=known)
-            answer = yield Query(predictions, known.copy())
+            answer = yield ScoreQuery(predictions, known.copy())
             values = query.read(answer, predictions, channel=self.channel, known=known)
             for row, label in left.tell(query.items, values):
                 known[row] = label
         return known
 
-    def _groups(self, order: Labels | None) -> Iterator[_Group]:
+    def _groups(self, order: Labels | None) -> Iterator[_SameGuessGroup]:
         """Yield runs of rows with the same guess and about the same error rate, the most confident first."""
         rows = all_rows(order, rows=self.channel.rows)
         guesses = self.probabilities.argmax(axis=1)
@@ -86,11 +86,11 @@ class PriorDesign(Design):
             start = 0
             while start < len(alike):
                 size = _best_size(round(float(wrong[alike[start]]), 3))
-                yield _Group(tuple(alike[start : start + size].tolist()), guess, None)
+                yield _SameGuessGroup(tuple(alike[start : start + size].tolist()), guess, None)
                 start += size
 
 
-def prior_design(channel: Channel, probabilities: ArrayLike) -> PriorDesign:
+def prior_design(channel: LossChannel, probabilities: ArrayLike) -> PriorDesign:
     """Return the design for a model's probabilities, checked."""
     given = np.asarray(probabilities, dtype=np.float64)
     shape = (channel.rows, channel.loss.classes)
@@ -101,7 +101,7 @@ def prior_design(channel: Channel, probabilities: ArrayLike) -> PriorDesign:
     return PriorDesign(channel=channel, probabilities=given)
 
 
-class _Group(NamedTuple):
+class _SameGuessGroup(NamedTuple):
     """Rows with the same guess, and how many of them are wrong where that is known."""
 
     rows: tuple[int, ...]
@@ -109,20 +109,20 @@ class _Group(NamedTuple):
     wrong: int | None
 
 
-class _Left:
+class _OpenGroups:
     """What is still to be asked: counts of groups, counts of half groups, and labels of rows guessed wrong."""
 
-    def __init__(self, groups: Iterator[_Group], classes: int) -> None:
+    def __init__(self, groups: Iterator[_SameGuessGroup], classes: int) -> None:
         self.classes = classes
-        self.tasks: deque[tuple[Item, _Group, _Group | None]] = deque()
+        self.tasks: deque[tuple[DigitItem, _SameGuessGroup, _SameGuessGroup | None]] = deque()
         self.found: list[tuple[int, int]] = []
         for group in groups:
             self.tasks.append((self._count(group, 0, len(group.rows)), group, None))
 
-    def items(self) -> Iterator[Item]:
+    def items(self) -> Iterator[DigitItem]:
         return (item for item, _, _ in self.tasks)
 
-    def tell(self, items: tuple[Item, ...], values: list[int]) -> list[tuple[int, int]]:
+    def tell(self, items: tuple[DigitItem, ...], values: list[int]) -> list[tuple[int, int]]:
         """Take the counts and return the rows that are known by them."""
         self.found = []
         for item, value in zip(items, values, strict=True):
@@ -137,11 +137,11 @@ class _Left:
                 self._label(whole, item, value)
         return self.found
 
-    def _errors(self, group: _Group, value: int) -> int:
+    def _errors(self, group: _SameGuessGroup, value: int) -> int:
         # With two classes the item counts ones, so that the finer side of a probability carries it.
         return len(group.rows) - value if self.classes == 2 and group.guess == 1 else value
 
-    def _settle(self, group: _Group) -> None:
+    def _settle(self, group: _SameGuessGroup) -> None:
         rows, guess, wrong = group.rows, group.guess, group.wrong or 0
         if wrong == 0:
             self.found += [(row, guess) for row in rows]
@@ -157,16 +157,16 @@ class _Left:
             self.found.append((row, others[0]))
         else:
             item = row_item(row, candidates=others, classes=self.classes)
-            self.tasks.append((item, _Group((row,), guess, 1), None))
+            self.tasks.append((item, _SameGuessGroup((row,), guess, 1), None))
 
-    def _split(self, group: _Group, wrong: int) -> None:
+    def _split(self, group: _SameGuessGroup, wrong: int) -> None:
         half = len(group.rows) // 2
         first, second = group._replace(rows=group.rows[:half]), group._replace(rows=group.rows[half:])
         least, most = max(0, wrong - len(second.rows)), min(wrong, half)
         second = second._replace(wrong=wrong)  # of both halves, until the first half's count is known
         self.tasks.append((self._count(first, least, most), first, second))
 
-    def _count(self, group: _Group, least: int, most: int) -> Item:
+    def _count(self, group: _SameGuessGroup, least: int, most: int) -> DigitItem:
         if self.classes == 2:
             digits: tuple[int, ...] = (0, 1)
             if group.guess == 1:
@@ -174,16 +174,16 @@ class _Left:
         else:
             digits = tuple(int(label != group.guess) for label in range(self.classes))
         many = (digits,) * len(group.rows)
-        return Item(rows=group.rows, digits=many, low=least, radix=most - least + 1)
+        return DigitItem(rows=group.rows, digits=many, low=least, radix=most - least + 1)
 
-    def _label(self, whole: Item, item: Item, value: int) -> None:
+    def _label(self, whole: DigitItem, item: DigitItem, value: int) -> None:
         row = whole.rows[0]
         still = tuple(label for label in item.candidates if item.digits[0][label] == value)
         if len(still) == 1:
             self.found.append((row, still[0]))
         else:
             again = row_item(row, candidates=still, classes=self.classes)
-            self.tasks.append((again, _Group((row,), -1, 1), None))
+            self.tasks.append((again, _SameGuessGroup((row,), -1, 1), None))
 
 
 def _rate(wrong: NDArray[np.float64], rows: tuple[int, ...]) -> float:

@@ -10,8 +10,8 @@ import numpy as np
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
-from tacit.scores.attacks.answers import Answers
-from tacit.scores.attacks.design import Design, Labels, Query, Steps, all_rows
+from tacit.scores.attacks.answers import HostAnswers
+from tacit.scores.attacks.design import Labels, QueryDesign, ScoreQuery, Steps, all_rows
 from tacit.scores.attacks.errors import InconsistentAnswer
 from tacit.scores.attacks.weights import digits_of
 from tacit.scores.losses.precision import Numbers
@@ -20,7 +20,7 @@ __all__ = ["RankDesign", "largest_rank"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RankDesign(Design):
+class RankDesign(QueryDesign):
     """Put a few asked rows above all others, which are tied, with known rows between them as spacers.
 
     AUC P M = sum of the ranks of the P positives - P (P + 1)/2, M the number of negatives, tied rows sharing
@@ -34,7 +34,7 @@ class RankDesign(Design):
     """
 
     rows: int
-    answers: Answers = field(default_factory=Answers)
+    answers: HostAnswers = field(default_factory=HostAnswers)
 
     def __post_init__(self) -> None:
         check_count(self.rows, name="rows", least=2)
@@ -77,7 +77,7 @@ class RankDesign(Design):
             known = rows[labels[rows] >= 0]
             asked = unknown[: _length(self.rows, len(known), gap)]
             scores = _arrange(self.rows, asked, known, gap)
-            answer = yield Query(scores, labels.copy())
+            answer = yield ScoreQuery(scores, labels.copy())
             labels[asked] = _read(answer, scores, asked, labels, positives, gap)
         return labels
 
@@ -85,11 +85,11 @@ class RankDesign(Design):
         """Return how many known rows of a class tell its size: k/(2 size) must change by twice the error."""
         return 4 * size * size * self.answers.error(largest=1.0)
 
-    def _count_positives(self, rows: Labels, labels: Labels) -> Generator[Query, float, int]:
+    def _count_positives(self, rows: Labels, labels: Labels) -> Generator[ScoreQuery, float, int]:
         """Ask for single rows, by the sign of AUC - 1/2, until the known rows of one class tell its size."""
         error = self.answers.error(largest=1.0)
         for row in rows:
-            answer = yield Query(_on_top(self.rows, np.array([row])), labels.copy())
+            answer = yield ScoreQuery(_on_top(self.rows, np.array([row])), labels.copy())
             away = abs(answer - 0.5)
             if away <= error:
                 raise InconsistentAnswer
@@ -97,7 +97,7 @@ class RankDesign(Design):
             alike = np.flatnonzero(labels == labels[row])
             needed = self._needed(1 / (2 * (away - error)))
             if needed > 1 and needed <= len(alike):
-                answer = yield Query(_on_top(self.rows, alike), labels.copy())
+                answer = yield ScoreQuery(_on_top(self.rows, alike), labels.copy())
                 away = abs(answer - 0.5) / len(alike)
             if needed <= len(alike):
                 size = round(1 / (2 * away))
@@ -105,12 +105,12 @@ class RankDesign(Design):
         return int(np.count_nonzero(labels == 1))
 
 
-def largest_rank(rows: int, answers: Answers) -> float:
+def largest_rank(rows: int, answers: HostAnswers) -> float:
     """Return the ranks' range in units of what shows, for classes of equal size."""
     return (rows - 1) / _gap(rows * rows / 4, answers)
 
 
-def _gap(pairs: float, answers: Answers) -> int:
+def _gap(pairs: float, answers: HostAnswers) -> int:
     """Return the least whole difference of rank sums that shows."""
     return max(1, math.ceil(2.001 * pairs * answers.error(largest=1.0)))
 

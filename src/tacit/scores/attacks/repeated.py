@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attacks.answers import Answers
-from tacit.scores.attacks.channel import Channel
-from tacit.scores.attacks.design import Design, Labels, Query, Steps, all_rows
+from tacit.scores.attacks.answers import HostAnswers
+from tacit.scores.attacks.channel import LossChannel
+from tacit.scores.attacks.design import Labels, QueryDesign, ScoreQuery, Steps, all_rows
 from tacit.scores.attacks.digits import DigitDesign
 from tacit.scores.attacks.errors import InconsistentAnswer
-from tacit.scores.attacks.noise import RandomNoise
+from tacit.scores.attacks.noise import AnswerNoise
 from tacit.scores.attacks.scale import WeighingScale, full_scale
 from tacit.scores.losses import Reduction
 from tacit.scores.policies import Bounded
@@ -25,7 +25,7 @@ __all__ = ["HadamardDesign", "RepeatedDesign", "repeated_designs"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RepeatedDesign(Design):
+class RepeatedDesign(QueryDesign):
     """Ask every query of a design several times and go on with the mean.
 
     Parameters
@@ -34,7 +34,7 @@ class RepeatedDesign(Design):
         Probability that any mean is off by more.
     """
 
-    inner: Design
+    inner: QueryDesign
     repeats: int
     failure: float = 0.0
 
@@ -69,15 +69,15 @@ class RepeatedDesign(Design):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class HadamardDesign(Design):
+class HadamardDesign(QueryDesign):
     """Weigh every row with its largest difference in every query, signs by a Hadamard matrix.
 
     Each label is then read from all answers together: with Q answers of noise sigma its error is
     sigma N / (R sqrt(Q)), as if the row had been asked Q times alone.
     """
 
-    channel: Channel
-    noise: RandomNoise
+    channel: LossChannel
+    noise: AnswerNoise
 
     @property
     def queries(self) -> int:
@@ -124,7 +124,7 @@ class HadamardDesign(Design):
             for x in range(self._order):
                 signs = 1 - 2 * (np.bitwise_count(columns & x).astype(np.int64) & 1)
                 predictions = scale.predictions(rows, signs)
-                answer = yield Query(predictions, unknown.copy())
+                answer = yield ScoreQuery(predictions, unknown.copy())
                 sums[x] += scale.excess(answer, predictions)
         spectrum = _walsh(sums)[columns] / (self._order * sweeps * _realized(scale))
         bits = np.zeros(len(rows), dtype=np.int64)
@@ -132,7 +132,9 @@ class HadamardDesign(Design):
         return bits
 
 
-def repeated_designs(make: Callable[[Answers], Iterator[Design]], *, noise: RandomNoise) -> Iterator[Design]:
+def repeated_designs(
+    make: Callable[[HostAnswers], Iterator[QueryDesign]], *, noise: AnswerNoise
+) -> Iterator[QueryDesign]:
     """Yield, for bounds on the mean's noise from small to large, the designs with the repeats they need.
 
     A smaller bound tells more labels in a query and needs more repeats of it.
@@ -140,7 +142,7 @@ def repeated_designs(make: Callable[[Answers], Iterator[Design]], *, noise: Rand
     for exponent in range(-4, 14):
         tau = noise.scale * 2.0 ** (exponent / 2)
         with suppress(InvalidInput):  # a bound that hides single labels; a smaller one may do
-            for design in make(Answers(policy=Bounded(tau=tau))):
+            for design in make(HostAnswers(policy=Bounded(tau=tau))):
                 if isinstance(design, DigitDesign):
                     design = replace(design, settle=False)  # a wrong label must not spoil what follows
                 repeats = noise.repeats(tau, failure=noise.failure / design.queries)

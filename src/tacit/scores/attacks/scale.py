@@ -10,7 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.attacks.channel import Channel, largest_step
+from tacit.scores.attacks.channel import LossChannel, largest_step
 from tacit.scores.attacks.design import Labels
 from tacit.scores.losses.precision import Numbers
 
@@ -24,7 +24,7 @@ _DEVIATION = 0.001  # of u, over all rows
 class WeighingScale:
     """How a channel weighs one digit of the labels: the unit, and the integer weights -low..high it allows."""
 
-    channel: Channel
+    channel: LossChannel
     digits: tuple[int, ...]
     unit: float
     low: int
@@ -52,7 +52,7 @@ class WeighingScale:
 
 
 @lru_cache(maxsize=256)
-def weighing_scale(channel: Channel, *, digits: tuple[int, ...]) -> WeighingScale:
+def weighing_scale(channel: LossChannel, *, digits: tuple[int, ...]) -> WeighingScale:
     """Return the scale of a channel for one digit of the labels."""
     reach = channel.reach(unknown=channel.rows)
     unit = channel.unit(unknown=channel.rows, asked=reach * channel.rows) * _MARGIN
@@ -70,7 +70,7 @@ def weighing_scale(channel: Channel, *, digits: tuple[int, ...]) -> WeighingScal
     return WeighingScale(channel=channel, digits=digits, unit=unit, low=low, high=high)
 
 
-def full_scale(channel: Channel, *, digits: tuple[int, ...]) -> WeighingScale:
+def full_scale(channel: LossChannel, *, digits: tuple[int, ...]) -> WeighingScale:
     """Return the scale whose unit is the largest difference that a row can have in either direction."""
     top = max(digits)
     reach = channel.reach(unknown=channel.rows)
@@ -79,7 +79,7 @@ def full_scale(channel: Channel, *, digits: tuple[int, ...]) -> WeighingScale:
     return WeighingScale(channel=channel, digits=digits, unit=unit * (1 - 1e-12), low=1, high=1)
 
 
-def _faithful(channel: Channel, digits: tuple[int, ...], limit: float, unit: float) -> float:
+def _faithful(channel: LossChannel, digits: tuple[int, ...], limit: float, unit: float) -> float:
     """Return the largest step up to which predictions carry their differences to a fraction of ``unit``.
 
     A probability next to 1 is stored coarsely, so its complement's loss is not what was asked for.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Finding"]
+__all__ = ["SubmissionFinding"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class SubmissionFinding:
     """One reason to think that a network or a submission was crafted.
 
     Parameters

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import binom
 
 from tacit.privacy.errors import InvalidInput, TacitError
-from tacit.scores.inspections.finding import Finding
+from tacit.scores.inspections.finding import SubmissionFinding
 
 if TYPE_CHECKING:
     import torch
@@ -37,7 +37,7 @@ _LEVEL = 1e-9  # of the test that rows jump more often than their noisy copies
 class NetworkInspection:
     """What an inspection found; an empty ``findings`` is no proof of honesty."""
 
-    findings: tuple[Finding, ...]
+    findings: tuple[SubmissionFinding, ...]
     inputs: int
 
     @property
@@ -119,34 +119,34 @@ def _table(output: ArrayLike, *, rows: int) -> Table:
     return P
 
 
-def _check_position(network: Predict, X: Table, P: Table, *, rng: np.random.Generator) -> list[Finding]:
+def _check_position(network: Predict, X: Table, P: Table, *, rng: np.random.Generator) -> list[SubmissionFinding]:
     """Compare the outputs with those of the same rows in another order and alone."""
     order = rng.permutation(len(X))
     half = order[: len(order) // 2]
     moved = float(np.abs(_table(network(X[order]), rows=len(X)) - P[order]).max())
     if moved > _BATCH:
         reason = f"an output moves by up to {moved:.2g} when the rows come in another order"
-        return [Finding(check="position", reason=reason, measured=moved, limit=_BATCH)]
+        return [SubmissionFinding(check="position", reason=reason, measured=moved, limit=_BATCH)]
     try:
         alone = float(np.abs(_table(network(X[half]), rows=len(half)) - P[half]).max())
     except Exception as error:  # whatever the host's runtime raises
         reason = f"it cannot score a part of the rows ({type(error).__name__}): it takes the whole set as one input"
-        return [Finding(check="position", reason=reason, measured=float(len(half)), limit=float(len(X)))]
+        return [SubmissionFinding(check="position", reason=reason, measured=float(len(half)), limit=float(len(X)))]
     if alone > _BATCH:
         reason = f"an output moves by up to {alone:.2g} when a row comes without the others"
-        return [Finding(check="position", reason=reason, measured=alone, limit=_BATCH)]
+        return [SubmissionFinding(check="position", reason=reason, measured=alone, limit=_BATCH)]
     return []
 
 
-def _check_constant(network: Predict, X: Table, P: Table, shuffled: Table) -> list[Finding]:
+def _check_constant(network: Predict, X: Table, P: Table, shuffled: Table) -> list[SubmissionFinding]:
     spread = max(np.abs(P - P[0]).max(), np.abs(_table(network(shuffled), rows=len(X)) - P[0]).max())
     if spread > _SAME:
         return []
     reason = f"the output is the same for all {len(X)} inputs and for inputs with shuffled features"
-    return [Finding(check="constant", reason=reason, measured=float(spread), limit=_SAME)]
+    return [SubmissionFinding(check="constant", reason=reason, measured=float(spread), limit=_SAME)]
 
 
-def _check_recognition(network: Predict, X: Table, P: Table, *, rng: np.random.Generator) -> list[Finding]:
+def _check_recognition(network: Predict, X: Table, P: Table, *, rng: np.random.Generator) -> list[SubmissionFinding]:
     """See whether rows fall back to one output when half of their features are another row's.
 
     A row that an attack does not ask about must cost the same whatever its label is, so its output is 1/K. An honest
@@ -165,7 +165,7 @@ def _check_recognition(network: Predict, X: Table, P: Table, *, rng: np.random.G
         return []
     output = "1/K for each class" if uniform else "one fixed output"
     reason = f"{count} inputs have outputs of their own; with half the features changed {share:.0%} get {output}"
-    return [Finding(check="recognition", reason=reason, measured=share, limit=limit)]
+    return [SubmissionFinding(check="recognition", reason=reason, measured=share, limit=limit)]
 
 
 def _half_swapped(X: Table, *, rng: np.random.Generator) -> Table:
@@ -180,7 +180,7 @@ def _most_frequent(P: Table) -> Table:
     return np.asarray(values[counts.argmax()])
 
 
-def _check_jump(network: Predict, X: Table, P: Table, *, rng: np.random.Generator) -> list[Finding]:
+def _check_jump(network: Predict, X: Table, P: Table, *, rng: np.random.Generator) -> list[SubmissionFinding]:
     """See whether rows jump under tiny noise more often than their noisy copies: an honest model cannot tell them."""
     # noise would move an integer or a category off its grid, where an honest model may jump too
     continuous = np.array([len(np.unique(column)) > len(X) / 4 for column in X.T])
@@ -197,11 +197,11 @@ def _check_jump(network: Predict, X: Table, P: Table, *, rng: np.random.Generato
                 f"{only_rows} inputs jump by more than {_JUMP} under noise of {scale:g} standard deviations, "
                 f"and only {only_copies} of their noisy copies do"
             )
-            return [Finding(check="jump", reason=reason, measured=chance, limit=_LEVEL)]
+            return [SubmissionFinding(check="jump", reason=reason, measured=chance, limit=_LEVEL)]
     return []
 
 
-def _check_precision(P: Table) -> list[Finding]:
+def _check_precision(P: Table) -> list[SubmissionFinding]:
     usual = _most_frequent(P)
     with np.errstate(divide="ignore", invalid="ignore"):
         distance = np.abs(np.log(P) - np.log(usual)).max(axis=1)
@@ -209,24 +209,24 @@ def _check_precision(P: Table) -> list[Finding]:
     if near < _FEW:
         return []
     reason = f"{near} outputs are within {_TIES[1]:g} of the most frequent one and not equal to it"
-    return [Finding(check="precision", reason=reason, measured=float(near), limit=float(_FEW))]
+    return [SubmissionFinding(check="precision", reason=reason, measured=float(near), limit=float(_FEW))]
 
 
-def _check_layers(module: torch.nn.Module | bytes, X: Table, shuffled: Table) -> list[Finding]:
+def _check_layers(module: torch.nn.Module | bytes, X: Table, shuffled: Table) -> list[SubmissionFinding]:
     """Look for a layer that passes nothing of the features on, or that fires on single inputs only."""
     _, first = np.unique(X, axis=0, return_index=True)
     traced = _trace_onnx(module, X, shuffled) if isinstance(module, bytes) else _trace_torch(module, X, shuffled)
     for name, before, after in traced:
         if before.shape == after.shape and np.array_equal(before, after):
             reason = f"the layer {name} puts out the same whatever the features are"
-            return [Finding(check="dead layer", reason=reason, measured=1.0, limit=1.0)]
+            return [SubmissionFinding(check="dead layer", reason=reason, measured=1.0, limit=1.0)]
         if before.shape[0] != len(X):
             continue
         values = before.reshape(len(X), -1)[first]
         lone = float(((np.abs(values - np.median(values, axis=0)) > _SAME).sum(axis=0) <= 1).mean())
         if lone >= _LONE:
             reason = f"{lone:.0%} of the units of layer {name} answer to one input each or to none"
-            return [Finding(check="dead layer", reason=reason, measured=lone, limit=_LONE)]
+            return [SubmissionFinding(check="dead layer", reason=reason, measured=lone, limit=_LONE)]
     return []
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.spatial import cKDTree
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.inspections.finding import Finding
+from tacit.scores.inspections.finding import SubmissionFinding
 from tacit.scores.inspections.sketch import row_keys, shared_rows
 
 __all__ = ["FeatureStudy", "inspect_submission"]
@@ -79,7 +79,7 @@ def inspect_submission(
     classes: int,
     features: FeatureStudy | ArrayLike | None = None,
     earlier: Sequence[str] = (),
-) -> tuple[Finding, ...]:
+) -> tuple[SubmissionFinding, ...]:
     """Look for the marks of predictions that were built for an attack.
 
     **constant**: one probability for all rows. **neutral**: of the rows that are not next to certain, more than
@@ -131,18 +131,18 @@ def inspect_submission(
     return tuple(found)
 
 
-def _check_values(P: Table, *, classes: int) -> list[Finding]:
+def _check_values(P: Table, *, classes: int) -> list[SubmissionFinding]:
     """Look at the numbers alone; they are probabilities, or ranks of any scale."""
     if len(P) >= _CONSTANT and not np.ptp(P, axis=0).any():
         reason = f"all {len(P)} rows have the same prediction"
-        return [Finding(check="constant", reason=reason, measured=1.0, limit=1.0)]
+        return [SubmissionFinding(check="constant", reason=reason, measured=1.0, limit=1.0)]
     if classes < 2 or P.min() < 0 or P.max() > 1:
         return []
     table = np.stack([1 - P[:, 0], P[:, 0]], axis=1) if P.shape[1] == 1 else P
     return [*_check_neutral(table), *_check_spacing(table), *_check_precision(table)]
 
 
-def _check_neutral(P: Table) -> list[Finding]:
+def _check_neutral(P: Table) -> list[SubmissionFinding]:
     open_rows = P[P.max(axis=1) < 1 - _CERTAIN]
     neutral = int((np.ptp(open_rows, axis=1) < _SAME).sum())
     share = neutral / max(1, len(open_rows))
@@ -154,10 +154,10 @@ def _check_neutral(P: Table) -> list[Finding]:
         return []
     also = ", and the others set one class apart from equal ones" if asking else ""
     reason = f"{neutral} rows are at exactly 1/{P.shape[1]}, {share:.0%} of those that are not next to certain{also}"
-    return [Finding(check="neutral", reason=reason, measured=share, limit=_NEUTRAL)]
+    return [SubmissionFinding(check="neutral", reason=reason, measured=share, limit=_NEUTRAL)]
 
 
-def _check_spacing(P: Table) -> list[Finding]:
+def _check_spacing(P: Table) -> list[SubmissionFinding]:
     with np.errstate(divide="ignore"):
         logs = np.log(P)
     asked = np.isfinite(logs).all(axis=1) & (P.max(axis=1) < 1 - _SAME) & (np.ptp(P, axis=1) > _SAME)
@@ -175,10 +175,10 @@ def _check_spacing(P: Table) -> list[Finding]:
     if share < _LATTICE:
         return []
     reason = f"{share:.0%} of {len(ratios)} distinct log-odds are whole multiples of {sizes[0]:.6g}"
-    return [Finding(check="spacing", reason=reason, measured=share, limit=_LATTICE)]
+    return [SubmissionFinding(check="spacing", reason=reason, measured=share, limit=_LATTICE)]
 
 
-def _check_linear(logs: Table) -> list[Finding]:
+def _check_linear(logs: Table) -> list[SubmissionFinding]:
     if len(logs) < _FEW:
         return []
     steps = np.diff(logs, axis=1)
@@ -186,10 +186,10 @@ def _check_linear(logs: Table) -> list[Finding]:
     if share < _NEUTRAL:
         return []
     reason = f"{share:.0%} of {len(logs)} rows have log-probabilities equally spaced over the classes"
-    return [Finding(check="spacing", reason=reason, measured=share, limit=_NEUTRAL)]
+    return [SubmissionFinding(check="spacing", reason=reason, measured=share, limit=_NEUTRAL)]
 
 
-def _check_precision(P: Table) -> list[Finding]:
+def _check_precision(P: Table) -> list[SubmissionFinding]:
     _, first, counts = np.unique(row_keys(P), return_index=True, return_counts=True)
     if not _OPEN < P[first[counts.argmax()]].min() < 1 - _OPEN:
         return []
@@ -200,10 +200,10 @@ def _check_precision(P: Table) -> list[Finding]:
     if near < _FEW:
         return []
     reason = f"{near} rows are within {_TIES[1]:g} of the most frequent prediction and not equal to it"
-    return [Finding(check="precision", reason=reason, measured=float(near), limit=float(_FEW))]
+    return [SubmissionFinding(check="precision", reason=reason, measured=float(near), limit=float(_FEW))]
 
 
-def _check_equal_rows(P: Table, study: FeatureStudy) -> list[Finding]:
+def _check_equal_rows(P: Table, study: FeatureStudy) -> list[SubmissionFinding]:
     """Count rows that differ from the middle prediction of their group."""
     sizes = np.bincount(study.groups)
     middles = np.cumsum(sizes) - sizes + sizes // 2
@@ -216,10 +216,10 @@ def _check_equal_rows(P: Table, study: FeatureStudy) -> list[Finding]:
     if unequal < _FEW or share <= _UNEQUAL:
         return []
     reason = f"{unequal} rows ({share:.1%}) differ from the middle prediction for the same features"
-    return [Finding(check="equal rows", reason=reason, measured=share, limit=_UNEQUAL)]
+    return [SubmissionFinding(check="equal rows", reason=reason, measured=share, limit=_UNEQUAL)]
 
 
-def _check_explained(P: Table, study: FeatureStudy, *, hard: bool) -> list[Finding]:
+def _check_explained(P: Table, study: FeatureStudy, *, hard: bool) -> list[SubmissionFinding]:
     """Correlate each prediction with the mean of its neighbors': a model is a function of the features."""
     if len(study.rows) < _FEWEST or not study.neighbors.shape[1]:
         return []
@@ -238,7 +238,7 @@ def _check_explained(P: Table, study: FeatureStudy, *, hard: bool) -> list[Findi
         f"predictions and those of the rows with the nearest features correlate by {measured:.2f}; "
         f"a model's do by {_EXPLAINED} or more"
     )
-    return [Finding(check="unexplained", reason=reason, measured=measured, limit=_EXPLAINED)]
+    return [SubmissionFinding(check="unexplained", reason=reason, measured=measured, limit=_EXPLAINED)]
 
 
 def _explained(column: Table, neighbors: Rows) -> float:
@@ -250,7 +250,7 @@ def _explained(column: Table, neighbors: Rows) -> float:
     return float(np.corrcoef(ranks, around)[0, 1])
 
 
-def _check_repeated(P: Table, earlier: Sequence[str]) -> list[Finding]:
+def _check_repeated(P: Table, earlier: Sequence[str]) -> list[SubmissionFinding]:
     if not earlier:
         return []
     shares = shared_rows(P, earlier)
@@ -258,4 +258,4 @@ def _check_repeated(P: Table, earlier: Sequence[str]) -> list[Finding]:
     if alike < _REPEATED[1]:
         return []
     reason = f"{alike} earlier files of the team have {_REPEATED[0]:.0%} or more of the rows in common with this one"
-    return [Finding(check="repeated", reason=reason, measured=float(alike), limit=float(_REPEATED[1]))]
+    return [SubmissionFinding(check="repeated", reason=reason, measured=float(alike), limit=float(_REPEATED[1]))]

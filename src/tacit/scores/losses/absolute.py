@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.scores.losses.base import Loss
+from tacit.scores.losses.base import InvertibleLoss
 from tacit.scores.losses.precision import Numbers, Precision
 from tacit.scores.losses.squared import into_unit_interval
 
@@ -14,7 +14,7 @@ __all__ = ["AbsoluteError"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AbsoluteError(Loss):
+class AbsoluteError(InvertibleLoss):
     """The loss |y - p| of 0/1 labels, what ``sklearn.metrics.mean_absolute_error`` averages.
 
     l(1) - l(0) = 1 - 2 p for p in [0, 1].

@@ -14,7 +14,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 from tacit.scores.losses.precision import FLOAT64, Number, Numbers, Precision
 
-__all__ = ["Loss", "Reduction", "check_labels", "offsets_of"]
+__all__ = ["InvertibleLoss", "Reduction", "check_labels", "offsets_of"]
 
 
 class Reduction(Enum):
@@ -25,7 +25,7 @@ class Reduction(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Loss(ABC):
+class InvertibleLoss(ABC):
     """A loss that is a sum over rows of l(prediction row, label), with the host's clipping and reduction.
 
     Predictions are one number a row (of class 1) where ``columns`` is 1, and ``classes`` numbers a row otherwise.
@@ -108,7 +108,7 @@ class Loss(ABC):
         """Return (rows, classes) predictions whose losses are the offsets plus a constant a row."""
 
     def _check_binary(self, *, use: str) -> None:
-        Loss.__post_init__(self)
+        InvertibleLoss.__post_init__(self)
         if self.classes != 2:
             name = type(self).__name__
             raise InvalidInput(f"must be 2 for {name}, got {self.classes!r}; use {use}", field="classes")

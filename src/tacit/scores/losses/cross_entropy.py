@@ -9,17 +9,17 @@ import numpy as np
 from scipy.optimize import brentq
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses.base import Loss
+from tacit.scores.losses.base import InvertibleLoss
 from tacit.scores.losses.clip import Clip, Unclipped, probability_table
 from tacit.scores.losses.precision import Numbers, Precision
 
-__all__ = ["ClampedCrossEntropy", "CrossEntropy", "check_floor", "softmax_rows"]
+__all__ = ["ClampedCrossEntropy", "ClippedCrossEntropy", "check_floor", "softmax_rows"]
 
 _SLACK = 1e-9  # a difference this little (relative) beyond the range is rounding, not a wrong plan
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CrossEntropy(Loss):
+class ClippedCrossEntropy(InvertibleLoss):
     """Cross-entropy l(y) = -ln p_y of clipped probabilities; with two classes one number, p_1, is a row.
 
     A row with losses o_y + constant has p_y = e^(-o_y)/Z, so R = ln((1 - eta)/eta) at the floor eta.
@@ -57,7 +57,7 @@ class CrossEntropy(Loss):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ClampedCrossEntropy(Loss):
+class ClampedCrossEntropy(InvertibleLoss):
     """Binary cross-entropy whose logarithms are clamped from below, as ``torch.nn.BCELoss`` does.
 
     l(1) = -max(ln p, -limit) and l(0) = -max(ln(1 - p), -limit), the latter by log1p. R is the limit.
@@ -92,7 +92,7 @@ def softmax_rows(logits: Numbers, *, precision: Precision) -> Numbers:
     return result
 
 
-def check_floor(p: Numbers, *, loss: Loss, log_floor: float, precision: Precision) -> None:
+def check_floor(p: Numbers, *, loss: InvertibleLoss, log_floor: float, precision: Precision) -> None:
     """Raise if a probability is below the floor by more than rounding: the host would clip it."""
     least = precision.log(p).min(initial=0.0)
     if least < log_floor - _SLACK * abs(log_floor):

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses.base import Loss
+from tacit.scores.losses.base import InvertibleLoss
 from tacit.scores.losses.precision import Numbers, Precision
 
 __all__ = ["SigmoidCrossEntropy", "SoftmaxCrossEntropy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SigmoidCrossEntropy(Loss):
+class SigmoidCrossEntropy(InvertibleLoss):
     """Binary cross-entropy of the sigmoid of one logit a row, as ``torch.nn.BCEWithLogitsLoss`` does.
 
     l(1) = ln(1 + e^-x) and l(0) = x + ln(1 + e^-x), computed stably; a difference of a needs the logit -a,
@@ -45,7 +45,7 @@ class SigmoidCrossEntropy(Loss):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SoftmaxCrossEntropy(Loss):
+class SoftmaxCrossEntropy(InvertibleLoss):
     """Cross-entropy of the softmax of K logits a row, as ``torch.nn.CrossEntropyLoss`` does.
 
     l(y) = ln sum_k e^(x_k - M) - (x_y - M), M the largest logit: only differences of logits matter, and R is

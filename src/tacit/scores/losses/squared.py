@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tacit.privacy.errors import InvalidInput
-from tacit.scores.losses.base import Loss
+from tacit.scores.losses.base import InvertibleLoss
 from tacit.scores.losses.clip import probability_table
 from tacit.scores.losses.precision import Numbers, Precision
 
@@ -17,7 +17,7 @@ _SLACK = 1e-9  # a probability this little outside [0, 1] is rounding, not a wro
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SquaredError(Loss):
+class SquaredError(InvertibleLoss):
     """Squared Euclidean loss, the Brier score of ``sklearn.metrics.brier_score_loss``.
 
     Two classes: l(y) = (y - t)^2, so a = l(1) - l(0) = 1 - 2 t and R = 1. K > 2 classes: l(y) =
@@ -48,7 +48,7 @@ class SquaredError(Loss):
         return losses / precision.array(2) if self.classes == 2 else losses
 
 
-def into_unit_interval(p: Numbers, *, loss: Loss, precision: Precision) -> Numbers:
+def into_unit_interval(p: Numbers, *, loss: InvertibleLoss, precision: Precision) -> Numbers:
     """Return probabilities with rounding beyond 0 and 1 removed, or raise if more than rounding is."""
     zero, one = precision.array([0, 1])
     if p.size and (p.min() < -_SLACK or p.max() > 1 + _SLACK):

@@ -5,7 +5,7 @@ from tacit.scores.metrics.auc import Auc
 from tacit.scores.metrics.base import Measurement, Metric
 from tacit.scores.metrics.errors import Mae, Rmse
 from tacit.scores.metrics.f1 import F1
-from tacit.scores.metrics.own import Own
+from tacit.scores.metrics.own import CustomMetric
 from tacit.scores.metrics.probabilities import SKLEARN_FLOOR, Brier, LogLoss
 from tacit.scores.metrics.reveals import RankSums, Reveals, RightRows, RowLosses, TruePositives
 from tacit.scores.metrics.unbounded import UnboundedLoss
@@ -16,11 +16,11 @@ __all__ = [
     "Accuracy",
     "Auc",
     "Brier",
+    "CustomMetric",
     "LogLoss",
     "Mae",
     "Measurement",
     "Metric",
-    "Own",
     "RankSums",
     "Reveals",
     "RightRows",

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
     Function = Callable[[NDArray[Any], Numbers], float]
 
-__all__ = ["Own"]
+__all__ = ["CustomMetric"]
 
 _log = logging.getLogger("tacit.scores")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Own(Metric):
+class CustomMetric(Metric):
     """A score by a function of the host, capped to a public range.
 
     The function must take the same time whatever the labels are, and must not write anything that reveals one. Where it
@@ -56,7 +56,7 @@ class Own(Metric):
     >>> import numpy as np
     >>> def balanced(labels, predictions):
     ...     return float(np.mean([(predictions[labels == k] > 0.5).mean() == k for k in (0, 1)]))
-    >>> metric = Own(function=balanced, name="balanced", lower=0.0, upper=1.0, lower_is_better=False)
+    >>> metric = CustomMetric(function=balanced, name="balanced", lower=0.0, upper=1.0, lower_is_better=False)
     >>> metric.score([0, 1], [0.2, 0.9]), metric.sensitivity(2)
     (1.0, None)
     """

@@ -16,7 +16,7 @@ from tacit.scores.metrics.reveals import RowLosses
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from tacit.scores.losses import Loss
+    from tacit.scores.losses import InvertibleLoss
     from tacit.scores.metrics.base import Numbers
 
 __all__ = ["SKLEARN_FLOOR", "Brier", "LogLoss"]
@@ -37,7 +37,7 @@ class _ProbabilityMetric(Choice, Metric):
 
     @property
     @abstractmethod
-    def loss(self) -> Loss:
+    def loss(self) -> InvertibleLoss:
         """What a row costs with each label."""
 
     @property
@@ -94,11 +94,11 @@ class LogLoss(_ProbabilityMetric):
             raise InvalidInput(f"must be in (0, 1/{self.classes}), got {self.floor!r}", field="floor")
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> InvertibleLoss:
         """The clipped cross-entropy."""
-        from tacit.scores.losses import CrossEntropy, ProbabilityFloor
+        from tacit.scores.losses import ClippedCrossEntropy, ProbabilityFloor
 
-        return CrossEntropy(classes=self.classes, clip=ProbabilityFloor(self.floor))
+        return ClippedCrossEntropy(classes=self.classes, clip=ProbabilityFloor(self.floor))
 
     @property
     def term_bounds(self) -> tuple[float, float]:
@@ -117,7 +117,7 @@ class Brier(_ProbabilityMetric):
     title = "the Brier score"
 
     @property
-    def loss(self) -> Loss:
+    def loss(self) -> InvertibleLoss:
         """The squared error."""
         from tacit.scores.losses import SquaredError
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from tacit.scores.losses import Loss
+    from tacit.scores.losses import InvertibleLoss
 
 __all__ = ["RankSums", "Reveals", "RightRows", "RowLosses", "TruePositives"]
 
@@ -15,7 +15,7 @@ __all__ = ["RankSums", "Reveals", "RightRows", "RowLosses", "TruePositives"]
 class RowLosses:
     """A sum of row losses: each label moves its own by an amount that the prediction chooses."""
 
-    loss: Loss
+    loss: InvertibleLoss
     root: bool = False
 
     @property

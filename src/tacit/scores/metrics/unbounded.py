@@ -12,7 +12,7 @@ from tacit.scores.metrics.reveals import RowLosses
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-    from tacit.scores.losses import Loss
+    from tacit.scores.losses import InvertibleLoss
     from tacit.scores.metrics.base import Numbers
 
 __all__ = ["UnboundedLoss"]
@@ -27,7 +27,7 @@ class UnboundedLoss(Metric):
     additive = False
     no_sensitivity = "the loss has no public range"
 
-    loss: Loss
+    loss: InvertibleLoss
 
     @property
     def classes(self) -> int:  # type: ignore[override]

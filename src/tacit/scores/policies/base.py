@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tacit.scores.metrics.base import Measurement, Metric
     from tacit.scores.policies.several import Regret
 
-__all__ = ["Answer", "Interval", "Policy", "State"]
+__all__ = ["Answer", "Policy", "State", "TermInterval"]
 
 State = Mapping[str, Any]
 """What a policy keeps for one team, as plain JSON; private, and empty at the start."""
@@ -48,7 +48,7 @@ class Answer:
     mean: float | None = field(default=None, repr=False)
 
 
-class Interval(NamedTuple):
+class TermInterval(NamedTuple):
     """What an answer says of the mean of the terms: within [low, high], but for Laplace noise of this scale."""
 
     low: float
@@ -112,7 +112,7 @@ class Policy(Choice, ABC):
         return None
 
     @abstractmethod
-    def interval(self, answer: float, *, metric: Metric, rows: int, changed: bool = True) -> Interval:
+    def interval(self, answer: float, *, metric: Metric, rows: int, changed: bool = True) -> TermInterval:
         """Return what an attacker may conclude from an answer.
 
         Parameters

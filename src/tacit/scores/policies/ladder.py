@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tacit.privacy.rounding import check_count
 from tacit.privacy.settings import about
-from tacit.scores.policies.base import Answer, Interval, Policy, State
+from tacit.scores.policies.base import Answer, Policy, State, TermInterval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -80,12 +80,12 @@ class Ladder(Policy):
         kept = {**state, "best": best}
         return Answer(released=float(text), text=text, charge=self.guarantee(), state=kept)
 
-    def interval(self, answer: float, *, metric: Metric, rows: int, changed: bool = True) -> Interval:  # noqa: ARG002
+    def interval(self, answer: float, *, metric: Metric, rows: int, changed: bool = True) -> TermInterval:  # noqa: ARG002
         """Return what an answer says of the loss above the best of the range, in units of the score."""
         low, high = metric.bounds
         loss = answer - low if metric.lower_is_better else high - answer
         step = self.step * (high - low)
-        return Interval(loss - step / 2, loss + step / 2) if changed else Interval(loss - step, math.inf)
+        return TermInterval(loss - step / 2, loss + step / 2) if changed else TermInterval(loss - step, math.inf)
 
     def bits(self, *, submissions: int) -> float:
         """Return a bound on what all answers to one team reveal, in bits: (1/step + 2) log2(4 k/step)."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_epsilon, exact, format_up
 from tacit.privacy.settings import BOUND
-from tacit.scores.policies.base import Answer, Interval, Policy, State
+from tacit.scores.policies.base import Answer, Policy, State, TermInterval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -106,10 +106,10 @@ class Laplace(Policy):
         mean = low + share * (high - low)
         return Answer(released=float(text), text=text, charge=self.guarantee(), state=dict(state), mean=mean)
 
-    def interval(self, answer: float, *, metric: Metric, rows: int, changed: bool = True) -> Interval:  # noqa: ARG002
+    def interval(self, answer: float, *, metric: Metric, rows: int, changed: bool = True) -> TermInterval:  # noqa: ARG002
         """Return the answer's mean of terms, with the noise around it."""
         mean = metric.mean_of(answer)
-        return Interval(mean, mean, self.scale(metric, rows=rows))
+        return TermInterval(mean, mean, self.scale(metric, rows=rows))
 
     def regret(self, metric: Metric, *, rows: int) -> NoiseRegret:
         """Return the bound for means over rows."""

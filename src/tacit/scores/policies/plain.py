@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
 from tacit.privacy.settings import about
-from tacit.scores.policies.base import Answer, Interval, Policy, State
+from tacit.scores.policies.base import Answer, Policy, State, TermInterval
 
 if TYPE_CHECKING:
     import numpy as np
@@ -23,7 +23,7 @@ _FLOATS = 1e-12  # what computing a score adds to its error
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Plain(Policy):
+class _BoundedErrorPolicy(Policy):
     """A policy whose answer is within a known distance of the score."""
 
     reason: ClassVar[str]
@@ -48,10 +48,10 @@ class _Plain(Policy):
 
         return NoGuarantee(reason=self.reason)
 
-    def interval(self, answer: float, *, metric: Metric, rows: int, changed: bool = True) -> Interval:  # noqa: ARG002
+    def interval(self, answer: float, *, metric: Metric, rows: int, changed: bool = True) -> TermInterval:  # noqa: ARG002
         """Return the means of terms whose scores are within the error."""
         error = self.error or _FLOATS
-        return Interval(*sorted(metric.mean_of(end) for end in (answer - error, answer + error)))
+        return TermInterval(*sorted(metric.mean_of(end) for end in (answer - error, answer + error)))
 
     def regret(self, metric: Metric, *, rows: int) -> BoundedRegret:  # noqa: ARG002
         """Return twice the error: of the chosen score, and of the best."""
@@ -61,7 +61,7 @@ class _Plain(Policy):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Exact(_Plain):
+class Exact(_BoundedErrorPolicy):
     """The score as computed: for comparison, and for labels that are public anyway."""
 
     name: ClassVar[str] = "exact"
@@ -82,7 +82,7 @@ class Exact(_Plain):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rounded(_Plain):
+class Rounded(_BoundedErrorPolicy):
     """The score rounded to a number of decimals. No guarantee: rounding only makes an attack longer."""
 
     name: ClassVar[str] = "rounded"
@@ -108,7 +108,7 @@ class Rounded(_Plain):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bounded(_Plain):
+class Bounded(_BoundedErrorPolicy):
     """The score with noise that is uniform between -tau and tau. No guarantee: designs read through bounded noise."""
 
     name: ClassVar[str] = "bounded"

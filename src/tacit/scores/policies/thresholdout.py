@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, ClassVar, Self
 from tacit.privacy.errors import BudgetExceeded, InvalidInput
 from tacit.privacy.rounding import check_epsilon, exact, format_up, round_up
 from tacit.privacy.settings import BOUND, about
-from tacit.scores.policies.base import Answer, Interval, Policy, State
+from tacit.scores.policies.base import Answer, Policy, State, TermInterval
 from tacit.scores.policies.laplace import score_guarantee, share_of
 
 if TYPE_CHECKING:
@@ -144,12 +144,12 @@ class Thresholdout(Policy):
             },
         )
 
-    def interval(self, answer: float, *, metric: Metric, rows: int, changed: bool = True) -> Interval:
+    def interval(self, answer: float, *, metric: Metric, rows: int, changed: bool = True) -> TermInterval:
         """Return the new mean with its noise, or how far the exact one can be from the last."""
         low, high = metric.term_bounds
         mean, noise = metric.mean_of(answer), 2 / (self.epsilon * rows) * (high - low)
         reach = 0.0 if changed else self.threshold * (high - low)
-        return Interval(mean - reach, mean + reach, noise if changed else 4 * noise)
+        return TermInterval(mean - reach, mean + reach, noise if changed else 4 * noise)
 
     def describe(self) -> str:
         """Return when a score changes."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["protect"]
 
-Progress = Callable[[int, int], None]
+AttackProgress = Callable[[int, int], None]
 
 
 def protect(
@@ -40,7 +40,7 @@ def protect(
     out: Target = None,
     payment: Payment | None = None,
     rng: np.random.Generator | None = None,
-    progress: Progress | None = None,
+    progress: AttackProgress | None = None,
 ) -> Release:
     """Score submissions and release the scores as the plan's policy answers them; without any, make an offer.
 
@@ -133,7 +133,7 @@ def _draw(
     submissions: Sequence[NDArray[np.float64]],
     *,
     rng: np.random.Generator,
-    progress: Progress | None,
+    progress: AttackProgress | None,
 ) -> Release:
     measured = [labels.measure(predictions) for predictions in submissions]
     answers = []

@@ -14,7 +14,7 @@ from tacit.server.pages.forms import HostForm, text_of
 from tacit.server.pages.view import go_to, render
 from tacit.server.pages.visitor import engine_of, host_of
 from tacit.server.rules import Rules
-from tacit.server.terms import Terms
+from tacit.server.terms import CompetitionTerms
 
 __all__ = ["add_host_pages"]
 
@@ -111,8 +111,8 @@ def _rules_document(given: dict[str, str]) -> dict[str, Any]:
     }
 
 
-def _terms(given: dict[str, str]) -> Terms:
-    return Terms(
+def _terms(given: dict[str, str]) -> CompetitionTerms:
+    return CompetitionTerms(
         slug=given["slug"],
         name=given["name"],
         description=given["description"],

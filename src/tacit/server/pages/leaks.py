@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import APIRouter, Request, Response
 
 from tacit.privacy.errors import InvalidInput
-from tacit.server.leaks import MOST_SUBMISSIONS, Replays, forecast_of
+from tacit.server.leaks import MOST_SUBMISSIONS, ReplayRunner, forecast_of
 from tacit.server.pages.forms import HostForm, text_of
 from tacit.server.pages.view import go_to, render
 from tacit.server.pages.visitor import engine_of, host_of
@@ -47,6 +47,6 @@ def add_leak_pages(routes: APIRouter) -> None:
         return _replays(request).state_json(engine_of(request).competition(slug).slug)
 
 
-def _replays(request: Request) -> Replays:
-    replays: Replays = request.app.state.replays
+def _replays(request: Request) -> ReplayRunner:
+    replays: ReplayRunner = request.app.state.replays
     return replays
