@@ -126,7 +126,7 @@ HELP = {
     member are left out. margin: rows at the margin of a homogeneous two-layer ReLU network were trained on; "covered"
     says whether that is proved for these rows at an exact KKT point, expected, or neither. loss: a low loss says
     "trained on". lira, rmia: the same, compared with shadow models. reconstruct: training points from the weights.
-    Default: margin where the model is such a network, else loss.
+    Default: margin for a network trained to its margin, and for such a network of which nothing is known; else loss.
 
     Example: tacit models attack model.pt --truth visits.csv --data later.csv
 

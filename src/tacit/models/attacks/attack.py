@@ -21,6 +21,7 @@ from tacit.models.attacks.shadow_estimator import TrainedLikeRelease
 from tacit.models.attacks.shadow_training import train_shadows
 from tacit.models.attacks.targets import MembershipAttack, attack_confidence
 from tacit.models.mechanisms import Plain
+from tacit.models.mechanisms.margin import MarginTraining
 from tacit.models.methods import AttackMethod, Lira, Loss, Margin, Membership, Reconstruct, Rmia, Shadowed
 from tacit.models.plan import Plan
 from tacit.models.releases.release import Release
@@ -53,8 +54,9 @@ def attack(
     truth
         Rows that the model was trained on.
     method
-        ``margin`` (the default for a homogeneous two-layer ReLU network), ``loss`` (else), ``lira``, ``rmia``, or
-        ``reconstruct``, which needs neither ``truth`` nor ``data``.
+        ``margin`` (the default for a network trained to its margin, and for a homogeneous two-layer ReLU network of
+        which nothing is known), ``loss`` (else), ``lira``, ``rmia``, or ``reconstruct``, which needs neither ``truth``
+        nor ``data``.
     rng
         Draws the rows that choose a threshold, and shadow models.
 
@@ -73,8 +75,7 @@ def attack(
     if before is not None:
         raise InvalidInput("must not be given: membership is not a belief about labels", field="before")
     source = Release.open(release)
-    wanted = method or (Margin() if is_network(source) else Loss())
-    chosen = read_choice(AttackMethod, wanted, field="method")
+    chosen = read_choice(AttackMethod, method or _default_method(source), field="method")
     asked = _Asked(
         release=source,
         truth=truth,
@@ -85,6 +86,13 @@ def attack(
     )
     leak = _MEASURES[type(chosen)](asked, chosen)
     return replace(leak, notes=(f"{source}.", *leak.notes))
+
+
+def _default_method(release: Release) -> AttackMethod:
+    """Return the attack that fits how the model was trained."""
+    plan = release.plan
+    to_margin = isinstance(plan.mechanism, MarginTraining) if isinstance(plan, Plan) else is_network(release)
+    return Margin() if to_margin else Loss()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

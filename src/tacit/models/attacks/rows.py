@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
+from tacit.data import Encoder
 from tacit.data.classes import Classes
 from tacit.models.attacks.confidence import confidence_from_logits
 from tacit.models.points import Floats
@@ -28,6 +30,8 @@ class AttackedRows:
         The class of each, members first; None where a table has no labels.
     shared
         How many rows outside equal a member and were left out.
+    answers
+        The logits of a model that takes rows of a table; None of one that takes encoded rows.
     """
 
     inside: Floats
@@ -35,6 +39,7 @@ class AttackedRows:
     codes: NDArray[np.int64] | None
     classes: tuple[Any, ...]
     shared: int
+    answers: Floats | None = None
 
     @property
     def all(self) -> Floats:
@@ -55,7 +60,9 @@ class AttackedRows:
 
     def confidence(self, release: Release, *, black_box: bool) -> Floats:
         """Return how sure the model is of every row's own label."""
-        logits = release.member.logits(self.all, classes=len(self.classes), black_box=black_box)
+        logits = self.answers
+        if logits is None:
+            logits = release.member.logits(self.all, classes=len(self.classes), black_box=black_box)
         return confidence_from_logits(logits, self.labels)
 
     def notes(self) -> list[str]:
@@ -79,15 +86,31 @@ def read_attacked(release: Release, truth: object, data: object, *, fair_coins: 
         if source is None:
             what = "the rows that the model was trained on" if field == "truth" else "rows that it was not trained on"
             raise InvalidInput(f"must be given: {what}", field=field)
-    encoder = release.encoder
-    named = encoder.columns() if encoder else ()
-    rows, labels = read_labeled(release, truth, features=named, field="truth")
+    encoder, takes_tables = release.encoder, release.table_model is not None
+    rows, labels = read_labeled(release, truth, features=encoder.columns() if encoder else (), field="truth")
+    if takes_tables:
+        encoder = Encoder.fitted(rows)  # the attacker's own, to compare rows by
     encoder = encoder or encoder_of_numbers(rows)
-    other, other_labels = read_labeled(release, data, features=encoder.columns(), field="data")
+    read = rows.column_names if takes_tables else encoder.columns()
+    other, other_labels = read_labeled(release, data, features=read, field="data")
     inside, outside = encoder.scaled(rows), encoder.scaled(other)
     kept = np.ones(len(outside), dtype=bool) if fair_coins else _not_shared(inside, outside)
     codes, classes = _codes(release, labels, None if other_labels is None else other_labels[kept])
-    return AttackedRows(inside=inside, outside=outside[kept], codes=codes, classes=classes, shared=int((~kept).sum()))
+    return AttackedRows(
+        inside=inside,
+        outside=outside[kept],
+        codes=codes,
+        classes=classes,
+        shared=int((~kept).sum()),
+        answers=_answers(release, rows, other.filter(pa.array(kept)), classes=len(classes)),
+    )
+
+
+def _answers(release: Release, rows: pa.Table, other: pa.Table, *, classes: int) -> Floats | None:
+    """Return the logits of a model that takes rows of a table, members first."""
+    if release.table_model is None:
+        return None
+    return np.concatenate([release.member.logits(part, classes=classes) for part in (rows, other)])
 
 
 def _not_shared(inside: Floats, outside: Floats) -> NDArray[np.bool_]:

@@ -87,7 +87,8 @@ def learn(
     Parameters
     ----------
     release
-        A release, or the path of a model file. A pickle must be opened with ``Release.read(path, trust=True)``.
+        A release, or the path of a model file, also of one that a learn command wrote. A pickle must be opened with
+        ``Release.read(path, trust=True)``.
     data
         Not used here: nothing is trained.
     test
@@ -113,15 +114,38 @@ def learn(
     source = Release.open(release)
     if source.encoder is not None and features:
         raise InvalidInput("must not be given: the release names its own", field="features")
+    if source.table_model is not None:
+        return _of_tables(source, test)
     if test is None:
         return _loaded(source, source.encoder or Encoder.of_numbers(features), None)
     chosen = source.encoder.columns() if source.encoder is not None else tuple(features)
-    rows, labels = read_labeled(source, test, features=chosen, field="test")
-    if labels is None:
-        column = "its label column" if source.label is None else f"the column {source.label!r}"
-        raise InvalidInput(f"must have {column} of true labels; name another one as label", field="test")
+    rows, labels = _read_test(source, test, features=chosen)
     encoder = source.encoder or encoder_of_numbers(rows)
-    return _judged(_loaded(source, encoder, labels), rows, labels)
+    model = _loaded(source, encoder, labels)
+    logits = model.learner.logits(encoder.scaled(rows))
+    return replace(model, report_=_report(logits, labels, model.classes_))
+
+
+def _of_tables(release: Release, test: object) -> LearnedModel:
+    """Return the model that a learn command wrote, judged by test rows where there are some."""
+    model = release.table_model
+    report = ModelReport()
+    if test is not None:
+        rows, labels = _read_test(release, test, features=())
+        report = _report(release.member.logits(rows, classes=len(model.classes_)), labels, model.classes_)
+    if isinstance(model, LearnedModel):
+        return replace(model, report_=report)
+    model.report_ = report
+    of_bags: LearnedModel = model  # another class with the same methods
+    return of_bags
+
+
+def _read_test(release: Release, test: object, *, features: Sequence[str]) -> tuple[pa.Table, NDArray[Any]]:
+    rows, labels = read_labeled(release, test, features=features, field="test")
+    if labels is None:
+        column = "its label column" if release.label is None else f"the column {release.label!r}"
+        raise InvalidInput(f"must have {column} of true labels; name another one as label", field="test")
+    return rows, labels
 
 
 def _loaded(release: Release, encoder: Encoder, labels: NDArray[Any] | None) -> LearnedModel:
@@ -132,14 +156,12 @@ def _loaded(release: Release, encoder: Encoder, labels: NDArray[Any] | None) -> 
     return LearnedModel(learner=learner, encoder=encoder, guarantee_=release.guarantee, report_=ModelReport())
 
 
-def _judged(model: LearnedModel, rows: pa.Table, labels: NDArray[Any]) -> LearnedModel:
-    codes = Classes(values=tuple(model.classes_.tolist())).encode(labels)
-    logits = model.learner.logits(model.encoder.scaled(rows))
+def _report(logits: Floats, labels: NDArray[Any], classes: NDArray[Any]) -> ModelReport:
+    codes = Classes(values=tuple(classes.tolist())).encode(labels)
     own = log_softmax(logits, axis=1)[np.arange(len(codes)), codes]
-    report = ModelReport(
+    return ModelReport(
         rows=len(codes),
         accuracy=float((logits.argmax(axis=1) == codes).mean()),
         majority=float(np.bincount(codes).max() / len(codes)),
         log_loss=float(-own.mean()),
     )
-    return replace(model, report_=report)

@@ -175,14 +175,15 @@ class OnnxMember(NumbersMember):
 class EstimatorMember(ModelMember):
     """A fitted scikit-learn estimator: a joblib file that ends in its header, as Parquet does.
 
-    Opening a pickle runs the code in it, so it stays closed until :meth:`open` is called.
+    Opening a pickle runs the code in it, so it stays closed until :meth:`open` is called. The classes of an estimator
+    that tacit fitted are codes; of one from elsewhere they are labels, and its outputs are in their order.
     """
 
     kind = "joblib"
     endings = (".joblib",)
 
-    def __init__(self, content: bytes) -> None:
-        self._content = content
+    def __init__(self, content: bytes, *, coded: bool = True) -> None:
+        self._content, self._coded = content, coded
         self._estimator: Any = None
 
     @classmethod
@@ -202,16 +203,34 @@ class EstimatorMember(ModelMember):
             self._estimator = joblib.load(io.BytesIO(self._content))
         return self._estimator
 
-    def outputs(self, X: Floats, *, black_box: bool) -> Floats:  # noqa: ARG002
-        """Return logarithms of the probabilities; the member must have been opened."""
+    @property
+    def labels(self) -> tuple[Any, ...] | None:
+        """The labels of an estimator from elsewhere; None where its classes are codes, or it is closed."""
+        if self._coded or self._estimator is None:
+            return None
+        return tuple(np.asarray(_with_classes(self._estimator).classes_).tolist())
+
+    @property
+    def table_model(self) -> Any:  # noqa: ANN401
+        """The model that a learn command wrote, which takes rows of a table; None of any other."""
+        return self._opened if hasattr(self._opened, "report_") else None
+
+    @property
+    def _opened(self) -> Any:  # noqa: ANN401
         if self._estimator is None:
             raise InvalidRelease(
                 "the release is a pickle, and opening it runs the code in it: read it with trust=True (--trust) if you "
                 "know who made it"
             )
-        codes = np.asarray(self._estimator.classes_, dtype=np.int64)
-        found = np.zeros((len(X), codes.max() + 1))
-        found[:, codes] = self._estimator.predict_proba(X)
+        return self._estimator
+
+    def outputs(self, X: Any, *, black_box: bool) -> Floats:  # noqa: ANN401, ARG002
+        """Return logarithms of the probabilities; the member must have been opened."""
+        model = _with_classes(self._opened)
+        given = np.asarray(model.predict_proba(X))
+        codes = np.asarray(model.classes_, dtype=np.int64) if self._coded else np.arange(given.shape[1])
+        found = np.zeros((len(given), codes.max() + 1))
+        found[:, codes] = given
         return np.asarray(np.log(np.maximum(found, _LEAST)))
 
     def as_kind(self, kind: type[ModelMember]) -> ModelMember:
@@ -232,7 +251,7 @@ class EstimatorMember(ModelMember):
         """Read the header; the pickle stays closed."""
         content = path.read_bytes()
         if not content.endswith(_MAGIC):
-            return cls(content), None
+            return cls(content, coded=False), None
         end = len(content) - len(_MAGIC) - 8
         size = struct.unpack("<Q", content[end : end + 8])[0]
         try:
@@ -247,6 +266,18 @@ class EstimatorMember(ModelMember):
 
 
 _MAGIC = b"TACIT2"
+
+
+def _with_classes(model: Any) -> Any:  # noqa: ANN401
+    """Return a model, or raise where it gives no probabilities of classes."""
+    if hasattr(model, "classes_") and hasattr(model, "predict_proba"):
+        return model
+    raise InvalidRelease(
+        f"the pickle must be a model with predict_proba and classes_, got {type(model).__name__}: a model of numbers "
+        "has no probabilities to judge or attack it by"
+    )
+
+
 _NUMBERS: tuple[type[ModelMember], ...] = (SafetensorsMember, TorchMember, OnnxMember)
 
 

@@ -145,6 +145,8 @@ class Release(releases.Release):
     def classes(self) -> tuple[Any, ...] | None:
         """What the outputs stand for; None where the file does not say."""
         known = self.settled.get("classes")
+        if known is None and isinstance(self.member, EstimatorMember):
+            return self.member.labels
         return None if known is None else tuple(known)
 
     @property
@@ -160,10 +162,18 @@ class Release(releases.Release):
         return self.member.layers.network
 
     def opened(self) -> Self:
-        """Return the release with its pickle opened, if it is one: whoever calls this trusts it."""
-        if isinstance(self.member, EstimatorMember):
-            self.member.open()
-        return self
+        """Return the release with its pickle opened, if it is one: whoever calls this trusts it, and its guarantee."""
+        if not isinstance(self.member, EstimatorMember):
+            return self
+        self.member.open()
+        if self.table_model is None:
+            return self
+        return replace(self, header=replace(self.header, guarantee=self.table_model.guarantee_))
+
+    @property
+    def table_model(self) -> Any:  # noqa: ANN401
+        """The model that a learn command wrote, which takes rows of a table as they are; None of any other."""
+        return self.member.table_model if isinstance(self.member, EstimatorMember) else None
 
     def check(self) -> AnyGuarantee:
         """Return what the plan's mechanism keeps; nothing is known of a model that was made elsewhere."""
