@@ -22,12 +22,16 @@ def tracked_files():
     return [ROOT / name for name in listed.split("\0") if name and (ROOT / name).is_file()]
 
 
-def test_every_package_is_in_a_layer():
-    layers = next(contract["layers"] for contract in CONTRACTS if contract["type"] == "layers")
-    named = set(re.findall(r"tacit\.(\w+)", " ".join(layers)))
-    packages = {path.parent.name for path in (ROOT / "src" / "tacit").glob("*/__init__.py")}
-    assert "privacy" in packages, "control: the packages were found"
-    assert packages <= named
+def test_every_module_of_tacit_and_of_each_surface_is_in_a_layer():
+    layers = [contract for contract in CONTRACTS if contract["type"] == "layers"]
+    assert all(contract["exhaustive"] and "exhaustive_ignores" not in contract for contract in layers)
+    surfaces = {f"tacit.{surface}" for surface in ("labels", "bags", "features", "scores", "models")}
+    assert {container for contract in layers for container in contract["containers"]} == {"tacit", *surfaces}
+
+
+def test_no_import_is_excepted_from_a_contract():
+    assert "acyclic_siblings" in {contract["type"] for contract in CONTRACTS}
+    assert not any("ignore_imports" in contract or "skip_descendants" in contract for contract in CONTRACTS)
 
 
 def test_the_readme_is_read_in_minutes():

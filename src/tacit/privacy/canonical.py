@@ -8,11 +8,12 @@ from typing import Protocol, Self
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from tacit.privacy.column_bytes import decode, encode, kind_of
+from tacit.privacy.column_bytes import encode, kind_of
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["ColumnDigest", "Hash"]
+__all__ = ["ColumnDigest", "Hash", "decode"]
 
 _ROWS_AT_ONCE = 1 << 18
 
@@ -142,6 +143,18 @@ class _Column:
         for column in self.inner:
             total.update(column.digest(empty.copy()))
         return total.digest()
+
+
+def decode(array: pa.Array) -> pa.Array:
+    """Return the values themselves: without dictionaries, runs and extension types."""
+    if isinstance(array, pa.ExtensionArray):
+        return decode(array.storage)
+    if pa.types.is_dictionary(array.type):
+        words = array.dictionary
+        if pa.types.is_string_view(words.type):  # as polars writes categories; Arrow cannot take from views
+            words = words.cast(pa.large_string())
+        return words.take(array.indices)
+    return pc.run_end_decode(array) if pa.types.is_run_end_encoded(array.type) else array
 
 
 def _text(value: str) -> bytes:

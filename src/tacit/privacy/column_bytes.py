@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Encoded", "decode", "encode", "kind_of"]
+__all__ = ["Encoded", "encode", "kind_of"]
 
 _TICKS = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _NULL, _VALUE, _BIG = 0, 1, 2  # marks of a row; _BIG: an unsigned integer of 2^63 or more
@@ -57,18 +57,6 @@ _FLAT: dict[str, Callable[[pa.DataType], bool]] = {
     "time": pa.types.is_time,
     "duration": pa.types.is_duration,
 }
-
-
-def decode(array: pa.Array) -> pa.Array:
-    """Return the values themselves: without dictionaries, runs and extension types."""
-    if isinstance(array, pa.ExtensionArray):
-        return decode(array.storage)
-    if pa.types.is_dictionary(array.type):
-        words = array.dictionary
-        if pa.types.is_string_view(words.type):  # as polars writes categories; Arrow cannot take from views
-            words = words.cast(pa.large_string())
-        return words.take(array.indices)
-    return pc.run_end_decode(array) if pa.types.is_run_end_encoded(array.type) else array
 
 
 def encode(array: pa.Array, kind: str) -> Encoded:

@@ -121,6 +121,12 @@ class LabelMechanism(Choice):
             raise InvalidInput("must be given before labels are randomized", field="classes")
         return self.classes if isinstance(self.classes, int) else len(self.classes)
 
+    def release(
+        self, labels: pa.Array | pa.ChunkedArray, *, rng: np.random.Generator, learner: StageLearner | None = None
+    ) -> pa.Table:
+        """Draw one released value for each label of a column, null where it is missing."""
+        return self.draw(self.coding.encode(labels), rng=rng, learner=learner)
+
     def draw(
         self,
         codes: NDArray[np.int64],

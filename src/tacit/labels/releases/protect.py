@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tacit.data.locations import files_read
 from tacit.data.names import check_present
@@ -168,13 +167,11 @@ def _randomized(
     if isinstance(source, SparkSource):
         yield from source.release(survey.columns, plan.label, mechanism)
         return
-    batches = _coded(survey, mechanism, chosen)
-    if mechanism.needs_features or plan.shuffle:
-        tables, codes = zip(*batches, strict=True)
-        batches = iter([(pa.concat_tables(tables), np.concatenate(codes))])
-    for rows, coded in batches:
+    tables = _chosen_rows(survey, chosen)
+    for used in [pa.concat_tables(tables)] if mechanism.needs_features or plan.shuffle else tables:
+        rows = used.select(survey.columns)
         learner = _learner(plan, rows) if mechanism.needs_features else None
-        drawn = mechanism.draw(coded, rng=rng, learner=learner)
+        drawn = mechanism.release(used[plan.label], rng=rng, learner=learner)
         released = pa.table([*rows.columns, *drawn.columns], names=[*rows.column_names, *drawn.column_names])
         shuffled = released.take(rng.permutation(released.num_rows)) if plan.shuffle else released
         yield from shuffled.combine_chunks().to_batches()
@@ -189,17 +186,14 @@ def _learner(plan: Plan, rows: pa.Table) -> StageLearner:
     return StageLearner(X=encoder.scaled(rows))
 
 
-def _coded(
-    survey: LabelSurvey, mechanism: LabelMechanism, chosen: ChosenRows | None
-) -> Iterator[tuple[pa.Table, NDArray[np.int64]]]:
-    """The public columns of each batch, and its labels as codes; rows that are not chosen are left out."""
-    start, label = 0, survey.plan.label
-    for batch in survey.source.read([*survey.columns, label]):
+def _chosen_rows(survey: LabelSurvey, chosen: ChosenRows | None) -> Iterator[pa.Table]:
+    """The rows of each batch that are released, with their labels."""
+    start = 0
+    for batch in survey.source.read([*survey.columns, survey.plan.label]):
         used = batch if chosen is None else batch.filter(pa.array(chosen.mask[start : start + batch.num_rows]))
         start += batch.num_rows
         if used.num_rows:
-            codes = mechanism.coding.encode(used.column(label))
-            yield pa.Table.from_batches([used]).select(survey.columns), codes
+            yield pa.Table.from_batches([used])
 
 
 def _counted(batches: Iterator[pa.RecordBatch], rows: int, progress: Progress | None) -> Iterator[pa.RecordBatch]:

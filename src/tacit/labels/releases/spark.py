@@ -107,7 +107,7 @@ class _Randomize:
         for batch in batches:
             if batch.num_rows:
                 *public, labels = batch.columns
-                drawn = self.mechanism.draw(self.mechanism.coding.encode(labels), rng=rng)
+                drawn = self.mechanism.release(labels, rng=rng)
                 columns = [*public, drawn["label"].combine_chunks()]
                 yield pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 

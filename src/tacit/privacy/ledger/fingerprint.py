@@ -12,8 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.privacy.canonical import ColumnDigest, Hash
-from tacit.privacy.column_bytes import decode
+from tacit.privacy.canonical import ColumnDigest, Hash, decode
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["arrow_batches", "fingerprint_rows", "fingerprints", "list_column"]
