@@ -38,7 +38,7 @@ from tacit.models.attacks.margin import KnownMargin
 from tacit.models.attacks.shadow import Shadows
 from tacit.models.attacks.targets import attack_confidence
 from tacit.models.attacks.targets_leak import measure_membership
-from tacit.models.training.dp_sgd import train_dp_sgd
+from tacit.models.releases.dp_sgd import train_dp_sgd
 from tacit.models.training.early_stop import margin_snapshots, stop_before_ties
 from tacit.privacy.files import write_atomically
 from tacit.privacy.noise import randomize_codes

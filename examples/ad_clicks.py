@@ -23,7 +23,7 @@ from tacit.labels.attacks.guess import guess_labels as guess_from_labels
 from tacit.labels.learners.classifier import LabelPrivateClassifier
 from tacit.leak import leak_from_guesses
 from tacit.models.attacks.loss_threshold import attack_losses
-from tacit.models.training.dp_sgd import train_dp_sgd
+from tacit.models.releases.dp_sgd import train_dp_sgd
 from tacit.privacy import BudgetExceeded, Guarantee, InvalidInput, Ledger, MissingExtra, Unit
 from tacit.privacy.extras import load_extra
 from tacit.privacy.noise import system_rng

@@ -11,8 +11,8 @@ from scipy import integrate, stats
 
 from tacit.leak import FixedThreshold, leak_from_scores
 from tacit.models.mechanisms import DpSgd
+from tacit.models.releases.dp_sgd import train_dp_sgd
 from tacit.models.training.accounting import ASSUMPTIONS, SampledGaussian, find_noise
-from tacit.models.training.dp_sgd import train_dp_sgd
 from tacit.privacy import Guarantee, Unit
 from tacit.privacy.errors import BudgetExceeded, InvalidInput
 from tacit.privacy.ledger import Ledger

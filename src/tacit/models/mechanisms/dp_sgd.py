@@ -39,7 +39,7 @@ class DpSgd(Mechanism):
     """A two-layer ReLU network trained by clipped and noisy gradient steps on Poisson samples of the rows.
 
     Unit: one record, its label included; neighbors have one record replaced. Not protected: the number of rows, the
-    settings, and how long training took. :func:`tacit.models.training.dp_sgd.train_dp_sgd` trains any torch module.
+    settings, and how long training took. :func:`tacit.models.releases.dp_sgd.train_dp_sgd` trains any torch module.
     """
 
     name: ClassVar[str] = "dp_sgd"
