@@ -2,11 +2,14 @@
 
 import shutil
 from importlib import import_module
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pytest
 
+from tacit.data import load_table
 from tacit.privacy import Guarantee, Ledger, Unit
 from tacit.privacy.payment import Payment
 from tests.killing import run_and_kill
@@ -28,20 +31,31 @@ SPREAD = 16  # kills over all statements, another spread on each surface
 EVERY = pytest.param(None, marks=pytest.mark.slow, id="every statement")
 
 
+def make_table(rows):
+    rng = np.random.default_rng(0)
+    ill = rng.integers(0, 2, rows)
+    columns = {"age": rng.integers(20, 80, rows) + 10 * ill, "weight": rng.integers(50, 90, rows)}
+    return pa.table({**columns, "city": rng.choice(["bonn", "ulm"], rows), "ill": np.array(["no", "yes"])[ill]})
+
+
 @pytest.fixture(scope="module")
 def table():
-    rng = np.random.default_rng(0)
-    ill = rng.integers(0, 2, 200)
-    columns = {"age": rng.integers(20, 80, 200) + 10 * ill, "weight": rng.integers(50, 90, 200)}
-    return pa.table({**columns, "city": rng.choice(["bonn", "ulm"], 200), "ill": np.array(["no", "yes"])[ill]})
+    return make_table(200)
+
+
+def unit_of(surface):
+    return Unit.RECORD if surface == "features" else Unit.LABEL
+
+
+def predictions(surface, table):
+    return table.select(["ill"]).rename_columns(["prediction"]) if surface == "scores" else None
 
 
 def make_ledger(table, place, *, unit):
     place.mkdir()
     ledger = Ledger.create(place / "ledger.db")
-    columns = ["ill"] if unit is Unit.LABEL else ["age", "weight", "ill"]
     budget = Guarantee(unit=unit, epsilon=1.0, delta=1e-5 if unit is Unit.RECORD else 0.0)
-    ledger.register(table.select(columns), name="visits", budget=budget)
+    ledger.register(table.select(["ill"]) if unit is Unit.LABEL else table, name="visits", budget=budget)
 
 
 @pytest.mark.parametrize("kills", [pytest.param(SPREAD, id="spread"), EVERY])
@@ -49,15 +63,14 @@ def make_ledger(table, place, *, unit):
 def test_killed_anywhere_it_is_paid_once_and_delivered(surface, kills, table, tmp_path):
     module = import_module(f"tacit.{surface}")
     plan = module.Plan(label="ill", **PLANS[surface])
-    unit = Unit.RECORD if surface == "features" else Unit.LABEL
-    data = table.select(["ill"]).rename_columns(["prediction"]) if surface == "scores" else None
+    data = predictions(surface, table)
 
     def ask(place, name):
         payment = Payment(ledger=Ledger.open(place / "ledger.db"), dataset="visits")
         out = place / f"{name}{plan.suffix}"
         return module.protect(table, plan, data=data, out=out, payment=payment), out
 
-    make_ledger(table, tmp_path / "fresh", unit=unit)
+    make_ledger(table, tmp_path / "fresh", unit=unit_of(surface))
     for name in ("whole", "counted"):
         shutil.copytree(tmp_path / "fresh", tmp_path / name)
     ask(tmp_path / "whole", "warm")  # imports happen here and not in a child
@@ -74,6 +87,38 @@ def test_killed_anywhere_it_is_paid_once_and_delivered(surface, kills, table, tm
         for published in before:
             assert content(published) == content(again)
         shutil.rmtree(place)
+
+
+READS = {
+    **PLANS,
+    "bags": {"epsilon": 1, "by": [["city"], ["age"], ["city", "age"]], "min_size": 1},
+    "features": {**PLANS["features"], "mechanism": "rows"},
+}
+
+
+@pytest.mark.parametrize("surface", list(READS))
+def test_a_file_is_read_at_most_three_times(surface, tmp_path):
+    """Opening it reads it once, for its types; what else there is to read takes two readings."""
+    module = import_module(f"tacit.{surface}")
+    plan = module.Plan(label="ill", **READS[surface])
+    for rows in (100, 5000):  # imports read files too, the first time
+        table = make_table(rows).append_column("note", pa.array(["x" * 400] * rows))
+        place = tmp_path / str(rows)
+        make_ledger(table, place, unit=unit_of(surface))
+        pa.csv.write_csv(table, place / "visits.csv")
+        payment = Payment(ledger=Ledger.open(place / "ledger.db"), dataset="visits")
+        before = bytes_read()
+        load_table(place / "visits.csv")
+        opened = bytes_read()
+        out = place / f"out{plan.suffix}"
+        module.protect(place / "visits.csv", plan, data=predictions(surface, table), out=out, payment=payment)
+        readings = (bytes_read() - opened - (opened - before)) / (place / "visits.csv").stat().st_size
+    assert 0.9 < readings < 2.5
+
+
+def bytes_read():
+    """What this process has read so far, from whatever file."""
+    return int(Path("/proc/self/io").read_text().split()[1])
 
 
 def content(path):

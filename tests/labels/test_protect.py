@@ -15,7 +15,6 @@ import pyarrow.parquet as pq
 import pytest
 from scipy.stats import chisquare
 
-from tacit.data import csv_file
 from tacit.labels import Plan, Release, protect
 from tacit.labels.releases.matching import rows_of
 from tacit.labels.releases.source import TableSource
@@ -298,22 +297,6 @@ class TestPayment:
 
 def _swapped(plan):
     return {"mechanism": "prior", "classes": plan.classes[::-1], "prior": plan.prior[::-1]}
-
-
-def test_a_csv_with_a_ledger_is_read_at_most_three_times(monkeypatch, ledger, tmp_path):
-    """Once for its types, once to count labels while the ledger recognizes them, once to randomize them."""
-    passes = []
-    for owner, name in ((TableSource, "read"), (csv_file, "_settle_types")):
-        real = getattr(owner, name)
-
-        def counted(*given, _real=real, _name=name, **options):
-            passes.append(_name)
-            return _real(*given, **options)
-
-        monkeypatch.setattr(owner, name, counted)
-    pa.csv.write_csv(visits(), tmp_path / "visits.csv")
-    released(tmp_path / "visits.csv", out=tmp_path / "out.parquet", payment=Payment(ledger=ledger), classes=None)
-    assert passes == ["_settle_types", "read", "read"]
 
 
 def test_an_existing_file_is_replaced_only_when_asked(out):

@@ -14,14 +14,16 @@ from numpy.typing import NDArray
 
 from tacit.data.column import as_floats
 from tacit.data.csv_file import MISSING_WORDS, fault
+from tacit.data.locations import files_read
 from tacit.data.names import check_present
 from tacit.data.view import View
+from tacit.privacy.endings import ENDINGS
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
     import ibis
 
-__all__ = ["label_column", "read_rows"]
+__all__ = ["label_column", "parse_once", "read_rows"]
 
 _NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
 
@@ -35,6 +37,21 @@ def read_rows(table: View | ibis.Table, *, columns: Sequence[str] | None = None)
         raise InvalidInput(f"must be one name or more, each once, got {wanted!r}", field="columns")
     try:
         return table.to_arrow(wanted) if isinstance(table, View) else table.select(*wanted).to_pyarrow()
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        raise InvalidInput(f"the table cannot be read to its end: {fault(error)}") from None
+
+
+def parse_once(table: ibis.Table, source: object, *, columns: Sequence[str]) -> ibis.Table:
+    """Return a table for several queries on some columns: a text file is read once, into a table of DuckDB.
+
+    DuckDB spills to disk what does not fit in memory. Parquet, Arrow, databases and frames are queried where they are,
+    as is a table that lacks one of the columns.
+    """
+    text = any(file.suffix.lower() not in (*ENDINGS["Parquet"], *ENDINGS["Arrow"]) for file in files_read(source))
+    if not text or not set(columns) <= set(table.columns):
+        return table
+    try:
+        return table.select(*dict.fromkeys(columns)).cache()
     except (duckdb.Error, pa.ArrowException, OSError) as error:
         raise InvalidInput(f"the table cannot be read to its end: {fault(error)}") from None
 

@@ -14,6 +14,7 @@ from tacit.bags.mechanisms.preparation import PrivateRows
 from tacit.bags.plan import Plan
 from tacit.bags.releases.release import Release, guarantee_of
 from tacit.data.locations import files_read
+from tacit.data.rows import parse_once
 from tacit.privacy.delivery import Request, deliver
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import is_seeded, system_rng
@@ -72,7 +73,8 @@ def protect(
         raise InvalidInput("is not used by bags: the table has all that is released", field="data")
     check_target(out, plan, sources=files_read(table), payment=payment)
     generator = system_rng() if rng is None else rng
-    with open_rows(table) as raw:
+    with open_rows(table) as opened:
+        raw = parse_once(opened, table, columns=[plan.label, *plan.columns])
         rows = PrivateRows.of_plan(plan, raw, rng=generator, progress=progress)
         loss = loss_of_plan(plan, rows.encoding.classes)
         guarantee = guarantee_of(plan, loss, classes=rows.encoding.classes)

@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.data import Encoder
+from tacit.data import Encoder, load_table
 from tacit.data.amounts import check_classes, cut_column
 from tacit.data.classes import MISSING, Classes, as_column
 from tacit.data.csv_file import fault
 from tacit.data.encoder import ColumnRule
 from tacit.data.encoder.planned import declared_encoder
 from tacit.data.persons import limit_table
+from tacit.data.rows import parse_once
 from tacit.features.mechanisms.box import Box
 from tacit.features.mechanisms.moments import ClassMoments, class_members
 from tacit.features.plan import Plan
@@ -47,17 +48,18 @@ class FeatureTable:
     rows: int
 
     @classmethod
-    def of(cls, table: ibis.Table, plan: Plan, *, rng: np.random.Generator) -> FeatureTable:
+    def of(cls, source: object, plan: Plan, *, rng: np.random.Generator) -> FeatureTable:
         """Return the columns that a plan reads, or raise if they are missing, undeclared, or of another class."""
+        table = load_table(source)
         encoder = declared_encoder(plan, table)
         if plan.label in encoder.names:
             raise InvalidInput(
                 f"must not be the name of an encoded column, got {plan.label!r}; rename it", field="label"
             )
-        used = table
+        columns = [*encoder.columns(), plan.label]
+        used = parse_once(table, source, columns=[*columns, *([] if plan.person is None else [plan.person])])
         if plan.person is not None:
-            columns = [*encoder.columns(), plan.label]
-            used = limit_table(table, columns=columns, person=plan.person, rows=plan.rows_per_person, rng=rng)
+            used = limit_table(used, columns=columns, person=plan.person, rows=plan.rows_per_person, rng=rng)
         counted = _read(lambda: used.group_by(plan.label).agg(rows=used.count()).to_pyarrow())
         rows = sum(counted["rows"].to_pylist())
         classes = _classes(counted[plan.label], plan)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from tacit.data import load_table
 from tacit.data.locations import files_read
 from tacit.features.mechanisms.moments import ClassMoments
 from tacit.features.mechanisms.selected import Batches, Selected
@@ -81,7 +80,7 @@ def protect(
         raise InvalidInput("has no use on this surface: a release of features depends on the table alone", field="data")
     check_target(out, plan, sources=files_read(table), payment=payment)
     rng = system_rng() if rng is None else rng
-    source = FeatureTable.of(load_table(table), plan, rng=rng)
+    source = FeatureTable.of(table, plan, rng=rng)
     names = source.encoder.names
     bound = BoundPlan.of(plan, features=len(names), classes=len(source.classes), rows=source.rows)
     guarantee = bound.guarantee(features=plan.select or len(names))
