@@ -12,7 +12,7 @@ import pytest
 from tacit.data import load_table
 from tacit.privacy import Guarantee, Ledger, Unit
 from tacit.privacy.payment import Payment
-from tests.killing import run_and_kill
+from tests.killing import put_on_disk, run_and_kill, states_on_disk
 
 PLANS = {
     "labels": {"epsilon": 1, "features": "age"},
@@ -27,8 +27,18 @@ PLANS = {
     "scores": {"epsilon": 1, "metric": "accuracy"},
     "models": {"epsilon": 1, "features": "age,weight", "mechanism": "label_private"},
 }
-SPREAD = 16  # kills over all statements, another spread on each surface
-EVERY = pytest.param(None, marks=pytest.mark.slow, id="every statement")
+CASES = {surface: (surface, plan) for surface, plan in PLANS.items()} | {
+    "dp_sgd": (
+        "models",
+        {
+            "epsilon": 1,
+            "delta": 1e-6,
+            "features": "age,weight",
+            "ranges": {"*": [0, 100]},
+            "mechanism": "dp_sgd:epochs=1,width=2",
+        },
+    )
+}
 
 
 def make_table(rows):
@@ -58,35 +68,55 @@ def make_ledger(table, place, *, unit):
     ledger.register(table.select(["ill"]) if unit is Unit.LABEL else table, name="visits", budget=budget)
 
 
-@pytest.mark.parametrize("kills", [pytest.param(SPREAD, id="spread"), EVERY])
-@pytest.mark.parametrize("surface", list(PLANS))
-def test_killed_anywhere_it_is_paid_once_and_delivered(surface, kills, table, tmp_path):
+@pytest.fixture(params=list(CASES))
+def asking(request, table, tmp_path):
+    """A folder with a ledger, and a function that asks for a release with the ledger of a folder."""
+    surface, fields = CASES[request.param]
+    if request.param == "dp_sgd":
+        pytest.importorskip("opacus")
     module = import_module(f"tacit.{surface}")
-    plan = module.Plan(label="ill", **PLANS[surface])
-    data = predictions(surface, table)
+    plan = module.Plan(label="ill", **fields)
 
     def ask(place, name):
         payment = Payment(ledger=Ledger.open(place / "ledger.db"), dataset="visits")
         out = place / f"{name}{plan.suffix}"
-        return module.protect(table, plan, data=data, out=out, payment=payment), out
+        module.protect(table, plan, data=predictions(surface, table), out=out, payment=payment)
+        return out
 
-    make_ledger(table, tmp_path / "fresh", unit=unit_of(surface))
-    for name in ("whole", "counted"):
-        shutil.copytree(tmp_path / "fresh", tmp_path / name)
-    ask(tmp_path / "whole", "warm")  # imports happen here and not in a child
-    statements = run_and_kill(lambda: ask(tmp_path / "counted", "out"))
-    assert statements > 50, "control: the code that pays and delivers was watched"
-    apart = statements // kills if kills else 1
-    for at in range(1 + sum(map(ord, surface)) % apart, statements, apart):
-        place = shutil.copytree(tmp_path / "fresh", tmp_path / str(at))
-        assert run_and_kill(lambda place=place: ask(place, "out"), at=at) is None, "control: it was killed"
-        before = [path for path in place.iterdir() if path.name.startswith("out")]
-        _, again = ask(place, "again")
-        ledger = Ledger.open(place / "ledger.db")
-        assert len([entry for entry in ledger.statement("visits").entries if entry.guarantee]) == 1
-        for published in before:
-            assert content(published) == content(again)
-        shutil.rmtree(place)
+    make_ledger(table, tmp_path / "fresh", unit=Unit.RECORD if plan.delta else Unit.LABEL)
+    ask(shutil.copytree(tmp_path / "fresh", tmp_path / "warm"), "out")  # imports happen here
+    return tmp_path / "fresh", ask
+
+
+def check_delivered(place, ask):
+    """Ask again where something may have been paid for and even published: one charge, one release."""
+    before = [path for path in place.iterdir() if path.name.startswith("out")]
+    again = ask(place, "again")
+    ledger = Ledger.open(place / "ledger.db")
+    assert len([entry for entry in ledger.statement("visits").entries if entry.guarantee]) == 1
+    for published in before:
+        assert content(published) == content(again)
+
+
+def test_whatever_a_kill_leaves_is_paid_once_and_delivered(asking, tmp_path):
+    fresh, ask = asking
+    place = shutil.copytree(fresh, tmp_path / "watched")
+    states, statements = states_on_disk(lambda: ask(place, "out"), place)
+    assert statements > 300, "control: the code that pays and delivers was watched"
+    assert len(states) > 10, "control: and what it writes was seen"
+    for number, state in enumerate(states):
+        put_on_disk(state, tmp_path / f"{number}")
+        check_delivered(tmp_path / f"{number}", ask)
+
+
+def test_killed_in_the_middle_it_is_paid_once_and_delivered(asking, tmp_path):
+    """Control: a process that is really killed."""
+    fresh, ask = asking
+    counted = shutil.copytree(fresh, tmp_path / "counted")
+    _, statements = states_on_disk(lambda: ask(counted, "out"), tmp_path / "nothing")
+    place = shutil.copytree(fresh, tmp_path / "killed")
+    assert run_and_kill(lambda: ask(place, "out"), at=statements * 2 // 3)
+    check_delivered(place, ask)
 
 
 READS = {
