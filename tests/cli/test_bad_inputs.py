@@ -1,6 +1,8 @@
-"""Two hundred wrong inputs: each is one sentence with the right name and the right remedy, and changes nothing."""
+"""Four hundred wrong inputs: each is one sentence with the right name and the right remedy, and changes nothing."""
 
 import shlex
+import subprocess
+import sys
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -48,6 +50,14 @@ FILES = {
     "surface.toml": '[data]\nfile = "t.csv"\nlabel = "ill"\n\n[[tables]]\nepsilon = 1\n',
     "absent.toml": '[data]\nfile = "absent.csv"\nlabel = "ill"\n\n[[labels]]\nepsilon = 1\n',
     "column.toml": '[data]\nfile = "t.csv"\nlabel = "sick"\n\n[[labels]]\nepsilon = 1\n',
+    "utf16.csv": TABLE.encode("utf-16"),
+    "utf16.jsonl": '{"age": 1, "ill": "no"}\n'.encode("utf-16"),
+    "latin.jsonl": '{"age": 1, "ill": "größer"}\n'.encode("latin-1"),
+    "utf16.toml": '[data]\nfile = "t.csv"\n'.encode("utf-16"),
+    "latin.toml": '[data]\nfile = "größe.csv"\n'.encode("latin-1"),
+    "latin.json": '{"name": "Größe"}'.encode("latin-1"),
+    "latin.bags/manifest.json": '{"format": "Größe"}'.encode("latin-1"),
+    "latin.safetensors": "Größe".encode("latin-1") * 10,
     "good.toml": '[data]\nfile = "t.csv"\nlabel = "ill"\n\n[[labels]]\nepsilon = 1\n',
 }
 PLAN = {
@@ -72,7 +82,6 @@ EVERY_PROTECT = [
     ("{s} protect t.csv {plan} --epsilon 0", "--epsilon must be a finite number > 0, or none, got '0'"),
     ("{s} protect t.csv {plan} --epsilon -1", "--epsilon must be a finite number > 0, or none, got '-1'"),
     ("{s} protect t.csv {plan} --epsilon much", "--epsilon must be a finite number > 0, or none, got 'much'"),
-    ("{s} protect t.csv {plan} --delta 1", "--delta must be in [0, 1), got '1'"),
     ("{s} protect t.csv {plan} --classes no", "--classes must be a list of at least two different classes"),
     ("{s} protect t.csv {plan} --unit person", "--unit must be one of"),
     ("{s} protect t.csv {plan} --rows-per-person 0", "--rows-per-person must be an integer >= 1"),
@@ -89,18 +98,133 @@ EVERY_PROTECT = [
     ("{s} protect t.csv {plan} --dataset visits", "--dataset requires --ledger"),
     ("{s} protect t.csv {plan} --again", "--again requires --ledger"),
     ("{s} protect t.csv {plan} --memory much", "--memory must be a size such as 2GB or 500MB, got 'much'"),
-    ("{s} protect t.csv {plan} --seed -1", "Invalid value for '--seed'"),
+    ("{s} protect t.csv {plan} --seed -1", "--seed must be at least 0; see tacit {s} protect --help"),
+    ("{s} protect t.csv {plan} --seed 1.5", "--seed must be an integer; see tacit {s} protect --help"),
+    ("{s} protect utf16.csv {plan}", "utf16.csv is text in UTF-16; save it in UTF-8"),
+    ("{s} protect '' {plan}", "IN must not be empty; give the path of a table"),
+    ("{s} protect t.csv {plan} --out t.csv/below", "--out t.csv/below cannot be written"),
+    ("{s} protect t.csv {plan} --memory -1GB", "--memory must be a size such as 2GB or 500MB, got '-1GB'"),
     ("{s} protect t.csv {plan} --color red", "No such option: --color"),
     ("{s} protect {plan}", "Missing argument 'IN'; see tacit {s} protect --help"),
 ]
 EVERY_READER = [
     ("{s} {side} absent.parquet", "IN absent.parquet does not exist; give the path of a release"),
     ("{s} {side} hollow", "hollow is a folder without manifest.json"),
-    ("{s} {side} {made} --data absent.csv", "--data absent.csv does not exist; give the path of a table"),
     ("{s} {side} {made} --method guess", "--method must be one of"),
     ("{s} {side} {made} --out nowhere/out", "--out nowhere/out cannot be written"),
     ("{s} {side} {made} --out taken.parquet", "--out taken.parquet exists already; choose another path, or replace"),
+    ("{s} {side} {made} --out t.csv/below", "--out t.csv/below cannot be written: Not a directory"),
     ("{s} {side} {made} --out page.html", "--out page.html has the ending of HTML"),
+]
+NOT_UTF_8 = [
+    ("labels protect utf16.jsonl {labels}", "UTF-16 encoding is not supported"),
+    ("labels protect latin.jsonl {labels}", "invalid UTF-8 encoding in string"),
+    ("labels learn made.labels --data utf16.csv", "utf16.csv is text in UTF-16; save it in UTF-8"),
+    ("labels learn made.labels --data t.csv --test utf16.csv", "utf16.csv is text in UTF-16"),
+    ("labels attack made.labels --truth utf16.csv", "utf16.csv is text in UTF-16"),
+    ("scores protect t.csv {scores} --data utf16.csv", "utf16.csv is text in UTF-16"),
+    ("scores attack made.scores --truth utf16.csv", "utf16.csv is text in UTF-16"),
+    ("models learn made.safetensors --test utf16.csv", "utf16.csv is text in UTF-16"),
+    ("init utf16.csv --label ill", "utf16.csv is text in UTF-16"),
+    ("init t.csv --label ill --public utf16.csv", "utf16.csv is text in UTF-16"),
+    ("ledger create a --table utf16.csv --unit label --epsilon 1 --ledger ledger.db", "--table utf16.csv is text in"),
+    ("audit latin.toml", "latin.toml is not TOML"),
+    ("audit utf16.toml", "utf16.toml is not TOML"),
+    ("audit good.toml --against latin.json", "latin.json is not the JSON of an audit"),
+    ("ledger create --restore latin.json --ledger new.db", "latin.json is not an export of a ledger"),
+    ("bags learn latin.bags --data t.csv", "latin.bags has a damaged manifest.json"),
+    ("scores learn latin.json", "latin.json is neither Parquet nor JSON"),
+    ("models learn latin.safetensors", "latin.safetensors is no safetensors file"),
+    ("scores host create titanic --token x {host_files}", "utf16.csv must be a CSV file in UTF-8"),
+]
+AWAY = "--url http://127.0.0.1:1"
+HOSTS = [
+    ("scores join code", "Missing option '--name'"),
+    (f"scores join code --name team {AWAY}", "http://127.0.0.1:1 cannot be reached"),
+    ("scores join code --name team --url [1]", "--url must be a server's address as http://127.0.0.1:8000, got '[1]'"),
+    ("scores join code --name team --url http://host:port", "--url must be a server's address"),
+    ("scores submit t.csv", "--token must be given, with --token or in the environment variable TACIT_TOKEN"),
+    ("scores submit t.csv --token größe", "--token must be as the server printed it"),
+    (
+        "scores submit absent.csv --token x",
+        "FILE absent.csv does not exist; give the path of a CSV file of predictions",
+    ),
+    (f"scores submit t.csv --token x {AWAY}", "http://127.0.0.1:1 cannot be reached"),
+    ("scores host list", "--token must be given"),
+    ("scores host list --token x --url ftp://host", "--url must be a server's address"),
+    (f"scores host spend --token x {AWAY}", "http://127.0.0.1:1 cannot be reached"),
+    (f"scores audit --token x {AWAY}", "http://127.0.0.1:1 cannot be reached"),
+    (f"scores audit --token x --max-recovered 2 {AWAY}", "--max-recovered must be a share from 0 to 1, got 2.0"),
+    ("scores plan --rows many", "--rows must be an integer; see tacit scores plan --help"),
+    ("scores plan --rows 10 --policy guess", "--policy must be one of"),
+    ("serve --port x", "--port must be an integer; see tacit serve --help"),
+    ("serve --folder t.csv --port 0", "t.csv"),
+    ("serve --folder t.csv/below --port 0", "t.csv/below"),
+]
+NEW = "ledger create a --table t.csv --unit label --ledger ledger.db"
+LEDGERS = [
+    ("ledger create --ledger t.csv", "t.csv exists already; it was left as it is"),
+    ("ledger create --ledger t.csv/ledger.db", "ledger.db cannot be written: Not a directory; choose another path"),
+    ("ledger create --ledger postgresql://me:secret@127.0.0.1:1/db", "postgresql://me:***@127.0.0.1:1/db cannot be"),
+    ("ledger create --restore absent.json --ledger new.db", "the export absent.json cannot be read"),
+    ("ledger create --restore t.csv --ledger new.db", "t.csv is not an export of a ledger"),
+    ("ledger create a --ledger ledger.db", "a data set must have NAME, --table, --unit and --epsilon"),
+    ("ledger create a --table absent.csv --unit label --epsilon 1 --ledger ledger.db", "--table absent.csv does not"),
+    ("ledger create a --table t.csv --unit person --epsilon 1 --ledger ledger.db", "--unit must be one of"),
+    (f"{NEW} --epsilon much", "--epsilon must be a finite number > 0, or none, got 'much'"),
+    (f"{NEW} --epsilon none", "--epsilon must be a number"),
+    (f"{NEW} --epsilon 1 --delta 1", "--delta must be in [0, 1), got '1'"),
+    (f"{NEW} --epsilon 1 --rows-per-person 0", "--rows-per-person must be an integer >= 1, got '0'"),
+    (f"{NEW} --epsilon 1 --column sick", "--column must be one of age, city, ill, days, got sick"),
+    (f"{NEW} --epsilon 1 --part a:1", "--part must be NAME or NAME:START:STOP with two row numbers, got 'a:1'"),
+    (f"{NEW} --epsilon 1 --part a:0:999", "part a must lie within the data's 60 rows, got stop 999"),
+    ("ledger budget nobody --ledger ledger.db", "the ledger knows no data set 'nobody'"),
+    ("ledger charge nobody --unit label --epsilon 1 --purpose x --ledger ledger.db", "knows no data set 'nobody'"),
+    ("ledger charge nobody --unit label --epsilon 1 --ledger ledger.db", "a charge must say NAME, --unit, --epsilon"),
+    ("ledger charge --void nobody/1 --ledger ledger.db", "--void requires --reason"),
+    ("ledger show --ledger days", "days cannot be read as a ledger: Is a directory"),
+    ("ledger export t.csv/below --ledger ledger.db", "t.csv/below cannot be written: Not a directory"),
+    ("labels protect t.csv {labels} --ledger postgresql://me:secret@127.0.0.1:1/db", "cannot be reached: Connection"),
+]
+WITH_DELTA = ("bags", "features", "models")
+WITH_DATA = (
+    *(f"{s} learn made.{s}" for s in ("labels", "bags", "scores")),
+    *(f"{s} attack made.{s}" for s in ("labels", "bags", "features", "scores")),
+    "models attack made.safetensors",
+)
+ODD_OPTIONS = [
+    *((f"{s} protect t.csv {PLAN[s]} --delta 1", "--delta must be in [0, 1), got '1'") for s in WITH_DELTA),
+    *(
+        (f"{command} --data absent.csv", "--data absent.csv does not exist; give the path of a table")
+        for command in WITH_DATA
+    ),
+    ("init t.csv --label ill --epsilon 0", "--epsilon must be a finite number > 0"),
+    ("init t.csv --label ill --surfaces tables", "--surfaces must be some of labels, bags, features, scores, models"),
+    ("init t.csv --label ill --features aeg", "--features names no column 'aeg'; did you mean 'age'?"),
+    ("init t.csv --label ill --out t.csv/tacit.toml", "t.csv/tacit.toml cannot be written: Not a directory"),
+    ("audit good.toml --out t.csv/page.html", "--out t.csv/page.html cannot be written: Not a directory"),
+    ("audit good.toml --out t.csv", "--out t.csv is not a page of tacit audit and is not overwritten"),
+    ("audit good.toml --cache t.csv/below", "the cache t.csv/below cannot be used: Not a directory"),
+    ("audit good.toml --seed x", "--seed must be an integer; see tacit audit --help"),
+    ("audit good.toml --fail-above leak=nan", "leak must be a share between 0 and 1, got nan"),
+    ("labels protect t.csv {labels} --classes no,no", "--classes must be a list of at least two different classes"),
+    ("labels protect t.csv {labels} --classes no,maybe", "must be among the declared classes"),
+    ("labels protect t.csv {labels} --mechanism prior:share=2", "--mechanism prior: share must be in (0, 1), got '2'"),
+    ("labels protect t.csv {labels} --mechanism prior:size=2", "--mechanism prior takes share, got 'size'"),
+    ("labels protect t.csv {labels} --values 0:1", "--values must be at least two numbers in ascending order"),
+    ("labels protect t.csv {labels} --epsilon none", "--epsilon must be a number: labels are not released without"),
+    ("labels learn made.labels --hold-out much", "--hold-out must be a number; see tacit labels learn --help"),
+    ("bags protect t.csv {bags} --epsilon none --delta 0.1", "--delta must be 0 with epsilon none"),
+    ("features protect t.csv {features} --epsilon none", "--delta must be 0 with epsilon none"),
+    ("bags protect t.csv {bags} --features age", "No such option: --features"),
+    ("bags protect t.csv {bags} --select 1", "--select must be fewer than the 1 partitions of by, got 1"),
+    ("bags protect t.csv {bags} --selection-epsilon 1", "--selection-epsilon requires select"),
+    ("bags protect t.csv {bags} --unit record", "--by must declare the categories or the edges of 'city'"),
+    ("features learn made.features --data t.csv", "No such option: --data"),
+    ("features protect t.csv {features} --categories city", "--categories must be COL=A,B,... with different words"),
+    ("scores protect t.csv {scores} --policy rounded:decimals=2", "--epsilon must be none with rounded"),
+    ("models protect t.csv {models} --mechanism dp_sgd:width=0", "--mechanism dp_sgd: width must be an integer >= 1"),
+    ("models learn made.safetensors --test t.csv --label sick", "--test must have the column 'sick' of true labels"),
 ]
 OTHERS = [
     ("labels protect blank.csv {labels}", "blank.csv is empty; a table needs a header line"),
@@ -133,8 +257,11 @@ OTHERS = [
     ("labels protect t.csv {labels} --features ill", "--features must not name the private column 'ill'"),
     ("labels protect t.csv {labels} --features aeg", "--features names no column 'aeg'; did you mean 'age'?"),
     ("labels protect t.csv {labels} --person whose", "--person names no column 'whose'"),
-    ("labels protect t.csv {labels} --delta 0.1", "--delta must be 0"),
-    ("labels protect t.csv {labels} --engine flink", "Invalid value for '--engine'"),
+    ("labels protect t.csv {labels} --delta 0.1", "No such option: --delta"),
+    (
+        "labels protect t.csv {labels} --engine flink",
+        "--engine must be one of duckdb, spark, got 'flink'; see tacit labels protect",
+    ),
     ("bags protect t.csv {bags} --out -", "--out must name a folder: this release has several files"),
     ("bags protect t.csv --label ill --epsilon 1 --by town", "--by"),
     ("bags protect t.csv {bags} --min-size 0", "--min-size must be"),
@@ -189,7 +316,11 @@ OTHERS = [
     ("ledger export taken.json --ledger ledger.db", "taken.json exists already; choose another path, or replace it"),
     ("nonsense", "No such command 'nonsense'; see tacit --help"),
     ("labels nonsense", "No such command 'nonsense'; see tacit labels --help"),
-    ("serve --port 70000", "Invalid value for '--port'"),
+    ("serve --port 70000", "--port must be at most 65535; see tacit serve --help"),
+    *NOT_UTF_8,
+    *HOSTS,
+    *LEDGERS,
+    *ODD_OPTIONS,
 ]
 
 
@@ -204,7 +335,7 @@ def every_case():
                 words = {"s": surface, "side": side, "made": made}
                 yield command.format(**words), said.format(**words)
     for command, said in OTHERS:
-        yield command.format(**PLAN), said
+        yield command.format(**PLAN, host_files="--features t.csv --labels utf16.csv"), said
 
 
 CASES = list(every_case())
@@ -235,12 +366,23 @@ def run(command):
     return end.value.code
 
 
+SPAWNED = CASES[:: len(CASES) // 6]
+
+
+@pytest.mark.parametrize(("command", "said"), SPAWNED, ids=[command for command, _ in SPAWNED])
+def test_a_process_ends_with_one_sentence(folder, command, said):
+    program = [sys.executable, "-c", "from tacit.cli import main; main()"]
+    done = subprocess.run([*program, *shlex.split(command)], cwd=folder, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1), done.stderr
+    assert said in done.stderr
+
+
 def snapshot(folder):
     return {path.relative_to(folder): path.read_bytes() if path.is_file() else None for path in folder.rglob("*")}
 
 
-def test_there_are_two_hundred():
-    assert len({command for command, _ in CASES}) >= 200
+def test_there_are_four_hundred():
+    assert len({command for command, _ in CASES}) >= 400
 
 
 @pytest.mark.parametrize(("command", "said"), CASES, ids=[command for command, _ in CASES])

@@ -184,7 +184,7 @@ def test_the_ledger_pays_once_for_words_and_numbers(run, result, tmp_path, label
         (f"{PROTECT} --epsilon 1 --by town", "--by names no column 'town'"),
         (f"{PROTECT} {BY} --epsilon -1", "--epsilon must be a finite number > 0"),
         (f"{PROTECT} {BY} --epsilon nan", "--epsilon must be a finite number > 0"),
-        (f"{PROTECT} {BY} --epsilon none --delta 0.1", "--delta requires epsilon"),
+        (f"{PROTECT} {BY} --epsilon none --delta 0.1", "--delta must be 0 with epsilon none"),
         (f"{PROTECT} {BY} --epsilon 1 --rows-per-person 0", "--rows-per-person must be an integer >= 1, got '0'"),
         (f"{PROTECT} {BY} --epsilon 1 --min-size 0", "--min-size must be an integer >= 1"),
         (f"{PROTECT} {BY} --epsilon 1 --min-size 5000", "--min-size must be smaller: no bag would have 5000 rows"),

@@ -92,7 +92,7 @@ def test_ranges_of_numbers_are_written_by_their_ends_and_step():
         ({"epsilon": "much"}, "epsilon must be a finite number > 0, or none, got 'much'"),
         ({"epsilon": float("nan")}, "epsilon must be a finite number > 0, or none, got nan"),
         ({"delta": 1}, r"delta must be in \[0, 1\), got 1"),
-        ({"epsilon": None, "delta": 0.1}, "delta requires epsilon"),
+        ({"epsilon": None, "delta": 0.1}, "delta must be 0 with epsilon none"),
         ({"classes": "one"}, "classes must be a list of at least two different classes"),
         ({"features": "ill"}, "features must not name the private column 'ill'"),
         ({"features": "a,a"}, "features must name different columns"),

@@ -9,6 +9,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from importlib import import_module
+from io import TextIOWrapper
 from types import FrameType
 from typing import Annotated, Any, cast
 
@@ -18,6 +19,7 @@ from typer.main import get_command
 
 from tacit import __version__
 from tacit.cli.listing import Listing
+from tacit.cli.usage import usage_sentence
 
 __all__ = ["AREAS", "app", "load_area", "main"]
 
@@ -139,6 +141,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     as_json = "--json" in (sys.argv if arguments is None else arguments)
     if arguments is None:
         _handle_signals()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")  # a path may have bytes that are no text
     try:
         try:
             code = get_command(app).main(arguments, prog_name="tacit", standalone_mode=False)
@@ -179,6 +184,8 @@ def _explain(error: Exception, *, as_json: bool) -> int:
         return _fail(str(error), code=2, field=getattr(error, "field", None), as_json=as_json)
     if isinstance(error, OSError) and error.filename is not None:
         return _fail(f"{error.filename}: {error.strerror}", code=2, as_json=as_json)
+    if isinstance(error, UnicodeEncodeError):
+        return _fail("a name or a path has bytes that are not UTF-8; write it in UTF-8", code=2, as_json=as_json)
     if isinstance(error, typer.Abort):
         return _fail("interrupted", code=130, as_json=as_json)
     if hasattr(error, "format_message"):  # of the parser: an unknown option, a missing one, a wrong number
@@ -191,13 +198,11 @@ def _explain(error: Exception, *, as_json: bool) -> int:
 
 
 def _explain_usage(error: Any, *, as_json: bool) -> int:  # noqa: ANN401
-    where = error.ctx.command_path if getattr(error, "ctx", None) else "tacit"
     if type(error).__name__ == "NoArgsIsHelpError" and not as_json:
         error.show()
         return 2
     param = getattr(error, "param", None)
-    sentence = f"{error.format_message().rstrip('.')}; see {where} --help"
-    return _fail(sentence, code=2, field=param and param.name, as_json=as_json)
+    return _fail(usage_sentence(error), code=2, field=param and param.name, as_json=as_json)
 
 
 def _fail(sentence: str, *, code: int, field: str | None = None, as_json: bool = False) -> int:

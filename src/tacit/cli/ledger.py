@@ -239,8 +239,10 @@ def _guarantee(unit: Any, epsilon: Any, delta: Any, rows_per_person: Any) -> Gua
     from tacit.privacy.plan import Plan
 
     plan = Plan(label="any", unit=unit, epsilon=epsilon, delta=delta, rows_per_person=rows_per_person)
-    if plan.epsilon is None or plan.unit is None:
-        raise InvalidInput("must be given", field="epsilon" if plan.epsilon is None else "unit")
+    if plan.epsilon is None:
+        raise InvalidInput("must be a number", field="epsilon")
+    if plan.unit is None:
+        raise InvalidInput("must be label, record or bag", field="unit")
     return Guarantee(unit=plan.unit, epsilon=plan.epsilon, delta=plan.delta, rows=plan.rows_per_person)
 
 

@@ -13,6 +13,7 @@ import typer
 
 from tacit.cli import words
 from tacit.cli.options import (
+    AsJson,
     check_exists,
     check_ledger,
     check_out,
@@ -103,7 +104,7 @@ def protect_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -
         option("again", words.AGAIN, False),
         option("entry", words.ENTRY, None),
         option("seed", words.SEED, None),
-        option("as_json", words.JSON, False),
+        option("as_json", AsJson, False),
     ]
     fields = [_field(one) for one in settings]
     return _command(protect, surface, [option("table", words.TABLE), *fields, *extras, *common])
@@ -153,7 +154,7 @@ def learn_command(
         option("out", words.OUT, None),
         option("force", words.FORCE, False),
         option("seed", words.RUN_SEED, None),
-        option("as_json", words.JSON, False),
+        option("as_json", AsJson, False),
     ]
     return _command(learn, surface, [one for one in parameters if one.name not in unused])
 
@@ -200,7 +201,7 @@ def attack_command(
         option("out", words.OUT, None),
         option("force", words.FORCE, False),
         option("seed", words.RUN_SEED, None),
-        option("as_json", words.JSON, False),
+        option("as_json", AsJson, False),
     ]
     return _command(attack, surface, parameters)
 

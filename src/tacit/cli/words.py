@@ -16,7 +16,6 @@ __all__ = [
     "FEATURES",
     "FORCE",
     "HOLD_OUT",
-    "JSON",
     "LEDGER",
     "LEVEL",
     "MEMORY",
@@ -86,7 +85,6 @@ SEED = Annotated[
     ),
 ]
 RUN_SEED = Annotated[int | None, typer.Option("--seed", min=0, help="Repeat a run exactly.")]
-JSON = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 TEST = Annotated[str | None, typer.Option("--test", metavar="TABLE", help="Rows with true labels to judge by.")]
 HOLD_OUT = Annotated[
     float, typer.Option("--hold-out", help="The share of rows that is held out to judge by, without --test.")

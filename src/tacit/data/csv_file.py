@@ -8,6 +8,7 @@ import gzip
 import io
 import re
 import zlib
+from codecs import BOM_UTF16_BE, BOM_UTF16_LE
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -72,6 +73,8 @@ def _read_head(path: Path, *, zipped: bool) -> tuple[str, str]:
         raise InvalidInput(f"{path} cannot be read: {error}") from None
     if not head.strip():
         raise InvalidInput(f"{path} is empty; a table needs a header line and at least one row")
+    if head.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
+        raise InvalidInput(f"{path} is text in UTF-16; save it in UTF-8")
     text, encoding = _decode(head)
     if _BINARY.search(text):
         raise InvalidInput(f"{path} is not a table: it is not text; {ACCEPTED}")

@@ -29,6 +29,8 @@ def check_source(source: object) -> None:
     if isinstance(source, list | tuple):
         for one in source:
             check_source(one)
+    elif source == "":
+        raise InvalidInput("must not be empty; give the path of a table")
     elif isinstance(source, str | PathLike) and not str(source).startswith(BUNDLED) and not is_location(str(source)):
         files_of(Path(source))
 

@@ -54,7 +54,8 @@ class Database(ABC):
         if url.get_backend_name() != "sqlite":
             engine = create_engine(url, **options)
             event.listen(engine, "begin", _begin_postgresql)
-            return cls(url.render_as_string(hide_password=True), None, engine)
+            shown = url.set(drivername="postgresql").render_as_string(hide_password=True)
+            return cls(shown, None, engine)
         file = Path(str(url.database)).absolute()
         engine = create_engine("sqlite://", creator=lambda: _connect_sqlite(file, journal=cls.journal), **options)
         event.listen(engine, "begin", _begin_sqlite)

@@ -110,7 +110,7 @@ class Plan:
             if getattr(self, name):
                 raise InvalidInput(f"must not be given: {why}", field=name)
         if self.delta and self.epsilon is None:
-            raise InvalidInput("requires epsilon: without one there is no guarantee", field="delta")
+            raise InvalidInput("must be 0 with epsilon none: such a release has no guarantee", field="delta")
         if self.label in self.features:
             raise InvalidInput(f"must not name the private column {self.label!r}", field="features")
         if len(set(self.features)) < len(self.features):

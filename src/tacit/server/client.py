@@ -8,7 +8,7 @@ import ssl
 import threading
 from types import TracebackType
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 from uuid import uuid4
 
 import numpy as np
@@ -26,13 +26,24 @@ class ServerUnreachable(OracleError):
     """The server did not answer, or failed: not a refusal, so nothing may be concluded from it."""
 
 
+def _parts_of(url: str) -> SplitResult:
+    """Return the parts of an address; raise if no connection can be made to such a one."""
+    try:
+        parts = urlsplit(url if "://" in url else f"http://{url}")
+        host = (parts.hostname or "").encode("idna").decode()
+        _ = parts.port
+        if parts.scheme in ("http", "https") and host.isprintable() and host and " " not in host:
+            return parts
+    except ValueError:  # of the port, of an address in brackets, or of the encoding
+        pass
+    raise InvalidInput(f"must be a server's address as http://127.0.0.1:8000, got {url!r}", field="url")
+
+
 class ServerClient:
     """Talk to a scoring server."""
 
     def __init__(self, *, url: str, token: str | None = None, timeout: float = 60.0) -> None:
-        parts = urlsplit(url if "://" in url else f"http://{url}")
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InvalidInput(f"must be a server's address as http://127.0.0.1:8000, got {url!r}", field="url")
+        parts = _parts_of(url)
         self.url = f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
         self._path = parts.path.rstrip("/")
         self._token = token

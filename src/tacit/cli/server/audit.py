@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tacit.cli.server.connection import AsJson, Competition, Token, Url, connect, find_slug, print_json
+from tacit.cli.options import AsJson
+from tacit.cli.server.connection import Competition, Token, Url, connect, find_slug, print_json
 
 if TYPE_CHECKING:
     from tacit.server.client import ServerClient

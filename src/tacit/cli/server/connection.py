@@ -10,7 +10,7 @@ import typer
 if TYPE_CHECKING:
     from tacit.server.client import ServerClient
 
-__all__ = ["AsJson", "Competition", "Token", "Url", "connect", "find_slug", "print_json"]
+__all__ = ["Competition", "Token", "Url", "connect", "find_slug", "print_json"]
 
 Url = Annotated[str, typer.Option(envvar="TACIT_URL", help="Where the scoring server is.")]
 Token = Annotated[
@@ -24,7 +24,6 @@ Competition = Annotated[
     str | None,
     typer.Option(metavar="SLUG", help="The competition's short name. Default: the only one of the server."),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 
 
 def connect(url: str, token: str) -> ServerClient:
@@ -34,6 +33,8 @@ def connect(url: str, token: str) -> ServerClient:
 
     if not token.strip():
         raise InvalidInput("must be given, with --token or in the environment variable TACIT_TOKEN", field="token")
+    if not (token.strip().isascii() and token.strip().isprintable()):
+        raise InvalidInput("must be as the server printed it: letters, digits, hyphens and underscores", field="token")
     return ServerClient(url=url, token=token.strip())
 
 

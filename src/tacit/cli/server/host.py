@@ -9,7 +9,8 @@ from typing import Any
 import typer
 
 from tacit.cli.listing import Listing
-from tacit.cli.server.connection import AsJson, Competition, Token, Url, connect, find_slug, print_json
+from tacit.cli.options import AsJson
+from tacit.cli.server.connection import Competition, Token, Url, connect, find_slug, print_json
 from tacit.cli.server.create_options import (
     Closes,
     Description,

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tacit.cli.server.connection import AsJson, Competition, Token, Url, connect, find_slug, print_json
+from tacit.cli.options import AsJson, check_exists
+from tacit.cli.server.connection import Competition, Token, Url, connect, find_slug, print_json
 
 __all__ = ["join", "submit"]
 
@@ -46,6 +47,7 @@ def submit(
 
     Example: TACIT_TOKEN=tacit_team_... tacit scores submit predictions.csv --url http://127.0.0.1:8000
     """
+    check_exists(file, "file", remedy="give the path of a CSV file of predictions")
     content = file.read_bytes()
     with connect(url, token) as client:
         slug = find_slug(client, competition)

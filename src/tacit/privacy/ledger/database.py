@@ -20,7 +20,7 @@ class LedgerDatabase(Database):
     Examples
     --------
     >>> LedgerDatabase.at("ledger.db").where, LedgerDatabase.at("postgresql://me:secret@host/books").where
-    ('ledger.db', 'postgresql+psycopg://me:***@host/books')
+    ('ledger.db', 'postgresql://me:***@host/books')
     >>> LedgerDatabase.at("mysql://host/books")
     Traceback (most recent call last):
     ...
@@ -51,4 +51,6 @@ class LedgerDatabase(Database):
             )
         if any(sign in reason for sign in _DAMAGE):
             return LedgerError(f"the ledger {self.where} is damaged ({reason}); restore it from an export")
+        if reason.startswith(("connection failed", "failed to resolve")):
+            return LedgerError(f"the ledger {self.where} cannot be reached: {reason.rpartition('failed: ')[2]}")
         return LedgerError(f"the ledger {self.where} could not be read or written: {reason}")
