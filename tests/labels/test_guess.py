@@ -349,3 +349,30 @@ def test_bad_input_is_refused():
     for message, call in cases.items():
         with pytest.raises(InvalidInput, match=message):
             call()
+
+
+def guess_rates(rows, *, useful, seed, epsilon=1.0, noise_columns=10, mechanism="rr"):
+    """Correct guesses from a release alone, and with a column that may tell the label among others that do not."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 1 + noise_columns))
+    labels = (rng.random(rows) < expit(useful * X[:, 0] - 1.4)).astype(int)
+    release = released(labels.astype(str), 2, rng, epsilon=epsilon, mechanism=mechanism)
+    both = guess_labels_with_features(release, X, model=LogisticRegression(max_iter=1000), rng=rng)
+    return [float(np.mean(one.beliefs.argmax(axis=1) == labels)) for one in (guess_labels(release), both)]
+
+
+@pytest.mark.parametrize(("rows", "runs"), [(100, 12), (3000, 2)])
+@pytest.mark.parametrize("mechanism", ["rr", "laplace"])
+def test_features_do_no_harm_and_help_where_rows_are_many(rows, runs, mechanism):
+    for useful in (0, 3):
+        rates = [guess_rates(rows, useful=useful, seed=seed, mechanism=mechanism) for seed in range(runs)]
+        alone, both = np.mean(rates, axis=0)
+        assert both > alone - 0.01
+    assert rows < 1000 or both > alone + 0.06
+
+
+def test_control_unweighted_features_do_harm(monkeypatch):
+    seeds = range(12)
+    monkeypatch.setattr("tacit.labels.attacks.learn_prior.weigh", lambda learned, *, common, likelihood: learned)
+    alone, both = np.mean([guess_rates(100, useful=0, seed=seed) for seed in seeds], axis=0)
+    assert both < alone - 0.03
