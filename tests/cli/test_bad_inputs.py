@@ -231,7 +231,7 @@ OTHERS = [
     ("labels protect twice.csv {labels}", "twice.csv has two columns named 'age'; rename one of them"),
     ("labels protect case.csv {labels}", "has columns 'age' and 'Age', the same but for case; rename one"),
     ("labels protect constant.csv {labels}", "--label names a column with one value, 'no', in all rows"),
-    ("labels protect gaps.csv {labels}", "--missing must be public where labels are missing"),
+    ("labels protect gaps.csv {labels}", "--missing must be public where label column 'ill' has"),
     ("labels protect page.csv {labels}", "page.csv is not a table: it looks like markup"),
     ("labels protect object.csv {labels}", "object.csv is not a table: it looks like JSON"),
     ("labels protect binary.csv {labels}", "binary.csv is not a table: it is not text"),

@@ -72,13 +72,13 @@ def test_labels_and_features_line_up_in_a_file_of_many_row_groups(tmp_path):
 
 
 BAD = {
-    "null": (pa.array([1, None, 2, None]), r"has 2 missing or infinite values of 4, the first in row 2 \(None\); "),
-    "NaN": (pa.array([1.0, 2.0, NAN]), r"has 1 missing or infinite value of 3, the first in row 3 \(nan\); "),
-    "infinite": (pa.array([INF, 2.0]), r"has 1 missing or infinite value of 2, the first in row 1 \(inf\); "),
-    "null text": (pa.array(["a", None]), r"has 1 missing or infinite value of 2, the first in row 2 \(None\)"),
-    "a word for missing": (pa.array(["a", "NaN"]), r"has 1 missing or infinite value of 2, the first in row 2 \(NaN\)"),
-    "empty text": (pa.array(["a", "", "b"]), r"has 1 missing or infinite value of 3"),
-    "only nulls": (pa.array([None, None], pa.int64()), r"has 2 missing or infinite values of 2"),
+    "null": (pa.array([1, None, 2, None]), r"has 2 missing labels of 4, the first in row 2 \(None\); "),
+    "NaN": (pa.array([1.0, 2.0, NAN]), r"has 1 missing label of 3, the first in row 3 \(nan\); "),
+    "infinite": (pa.array([INF, 2.0]), r"has 1 missing label of 2, the first in row 1 \(inf\); "),
+    "null text": (pa.array(["a", None]), r"has 1 missing label of 2, the first in row 2 \(None\)"),
+    "a word for missing": (pa.array(["a", "NaN"]), r"has 1 missing label of 2, the first in row 2 \(NaN\)"),
+    "empty text": (pa.array(["a", "", "b"]), r"has 1 missing label of 3"),
+    "only nulls": (pa.array([None, None], pa.int64()), r"has 2 missing labels of 2"),
     "one class": (pa.array([7, 7]), r"has one value, 7, in all rows; labels need at least 2$"),
     "one word": (pa.array(["no", "no"]), r"has one value, 'no', in all rows; labels need at least 2$"),
     "mixed": (pa.array(["a", "1", "b"]), r"mixes numbers such as '1' and words such as 'a'; make them all the same"),

@@ -18,8 +18,8 @@ def visits(rows=3000, *, seed=0):
     return pa.table({"id": np.arange(rows), "age": age, "days": 2 * (age > 50) + rng.integers(0, 2, rows), "ill": ill})
 
 
-def released(table, *, label="ill", epsilon=2, features=("age",), **asked):
-    return protect(table, Plan(label=label, epsilon=epsilon, features=features, **asked), rng=RNG(0))
+def released(table, *, label="ill", epsilon=2, features=("age",), seed=0, **asked):
+    return protect(table, Plan(label=label, epsilon=epsilon, features=features, **asked), rng=RNG(seed))
 
 
 def test_a_test_table_is_judged_by_its_true_labels():
@@ -38,9 +38,19 @@ def test_held_out_released_labels_judge_without_bias(mechanism):
         release = protect(visits(), Plan(label="ill", epsilon=3, features="age", mechanism=mechanism), rng=RNG(seed))
         model = learn(release, method="denoised:retrain=none,denoise=none", rng=RNG(seed))
         truth = np.mean(model.predict(visits(5000, seed=99)) == visits(5000, seed=99)["ill"].to_numpy())
-        errors.append((model.report_.accuracy - truth) / model.report_.standard_error)
+        errors.append((model.report_.estimate.value - truth) / model.report_.estimate.standard_error)
     assert abs(np.mean(errors)) < 1.2
     assert np.std(errors) < 1.8
+
+
+def test_an_accuracy_that_no_model_can_have_is_not_shown():
+    table = pa.table({"age": np.r_[np.zeros(40), np.ones(40)], "ill": ["no"] * 40 + ["yes"] * 40})
+    reports = [learn(released(table, epsilon=1, seed=seed), rng=RNG(seed)).report_ for seed in range(12)]
+    assert max(report.estimate.value for report in reports) > 1
+    assert all(0 <= number <= 1 for report in reports for number in report.to_json()["accuracy_interval"])
+    best = next(report for report in reports if report.estimate.value > 1)
+    assert best.accuracy == 1
+    assert "Accuracy 1.000 (95% interval 0." in str(best)
 
 
 @pytest.mark.parametrize("mechanism", ["staged", "prior"])

@@ -92,7 +92,7 @@ def test_an_estimated_prior_and_noisy_one_hot_labels(frame):
 
 def test_missing_labels(spark):
     frame = spark.createDataFrame([(1, "a"), (2, None), (3, "b")], ["id", "ill"])
-    with pytest.raises(InvalidInput, match="got 1 without a label"):
+    with pytest.raises(InvalidInput, match="has 1 missing label of"):
         release_of(frame, classes=("a", "b"))
     assert release_of(frame, classes=("a", "b"), missing="public").labels.null_count == 1
 

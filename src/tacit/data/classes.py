@@ -14,13 +14,37 @@ from numpy.typing import NDArray
 from tacit.data.column import as_column
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["LISTED", "MISSING", "Classes", "as_column"]
+__all__ = ["LISTED", "MISSING", "Classes", "as_column", "missing_labels"]
 
 LISTED = "it is public that every row has a label of the class list"
 """What a guarantee for declared classes rests on: a label outside of the list, or none, is refused."""
 
 MISSING = -1
 """The code of a missing label."""
+
+
+def missing_labels(
+    column: str, count: int | None = None, *, of: int | None = None, detail: str = "", field: str | None = None
+) -> InvalidInput:
+    """Return the error about rows without a label, worded alike on every surface.
+
+    Parameters
+    ----------
+    field
+        The field of a plan that can declare public which rows have no label.
+
+    Examples
+    --------
+    >>> print(missing_labels("ill", 2, of=10))
+    label column 'ill' has 2 missing labels of 10; leave those rows out
+    >>> print(missing_labels("ill", 2, of=10, field="missing"))
+    missing must be public where label column 'ill' has 2 missing labels of 10; or leave those rows out
+    """
+    counted = "missing labels" if count is None else f"{count} missing label{'s' * (count > 1)} of {of}"
+    told = f"label column {column!r} has {counted}{detail}"
+    if field is None:
+        return InvalidInput(f"{told}; leave those rows out")
+    return InvalidInput(f"must be public where {told}; or leave those rows out", field=field)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

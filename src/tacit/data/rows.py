@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tacit.data.classes import missing_labels
 from tacit.data.column import as_floats
 from tacit.data.csv_file import MISSING_WORDS, fault
 from tacit.data.locations import files_read
@@ -102,10 +103,8 @@ def _check_complete(column: pa.Array, name: str) -> None:
     count = pc.sum(missing).as_py() or 0
     if count:
         first = pc.index(missing, True).as_py()
-        raise InvalidInput(
-            f"label column {name!r} has {count} missing or infinite value{'s' * (count > 1)} of {len(column)}, "
-            f"the first in row {first + 1} ({column[first].as_py()}); remove or fill in such rows"
-        )
+        where = f", the first in row {first + 1} ({column[first].as_py()})"
+        raise missing_labels(name, count, of=len(column), detail=where)
 
 
 def _to_numpy(column: pa.Array, name: str, *, as_text: bool) -> NDArray[Any]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SemilinearLoss, SquaredLoss
 from tacit.data import load_table, read_rows
+from tacit.data.classes import missing_labels
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
 
@@ -62,10 +63,14 @@ class LabelEncoding:
         names: Sequence[Any] = self._numbers() if kind.is_numeric() else self.classes
         words = column.cast("float64" if kind.is_numeric() else "string")
         coded = ibis.cases(*[(words == name, place) for place, name in enumerate(names)], else_=ibis.null("int64"))
-        outside = int(rows.filter(coded.isnull()).count().execute())
-        if outside:
+        flags = {"outside": coded.isnull(), "absent": column.isnull()}
+        sums = {name: flag.cast("int64").sum() for name, flag in flags.items()}
+        found = rows.aggregate(rows=rows.count(), **sums).to_pyarrow().to_pylist()[0]
+        if found["absent"]:
+            raise missing_labels(self.label, found["absent"], of=found["rows"])
+        if found["outside"]:
             raise InvalidInput(
-                f"must list every label of {self.label!r}, got {outside} rows with another or none", field="classes"
+                f"must list every label of {self.label!r}, got {found['outside']} rows with another", field="classes"
             )
         return rows.mutate(**{self.label: coded.cast("int64")})
 

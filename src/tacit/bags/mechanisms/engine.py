@@ -13,9 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from tacit.bags.losses.checks import missing
 from tacit.bags.mechanisms.measure import GridStatistic
 from tacit.bags.partition.feature import Feature
 from tacit.data import load_table
+from tacit.data.classes import missing_labels
 from tacit.data.csv_file import fault
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput, TacitError
@@ -52,15 +54,18 @@ def check_labels(table: ibis.Table, *, label: str, measure: GridStatistic) -> in
     check_present(label, table.columns, argument="label")
     column = table[label]
     measure.check_type(column, name=label)
-    wrong = measure.loss.violation(column).cast("int64").sum()
-    found = _run(table.aggregate(rows=table.count(), missing=column.isnull().cast("int64").sum(), wrong=wrong))
-    rows, bad, missing = (int(found[name][0].as_py() or 0) for name in ("rows", "wrong", "missing"))
+    absent = column.isnull() if measure.loss.several else missing(column)
+    counted = {"absent": absent, "wrong": measure.loss.violation(column)}
+    sums = {name: flag.cast("int64").sum() for name, flag in counted.items()}
+    found = _run(table.aggregate(rows=table.count(), **sums))
+    rows, none, bad = (int(found[name][0].as_py() or 0) for name in ("rows", "absent", "wrong"))
+    if none:
+        raise missing_labels(label, none, of=rows)
     if bad:
         are = "that is" if bad == 1 else "that are"
-        null = f", {missing} of them NULL" if missing else ""
         raise InvalidInput(
-            f"label column {label!r} has {bad} label{'s' * (bad > 1)} of {rows} {are} missing or out of range for "
-            f"the loss {measure.loss.describe()}{null}; remove or recode those rows"
+            f"label column {label!r} has {bad} label{'s' * (bad > 1)} of {rows} {are} out of range for the loss "
+            f"{measure.loss.describe()}; recode them, or leave those rows out"
         )
     return rows
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from tacit.data import Encoder, load_table
 from tacit.data.amounts import check_classes, cut_column
-from tacit.data.classes import MISSING, Classes, as_column
+from tacit.data.classes import MISSING, Classes, as_column, missing_labels
 from tacit.data.csv_file import fault
 from tacit.data.encoder import ColumnRule
 from tacit.data.encoder.planned import declared_encoder
@@ -82,7 +82,7 @@ class FeatureTable:
     def _codes(self, rows: pa.Table) -> NDArray[np.int64]:
         codes = self.classes.encode(cut_column(rows[self.plan.label], self.plan))
         if (codes == MISSING).any():
-            raise InvalidInput(f"label column {self.plan.label!r} has missing labels; leave those rows out")
+            raise missing_labels(self.plan.label)
         return codes
 
     def survey(self, *, box: Box, progress: Progress | None = None) -> ClassMoments:

@@ -167,22 +167,17 @@ class _TestRows:
 def _accuracy(
     learner: LabelPrivateClassifier, judges: _TestRows | None, X: NDArray[np.float64], part: Release, *, rows: int
 ) -> Report:
-    accuracy: float | None
-    majority: float | None
+    estimate = released_accuracy(learner.predict(X), part) if judges is None and len(X) else None
+    accuracy = None if estimate is None else estimate.possible
+    majority = None if estimate is None else float(part.evidence.prior.max())
     if judges is not None:
         accuracy = float(np.mean(learner.predict(judges.X) == judges.y))
         majority = float(np.unique(judges.y, return_counts=True)[1].max() / len(judges.y))
-        judged, error = len(judges.y), None
-    else:
-        estimate = released_accuracy(learner.predict(X), part) if len(X) else None
-        accuracy, error = (None, None) if estimate is None else (estimate.value, estimate.standard_error)
-        majority = None if estimate is None else float(part.evidence.prior.max())
-        judged = len(X)
     return AccuracyReport(
         rows=rows,
-        judged_rows=judged,
+        judged_rows=len(X if judges is None else judges.y),
         accuracy=accuracy,
-        standard_error=error,
+        estimate=estimate,
         majority=majority,
         tested=judges is not None,
         consensus=learner.consensus_fraction_,

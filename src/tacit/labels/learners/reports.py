@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from tacit.labels.learners.validate import AccuracyEstimate
+
 __all__ = ["AccuracyReport", "ErrorReport"]
 
 
@@ -15,10 +17,8 @@ class AccuracyReport:
     # rows, judged_rows: rows trained on, and rows that the accuracy is of
     rows: int
     judged_rows: int
-    # accuracy, standard_error: on true labels, without an error, or estimated from released ones; None where nothing
-    # can be said
-    accuracy: float | None
-    standard_error: float | None
+    accuracy: float | None  # on true labels, or estimated from released ones; None where nothing can be said
+    estimate: AccuracyEstimate | None  # from released labels
     # the share of the majority class among the rows judged, counted or estimated in the same way
     majority: float | None
     tested: bool  # whether the accuracy is that on true labels, outside the guarantee
@@ -29,7 +29,8 @@ class AccuracyReport:
         return {
             "accuracy": self.accuracy,
             "accuracy_inside_guarantee": self.accuracy is not None and not self.tested,
-            "accuracy_standard_error": self.standard_error,
+            "accuracy_interval": self.estimate and self.estimate.interval,
+            "accuracy_standard_error": self.estimate and self.estimate.standard_error,
             "majority_share": self.majority,
             "consensus_fraction": self.consensus,
             "rows": self.rows,
@@ -46,10 +47,7 @@ class AccuracyReport:
         if self.tested:
             judged = f"Accuracy {self.accuracy:.1%} on the true labels of {self.judged_rows:,} test rows."
         else:
-            judged = (
-                f"Accuracy {self.accuracy:.3f} +- {self.standard_error:.3f}, estimated from {self.judged_rows:,} "
-                "released labels."
-            )
+            judged = f"Accuracy {self.estimate}, estimated from {self.judged_rows:,} released labels."
         if self.accuracy <= self.majority:
             return f"{judged} No better than always guessing the majority class ({self.majority:.1%})."
         return f"{judged} The majority class alone: {self.majority:.1%}."

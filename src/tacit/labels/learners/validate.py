@@ -19,13 +19,29 @@ __all__ = ["AccuracyEstimate", "debiased_accuracy", "debiased_scorer", "released
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccuracyEstimate:
-    """An unbiased estimate of accuracy, with its standard error; it may lie outside [0, 1]."""
+    """An unbiased estimate of accuracy, with its standard error.
+
+    ``value`` may lie outside [0, 1], so that means of it stay unbiased; what is shown does not.
+    """
 
     value: float
     standard_error: float
 
+    @property
+    def possible(self) -> float:
+        """The accuracy nearest to the estimate."""
+        return min(max(self.value, 0.0), 1.0)
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The accuracies within 1.96 standard errors of the estimate, about 95% of the time the true one."""
+        margin = 1.96 * self.standard_error
+        low, high = (min(max(self.value + side, 0.0), 1.0) for side in (-margin, margin))
+        return low, high
+
     def __str__(self) -> str:
-        return f"{self.value:.3f} +- {self.standard_error:.3f}"
+        low, high = self.interval
+        return f"{self.possible:.3f} (95% interval {low:.3f} to {high:.3f})"
 
 
 def debiased_accuracy(predicted: ArrayLike, noisy: ArrayLike, *, transition: NDArray[np.float64]) -> AccuracyEstimate:
@@ -51,7 +67,7 @@ def debiased_accuracy(predicted: ArrayLike, noisy: ArrayLike, *, transition: NDA
     >>> from tacit.labels.mechanisms import RandomizedResponse
     >>> T = RandomizedResponse(epsilon=1.0, classes=2).transition()
     >>> print(debiased_accuracy([0, 1, 1, 0], [0, 1, 1, 1], transition=T))
-    1.041 +- 0.469
+    1.000 (95% interval 0.123 to 1.000)
     """
     guesses, given = np.asarray(predicted), np.asarray(noisy)
     if guesses.shape != given.shape or guesses.ndim != 1 or not len(given):

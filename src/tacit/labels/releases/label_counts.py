@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from tacit.data.classes import MISSING, Classes, as_column
+from tacit.data.classes import MISSING, Classes, as_column, missing_labels
 from tacit.labels.mechanisms.values import Coding, LabelValues
 from tacit.labels.plan import Plan
 from tacit.privacy.errors import InvalidInput
@@ -39,12 +39,6 @@ class LabelCounts:
         labels = as_column(column)
         self.rows += len(labels)
         self._missing += labels.null_count
-        if self._plan.missing == "refuse" and self._missing:
-            raise InvalidInput(
-                f"must be public where labels are missing, got {self._missing} without a label; "
-                "or leave those rows out",
-                field="missing",
-            )
         if self._kind is None:
             self._kind, self._coding = labels.type, _declared(self._plan, labels.type)
         if self._coding is not None:
@@ -67,6 +61,8 @@ class LabelCounts:
         """Return the classes or values, and the labels of each, and last how many rows have none."""
         if self.rows == self._missing:
             raise InvalidInput(f"names a column without a label in {self.rows} rows", field="label")
+        if self._plan.missing == "refuse" and self._missing:
+            raise missing_labels(self._plan.label, self._missing, of=self.rows, field="missing")
         if self._coding is not None:
             return self._coding, self._counts
         values = sorted(self._occurring)
