@@ -183,8 +183,6 @@ def test_numbers_that_were_rounded_leave_no_trace():
 def test_missing_labels_are_public_or_refused():
     table = pa.table({"illness_secret": ["no", None, "yes", None]})
     rule = "missing must be public where label column 'illness_secret' has 2 missing labels of 4; or leave those rows"
-        "missing must be public where label column 'illness_secret' has 2 missing labels of 4; or leave those rows out"
-    )
     with pytest.raises(InvalidInput, match=rule):
         released(table)
     release = released(table, missing="public")
