@@ -41,7 +41,7 @@ NUMBERS = {"delta": 1e-6, "ranges": {"*": [0, 8]}}
 @pytest.mark.parametrize(
     ("surface", "keys", "said"),
     [
-        ("labels", {"epsilon": 0.01}, "allow more than epsilon 0.01, or release totals of groups"),
+        ("labels", {"epsilon": 0.005}, "allow more than epsilon 0.005, or release totals of groups"),
         ("labels", {"epsilon": 50}, "epsilon 50 guarantees next to nothing, so lower it to 1 or so"),
         (
             "bags",
@@ -80,11 +80,6 @@ def test_thirty_rows_say_how_little_they_tell(run, tiny):
     assert "among only 15 guesses" in verdict.told
 
 
-def test_the_rival_is_never_worse_than_the_commonest_label(tiny):
-    shares = np.bincount(tiny.codes) / tiny.rows
-    assert (tiny.prior.argmax(axis=1) == tiny.codes).mean() >= shares.max()
-
-
 def test_the_worst_is_what_leaks_though_another_gained_more_by_chance(run):
     by = {"epsilon": None, "by": [["class", "sex", "age"]], "min_size": 1}
     result = run(bundled_source("titanic"), ("labels", {"epsilon": 1}), ("bags", by))
@@ -113,14 +108,6 @@ def test_what_is_had_without_data_is_estimated_too_and_older_files_are_read():
     assert use.blind_interval == clopper_pearson(7, 10)
     older = {name: part for name, part in use.to_json().items() if name != "blind_interval"}
     assert Utility.from_json(older).blind_interval.high == use.blind
-
-
-def test_halves_hold_half_of_every_label():
-    iris = bundled_source("iris")
-    halves = iris.halves(np.random.default_rng(0))
-    assert not set(halves.inside) & set(halves.outside)
-    assert len(halves.inside) + len(halves.outside) == 150
-    assert (np.bincount(iris.codes[halves.inside]) == 25).all()
 
 
 def test_a_label_of_one_row_is_no_reason_to_refuse(run):

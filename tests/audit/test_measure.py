@@ -15,7 +15,7 @@ BY = [["class", "sex", "age"]]
 def audit(step_of):
     def make(name, surface, **keys):
         step = step_of(bundled_source(name), surface, **keys)
-        return measure(step, rng=np.random.default_rng(0), tell=lambda _: None)
+        return measure(step, seed=0, tell=lambda _: None)
 
     return make
 

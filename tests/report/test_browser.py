@@ -75,7 +75,7 @@ def test_it_fits_is_readable_and_asks_nobody(visit, shoot, path, width, scheme):
 def test_names_without_a_space_break(browser, tmp_path, width):
     """A column may be called anything, and at any length."""
     result = run_audit(replace(bundled_plan().only(["labels"]), epsilons=(1.0,)), seed=0)
-    long = replace(result.findings[0], setting="x" * 300, data="y" * 300, told="z" * 300, by_hand="w" * 300)
+    long = replace(result.findings[0], setting="x" * 300, data="y" * 300, told="z" * 300, commands=("w" * 300,) * 4)
     skipped = Skipped(surface="models", reason="v" * 300)
     totals = tuple(replace(total, data="y" * 300) for total in result.totals)
     path = tmp_path / "report.html"

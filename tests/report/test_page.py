@@ -97,7 +97,7 @@ def test_every_table_has_a_caption_and_heads_with_a_scope(page):
 
 def test_text_is_escaped(labels):
     bad = "<script>alert(1)</script>"
-    named = replace(labels.findings[0], setting=bad, command=bad, by_hand=bad, told=bad, remedy=bad, data=bad)
+    named = replace(labels.findings[0], setting=bad, command=bad, commands=(bad,), told=bad, remedy=bad, data=bad)
     assert "<script>" not in render_page(
         replace(labels, findings=(named,), skipped=(Skipped(surface=bad, reason=bad),))
     )

@@ -120,6 +120,16 @@ def test_answers_are_weighed_with_their_submissions(labels):
     assert attack(hidden, data=asked, truth=small).right < 30, "control"
 
 
+def test_an_attacker_of_an_offer_has_the_features_of_the_rows(labels):
+    made, noise = offer(labels, policy="rounded:decimals=1", submissions=1), np.random.default_rng(1)
+    shares = np.bincount(labels["y"].to_numpy()) / labels.num_rows
+    idle = pa.table({"x": noise.normal(size=labels.num_rows)})
+    telling = pa.table({"x": labels["y"].to_numpy() + noise.normal(0, 0.2, labels.num_rows)})
+    found = [attack(made, data=rows, truth=labels, rng=np.random.default_rng(0)).baseline for rows in (idle, telling)]
+    assert found[0] >= shares.max(), "features that say nothing are no worse than the majority class"
+    assert found[1] > 0.95
+
+
 def test_guesses_are_written(run, arrays):
     run("protect truth.csv --label ill --epsilon none --policy rounded:decimals=5 --submissions 99 --out offer.json")
     said = run("attack offer.json --truth truth.csv --out guesses.parquet")
@@ -132,7 +142,8 @@ def test_guesses_are_written(run, arrays):
     [
         ("--epsilon 1", "", "--truth must be given"),
         ("--epsilon 1", "--truth short.csv", "label names no column 'ill'"),
-        ("--epsilon 1", "--truth truth.csv --data good.csv", "--data has no use with an offer"),
+        ("--epsilon 1", "--truth truth.csv --data short.csv", "--data must have the 600 rows of truth"),
+        ("--epsilon 1", "--truth truth.csv --data good.csv --data good.csv", "--data must be one table with the"),
         ("--epsilon 1", "--truth truth.csv --method magic", "--method must be one of best, digits, joint, crowded"),
         ("--epsilon 1", "--truth truth.csv --method digits", "policy must keep answers near the score"),
         (

@@ -40,8 +40,9 @@ class Finding:
         What release and attack took, once.
     command
         What measures it again; set by the run.
-    by_hand
-        What makes and attacks such a release of all rows, without the audit; empty where there is no file.
+    commands
+        What makes this release of the same rows, learns from it and attacks it, without the audit; set by the run, and
+        empty where there is no file.
     """
 
     surface: str
@@ -55,7 +56,7 @@ class Finding:
     seconds: float
     certain: int = 0
     command: str = ""
-    by_hand: str = ""
+    commands: tuple[str, ...] = ()
 
     @property
     def advice(self) -> str:
@@ -100,8 +101,9 @@ class Finding:
         """Return the finding as plain JSON, with what follows from it."""
         plain = {name: getattr(self, name) for name in _PLAIN}
         parts = {name: getattr(self, name).to_json() for name in ("guarantee", "leak", "utility")}
-        follows = {"advice": self.advice, "broken": self.broken, "state": self.state.value}
-        return {**plain, **parts, **follows} | {"baseline_interval": self.baseline_interval.to_json()}
+        follows: dict[str, Any] = {"advice": self.advice, "broken": self.broken, "state": self.state.value}
+        follows["baseline_interval"] = self.baseline_interval.to_json()
+        return {**plain, **parts, **follows, "commands": [*self.commands]}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Finding:
@@ -109,6 +111,7 @@ class Finding:
         try:
             return cls(
                 **{name: document[name] for name in _PLAIN},
+                commands=tuple(document["commands"]),
                 guarantee=guarantee_from_json(document["guarantee"]),
                 leak=Leak.from_json(document["leak"]),
                 utility=Utility.from_json(document["utility"]),
@@ -117,4 +120,4 @@ class Finding:
             raise InvalidInput(f"a finding must say its {missing.args[0]}") from None
 
 
-_PLAIN = ("surface", "data", "setting", "told", "remedy", "seconds", "certain", "command", "by_hand")
+_PLAIN = ("surface", "data", "setting", "told", "remedy", "seconds", "certain", "command")

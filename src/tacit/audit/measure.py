@@ -3,44 +3,53 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from importlib import import_module
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from tacit.audit.advice import advise, tell_leak
-from tacit.audit.bounds import with_bound
+from tacit.audit.commands import ATTACK, BOUND, LEARN, PROTECT, SURE
 from tacit.audit.finding import Finding
+from tacit.audit.model_utility import model_utility
 from tacit.audit.plan import Step
 from tacit.audit.score_utility import order_utility
-from tacit.audit.source import Halves
-from tacit.audit.utility import Utility, share_utility
+from tacit.audit.split import RowSplit
+from tacit.audit.utility import Utility
 from tacit.leak import Leak
+from tacit.privacy.noise import system_rng
 from tacit.privacy.releases import Release
+from tacit.privacy.trial import Part
 
 __all__ = ["measure"]
 
 Tell = Callable[[str], None]
 
 
-def measure(step: Step, *, rng: np.random.Generator, tell: Tell) -> Finding:
-    """Protect one half of the rows, attack the release, and judge on the other half what is learned from it.
+def measure(step: Step, *, seed: int | None, tell: Tell) -> Finding:
+    """Protect the rows that the plan's trial does not withhold, read the release back, attack it and learn from it.
 
-    Scores are of all rows: their utility is the order of honest submissions, which needs no rows withheld.
+    Parameters
+    ----------
+    seed
+        The audit's; without one every draw is the operating system's.
     """
     setting = step.plan.describe()
     tell(f"{step.surface}: {setting}")
     start = time.perf_counter()
-    release, leak, utility = _scores(step, rng) if step.surface == "scores" else _rows(step, rng)
+    with TemporaryDirectory(prefix="tacit-") as folder:
+        measured = _Measured(step, step.rows(seed), seed=seed, folder=Path(folder))
+        leak, utility, guarantee = measured.leak(), measured.utility(), measured.release.guarantee
     return Finding(
         surface=step.surface,
         data=step.source.name,
         setting=setting,
-        guarantee=release.guarantee,
+        guarantee=guarantee,
         leak=replace(leak, roc=None, guesses=None, after=None),  # without what has a number per row
         utility=utility,
         told=tell_leak(leak),
@@ -50,51 +59,37 @@ def measure(step: Step, *, rng: np.random.Generator, tell: Tell) -> Finding:
     )
 
 
-def _rows(step: Step, rng: np.random.Generator) -> tuple[Release, Leak, Utility]:
-    """A release of rows, totals or a model."""
-    surface: Any = import_module(f"tacit.{step.surface}")
-    of_models = step.surface == "models"  # whose attacker has rows that were never used, by coins that bound epsilon
-    halves = step.source.coins(rng) if of_models else step.source.halves(rng)
-    release = surface.protect(halves.kept, step.plan, rng=rng)
-    rows = halves.known(step.plan.person) if step.surface in ("labels", "bags") else None
-    leak = surface.attack(
-        release,
-        data=halves.comparable(halves.withheld) if of_models else rows,
-        truth=halves.comparable(halves.kept) if of_models else halves.kept,
-        method=_method(step),
-        rng=rng,
-    )
-    model = surface.learn(release, data=rows, test=halves.comparable(halves.withheld), rng=rng)
-    return release, with_bound(leak, release, step, rng), _utility(model, halves)
+class _Measured:
+    """A release in its file, and the rows it was made from."""
 
+    def __init__(self, step: Step, rows: RowSplit, *, seed: int | None, folder: Path) -> None:
+        self._step, self._rows, self._seed = step, rows, seed
+        self._surface: Any = import_module(f"tacit.{step.surface}")
+        path = folder / f"release{step.plan.suffix}"
+        self._surface.protect(rows.protected, step.plan, out=path, rng=self._rng(PROTECT))
+        self.release: Release = self._surface.Release.read(path)
 
-def _method(step: Step) -> str | None:
-    """Return the attack that bounds epsilon best in seconds, where it is not the surface's own choice."""
-    mechanism = step.plan.to_json().get("mechanism", {})
-    if step.surface == "models":
-        return "loss:fair_coins=true"
-    return "canaries:records=500" if mechanism.get("name") == "totals" else None
+    def leak(self) -> Leak:
+        """What the attack measures, with the bound of the second attack where there is one."""
+        trial = self._step.plan.trial()
+        given = self._given(trial.attack)
+        leak: Leak = self._surface.attack(self.release, **given, method=trial.method, rng=self._rng(ATTACK))
+        if trial.bound is None:
+            return leak
+        proved = self._surface.attack(self.release, **given, method=trial.bound, level=SURE, rng=self._rng(BOUND))
+        return replace(leak, bound=proved.bound, method=f"{leak.method}; {proved.notes[0].rstrip('.')}")
 
+    def utility(self) -> Utility:
+        """What is learned from it is worth; of scores, what they say of honest models."""
+        trial = self._step.plan.trial()
+        if trial.learn is None:
+            return order_utility(self._step, self._rng(LEARN))
+        model = self._surface.learn(self.release, **self._given(trial.learn), rng=self._rng(LEARN))
+        return model_utility(model, self._rows, self._step.plan)
 
-def _utility(model: Any, halves: Halves) -> Utility:  # noqa: ANN401
-    truth = _words(halves.withheld[halves.label])
-    rows = halves.withheld.select(list(halves.source.features))
-    predicted = _words(pa.array(np.asarray(model.predict(rows)).tolist()))
-    return share_utility(
-        "accuracy on withheld rows of a model trained on the release",
-        predicted == truth,
-        halves.plain_predictions() == truth,
-        truth=truth,
-    )
+    def _given(self, parts: Mapping[str, Part]) -> dict[str, pa.Table]:
+        return {name: self._rows.part(part) for name, part in parts.items()}
 
-
-def _words(labels: pa.Array | pa.ChunkedArray) -> NDArray[np.str_]:
-    return np.asarray(labels.cast(pa.string()).to_pylist(), dtype=str)
-
-
-def _scores(step: Step, rng: np.random.Generator) -> tuple[Release, Leak, Utility]:
-    """A host's offer to score submissions, attacked with as many as it takes."""
-    scores: Any = import_module("tacit.scores")
-    offer = scores.protect(step.source.table, step.plan, rng=rng)
-    leak = scores.attack(offer, truth=step.source.table, before=step.source.prior, rng=rng)
-    return offer, leak, order_utility(step, rng)
+    def _rng(self, draw: int) -> np.random.Generator:
+        seed = self._step.seed(self._seed, draw=draw)
+        return system_rng() if seed is None else np.random.default_rng(seed)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
-from shlex import quote
 from typing import Any
 
 from tacit.audit.source import Source, bundled_source
+from tacit.audit.split import RowSplit, split_rows
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.plan import Plan
 from tacit.privacy.rounding import check_count, check_delta, check_epsilon
@@ -22,10 +23,6 @@ SURFACES = ("labels", "bags", "features", "scores", "models")
 _EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 _ENCODED = ("features", "models")  # they read every other column, unless features are named
 _EVERY = ("*", "all")  # stand for columns and are none
-
-
-OTHER_ROWS = "OTHER_ROWS"
-"""Stands in a command for a table of rows that were never used, which only its reader has."""
 
 
 def plan_type(surface: str) -> type[Plan]:
@@ -62,16 +59,22 @@ class Step:
         """Where it leaves."""
         return self.plan.surface
 
+    def rows(self, seed: int | None) -> RowSplit:
+        """Return the rows that are protected and those that are withheld; without a seed, the same ones each time."""
+        named = [column for _, column in _named_columns(self.plan) if column not in _EVERY]
+        return split_rows(self.source, withheld=self.plan.trial().withheld, seed=seed or 0, known=named)
+
     @property
-    def commands(self) -> str:
-        """What makes and attacks this release of the whole table, from a shell; empty for a table without a name."""
-        if self.source.file is None:
-            return ""
-        file, release = quote(self.source.file), f"planned.{self.surface}{self.plan.suffix}"
-        make = f"tacit {self.surface} protect {file} {' '.join(map(quote, self.plan.to_options()))} --out {release}"
-        attack = f"tacit {self.surface} attack {release} --truth {file}"
-        knows = {"labels": f" --data {file}", "bags": f" --data {file}", "models": f" --data {OTHER_ROWS}"}
-        return f"{make} && {attack}{knows.get(self.surface, '')}"
+    def folder(self) -> str:
+        """Where commands put its rows and its release; the same whatever else is planned."""
+        return f"{self.surface}-{self._digest('')[:3].hex()}"
+
+    def seed(self, seed: int | None, *, draw: int) -> int | None:
+        """Return the seed of one of the draws: each release, learner and attack has random numbers of its own."""
+        return None if seed is None else int.from_bytes(self._digest(f"{seed} ")[:4]) + draw
+
+    def _digest(self, about: str) -> bytes:
+        return hashlib.sha256(f"{about}{self.source.name} {self.plan.request()}".encode()).digest()
 
     def at(self, epsilon: float) -> Step:
         """Return the same release at another epsilon: a point of its curve."""

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-import numpy as np
-
 from tacit import __version__
 from tacit.audit.advice import tell_leak
 from tacit.audit.cache import NoCache
+from tacit.audit.commands import commands_of
 from tacit.audit.finding import Finding
 from tacit.audit.measure import measure
 from tacit.audit.plan import AuditPlan, Limits, Step, bundled_plan
@@ -21,7 +19,6 @@ from tacit.audit.total import add_up
 from tacit.audit.words import proved
 from tacit.privacy.errors import InvalidInput, MissingExtra
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.noise import system_rng
 from tacit.privacy.rounding import check_count
 
 __all__ = ["faults", "run_audit"]
@@ -166,7 +163,7 @@ class _Run:
                 # what learners say of small classes and slow convergence; how good they are is measured
                 warnings.simplefilter("ignore", UserWarning)
                 warnings.simplefilter("ignore", RuntimeWarning)
-                finding = measure(step, rng=self._rng(step), tell=self._tell)
+                finding = measure(step, seed=self.seed, tell=self._tell)
         except MissingExtra as error:
             self.skipped.append(Skipped(surface=surface, reason=str(error)))
             return None
@@ -181,13 +178,8 @@ class _Run:
         """Add what depends on the plan, and so is no part of what is kept: commands, and the days of an attack."""
         told = tell_leak(finding.leak, per_day=self.plan.per_day)
         again = self.plan.again([step.surface], seed=self.seed)
-        return replace(finding, told=told, command=again, by_hand=step.commands)
+        commands = commands_of(step, seed=self.seed)
+        return replace(finding, told=told, command=again, commands=commands)
 
     def _tell(self, what: str) -> None:
         self.progress(what, self.done, self.parts)
-
-    def _rng(self, step: Step) -> np.random.Generator:
-        if self.seed is None:
-            return system_rng()
-        about = f"{step.source.name} {step.plan.request()}"
-        return np.random.default_rng([self.seed, int.from_bytes(hashlib.sha256(about.encode()).digest()[:8])])

@@ -7,26 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
-from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 
 from tacit.data import Encoder, load_table, read_rows
 from tacit.data.amounts import is_amount
 from tacit.data.bundled_sets import BUNDLED, bundled_table
 from tacit.data.classes import Classes
 from tacit.data.names import check_present
-from tacit.leak.prior import feature_prior, temper_prior
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count, check_delta
 
-__all__ = ["Halves", "Source", "bundled_source", "check_size", "source_from_file"]
+__all__ = ["Source", "bundled_source", "check_size", "source_from_file"]
 
 _ROWS = 20_000
 _LEAST_ROWS = 20  # half of them train a model, and the other half must tell something about it
@@ -47,6 +41,8 @@ class Source:
         The columns that an attacker may know.
     file
         What commands call it; None for a table in memory.
+    drawn
+        Whether the rows were drawn from a longer table.
 
     Examples
     --------
@@ -60,6 +56,7 @@ class Source:
     label: str
     features: tuple[str, ...]
     file: str | None = None
+    drawn: bool = False
 
     @property
     def rows(self) -> int:
@@ -75,11 +72,6 @@ class Source:
     def classes(self) -> tuple[str, ...]:
         """The labels that occur, as words."""
         return self._encoded[0]
-
-    def values_of(self, words: Sequence[str]) -> list[Any]:
-        """Return the labels that words stand for, as the table has them."""
-        known = {str(value): value for value in Classes.of(self.table[self.label]).values}
-        return [known.get(word, word) for word in words]
 
     @property
     def has_numbers(self) -> bool:
@@ -101,75 +93,9 @@ class Source:
         """The features as numbers."""
         return self.encoder.scaled(self.table)
 
-    @cached_property
-    def prior(self) -> NDArray[np.float64]:
-        """What the baseline attacker believes of each row's label: from its features, or the shares of the labels.
-
-        Features that say nothing make a model worse than the majority class; the attacker takes the better one.
-        A model that is surer than right is mixed with chance.
-        """
-        told = temper_prior(feature_prior(self.X, self.codes, classes=len(self.classes)), self.codes)
-        shares = np.bincount(self.codes, minlength=len(self.classes)) / self.rows
-        return told if (told.argmax(axis=1) == self.codes).mean() > shares.max() else np.tile(shares, (self.rows, 1))
-
     def check_delta(self, delta: float) -> None:
         """Raise unless delta is below 1 in the number of rows: one that is not may allow a whole record to leave."""
         check_delta(delta, rows=self.rows)
-
-    def halves(self, rng: np.random.Generator) -> Halves:
-        """Return two disjoint random halves of the rows, of each label too: to release, and to judge by."""
-        shuffled = rng.permutation(self.rows)
-        sorted_by_label = shuffled[np.argsort(self.codes[shuffled], kind="stable")]
-        return Halves(
-            source=self, inside=rng.permutation(sorted_by_label[::2]), outside=rng.permutation(sorted_by_label[1::2])
-        )
-
-    def coins(self, rng: np.random.Generator) -> Halves:
-        """Return two disjoint parts of the rows, each row in one of them by a fair coin."""
-        heads = rng.random(self.rows) < 0.5
-        return Halves(source=self, inside=np.flatnonzero(heads), outside=np.flatnonzero(~heads))
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Halves:
-    """The rows that are protected, and the rows that are withheld from everyone but the judge."""
-
-    source: Source
-    inside: NDArray[np.int64]
-    outside: NDArray[np.int64]
-
-    @property
-    def label(self) -> str:
-        """The private column."""
-        return self.source.label
-
-    @cached_property
-    def kept(self) -> pa.Table:
-        """The rows that are protected."""
-        return self.source.table.take(pa.array(self.inside))
-
-    def known(self, *others: str | None) -> pa.Table:
-        """Return what an outsider knows of them: the features, and columns that the release makes public."""
-        columns = dict.fromkeys([*self.source.features, *filter(None, others)])
-        return self.kept.select(list(columns))
-
-    @cached_property
-    def withheld(self) -> pa.Table:
-        """The rows that were never used."""
-        return self.source.table.take(pa.array(self.outside))
-
-    def comparable(self, rows: pa.Table) -> pa.Table:
-        """Return those of some rows whose label is in both halves: no model knows another, and coins stay fair."""
-        for half in (self.kept, self.withheld):
-            rows = rows.filter(pc.is_in(rows[self.label], value_set=half[self.label].unique()))
-        return rows
-
-    def plain_predictions(self) -> NDArray[np.str_]:
-        """Return what anyone would predict for the withheld rows with the true labels of the others."""
-        model = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
-        X, y = self.source.X, self.source.codes
-        predicted = model.fit(X[self.inside], y[self.inside]).predict(X[self.outside])
-        return np.asarray([self.source.classes[code] for code in predicted], dtype=str)
 
 
 def bundled_source(name: str) -> Source:
@@ -259,7 +185,8 @@ def source_from_file(
             raise InvalidInput(f"column {column!r} is {kind}, neither numbers nor text; leave it out of the features")
     if not known:
         raise InvalidInput(f"{called} must have a column beside the label {label!r}, got none")
-    source = Source(name=name, table=chosen, label=label, features=known, file=file)
+    drawn = chosen is not rows
+    source = Source(name=name, table=chosen, label=label, features=known, file=file, drawn=drawn)
     source.encoder.check(known)
     if len(source.classes) < 2:
         raise InvalidInput(f"column {label!r} must have two labels or more, got {len(source.classes)}")

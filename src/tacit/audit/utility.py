@@ -7,15 +7,16 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from tacit.audit.words import percent, span
 from tacit.leak import Interval, clopper_pearson, difference_interval
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Utility", "share_utility"]
+__all__ = ["Utility", "share_utility", "variance_utility"]
 
 _METHOD = "Clopper-Pearson; the cost from rows that only one of the two got right, half of the error each"
+_RESAMPLES = 1000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,6 +115,50 @@ def share_utility(measure: str, protected: ArrayLike, unprotected: ArrayLike, *,
         cost_interval=difference_interval((lost, rows), (won, rows)),
         method=_METHOD,
     )
+
+
+def variance_utility(
+    measure: str, protected: NDArray[np.float64], unprotected: NDArray[np.float64], *, truth: NDArray[np.float64]
+) -> Utility:
+    """Return the share of the labels' variance that predictions explain (R2); blind is to predict the mean always.
+
+    Intervals are percentiles over 1,000 resamples of the rows.
+
+    Parameters
+    ----------
+    protected, unprotected
+        Predictions of the same rows.
+
+    Examples
+    --------
+    >>> truth = np.arange(100.0)
+    >>> round(variance_utility("R2", truth + 20, truth, truth=truth).protected, 3)
+    0.52
+    """
+    rows = np.random.default_rng(0).integers(0, len(truth), size=(_RESAMPLES, len(truth)))
+    draws = [_explained(made[rows], truth[rows]) for made in (protected, unprotected)]
+    whole = [float(_explained(made[None], truth[None])[0]) for made in (protected, unprotected)]
+    return Utility(
+        measure=measure,
+        protected=whole[0],
+        interval=_percentiles(draws[0]),
+        unprotected=whole[1],
+        unprotected_interval=_percentiles(draws[1]),
+        blind=0.0,
+        blind_interval=Interval(low=0.0, high=0.0, level=0.95),
+        cost_interval=_percentiles(draws[1] - draws[0]),
+        method=f"percentiles over {_RESAMPLES:,} resamples of the rows",
+    )
+
+
+def _explained(made: NDArray[np.float64], truth: NDArray[np.float64]) -> NDArray[np.float64]:
+    spread = ((truth - truth.mean(axis=1, keepdims=True)) ** 2).sum(axis=1)
+    return np.asarray(1 - ((made - truth) ** 2).sum(axis=1) / np.maximum(spread, np.finfo(float).tiny))
+
+
+def _percentiles(draws: NDArray[np.float64]) -> Interval:
+    low, high = np.percentile(draws, [2.5, 97.5])
+    return Interval(low=float(low), high=float(high), level=0.95)
 
 
 def _without_width(number: float) -> dict[str, float]:

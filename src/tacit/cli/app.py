@@ -33,6 +33,7 @@ AREAS = {
     "models": "Train models privately or without protection, judge them, and tell who they were trained on.",
     "scores": "Release protected scores, choose by them, and see how many submissions reveal the labels.",
     "serve": "Host a competition whose leaderboard does not give its labels away.",
+    "split": "Divide a table into rows to protect and rows to withhold, as an audit does.",
 }
 """Name and one sentence of each area; ``tacit.cli.<name>`` holds its ``app``."""
 

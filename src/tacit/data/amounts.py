@@ -9,6 +9,7 @@ import pyarrow.compute as pc
 from tacit.data.column import as_column
 from tacit.privacy.encoded_plan import EncodedPlan
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.plan import Plan
 
 __all__ = ["check_classes", "cut_column", "is_amount"]
 
@@ -37,10 +38,10 @@ def check_classes(column: pa.Array | pa.ChunkedArray, plan: EncodedPlan) -> None
         )
 
 
-def cut_column(column: pa.Array | pa.ChunkedArray, plan: EncodedPlan) -> pa.Array:
+def cut_column(column: pa.Array | pa.ChunkedArray, plan: Plan | None) -> pa.Array:
     """Return the class of each number by a plan's cuts, a missing one as missing; without cuts, the column."""
     plain = as_column(column)
-    if not plan.cuts:
+    if not isinstance(plan, EncodedPlan) or not plan.cuts:
         return plain
     if not (pa.types.is_integer(plain.type) or pa.types.is_floating(plain.type) or pa.types.is_null(plain.type)):
         raise InvalidInput(f"must cut a column of numbers, {plan.label!r} is {plain.type}", field="cuts")

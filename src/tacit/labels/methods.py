@@ -7,7 +7,16 @@ from typing import ClassVar, Literal
 
 from tacit.privacy.settings import Choice, about
 
-__all__ = ["HELP", "AttackMethod", "Bayes", "Denoised", "LearnMethod", "Regressor", "TwinRepresentation"]
+__all__ = [
+    "HELP",
+    "AttackMethod",
+    "Bayes",
+    "Denoised",
+    "LabelCanaries",
+    "LearnMethod",
+    "Regressor",
+    "TwinRepresentation",
+]
 
 Estimator = Literal["logistic", "trees"]
 _ESTIMATOR = about("Logistic regression, or boosted trees.")
@@ -65,8 +74,15 @@ class Bayes(Choice):
     estimator: Estimator = field(default="logistic", metadata=_ESTIMATOR)
 
 
+@dataclass(frozen=True, kw_only=True)
+class LabelCanaries(Choice):
+    """Hide a coin in every label, protect these labels by the same plan, and guess the coins: bounds epsilon."""
+
+    name: ClassVar[str] = "canaries"
+
+
 LearnMethod = Denoised | TwinRepresentation | Regressor
-AttackMethod = Bayes
+AttackMethod = Bayes | LabelCanaries
 
 HELP = {
     "protect": """Release one randomized label per row, and nothing else of the private column.
@@ -91,7 +107,11 @@ HELP = {
 
     Without --truth: how sure the attacker is, and the largest advantage that the guarantee allows. With it: how many
     guesses are right, and whether the labels were randomized as claimed; if they were not, the exit code is 1.
+    canaries hide a coin in every label of --truth, protect these labels by the same plan, and bound epsilon by the
+    coins that the new release reveals.
 
     Example: tacit labels attack visits.labels.parquet --truth visits.csv
+
+    Example: tacit labels attack visits.labels.parquet --truth visits.csv --method canaries
     """,
 }

@@ -9,6 +9,7 @@ from tacit.models.mechanisms import DpSgd, EarlyStop, LabelPrivate, Margin, Plai
 from tacit.privacy.encoded_plan import EncodedPlan
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import about
+from tacit.privacy.trial import Trial
 
 __all__ = ["Plan"]
 
@@ -63,3 +64,12 @@ class Plan(EncodedPlan):
         if self.epsilon is not None:
             return replace(self, epsilon=epsilon)
         return replace(self, epsilon=epsilon, delta=_DELTA, mechanism=DpSgd())
+
+    def trial(self) -> Trial:
+        """Withhold rows by coins, which the attacker is to tell: they bound epsilon."""
+        return Trial(
+            withheld="coins",
+            learn={"test": "withheld"},
+            attack={"data": "withheld", "truth": "protected"},
+            method="loss:fair_coins=true",
+        )

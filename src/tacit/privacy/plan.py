@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Self
 
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import about, settings_of, settle, to_plain, to_words
+from tacit.privacy.trial import Trial
 from tacit.privacy.unit import Unit
 
 __all__ = ["Plan"]
@@ -156,6 +157,10 @@ class Plan:
     def at(self, epsilon: float) -> Self:
         """Return the same release at another epsilon, a point of its curve; a surface's plan may need more changes."""
         return replace(self, epsilon=epsilon)
+
+    def trial(self) -> Trial:
+        """Return how an audit tries such a release."""
+        return Trial()
 
     def to_options(self) -> list[str]:
         """Return the options that give this plan on the command line; defaults are left out."""

@@ -9,6 +9,7 @@ from typing import ClassVar, Self
 from tacit.privacy import plan
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import about, read_choice
+from tacit.privacy.trial import Trial
 from tacit.privacy.unit import Unit
 from tacit.scores.metrics import F1, Accuracy, Auc, Brier, LogLoss, Mae, Rmse
 from tacit.scores.policies import Bounded, Exact, Ladder, Laplace, Policy, Rounded, Thresholdout
@@ -95,3 +96,7 @@ class Plan(plan.Plan):
     def at(self, epsilon: float) -> Self:
         """Return the same scores at another epsilon, by Laplace noise where the policy keeps no guarantee."""
         return replace(self, epsilon=epsilon, policy=Laplace() if self.epsilon is None else self.policy)
+
+    def trial(self) -> Trial:
+        """Withhold no rows: an offer has no scores to learn from."""
+        return Trial(withheld="none", learn=None)

@@ -65,6 +65,9 @@ def prior_from_features(
     prior = np.zeros((len(y), classes))
     splits = KFold(folds, shuffle=True, random_state=int(rng.integers(2**31)))
     for seen, unseen in splits.split(X):
+        if (y[seen] == y[seen][0]).all():  # a rare label in one fold alone
+            prior[unseen, y[seen][0]] = 1.0
+            continue
         fitted = clone(learner).fit(X[seen], y[seen])
         prior[np.ix_(unseen, fitted.classes_)] = fitted.predict_proba(X[unseen])
     return prior

@@ -125,7 +125,8 @@ def _tell_canaries(target: _Target, method: AttackMethod) -> Leak:
         rng=target.rng,
         level=target.level,
     )
-    notes = ["Canaries: records in opposite corners of the ranges, under fresh noise of the release's scale."]
+    noise = "fresh noise of the release's scale, which spends a part of the guarantee"
+    notes = [f"Canaries: records in opposite corners of the ranges, under {noise}."]
     if target.truth is not None or target.data is not None:
         notes.append("No table was read: canaries need none.")
     return replace(leak, notes=tuple(notes), facts={"epsilon_of_features": release.settled["epsilon"]["release"]})

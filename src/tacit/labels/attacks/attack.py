@@ -14,13 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 from tacit.data import Encoder
 from tacit.data.names import check_present
 from tacit.labels.attacks.guess import LabelGuesses, guess_labels, guess_labels_with_features
+from tacit.labels.attacks.planted import plant_and_guess
 from tacit.labels.attacks.randomization import ResponseTest, test_randomization
 from tacit.labels.fitting.model import named_estimator
 from tacit.labels.mechanisms import RandomizedResponse
-from tacit.labels.methods import AttackMethod, Bayes
+from tacit.labels.methods import AttackMethod, Bayes, LabelCanaries
 from tacit.labels.releases.matching import feature_names, rows_of
 from tacit.labels.releases.release import Release
 from tacit.leak import ABSTAIN, Leak
+from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
 
@@ -35,7 +37,7 @@ def attack(
     data: object = None,
     truth: object = None,
     before: ArrayLike | None = None,
-    method: Bayes | str | None = None,
+    method: AttackMethod | str | None = None,
     level: float = 0.95,
     rng: np.random.Generator | None = None,
     progress: Progress | None = None,
@@ -54,7 +56,7 @@ def attack(
     before
         Beliefs after an earlier release, (rows, classes) probabilities, in place of what features say.
     method
-        Default: ``bayes``.
+        Default: ``bayes``. ``canaries`` reads ``truth`` alone.
     level
         Confidence of the intervals.
     rng
@@ -81,16 +83,18 @@ def attack(
     (True, True)
     """
     released = Release.open(release)
-    chosen: Bayes = Bayes() if method is None else read_choice(AttackMethod, method, field="method")
+    chosen: AttackMethod = Bayes() if method is None else read_choice(AttackMethod, method, field="method")
+    generator = system_rng() if rng is None else rng
+    if isinstance(chosen, LabelCanaries):
+        return plant_and_guess(released, _true_rows(released, truth), level=level, rng=generator)
     tell = progress or (lambda _done, _steps: None)
-    known = None if truth is None else _truth(released, truth)
+    known = None if truth is None else _true_rows(released, truth)[released.asked.label]
     alone = guess_labels(released, prior=before)
     tell(1, 2)
     X, columns = _features(released, data) if before is None else (None, [])
     best = alone
     if X is not None:
-        model, generator = named_estimator(chosen.estimator), system_rng() if rng is None else rng
-        best = guess_labels_with_features(released, X, model=model, rng=generator)
+        best = guess_labels_with_features(released, X, model=named_estimator(chosen.estimator), rng=generator)
     tell(2, 2)
     test = None if known is None else _test(released, known)
     notes = [f"{released}.", _note("alone", alone, known)]
@@ -106,10 +110,12 @@ def attack(
     )
 
 
-def _truth(release: Release, truth: object) -> pa.ChunkedArray:
-    rows, label = rows_of(release, truth, field="truth"), release.asked.label
-    check_present(label, rows.column_names, argument="truth's label")
-    return rows[label]
+def _true_rows(release: Release, truth: object) -> pa.Table:
+    if truth is None:
+        raise InvalidInput("must be given: canaries are hidden in its labels", field="truth")
+    rows = rows_of(release, truth, field="truth")
+    check_present(release.asked.label, rows.column_names, argument="truth's label")
+    return rows
 
 
 def _features(release: Release, data: object) -> tuple[NDArray[np.float64] | None, list[str]]:

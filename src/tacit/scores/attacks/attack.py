@@ -23,6 +23,7 @@ from tacit.scores.attacks.given_answers import posterior_of_answers
 from tacit.scores.attacks.joint import JointDesign
 from tacit.scores.attacks.planning import AttackPlan, plan_attack
 from tacit.scores.attacks.played_host import PlayedHost
+from tacit.scores.attacks.row_beliefs import beliefs_from_rows
 from tacit.scores.methods import AttackMethod, BestAttack, Crowded, Digits, Joint
 from tacit.scores.metrics import Metric, RowLosses
 from tacit.scores.policies import Policy
@@ -61,11 +62,12 @@ def attack(
     release
         An offer or answers, or their path.
     data
-        With answers: the submissions, in the order in which they were scored.
+        With answers: the submissions, in the order in which they were scored. With an offer: the features of the rows,
+        from which the attacker believes what they say of the labels.
     truth
         The table that was protected.
     before
-        (rows, classes): beliefs after an earlier release, or from features; default: the class shares.
+        (rows, classes): beliefs after an earlier release; default: from ``data``, or the class shares.
     method
         Of an offer: ``BestAttack()`` takes whatever recovers most; ``Digits()``, ``Joint()`` and ``Crowded()`` read
         labels one by one from scores without random noise.
@@ -92,11 +94,11 @@ def attack(
     labels = LabelTable.read(truth, opened.plan, classes=opened.classes, rng=rng)
     if labels.scored_rows != opened.rows:
         raise InvalidInput(f"must have the {opened.rows} rows that are scored, got {labels.scored_rows}", field="truth")
+    if opened.is_offer and data is not None and before is None:
+        before = beliefs_from_rows(labels, sources_of(data))
     codes, prior = _codes(labels), _prior(labels, before)
     baseline: float | NDArray[np.int64] = prior.argmax(axis=1)
     if opened.is_offer:
-        if data is not None:
-            raise InvalidInput("has no use with an offer: the attacker makes the submissions", field="data")
         found = _attack_offer(opened, labels, prior, method=method, rng=rng, progress=progress)
         baseline = float(prior[0].max()) if before is None else baseline
     else:  # the submissions alone may predict the labels, so that right guesses say nothing about epsilon

@@ -1,0 +1,93 @@
+"""``tacit split``: divide a table as an audit does, into rows to protect and rows to withhold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from tacit.cli import words
+from tacit.cli.options import AsJson, check_named, check_out, check_tables, naming
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["app"]
+
+app = typer.Typer(no_args_is_help=False)
+
+_WITHHOLD = Annotated[
+    Literal["half", "coins", "none"],
+    typer.Option(help="Rows to withhold: half of each label, each row with probability 1/2 (coins), or none."),
+]
+
+
+@app.command()
+def split(
+    table: words.TABLE,
+    label: Annotated[str, typer.Option(metavar="COL", help="The private column.")],
+    out: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to write the result, a folder of Parquet files.")],
+    features: words.FEATURES = "",
+    rows: Annotated[
+        int, typer.Option(help="Of a longer table so many rows are drawn first, always the same ones.")
+    ] = 20_000,
+    withhold: _WITHHOLD = "half",
+    seed: Annotated[int, typer.Option(min=0, help="Repeat a run exactly: decides which rows are withheld.")] = 0,
+    force: words.FORCE = False,
+    as_json: AsJson = False,
+) -> None:
+    """Divide a table into rows to protect and rows to withhold, as tacit audit does.
+
+    The folder gets protected.parquet, the rows to release something of; known.parquet, what an outsider knows of them,
+    without the label; and withheld.parquet, rows that were never used, to judge models by and to attack with. The same
+    seed gives the same rows. The parts are as private as the table.
+
+    Example: tacit split visits.csv --label ill --out halves
+
+    Example: tacit split visits.csv --label ill --withhold coins --seed 1 --out members
+    """
+    check_named(out)
+    check_tables({"table": table}, "table")
+    _check_folder(out, table, force=force)
+    from tacit.audit.source import source_from_file
+    from tacit.audit.split import split_rows
+    from tacit.privacy.words import split_words
+
+    source = source_from_file(table, label=label, features=split_words(features), most_rows=rows)
+    made = split_rows(source, withheld=withhold, seed=seed)
+    written = {part: made.part(part).num_rows for part in made.parts}
+    _write(out, {part: made.part(part) for part in made.parts}, force=force)
+    if as_json:
+        typer.echo(json.dumps({"path": str(out), "rows": written, "left_out": made.left_out}, indent=1))
+        return
+    for part, count in written.items():
+        typer.echo(f"{out / part}.parquet: {count:,} rows")
+    if made.left_out:
+        typer.echo(f"Left out: {made.left_out:,} rows whose label would be in one part alone.")
+
+
+def _check_folder(folder: Path, table: str, *, force: bool) -> None:
+    """Raise if the parts cannot be written, before anything is read."""
+    from tacit.data.locations import files_read
+    from tacit.privacy.files import check_writable
+
+    if folder.is_dir():
+        for part in ("protected", "known", "withheld"):
+            check_out(folder / f"{part}.parquet", table, written="Parquet", force=force)
+        return
+    with naming("out"):
+        check_writable(folder, sources=files_read(table))
+
+
+def _write(folder: Path, parts: Mapping[str, pa.Table], *, force: bool) -> None:
+    import pyarrow.parquet as pq
+
+    from tacit.privacy.files import write_atomically
+
+    folder.mkdir(mode=0o700, exist_ok=True)
+    for name, rows in parts.items():
+        with write_atomically(folder / f"{name}.parquet", force=force, mode=0o600) as file:
+            pq.write_table(rows, file)

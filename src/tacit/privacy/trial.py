@@ -1,0 +1,43 @@
+"""How an audit tries a release: the rows it withholds, what the outsider has, and the attacks it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Literal
+
+__all__ = ["Part", "Trial", "Withheld"]
+
+Withheld = Literal["half", "coins", "none"]
+"""Half of the rows of each label; each row with probability 1/2, as bounds by coins assume; or none."""
+
+Part = Literal["protected", "known", "withheld"]
+"""The rows that are protected, what an outsider knows of them, and the rows that are withheld."""
+
+_LEARNED: Mapping[str, Part] = MappingProxyType({"data": "known", "test": "withheld"})
+_ATTACKED: Mapping[str, Part] = MappingProxyType({"data": "known", "truth": "protected"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """What an audit does with a release; the plan of each surface has its own.
+
+    Parameters
+    ----------
+    withheld
+        The rows that are not protected.
+    learn, attack
+        The rows that each argument of the surface's ``learn`` and ``attack`` gets; ``learn`` is None where nothing is
+        learned from what the plan releases.
+    method
+        The attack that is measured. Default: the surface's own choice.
+    bound
+        A second attack, which bounds epsilon from below and is no attack on the rows.
+    """
+
+    withheld: Withheld = "half"
+    learn: Mapping[str, Part] | None = field(default_factory=lambda: _LEARNED)
+    attack: Mapping[str, Part] = field(default_factory=lambda: _ATTACKED)
+    method: str | None = None
+    bound: str | None = None

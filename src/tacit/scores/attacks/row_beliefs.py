@@ -1,0 +1,41 @@
+"""What the features of the rows say of their labels before any score is seen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tacit.data import Encoder, read_rows
+from tacit.data.table import open_rows
+from tacit.leak.prior import feature_prior, temper_prior
+from tacit.privacy.errors import InvalidInput
+from tacit.scores.releases.label_table import LabelTable
+
+__all__ = ["beliefs_from_rows"]
+
+
+def beliefs_from_rows(labels: LabelTable, data: Sequence[object]) -> NDArray[np.float64]:
+    """Return what the attacker believes of each row's label: from its features, or the shares of the labels.
+
+    Features that say nothing make a model worse than the majority class; the attacker takes the better one.
+    A model that is surer than right is mixed with chance.
+
+    Parameters
+    ----------
+    data
+        One table with the features of the rows, in their order; its label column is not read.
+    """
+    if len(data) != 1:
+        raise InvalidInput(f"must be one table with the features of the rows, got {len(data)}", field="data")
+    rows = read_rows(open_rows(data[0]))
+    if rows.num_rows != labels.rows:
+        raise InvalidInput(f"must have the {labels.rows} rows of truth, got {rows.num_rows}", field="data")
+    codes, classes = labels.labels.astype(np.int64), 2 if labels.classes is None else len(labels.classes)
+    shares = np.tile(np.bincount(codes, minlength=classes) / labels.rows, (labels.rows, 1))
+    encoder = Encoder.fitted(rows, [name for name in rows.column_names if name not in labels.table.column_names])
+    if not encoder.rules:
+        return shares
+    told = temper_prior(feature_prior(encoder.scaled(rows), codes, classes=classes), codes)
+    return told if (told.argmax(axis=1) == codes).mean() > shares[0].max() else shares
