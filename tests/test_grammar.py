@@ -406,3 +406,29 @@ def test_every_side_has_its_heading_its_help_and_its_tests(surface, side):
     assert f"\n## {side.capitalize()}\n" in page
     assert (ROOT / "tests" / surface / f"test_{side}.py").is_file()
     assert f"tacit {surface} {side} " in import_module(f"tacit.{surface}.methods").HELP[side]
+
+
+WRONG_TYPES = {
+    "plan": [{"label": "ill", "epsilon": 1}, None, "labels"],
+    "payment": ["ledger.db"],
+    "rng": [7, "7"],
+    "progress": [True],
+}
+
+
+@SURFACES
+@pytest.mark.parametrize("side", SIDES)
+def test_an_argument_of_another_type_is_refused_by_its_name(surface, side):
+    package = import_module(f"tacit.{surface}")
+    function, own = getattr(package, side), package.Plan(**PLANS[surface][0])
+    other = next(import_module(f"tacit.{one}").Plan(**PLANS[one][0]) for one in ALL if one != surface)
+    for name, values in WRONG_TYPES.items():
+        for value in [*values, other] if name == "plan" else values:
+            given = {"plan": own} if side == "protect" else {}
+            if name in inspect.signature(function).parameters:
+                with pytest.raises(InvalidInput, match=f"^{name} must be a ") as error:
+                    function("no file", **{**given, name: value})
+                assert error.value.field == name
+    if side != "protect":
+        with pytest.raises(InvalidInput, match=f"^release must be a path, or a release of {surface}, got dict"):
+            function({})

@@ -19,6 +19,7 @@ from tacit.bags.methods import AttackMethod, TotalsAttack
 from tacit.bags.releases.release import Release, UsedRows
 from tacit.data import read_rows
 from tacit.leak import Interval, Leak
+from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import system_rng
@@ -29,6 +30,7 @@ __all__ = ["attack"]
 Floats = NDArray[np.float64]
 
 
+@checked
 def attack(
     release: Release | str | os.PathLike[str],
     *,
@@ -72,7 +74,7 @@ def attack(
     >>> print(attack(protect(people, Plan(label="ill", epsilon=None, by=["city"], min_size=1)), data=people))
     100.0% of 3 labels are determined by the totals, against 0.0% without the release: advantage 1.000 ...
     """
-    released = release if isinstance(release, Release) else Release.read(release)
+    released = Release.open(release)
     chosen: AttackMethod = TotalsAttack() if method is None else read_choice(AttackMethod, method, field="method")
     given = truth if data is None else data
     if given is None:

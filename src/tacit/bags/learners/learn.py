@@ -17,6 +17,7 @@ from tacit.bags.methods import Crosses, LearnMethod, Linear, Trees
 from tacit.bags.partition import BagTotals
 from tacit.bags.releases.release import Release
 from tacit.data import load_table
+from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import read_choice
 
@@ -33,6 +34,7 @@ class _TrainingInputs(NamedTuple):
     progress: Progress | None
 
 
+@checked
 def learn(
     release: Release | str | os.PathLike[str],
     *,
@@ -78,7 +80,7 @@ def learn(
     >>> learn(release, data=people).predict(pa.table({"city": ["oslo", "bonn"]}))
     array(['yes', 'no'], dtype='<U3')
     """
-    released = release if isinstance(release, Release) else Release.read(release)
+    released = Release.open(release)
     if data is None:
         raise InvalidInput("must be given: the rows that the bags were made from, without labels", field="data")
     totals, rows = released.totals, released.used_rows(data).table

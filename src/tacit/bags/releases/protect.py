@@ -16,6 +16,7 @@ from tacit.bags.releases.release import Release, guarantee_of
 from tacit.data.locations import files_read
 from tacit.data.rows import parse_once
 from tacit.privacy.delivery import Request, deliver
+from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import is_seeded, system_rng
 from tacit.privacy.targets import Target, check_target
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["protect"]
 
 
+@checked
 def protect(
     table: object,
     plan: Plan,

@@ -18,6 +18,7 @@ from tacit.features.methods import AttackMethod, Canaries, Linkage, Membership
 from tacit.features.releases.outside_table import read_features
 from tacit.features.releases.release import Release
 from tacit.leak import Leak
+from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
@@ -25,6 +26,7 @@ from tacit.privacy.settings import read_choice
 __all__ = ["attack"]
 
 
+@checked
 def attack(
     release: Release | str | os.PathLike[str],
     *,

@@ -18,6 +18,7 @@ from tacit.features.learners.rules import RULES, Rule
 from tacit.features.methods import Fisher, LearnMethod
 from tacit.features.releases.outside_table import read_labeled
 from tacit.features.releases.release import Release
+from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
@@ -28,6 +29,7 @@ Matrix = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 
+@checked
 def learn(
     release: Release | str | os.PathLike[str],
     *,

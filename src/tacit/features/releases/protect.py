@@ -15,6 +15,7 @@ from tacit.features.releases.bound_plan import BoundPlan, box_of
 from tacit.features.releases.feature_table import FeatureTable, Progress
 from tacit.features.releases.release import Release
 from tacit.privacy.delivery import Request, deliver
+from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import is_seeded, system_rng
 from tacit.privacy.releases import Header
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["protect"]
 
 
+@checked
 def protect(
     table: object,
     plan: Plan,

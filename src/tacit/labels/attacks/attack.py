@@ -22,6 +22,7 @@ from tacit.labels.methods import AttackMethod, Bayes, LabelCanaries
 from tacit.labels.releases.matching import feature_names, rows_of
 from tacit.labels.releases.release import Release
 from tacit.leak import ABSTAIN, Leak
+from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
@@ -31,6 +32,7 @@ __all__ = ["attack"]
 Progress = Callable[[int, int], None]
 
 
+@checked
 def attack(
     release: Release | str | os.PathLike[str],
     *,

@@ -28,6 +28,7 @@ from tacit.labels.learners.validate import released_accuracy
 from tacit.labels.methods import Denoised, LearnMethod, Regressor, TwinRepresentation
 from tacit.labels.releases.matching import feature_names, rows_of
 from tacit.labels.releases.release import Release
+from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
@@ -52,6 +53,7 @@ _RETRAIN: dict[str, Retrain | None] = {
 }
 
 
+@checked
 def learn(
     release: Release | str | os.PathLike[str],
     *,

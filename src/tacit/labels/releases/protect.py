@@ -21,6 +21,7 @@ from tacit.labels.releases.release import PERSON_SEED, ROWS, Release
 from tacit.labels.releases.source import TableSource
 from tacit.labels.releases.spark import Source, SparkSource, spark_frame
 from tacit.privacy.delivery import Request, deliver
+from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import is_seeded, system_rng
 from tacit.privacy.releases import TableMember
@@ -35,6 +36,7 @@ __all__ = ["protect"]
 Progress = Callable[[int, int], None]
 
 
+@checked
 def protect(
     table: object,
     plan: Plan,

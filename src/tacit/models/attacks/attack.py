@@ -25,6 +25,7 @@ from tacit.models.mechanisms.margin import MarginTraining
 from tacit.models.methods import AttackMethod, Lira, Loss, Margin, Membership, Reconstruct, Rmia, Shadowed
 from tacit.models.plan import Plan
 from tacit.models.releases.release import Release
+from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
@@ -32,6 +33,7 @@ from tacit.privacy.settings import read_choice
 __all__ = ["attack"]
 
 
+@checked
 def attack(
     release: Release | str | os.PathLike[str],
     *,

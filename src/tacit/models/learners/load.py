@@ -19,6 +19,7 @@ from tacit.models.points import Floats
 from tacit.models.releases.encoding import encoder_of_numbers, read_labeled
 from tacit.models.releases.members import ModelMember
 from tacit.models.releases.release import Release
+from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import read_choice
 
@@ -71,6 +72,7 @@ class ReleasedClassifier:
         return np.asarray(self.classes_[self.logits(X).argmax(axis=1)])
 
 
+@checked
 def learn(
     release: Release | str | os.PathLike[str],
     *,

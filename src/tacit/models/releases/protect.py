@@ -16,6 +16,7 @@ from tacit.models.points import Points
 from tacit.models.releases.encoding import read_points
 from tacit.models.releases.release import Release, guarantee_of
 from tacit.privacy.delivery import Request, deliver
+from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.noise import is_seeded, system_rng
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 __all__ = ["protect"]
 
 
+@checked
 def protect(
     table: object,
     plan: Plan,

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
-from tacit.privacy.errors import InvalidRelease
+from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.files import write_atomically
 from tacit.privacy.folders import KEY, MANIFEST, write_folder
 from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee
@@ -111,7 +111,12 @@ class Release:
     @classmethod
     def open(cls, source: Self | str | os.PathLike[str]) -> Self:
         """Return a release as it is, or read the one at a path."""
-        return source if isinstance(source, cls) else cls.read(source)  # type: ignore[arg-type]
+        if isinstance(source, cls):
+            return source
+        if not isinstance(source, str | os.PathLike):
+            kind = f"a release of {source.header.surface}" if isinstance(source, Release) else type(source).__name__
+            raise InvalidInput(f"must be a path, or a release of {cls.plan_type.surface}, got {kind}", field="release")
+        return cls.read(source)
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Self:

@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.leak import Leak, leak_from_guesses
+from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.noise import system_rng
 from tacit.privacy.settings import read_choice
@@ -41,6 +42,7 @@ _DESIGNS: dict[str, Callable[..., QueryDesign]] = {
 }
 
 
+@checked
 def attack(
     release: Release | str | os.PathLike[str],
     *,

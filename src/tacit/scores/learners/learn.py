@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import AnyGuarantee
 from tacit.privacy.settings import read_choice
@@ -84,6 +85,7 @@ class ChosenSubmission:
         return given[self.report_.choice.index]
 
 
+@checked
 def learn(
     release: Release | str | os.PathLike[str],
     *,

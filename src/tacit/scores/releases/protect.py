@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tacit.data.locations import files_read
 from tacit.privacy.delivery import Request, deliver
+from tacit.privacy.edge import checked
 from tacit.privacy.errors import BudgetExceeded, InvalidInput
 from tacit.privacy.guarantee import Guarantee
 from tacit.privacy.noise import is_seeded, system_rng
@@ -32,6 +33,7 @@ __all__ = ["protect"]
 AttackProgress = Callable[[int, int], None]
 
 
+@checked
 def protect(
     table: object,
     plan: Plan,
