@@ -143,7 +143,7 @@ import sys
 from pathlib import Path
 from tacit.bags.losses import LogisticLoss
 from tacit.bags.mechanisms.curation import curate
-from tacit.data.engines import open_table
+from tacit.data import open_table
 from benchmarks.bench_bags import EDGES, MEMORY, NUMERIC, SETS
 edges = {name: EDGES for names in SETS for name in names if name in NUMERIC}
 curate(open_table(sys.argv[1], memory=MEMORY), by=SETS, edges=edges, label="label", loss=LogisticLoss())

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pytest
 
-from tacit.data import load_table
+from tacit.data import open_table
 from tacit.privacy import Guarantee, Ledger, Unit
 from tacit.privacy.payment import Payment
 from tests.killing import put_on_disk, run_and_kill, states_on_disk
@@ -138,7 +138,7 @@ def test_a_file_is_read_at_most_three_times(surface, tmp_path):
         pa.csv.write_csv(table, place / "visits.csv")
         payment = Payment(ledger=Ledger.open(place / "ledger.db"), dataset="visits")
         before = bytes_read()
-        load_table(place / "visits.csv")
+        open_table(place / "visits.csv")
         opened = bytes_read()
         out = place / f"out{plan.suffix}"
         module.protect(place / "visits.csv", plan, data=predictions(surface, table), out=out, payment=payment)

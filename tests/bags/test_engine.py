@@ -91,7 +91,7 @@ def test_rows_beyond_the_memory_limit_are_grouped(tmp_path):
         import resource, sys
         from tacit.bags.losses import LogisticLoss
         from tacit.bags.mechanisms.curation import curate
-        from tacit.data.engines import open_table
+        from tacit.data import open_table
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         made = curate(open_table(sys.argv[1], memory="200MB"), by=["a", "b"], label="y", loss=LogisticLoss())
         grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before

@@ -9,7 +9,7 @@ from tacit.bags import Plan, protect
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, SquaredLoss
 from tacit.bags.mechanisms.curation import curate
 from tacit.bags.mechanisms.noise import LaplaceTotalsNoise
-from tacit.data.engines import open_table
+from tacit.data import open_table
 from tacit.privacy import Guarantee, InvalidInput, Unit
 from tacit.privacy.ledger import Ledger
 from tacit.privacy.noise import Grid

@@ -28,7 +28,7 @@ from tacit.bags.mechanisms.noise import (
 from tacit.bags.mechanisms.sizes import SizeRule
 from tacit.bags.mechanisms.totals import Curation
 from tacit.bags.partition import Feature
-from tacit.data import load_table
+from tacit.data import as_ibis, open_table
 from tacit.privacy import InvalidInput, Unit
 from tacit.privacy.noise import Grid, gaussian_scale
 
@@ -63,7 +63,9 @@ def plan(loss, sets, *, noise, sizes=None, unit=Unit.LABEL):
 @cache
 def grouped_rows(measure, features, labels):
     rows = {name: values[: len(labels)] for name, values in FEATURES.items()}
-    return group_rows(load_table(pa.table({**rows, "y": labels})), features=features, label="y", measure=measure)
+    return group_rows(
+        as_ibis(open_table(pa.table({**rows, "y": labels}))), features=features, label="y", measure=measure
+    )
 
 
 def centers(curation, sets, labels):
@@ -177,7 +179,7 @@ def record_tables():
 
 def record_law(table, curation, features, counts):
     """For each noised vector of counts: its log probability, and the partition that follows with noise 0."""
-    rows = load_table(pa.table({"a": [a for a, _ in table], "y": [y for _, y in table]}))
+    rows = as_ibis(open_table(pa.table({"a": [a for a, _ in table], "y": [y for _, y in table]})))
     grouped = curation.prepare(group_rows(rows, features=features, label="y", measure=curation.measure))
     sampler = curation.calibrate().samplers[0]
     law = {}

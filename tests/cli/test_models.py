@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from tacit.cli.app import main
-from tacit.data import load_table
+from tacit.data import as_ibis, open_table
 from tacit.models import Release
 from tacit.privacy import Guarantee, Ledger, Unit
 
@@ -103,7 +103,7 @@ def test_a_seed_repeats_a_model_and_warns(folder, tmp_path):
 @pytest.fixture
 def ledger(folder, tmp_path):
     ledger = Ledger.create(tmp_path / "ledger.db")
-    table = load_table(folder / "visits.csv")
+    table = as_ibis(open_table(folder / "visits.csv"))
     ledger.register(table, name="visits", budget=Guarantee(unit=Unit.RECORD, epsilon=4.0, delta=1e-4))
     return tmp_path / "ledger.db"
 

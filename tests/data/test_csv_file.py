@@ -7,7 +7,7 @@ import os
 import duckdb
 import pytest
 
-from tacit.data import load_table, read_rows
+from tacit.data import as_ibis, open_table, read_rows
 from tacit.privacy.errors import InvalidInput
 
 
@@ -22,7 +22,7 @@ def write(tmp_path):
 
 
 def rows_of(path):
-    return load_table(path).to_pyarrow().to_pydict()
+    return as_ibis(open_table(path)).to_pyarrow().to_pydict()
 
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
@@ -82,7 +82,7 @@ def test_odd_names_are_not_patterns(write, name):
 
 def test_unnamed_column_is_kept(write):
     """What pandas writes for its index."""
-    assert load_table(write(",a\n0,5\n1,6\n")).columns == ("column0", "a")
+    assert open_table(write(",a\n0,5\n1,6\n")).columns == ("column0", "a")
 
 
 NOT_A_TABLE = {
@@ -111,23 +111,23 @@ def test_not_a_table_is_one_sentence(write, case):
     content, sentence = NOT_A_TABLE[case]
     path = write(content)
     with pytest.raises(InvalidInput, match=rf"t\.csv {sentence}") as caught:
-        load_table(path)
+        open_table(path)
     assert "\n" not in str(caught.value)
 
 
 def test_brackets_in_a_header_are_not_json(write):
-    assert load_table(write("[id],[name]\n1,x\n")).columns == ("[id]", "[name]")
+    assert open_table(write("[id],[name]\n1,x\n")).columns == ("[id]", "[name]")
 
 
 def test_damaged_gzip(write):
     whole = gzip.compress(b"a,y\n" + b"1,2\n" * 1000)
     for damaged in (whole[: len(whole) // 2], whole[:10] + b"\xff" * 50):
         with pytest.raises(InvalidInput, match=r"t\.csv cannot be read: "):
-            load_table(write(damaged))
+            open_table(write(damaged))
 
 
 def test_a_long_row_far_down_is_one_sentence(write):
-    table = load_table(write("a,y\n" + "1,2\n" * 60_000 + "1,2,3\n"))
+    table = as_ibis(open_table(write("a,y\n" + "1,2\n" * 60_000 + "1,2,3\n")))
     with pytest.raises(InvalidInput, match=r"to its end: line 60002 has 3 fields and the header has 2$"):
         read_rows(table)
 
@@ -135,10 +135,10 @@ def test_a_long_row_far_down_is_one_sentence(write):
 def test_another_encoding_far_down_is_one_sentence(write):
     path = write(b"a,y\n" + b"1,2\n" * 60_000 + b"1,\xe9\n")
     with pytest.raises(InvalidInput, match=r"t\.csv is not a table: line 60002 is not text in UTF-8$"):
-        load_table(path)
+        open_table(path)
 
 
 def test_a_character_cut_by_the_end_of_the_first_block(write):
     content = ("ab,y\n" + "é,1\n" * 20_000).encode()
     assert content[65_536] & 0xC0 == 0x80
-    assert load_table(write(content)).count().execute() == 20_000
+    assert as_ibis(open_table(write(content))).count().execute() == 20_000

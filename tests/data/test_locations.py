@@ -10,12 +10,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from tacit.data import load_table
+from tacit.data import as_ibis, open_table
 from tacit.privacy.errors import InvalidInput, MissingExtra
 
 
 def rows_of(source):
-    return load_table(source).to_pyarrow().to_pydict()
+    return as_ibis(open_table(source)).to_pyarrow().to_pydict()
 
 
 @pytest.fixture
@@ -51,14 +51,14 @@ def test_folders_of_partitions_become_columns(tmp_path):
 def test_files_of_other_columns_are_refused_by_name(days):
     (days / "day-3.csv").write_text("age,sick\n1,no\n")
     with pytest.raises(InvalidInput, match=r"day-3\.csv must have the columns of day-1\.csv, age, ill, got age, sick"):
-        load_table(days)
+        open_table(days)
 
 
 def test_nothing_there_is_said(tmp_path):
     with pytest.raises(InvalidInput, match="is a folder without a table"):
-        load_table(tmp_path)
+        open_table(tmp_path)
     with pytest.raises(InvalidInput, match="matches no file"):
-        load_table(tmp_path / "*.csv")
+        open_table(tmp_path / "*.csv")
 
 
 def test_json_lines_and_latin_1_and_excel(tmp_path):
@@ -78,26 +78,24 @@ def test_a_table_and_a_query_of_a_database(tmp_path):
     assert rows_of(f"{url}#visits") == {"age": [31], "ill": ["no"]}
     assert rows_of(f"{url}#SELECT age + 1 AS older FROM visits") == {"older": [32]}
     with pytest.raises(InvalidInput, match="name a table or a query after it"):
-        load_table(url)
+        open_table(url)
     with pytest.raises(InvalidInput, match=r"visits\.duckdb cannot be read"):
-        load_table(f"{url}#absent")
+        open_table(f"{url}#absent")
 
 
 def test_a_database_that_does_not_answer_shows_no_password():
     with pytest.raises((InvalidInput, MissingExtra)) as refused:
-        load_table("postgresql://me:secret@127.0.0.1:1/books#visits")
+        open_table("postgresql://me:secret@127.0.0.1:1/books#visits")
     assert "secret" not in str(refused.value)
 
 
 def test_a_store_without_its_extension_says_how_to_get_it():
     with pytest.raises((InvalidInput, MissingExtra), match=r"s3://"):
-        load_table("s3://bucket/visits.parquet")
+        open_table("s3://bucket/visits.parquet")
 
 
 def test_standard_input_is_a_table(tmp_path):
-    look = (
-        "from tacit.data import load_table; t = load_table('-'); print(t.count().execute(), t.to_pyarrow().to_pydict())"
-    )
+    look = "from tacit.data import open_table, read_rows; t = read_rows(open_table('-')); print(len(t), t.to_pydict())"
     given = io.BytesIO(b"age,ill\n31,no\n").read()
     found = subprocess.run([sys.executable, "-c", look], input=given, capture_output=True, check=True, cwd=tmp_path)
     assert found.stdout.decode().strip() == "1 {'age': [31], 'ill': ['no']}"

@@ -8,7 +8,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tacit.data import label_column, load_table, read_rows
+from tacit.data import as_ibis, label_column, open_table, read_rows
 from tacit.privacy.errors import InvalidInput
 
 NAN, INF = float("nan"), float("inf")
@@ -16,24 +16,24 @@ NAN, INF = float("nan"), float("inf")
 
 def both(rows):
     """The same labels from a lazy table and from rows in memory."""
-    return [load_table(rows), rows]
+    return [as_ibis(open_table(rows)), rows]
 
 
 def csv(tmp_path, labels):
     path = tmp_path / "t.csv"
     path.write_text("x,y\n" + "".join(f"{i},{label}\n" for i, label in enumerate(labels)))
-    return load_table(path)
+    return as_ibis(open_table(path))
 
 
 def test_read_rows_keeps_the_wanted_order_of_columns():
-    table = load_table(pa.table({"a": [1, 2], "b": [3, 4], "c": [5, 6]}))
+    table = as_ibis(open_table(pa.table({"a": [1, 2], "b": [3, 4], "c": [5, 6]})))
     assert read_rows(table, columns=["c", "a"]).to_pydict() == {"c": [5, 6], "a": [1, 2]}
     assert read_rows(table).column_names == ["a", "b", "c"]
 
 
 def test_read_rows_names_an_unknown_column():
     with pytest.raises(InvalidInput, match=r"^columns names no column 'd'; the columns are a$"):
-        read_rows(load_table(pa.table({"a": [1]})), columns=["d"])
+        read_rows(open_table(pa.table({"a": [1]})), columns=["d"])
 
 
 GOOD = {
@@ -66,7 +66,7 @@ def test_labels_and_features_line_up_in_a_file_of_many_row_groups(tmp_path):
     rng = np.random.default_rng(0)
     labels = rng.integers(0, 5, 200_000)
     pa.parquet.write_table(pa.table({"x": labels * 10, "y": labels}), tmp_path / "t.parquet", row_group_size=2_048)
-    table = load_table(tmp_path / "t.parquet")
+    table = as_ibis(open_table(tmp_path / "t.parquet"))
     features = read_rows(table, columns=["x"])["x"].to_numpy()
     np.testing.assert_array_equal(label_column(table, "y") * 10, features)
 
@@ -119,7 +119,7 @@ def test_bad_labels_of_a_csv_file(tmp_path, case):
 @pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame])
 def test_missing_labels_of_frames(make):
     with pytest.raises(InvalidInput, match=r"has 1 missing .* row 2"):
-        label_column(load_table(make({"y": ["a", None, "b"]})), "y")
+        label_column(open_table(make({"y": ["a", None, "b"]})), "y")
 
 
 def test_missing_column_suggests_the_nearest():
@@ -145,4 +145,4 @@ def test_codes_and_words_as_text(tmp_path):
 @pytest.mark.parametrize("columns", [[], ["y", "y"]])
 def test_columns_are_named_once_and_at_least_one(columns):
     with pytest.raises(InvalidInput, match="columns must be one name or more, each once"):
-        read_rows(load_table(pa.table({"x": [1], "y": [2]})), columns=columns)
+        read_rows(open_table(pa.table({"x": [1], "y": [2]})), columns=columns)

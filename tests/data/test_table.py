@@ -18,7 +18,7 @@ import pyarrow.feather
 import pyarrow.parquet
 import pytest
 
-from tacit.data import load_table
+from tacit.data import as_ibis, open_table
 from tacit.data.connection import connection
 from tacit.privacy.errors import InvalidInput
 
@@ -65,14 +65,14 @@ IN_MEMORY = {
 def test_files(tmp_path, name, kind):
     path = tmp_path / name
     FILES[name](path)
-    table = load_table(kind(path))
+    table = as_ibis(open_table(kind(path)))
     assert isinstance(table, ibis.Table)
     assert table.to_pyarrow().to_pydict() == ROWS.to_pydict()
 
 
 @pytest.mark.parametrize("name", IN_MEMORY)
 def test_sources_in_memory_can_be_read_twice(name):
-    table = load_table(IN_MEMORY[name]())
+    table = as_ibis(open_table(IN_MEMORY[name]()))
     assert isinstance(table, ibis.Table)
     for _ in range(2):
         assert table.to_pyarrow().to_pydict() == ROWS.to_pydict()
@@ -85,22 +85,24 @@ def test_file_without_permission(tmp_path, monkeypatch):
     (tmp_path / "t.csv").touch()
     monkeypatch.setattr(Path, "open", refuse)
     with pytest.raises(InvalidInput, match=r"t\.csv cannot be read: Permission denied$"):
-        load_table(tmp_path / "t.csv")
+        open_table(tmp_path / "t.csv")
 
 
 def test_ibis_table_is_returned_as_it_is():
     table = ibis.memtable(ROWS)
-    assert load_table(table) is table
+    assert as_ibis(open_table(table)) is table
 
 
 def test_numbered_columns_of_pandas_get_their_numbers_as_names():
-    assert load_table(pd.DataFrame(np.eye(2))).columns == ("0", "1")
+    assert open_table(pd.DataFrame(np.eye(2))).columns == ("0", "1")
 
 
 def test_two_files_can_be_joined(tmp_path):
     (tmp_path / "a.csv").write_text("id,x\n1,5\n2,6\n")
     pyarrow.parquet.write_table(pa.table({"id": [2, 1], "y": ["b", "a"]}), tmp_path / "b.parquet")
-    joined = load_table(tmp_path / "a.csv").join(load_table(tmp_path / "b.parquet"), "id").order_by("id")
+    joined = (
+        as_ibis(open_table(tmp_path / "a.csv")).join(as_ibis(open_table(tmp_path / "b.parquet")), "id").order_by("id")
+    )
     assert joined.to_pyarrow().to_pydict() == {"id": [1, 2], "x": [5, 6], "y": ["a", "b"]}
 
 
@@ -114,7 +116,7 @@ def test_order_of_rows_is_the_files(tmp_path, suffix):
         pyarrow.parquet.write_table(table, path, row_group_size=2_048)
     else:
         pyarrow.feather.write_feather(table, path, chunksize=2_048)
-    loaded = load_table(path)
+    loaded = as_ibis(open_table(path))
     np.testing.assert_array_equal(loaded.select("i").to_pyarrow()["i"].to_numpy(), np.arange(rows))
     kept = loaded.filter(loaded.pad < 0.5).select("i").to_pyarrow()["i"].to_numpy()
     assert (np.diff(kept) > 0).all()
@@ -127,7 +129,7 @@ def test_a_file_larger_than_memory_works(tmp_path):
     with pyarrow.parquet.ParquetWriter(path, schema) as writer:
         for _ in range(50):
             writer.write_table(pa.table({"k": rng.integers(0, 7, 100_000), "v": rng.random(100_000)}, schema))
-    table = load_table(path)
+    table = as_ibis(open_table(path))
     backend = connection()
     before = backend.execute("SELECT current_setting('memory_limit')").fetchone()[0]
     spill = backend.execute("SELECT current_setting('temp_directory')").fetchone()[0]
@@ -194,7 +196,7 @@ BAD = {
 def test_bad_source_is_one_sentence(case):
     make, sentence = BAD[case]
     with pytest.raises(InvalidInput, match=f"^{sentence}") as caught:
-        load_table(make())
+        open_table(make())
     assert "\n" not in str(caught.value)
 
 
@@ -237,7 +239,7 @@ def test_bad_file_is_one_sentence(tmp_path, name):
     path = tmp_path / name
     make(path)
     with pytest.raises(InvalidInput, match=f"{name} {sentence}") as caught:
-        load_table(path)
+        open_table(path)
     assert "\n" not in str(caught.value)
 
 
@@ -249,8 +251,8 @@ def run(program, *arguments):
 def test_polars_is_not_imported_and_nothing_is_printed(tmp_path):
     FILES["t.csv"](tmp_path / "t.csv")
     program = (
-        "import sys; from tacit.data import load_table\n"
-        "load_table(sys.argv[1]).to_pyarrow()\n"
+        "import sys; from tacit.data import as_ibis, open_table\n"
+        "as_ibis(open_table(sys.argv[1])).to_pyarrow()\n"
         "assert 'polars' not in sys.modules and 'torch' not in sys.modules\n"
     )
     assert run(program, str(tmp_path / "t.csv")) == ("", "")

@@ -356,7 +356,7 @@ MEASURE = """
     import resource, sys
     from pathlib import Path
     import numpy as np
-    from tacit.data import load_table
+    from tacit.data import as_ibis, open_table
     from tacit.labels import Plan, protect
     from tacit.privacy.targets import Overwrite
 
@@ -367,7 +367,7 @@ MEASURE = """
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     way, path, out = sys.argv[1:]
-    table = load_table(path)
+    table = as_ibis(open_table(path))
     plan = Plan(label="y", epsilon=1, classes="0,1", features="all")
     protect(table.limit(1000), plan, out=Overwrite(out))
     before = peak()

@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tacit.data import load_table
+from tacit.data import as_ibis, open_table
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.ledger.fingerprint import fingerprints
 
@@ -100,9 +100,9 @@ def test_a_file_is_the_frame_it_was_written_from(tmp_path, suffix):
             frame.to_parquet(file)
         case "arrow":
             frame.to_feather(file)
-    assert one(load_table(file)) == one(frame)
-    assert one(load_table(file).select("x", "z")) == one(frame[["x", "z"]])
-    assert one(load_table(file).select("z", "x")) != one(frame[["x", "z"]])
+    assert one(as_ibis(open_table(file))) == one(frame)
+    assert one(as_ibis(open_table(file)).select("x", "z")) == one(frame[["x", "z"]])
+    assert one(as_ibis(open_table(file)).select("z", "x")) != one(frame[["x", "z"]])
 
 
 @pytest.mark.parametrize(
@@ -203,7 +203,7 @@ def test_the_first_rows_have_the_fingerprint_they_had_alone():
         (np.empty((0, 3)), "at least one row"),
         (pa.table({"x": pa.array([], pa.int64())}), "at least one row"),
         ([1, "a"], "columns of one type each, got list"),
-        ("adult.csv", "load it with tacit.data.load_table"),
+        ("adult.csv", "open it with tacit.data.open_table"),
         (5, "columns of one type each, got int"),
         (None, "columns of one type each, got NoneType"),
         (np.zeros((2, 2, 2)), "columns of one type each"),

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.data import Encoder, load_table, read_rows
+from tacit.data import Encoder, open_table, read_rows
 from tacit.data.amounts import is_amount
 from tacit.data.bundled_sets import BUNDLED, bundled_table
 from tacit.data.classes import Classes
@@ -148,7 +148,7 @@ def source_from_file(
     Parameters
     ----------
     place
-        Whatever :func:`tacit.data.load_table` reads by its name: a file, a pattern, a folder, a URL.
+        Whatever :func:`tacit.data.open_table` reads by its name: a file, a pattern, a folder, a URL.
     features
         The columns that an attacker may know; default: all others.
     most_rows
@@ -164,7 +164,7 @@ def source_from_file(
     >>> source_from_file(path, label="clicked").classes
     ('no', 'yes')
     """
-    rows = read_rows(load_table(place)) if rows is None else rows
+    rows = read_rows(open_table(place)) if rows is None else rows
     check_present(label, rows.column_names, argument="label")
     for column in features:
         check_present(column, rows.column_names, argument="features")

@@ -56,7 +56,7 @@ def init(
     from tacit.audit.plan import SURFACES
     from tacit.audit.source import check_size, source_from_file
     from tacit.audit.suggestions import Suggestions, suggest_label
-    from tacit.data import load_table, read_rows
+    from tacit.data import open_table, read_rows
     from tacit.data.locations import files_read
     from tacit.data.names import check_present
     from tacit.privacy.files import check_writable, write_atomically
@@ -64,7 +64,7 @@ def init(
 
     check_named(out)
     check_writable(out, force=force, sources=files_read(data, public), over=PLAN)
-    rows = read_rows(load_table(data))
+    rows = read_rows(open_table(data))
     label = label or _ask("Which column is private", suggest_label(rows), flag="--label")
     check_present(label, rows.column_names, argument="label")
     usual = Suggestions(table=rows, features=[name for name in rows.column_names if name != label])
@@ -73,7 +73,7 @@ def init(
     strength = _ask("Which epsilon for each release", 1.0) if epsilon is None else epsilon
     source = check_size(source_from_file(data, label=label, features=known, rows=rows))
     left_out = {name: why for name, why in usual.left_out if name not in known}
-    shown = read_rows(load_table(public)) if public else rows
+    shown = read_rows(open_table(public)) if public else rows
     numeric = NumericLabel.of(rows[label], shown[label] if public and label in shown.column_names else None)
     text = draft_plan(
         Suggestions(table=shown, features=known, chosen=True),

@@ -259,11 +259,11 @@ def _part(text: str) -> Part:
 
 
 def _columns(source: str, names: list[str] | None) -> object:
-    from tacit.data import load_table
+    from tacit.data import as_ibis, open_table
     from tacit.privacy.errors import InvalidInput
 
     with naming("table"):
-        table = load_table(source)
+        table = as_ibis(open_table(source))
     unknown = [name for name in names or [] if name not in table.columns]
     if unknown:
         raise InvalidInput(f"must be one of {', '.join(table.columns)}, got {', '.join(unknown)}", field="column")

@@ -77,12 +77,10 @@ def protect_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -
             with naming("out"):
                 check_target(target, plan, sources=files_read(given["table"], given.get("data")))
             payment = open_payment(given)
-            from tacit.data.engines import open_table
-
             module = import_module(f"tacit.{surface}")
             with show_progress(surface) as report:
                 release = module.protect(
-                    open_table(given["table"], engine=given["engine"], memory=given["memory"]),
+                    _table(given),
                     plan,
                     out=target,
                     payment=payment,
@@ -108,6 +106,19 @@ def protect_command(surface: str, *, extras: Sequence[inspect.Parameter] = ()) -
     ]
     fields = [_field(one) for one in settings]
     return _command(protect, surface, [option("table", words.TABLE), *fields, *extras, *common])
+
+
+def _table(given: Mapping[str, Any]) -> Any:  # noqa: ANN401
+    """Return the table as protect takes it: by its name, which errors repeat, or opened by Spark."""
+    if given["memory"] is not None:
+        from tacit.data.connection import limit_memory
+
+        limit_memory(given["memory"], engine=given["engine"])
+    if given["engine"] == "duckdb":
+        return given["table"]
+    from tacit.data import open_table
+
+    return open_table(given["table"], engine=given["engine"])
 
 
 def learn_command(

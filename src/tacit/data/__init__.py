@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from tacit.data.image_sets import HumanLabels, Images, cifar10, cifar100, cifar100n_labels, mnist
     from tacit.data.matrix import numeric_matrix
     from tacit.data.rows import label_column, read_rows
-    from tacit.data.table import load_table
+    from tacit.data.table import open_table
     from tacit.data.table_sets import adult, ag_news, criteo, talkingdata
+    from tacit.data.view import as_ibis
 
 __all__ = [
     "Dataset",
@@ -21,6 +22,7 @@ __all__ = [
     "Images",
     "adult",
     "ag_news",
+    "as_ibis",
     "cifar10",
     "cifar100",
     "cifar100n_labels",
@@ -28,9 +30,9 @@ __all__ = [
     "digits",
     "iris",
     "label_column",
-    "load_table",
     "mnist",
     "numeric_matrix",
+    "open_table",
     "read_rows",
     "satellite",
     "talkingdata",
@@ -45,6 +47,7 @@ __getattr__ = lazy_names(  # a path is checked without a database, a label encod
     **dict.fromkeys(("adult", "ag_news", "criteo", "talkingdata"), "table_sets"),
     Dataset="dataset",
     Encoder="encoder",
-    load_table="table",
+    as_ibis="view",
     numeric_matrix="matrix",
+    open_table="table",
 )

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from functools import cache
 from typing import TYPE_CHECKING
 
 import duckdb
 
+from tacit.privacy.errors import InvalidInput
+
 if TYPE_CHECKING:
     from ibis.backends.duckdb import Backend
 
-__all__ = ["connection", "ibis_backend", "private_folder"]
+__all__ = ["connection", "ibis_backend", "limit_memory", "private_folder"]
+
+_SIZE = re.compile(r"\d+(\.\d+)?\s*[KMGT]i?B")
 
 
 @cache
@@ -32,6 +37,15 @@ def connection() -> duckdb.DuckDBPyConnection:
     opened.execute("SET TimeZone = 'UTC'")
     opened.execute("PRAGMA disable_progress_bar")  # SET is refused in a notebook without widgets
     return opened
+
+
+def limit_memory(memory: str, *, engine: str = "duckdb") -> None:
+    """Set the most memory that the connection may use, such as ``2GB``; what does not fit is spilled to disk."""
+    if engine != "duckdb":
+        raise InvalidInput("is for the engine duckdb: Spark has its own settings", field="memory")
+    if not _SIZE.fullmatch(memory):
+        raise InvalidInput(f"must be a size such as 2GB or 500MB, got {memory!r}", field="memory")
+    connection().execute(f"SET memory_limit = '{memory}'")
 
 
 @cache

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tacit.data.encoder import Encoder
 from tacit.data.rows import read_rows
-from tacit.data.table import load_table
+from tacit.data.table import open_table
 from tacit.privacy.guarantee import AnyGuarantee
 
 __all__ = ["LearnedModel", "Report"]
@@ -61,7 +61,7 @@ class LearnedModel:
     def _encode(self, table: object) -> NDArray[np.float64]:
         if isinstance(table, np.ndarray):
             return self.encoder.scale(table) if self.only is None else table
-        lazy = load_table(table)
+        lazy = open_table(table)
         self.encoder.check(lazy.columns, only=self.only)
         rows = read_rows(lazy, columns=self.encoder.columns(self.only))
         return self.encoder.scaled(rows) if self.only is None else self.encoder.encode(rows, only=self.only)

@@ -10,7 +10,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.data.rows import read_rows
-from tacit.data.table import load_table
+from tacit.data.table import open_table
+from tacit.data.view import as_ibis
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["ROWS_PUBLIC", "draw_seed", "limit_rows", "limit_table"]
@@ -47,4 +48,4 @@ def limit_table(
         raise InvalidInput("requires a table with an order of rows: a file or a frame", field="person")
     read = read_rows(table, columns=[*columns, person])
     used = limit_rows(read[person], rows=rows, seed=draw_seed(rng))
-    return load_table(read.select(list(columns)).take(pa.array(used)))
+    return as_ibis(open_table(read.select(list(columns)).take(pa.array(used))))

@@ -1,18 +1,20 @@
-"""A Spark session for the engines that need one."""
+"""Tables that Spark reads."""
 
 from __future__ import annotations
 
 import os
 import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tacit.privacy.errors import InvalidInput
 
 if TYPE_CHECKING:
+    import ibis
     from pyspark.sql import SparkSession
 
-__all__ = ["start_spark"]
+__all__ = ["open_spark", "start_spark"]
 
 
 def start_spark(settings: Mapping[str, str] | None = None) -> SparkSession:
@@ -41,3 +43,20 @@ def start_spark(settings: Mapping[str, str] | None = None) -> SparkSession:
         raise InvalidInput(f"engine spark cannot start Spark: {reason}; it needs Java 17 or later") from error
     session.sparkContext.setLogLevel("OFF")  # a failure is raised here too, as one sentence
     return session
+
+
+def open_spark(source: str) -> ibis.Table:
+    """Return a Parquet file or folder, or a table of Spark's catalog, as an Ibis table."""
+    import ibis
+    from ibis.common.exceptions import IbisError, TableNotFound
+
+    session = start_spark()  # raises where PySpark is not installed
+    from pyspark.errors import PySparkException
+
+    backend = ibis.pyspark.connect(session)
+    try:
+        return backend.read_parquet(source) if "/" in source or Path(source).exists() else backend.table(source)
+    except (PySparkException, IbisError, TableNotFound) as error:
+        raise InvalidInput(
+            f"{source} must be a Parquet file or folder, or a table of Spark's catalog, to be read by Spark"
+        ) from error

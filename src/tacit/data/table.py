@@ -1,4 +1,4 @@
-"""Take the user's own table, from a file or from memory, as a view of DuckDB or as one lazy Ibis table."""
+"""The one way in: a table from a file, from memory or from a database."""
 
 from __future__ import annotations
 
@@ -6,17 +6,19 @@ import glob
 import sys
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard
 from zipfile import BadZipFile
 
 import duckdb
 import pyarrow as pa
 import pyarrow.parquet
 
+from tacit.data.connection import limit_memory
 from tacit.data.csv_file import ACCEPTED, fault, read_csv_file
 from tacit.data.locations import BUNDLED, STDIN, files_of, is_location
 from tacit.data.names import check_names
 from tacit.data.remote import open_url, spooled_stdin
+from tacit.data.spark import open_spark
 from tacit.data.view import View, literal, union_views
 from tacit.privacy.endings import ENDINGS
 from tacit.privacy.errors import InvalidInput
@@ -27,17 +29,20 @@ if TYPE_CHECKING:
     import pandas as pd
     import pyarrow.dataset
 
-__all__ = ["load_table", "open_rows"]
+__all__ = ["open_table"]
 
 _PARQUET, _ARROW_FILE, _ARROW_STREAM, _ZIP = b"PAR1", b"ARROW1", b"\xff\xff\xff\xff", b"PK\x03\x04"
 
 
-def load_table(source: object) -> ibis.Table:
-    """Return ``source`` as a lazy Ibis table that keeps the order of its rows.
+def open_table(
+    source: object, *, engine: Literal["duckdb", "spark"] = "duckdb", memory: str | None = None
+) -> View | ibis.Table:
+    """Return the rows of a table, wherever they are: a view of DuckDB, or the Ibis table of another database.
 
-    A file is not read into memory: queries on the table stream through DuckDB, which spills to disk what does
-    not fit. A CSV file is read once from end to end to decide its types; ``NA``, ``N/A``, ``NaN``, ``null`` and
-    nothing between two delimiters are missing values there.
+    A file is not read into memory: its rows stream through DuckDB, in order, which spills to disk what does not fit. A
+    CSV file is read once from end to end to decide its types; ``NA``, ``N/A``, ``NaN``, ``null`` and nothing between
+    two delimiters are missing values there. :func:`tacit.data.read_rows` brings columns into memory, and
+    :func:`tacit.data.as_ibis` gives a lazy Ibis table to query.
 
     Parameters
     ----------
@@ -49,10 +54,14 @@ def load_table(source: object) -> ibis.Table:
         as DuckDB reads it. ``bundled:NAME`` for a set that comes with tacit. Or a pandas or polars frame, a pyarrow
         table, dataset or record batch reader, or an Ibis table, which is returned as it is. A record batch reader is
         read to its end into DuckDB. A pandas index is left out.
+    engine
+        ``"spark"`` reads Parquet, or a table of its catalog, by Spark.
+    memory
+        The most memory that DuckDB may use in this process, such as ``2GB``.
 
     Returns
     -------
-    ibis.Table
+    View or ibis.Table
         At least one column and one row; no two columns with the same name.
 
     Raises
@@ -63,16 +72,16 @@ def load_table(source: object) -> ibis.Table:
     Examples
     --------
     >>> import pandas as pd
-    >>> table = load_table(pd.DataFrame({"x": [1, 2, 3], "y": ["a", "b", "a"]}))
-    >>> table.y.nunique().execute()
-    2
+    >>> table = open_table(pd.DataFrame({"x": [1, 2, 3], "y": ["a", "b", "a"]}))
+    >>> table.columns
+    ('x', 'y')
     """
-    rows = open_rows(source)
-    return rows.to_ibis() if isinstance(rows, View) else rows
-
-
-def open_rows(source: object) -> View | ibis.Table:
-    """Return what :func:`load_table` takes without importing Ibis: a view, or the Ibis table of a database."""
+    if memory is not None:
+        limit_memory(memory, engine=engine)
+    if engine == "spark":
+        return open_spark(str(source))
+    if isinstance(source, View):
+        return source
     name = _name_of(source)
     rows = _open(source, name)
     check_names(rows.columns, source=name)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import ibis
     import pyarrow.dataset
 
-__all__ = ["View", "literal", "quoted", "union_views"]
+__all__ = ["View", "as_ibis", "literal", "quoted", "union_views"]
 
 _NUMBERS = {"TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT", "DOUBLE"}
 """Types that a union makes one of."""
@@ -93,6 +93,11 @@ class View:
         table = ibis_backend().table(self.name)
         weakref.finalize(table.op(), id, self).atexit = False  # the rows live as long as the table
         return table
+
+
+def as_ibis(table: View | ibis.Table) -> ibis.Table:
+    """Return an open table as a lazy Ibis table."""
+    return table.to_ibis() if isinstance(table, View) else table
 
 
 def union_views(views: Sequence[View], *, files: Sequence[Path], folder: Path | None = None) -> View:

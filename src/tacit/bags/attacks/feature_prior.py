@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import KFold
 
-from tacit.data import Encoder, load_table, read_rows
+from tacit.data import Encoder, open_table, read_rows
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.rounding import check_count
 
@@ -51,7 +51,7 @@ def prior_from_features(
         Splits the rows.
     """
     y = np.asarray(labels, dtype=np.int64)
-    rows = table if isinstance(table, pa.Table) else read_rows(load_table(table))
+    rows = table if isinstance(table, pa.Table) else read_rows(open_table(table))
     names = [name for name in rows.column_names if name not in leave_out]
     if not names:
         raise InvalidInput("must have a column besides the label, got none", field="data")

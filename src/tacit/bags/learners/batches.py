@@ -20,7 +20,7 @@ from tacit.bags.learners.cells import PartCells
 from tacit.bags.learners.forest import ColumnCodes
 from tacit.bags.partition import Feature, Partition
 from tacit.bags.partition.bags import read_columns
-from tacit.data import load_table
+from tacit.data import as_ibis, open_table
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
 
@@ -76,7 +76,7 @@ def encode(
         _check(made, partitions, block_rows)
         yield made
         return
-    lazy = features if isinstance(features, ibis.Table) else load_table(features)
+    lazy = features if isinstance(features, ibis.Table) else as_ibis(open_table(features))
     for name in names:
         check_present(name, lazy.columns, argument="features")
     with TemporaryDirectory(prefix="tacit-bags-", ignore_cleanup_errors=True) as folder:

@@ -16,7 +16,7 @@ from tacit.bags.learners.report import BagReport
 from tacit.bags.methods import Crosses, LearnMethod, Linear, Trees
 from tacit.bags.partition import BagTotals
 from tacit.bags.releases.release import Release
-from tacit.data import load_table
+from tacit.data import as_ibis, open_table
 from tacit.privacy.edge import checked
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import read_choice
@@ -93,7 +93,7 @@ def learn(
         rows=totals.rows,
         tested=None
         if test is None
-        else model.evaluate(load_table(test), released.encoding.read(test, argument="test")),
+        else model.evaluate(as_ibis(open_table(test)), released.encoding.read(test, argument="test")),
         fit=tuple(model.calibration(totals, rows)),
         risk=model.risk_,
     )

@@ -65,7 +65,7 @@ def curate(
     Parameters
     ----------
     table
-        What ``load_table`` takes (a path, a frame, an Ibis table of any backend), or a Spark frame.
+        What ``open_table`` takes (a path, a frame, an Ibis table of any backend), or a Spark frame.
     by
         The feature sets, such as ``[("C1", "C2"), ("C7",)]``.
     label

@@ -56,7 +56,7 @@ def draw(
     Parameters
     ----------
     table
-        What ``load_table`` takes, with an order of rows; only the label column is read.
+        What ``open_table`` takes, with an order of rows; only the label column is read.
     size, bags, joins
         Rows in a bag, bags, and the most bags that one row may be in.
     label, loss

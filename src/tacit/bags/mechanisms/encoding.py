@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tacit.bags.losses import CategoricalLoss, LogisticLoss, PoissonLoss, SemilinearLoss, SquaredLoss
-from tacit.data import load_table, read_rows
+from tacit.data import as_ibis, open_table, read_rows
 from tacit.data.classes import missing_labels
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
@@ -76,7 +76,7 @@ class LabelEncoding:
 
     def read(self, table: object, *, argument: str) -> NDArray[np.float64]:
         """Return the labels of a table with true labels as numbers; others than the release's are refused."""
-        rows = load_table(table)
+        rows = as_ibis(open_table(table))
         if self.label not in rows.columns:
             raise InvalidInput(f"must have the column {self.label!r} with true labels", field=argument)
         try:

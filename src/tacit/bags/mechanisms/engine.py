@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from tacit.bags.losses.checks import missing
 from tacit.bags.mechanisms.measure import GridStatistic
 from tacit.bags.partition.feature import Feature
-from tacit.data import load_table
+from tacit.data import as_ibis, open_table
 from tacit.data.classes import missing_labels
 from tacit.data.csv_file import fault
 from tacit.data.names import check_present
@@ -27,9 +27,9 @@ __all__ = ["GroupedRows", "check_labels", "group_rows", "open_rows"]
 
 @contextmanager
 def open_rows(table: Any) -> Iterator[ibis.Table]:  # noqa: ANN401
-    """Give the rows of whatever ``load_table`` takes, or of a Spark frame, where they lie."""
+    """Give the rows of whatever ``open_table`` takes, or of a Spark frame, where they lie."""
     if type(table).__module__.partition(".")[0] != "pyspark":
-        yield load_table(table)
+        yield as_ibis(open_table(table))
         return
     name = ibis.util.gen_name("tacit")
     table.createOrReplaceTempView(name)

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from tacit.bags.mechanisms.encoding import LabelEncoding
 from tacit.bags.partition import BagTotals
-from tacit.data import load_table, read_rows
+from tacit.data import as_ibis, open_table, read_rows
 from tacit.data.names import check_present
 from tacit.data.persons import draw_seed, limit_rows
 from tacit.privacy.errors import InvalidInput
@@ -85,4 +85,4 @@ def _limited(plan: Plan, raw: ibis.Table, seed: int) -> ibis.Table:
     if raw.get_backend().name != "duckdb":
         raise InvalidInput("requires a table with an order of rows: a file or a frame", field="person")
     read = read_rows(raw, columns=list(dict.fromkeys((plan.label, *plan.columns))))
-    return load_table(read.take(pa.array(limit_rows(read[plan.person], rows=plan.rows_per_person, seed=seed))))
+    return as_ibis(open_table(read.take(pa.array(limit_rows(read[plan.person], rows=plan.rows_per_person, seed=seed)))))

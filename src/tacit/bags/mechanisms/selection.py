@@ -67,7 +67,7 @@ def choose_sets(
     Parameters
     ----------
     table
-        What ``load_table`` takes.
+        What ``open_table`` takes.
     candidates
         Feature sets to choose from, such as all pairs of columns.
     sets

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from tacit.bags.partition.feature import Feature
-from tacit.data import load_table, read_rows
+from tacit.data import as_ibis, open_table, read_rows
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
 
@@ -179,7 +179,7 @@ def read_columns(table: Any, columns: Sequence[str]) -> pa.Table:  # noqa: ANN40
     """Return these columns of all rows."""
     if isinstance(table, pd.DataFrame) and all(name in table.columns for name in columns):
         return pa.Table.from_pandas(table[list(columns)], preserve_index=False)
-    given = table if isinstance(table, pa.Table | ibis.Table) else load_table(table)
+    given = table if isinstance(table, pa.Table | ibis.Table) else as_ibis(open_table(table))
     for name in columns:
         check_present(name, given.column_names if isinstance(given, pa.Table) else given.columns, argument="data")
     return given.select(list(columns)) if isinstance(given, pa.Table) else read_rows(given, columns=list(columns))

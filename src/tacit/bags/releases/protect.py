@@ -47,7 +47,7 @@ def protect(
     Parameters
     ----------
     table
-        The private table: what ``load_table`` takes, or a Spark table.
+        The private table: what ``open_table`` takes, or a Spark table.
     plan
         Which bags, totals of what, and the guarantee.
     data

@@ -18,7 +18,7 @@ from tacit.bags.mechanisms.preparation import PrivateRows
 from tacit.bags.partition import BagTotals
 from tacit.bags.partition.tables import partition_of, partition_table, random_of, random_table
 from tacit.bags.plan import Plan
-from tacit.data import load_table, read_rows
+from tacit.data import as_ibis, open_table, read_rows
 from tacit.data.classes import LISTED
 from tacit.data.names import check_present
 from tacit.data.persons import limit_rows
@@ -115,7 +115,7 @@ class Release(BaseRelease):
 
     def used_rows(self, data: object, *, argument: str = "data") -> UsedRows:
         """Return the rows of a table that the bags were made from, by the public seed where persons have too many."""
-        rows, person = load_table(data), self.asked.person
+        rows, person = as_ibis(open_table(data)), self.asked.person
         if person is None:
             return UsedRows(rows, None, int(self.settled["rows"]))
         read = read_rows(rows)
@@ -124,7 +124,7 @@ class Release(BaseRelease):
         used = limit_rows(read[person], rows=limit, seed=seed)
         if len(used) != self.settled["rows"]:
             raise InvalidInput("must have the rows of the private table, whose persons have other rows", field=argument)
-        return UsedRows(load_table(read.take(pa.array(used))), used, read.num_rows)
+        return UsedRows(as_ibis(open_table(read.take(pa.array(used)))), used, read.num_rows)
 
     def check(self) -> AnyGuarantee:
         """Return what the plan's mechanism keeps, or raise if members do not fit the header."""

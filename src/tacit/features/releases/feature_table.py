@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.data import Encoder, load_table
+from tacit.data import Encoder, as_ibis, open_table
 from tacit.data.amounts import check_classes, cut_column
 from tacit.data.classes import MISSING, Classes, as_column, missing_labels
 from tacit.data.csv_file import fault
@@ -50,7 +50,7 @@ class FeatureTable:
     @classmethod
     def of(cls, source: object, plan: Plan, *, rng: np.random.Generator) -> FeatureTable:
         """Return the columns that a plan reads, or raise if they are missing, undeclared, or of another class."""
-        table = load_table(source)
+        table = as_ibis(open_table(source))
         encoder = declared_encoder(plan, table)
         if plan.label in encoder.names:
             raise InvalidInput(

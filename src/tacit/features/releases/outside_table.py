@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data import load_table, read_rows
+from tacit.data import open_table, read_rows
 from tacit.data.amounts import cut_column
 from tacit.data.names import check_present
 from tacit.features.releases.release import Release
@@ -25,7 +25,7 @@ def read_labeled(
     release: Release, table: object, *, names: Sequence[str], label: str | None, field: str
 ) -> tuple[NDArray[np.float64], list[Any]]:
     """Return some of the released features, and the classes of the rows."""
-    lazy = load_table(table)
+    lazy = open_table(table)
     release.encoder.check(lazy.columns, only=names, field=field)
     wanted = [] if label is None else [check_present(label, lazy.columns, argument=field)]
     rows = read_rows(lazy, columns=[*release.encoder.columns(names), *wanted])

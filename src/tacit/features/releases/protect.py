@@ -51,7 +51,7 @@ def protect(
     Parameters
     ----------
     table
-        What ``tacit.data.load_table`` takes.
+        What ``tacit.data.open_table`` takes.
     plan
         What is released, and under which guarantee.
     data

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.ensemble import HistGradientBoostingRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from tacit.data import Encoder, label_column, load_table, read_rows
+from tacit.data import Encoder, label_column, open_table, read_rows
 from tacit.data.learned import LearnedModel, Report
 from tacit.data.names import check_present
 from tacit.labels.fitting.denoise import Denoise, Forward, NoCorrection
@@ -153,7 +153,7 @@ class _TestRows:
 
     @classmethod
     def read(cls, test: object, encoder: Encoder, release: Release) -> _TestRows:
-        table, label = load_table(test), release.asked.label
+        table, label = open_table(test), release.asked.label
         encoder.check(table.columns, field="test")
         check_present(label, table.columns, argument="test's label")
         rows = read_rows(table, columns=[*encoder.columns(), label])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from tacit.data import load_table, read_rows
+from tacit.data import open_table, read_rows
 from tacit.data.names import check_present
 from tacit.data.persons import limit_rows
 from tacit.labels.releases.release import PERSON_SEED, Release
@@ -26,7 +26,7 @@ def rows_of(release: Release, table: object, *, field: str) -> pa.Table:
     InvalidInput
         The table does not have the rows that the release was made from.
     """
-    rows = table if isinstance(table, pa.Table) else read_rows(load_table(table))
+    rows = table if isinstance(table, pa.Table) else read_rows(open_table(table))
     if release.header.ordered:
         rows = _rows_used(release, rows, field=field)
         if rows.num_rows != release.rows:

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from tacit.data.locations import files_read
 from tacit.data.names import check_present
-from tacit.data.table import open_rows
+from tacit.data.table import open_table
 from tacit.labels.mechanisms import LabelMechanism
 from tacit.labels.plan import ALL, Plan
 from tacit.labels.releases.arrays import header_of
@@ -56,7 +56,7 @@ def protect(
     Parameters
     ----------
     table
-        What ``tacit.data.load_table`` takes, or a Spark frame: workers then randomize the labels where they are. Rows
+        What ``tacit.data.open_table`` takes, or a Spark frame: workers then randomize the labels where they are. Rows
         without an order (Spark, a database) must be released beside a column to match them by.
     plan
         What is asked for.
@@ -115,7 +115,7 @@ def protect(
 
 def _open(table: object) -> Source:
     frame = spark_frame(table)
-    return TableSource(table=open_rows(table)) if frame is None else SparkSource(frame)
+    return TableSource(table=open_table(table)) if frame is None else SparkSource(frame)
 
 
 def _columns(plan: Plan, source: Source) -> list[str]:

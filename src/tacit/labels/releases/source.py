@@ -25,7 +25,7 @@ _BATCH_ROWS = 1 << 16
 class TableSource:
     """The rows of a table, streamed: never more than a few batches in memory."""
 
-    table: View | ibis.Table  # what ``tacit.data.table.open_rows`` returned
+    table: View | ibis.Table
     batch_rows: int = _BATCH_ROWS  # the most rows at a time
 
     @property

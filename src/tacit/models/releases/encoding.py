@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.data import Encoder, label_column, load_table, read_rows
+from tacit.data import Encoder, label_column, open_table, read_rows
 from tacit.data.amounts import check_classes, cut_column
 from tacit.data.classes import Classes
 from tacit.data.encoder.planned import declared_encoder, planned_features
@@ -53,7 +53,7 @@ def read_labeled(
     release: Release, source: object, *, features: Sequence[str], field: str
 ) -> tuple[pa.Table, NDArray[Any] | None]:
     """Read the columns that a model takes of an outsider's rows, and their labels where the table has them."""
-    table, label = load_table(source), release.label
+    table, label = open_table(source), release.label
     for name in features:
         check_present(name, table.columns, argument=field)
     names = tuple(features) or tuple(name for name in table.columns if name != label)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from tacit.data import load_table
+from tacit.data import as_ibis, open_table
 from tacit.data.encoder.planned import planned_features
 from tacit.data.locations import files_read
 from tacit.models.plan import Plan
@@ -72,7 +72,7 @@ def protect(
     if data is not None:
         raise InvalidInput("must not be given: a model is trained on the table alone", field="data")
     _check_out(plan, out, table, payment)
-    source = load_table(table)
+    source = as_ibis(open_table(table))
     rng = system_rng() if rng is None else rng
     points, encoder = read_points(source, plan, rng=rng)
     rows, classes = len(points.rows), list(points.classes)

@@ -211,7 +211,7 @@ def arrow_batches(data: Any) -> Iterable[pa.RecordBatch]:  # noqa: ANN401
 
 def _column(values: Any) -> pa.Array | pa.ChunkedArray:  # noqa: ANN401
     if isinstance(values, str | bytes):
-        raise TypeError("a text is not a column; to name a file, load it with tacit.data.load_table")
+        raise TypeError("a text is not a column; to name a file, open it with tacit.data.open_table")
     if isinstance(values, pa.Array | pa.ChunkedArray):
         return values
     if isinstance(values, np.ndarray):

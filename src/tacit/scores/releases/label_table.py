@@ -18,7 +18,7 @@ from tacit.data.matrix import numeric_matrix
 from tacit.data.names import check_present
 from tacit.data.persons import draw_seed, limit_rows
 from tacit.data.rows import label_column, read_rows
-from tacit.data.table import open_rows
+from tacit.data.table import open_table
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.metrics import Measurement, Metric
 from tacit.scores.plan import Plan
@@ -53,7 +53,7 @@ class LabelTable:
         cls, source: object, plan: Plan, *, rng: np.random.Generator, classes: Sequence[Any] | None = None
     ) -> LabelTable:
         """Read the labels of a table and draw which rows of a person are scored; ``classes`` overrides the plan's."""
-        table, name = open_rows(source), _name_of(source, "the table")
+        table, name = open_table(source), _name_of(source, "the table")
         check_present(plan.label, table.columns, argument="label")
         columns = [plan.label] + [_ID] * (_ID in table.columns and plan.label != _ID)
         if plan.person is not None and plan.person not in columns:
@@ -97,7 +97,7 @@ class LabelTable:
     def read_submission(self, source: object, *, number: int) -> NDArray[np.float64]:
         """Return predictions in the order of the labels: matched by id where both tables have ids, else row by row."""
         name = _name_of(source, f"submission {number}")
-        rows = read_rows(open_rows(source))
+        rows = read_rows(open_table(source))
         columns = [column for column in rows.column_names if column != _ID]
         most = 1 if self.classes is None else len(self.classes)
         if len(columns) not in (1, most):

@@ -53,7 +53,7 @@ def protect(
     Parameters
     ----------
     table
-        The labels: what ``tacit.data.load_table`` takes. A column ``id`` names the rows.
+        The labels: what ``tacit.data.open_table`` takes. A column ``id`` names the rows.
     plan
         What is released, and under which guarantee.
     data

@@ -21,7 +21,7 @@ from tacit.bags.learners.training import Training
 from tacit.bags.losses import SemilinearLoss
 from tacit.bags.partition import BagTotals, RandomBags
 from tacit.bags.partition.bags import read_columns
-from tacit.data import Encoder, load_table
+from tacit.data import Encoder, open_table
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["RandomBagModel"]
@@ -168,7 +168,7 @@ class RandomBagModel(Predictor, BaseEstimator):  # type: ignore[misc]
     def _read(self, features: Any, label: str) -> pa.Table:  # noqa: ANN401
         if self.columns is not None:
             return read_columns(features, list(self.columns))
-        names = features.column_names if isinstance(features, pa.Table) else load_table(features).columns
+        names = features.column_names if isinstance(features, pa.Table) else open_table(features).columns
         return read_columns(features, [name for name in names if name != label])
 
 
