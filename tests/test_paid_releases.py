@@ -1,6 +1,7 @@
 """On every surface: whatever dies between charge and release, nothing is paid twice and nothing paid is lost."""
 
 import shutil
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pyarrow.csv
 import pytest
 
 from tacit.data import open_table
-from tacit.privacy import Guarantee, Ledger, Unit
+from tacit.privacy import Guarantee, InvalidInput, InvalidRelease, Ledger, Unit
 from tacit.privacy.payment import Payment
 from tests.killing import put_on_disk, run_and_kill, states_on_disk
 
@@ -144,6 +145,32 @@ def test_a_file_is_read_at_most_three_times(surface, tmp_path):
         module.protect(place / "visits.csv", plan, data=predictions(surface, table), out=out, payment=payment)
         readings = (bytes_read() - opened - (opened - before)) / (place / "visits.csv").stat().st_size
     assert 0.9 < readings < 2.5
+
+
+MANY = {
+    "labels": {"epsilon": 1},
+    "bags": {"epsilon": 1, "by": [["city"]], "totals": "classes"},
+    "features": PLANS["features"],
+    "scores": {"epsilon": 1, "metric": "accuracy"},
+    "models": {"epsilon": None, "features": "age,weight", "mechanism": "plain"},
+}
+
+
+@pytest.mark.parametrize("surface", list(MANY))
+def test_more_classes_than_a_reader_takes_are_never_written_or_read(surface, tmp_path):
+    module = import_module(f"tacit.{surface}")
+    names = [f"c{number:05}" for number in range(10_001)]
+    with pytest.raises(InvalidInput, match=r"classes must be a list of .* and at most 10,000"):
+        module.Plan(label="ill", **MANY[surface], classes=names)
+    table, plan = make_table(10_001), module.Plan(label="ill", **MANY[surface])
+    many = table.set_column(3, "ill", pa.array(names))
+    with pytest.raises(InvalidInput, match=r"label (must )?names? a column (of at most 10,000|with more than 1000) "):
+        module.protect(many, plan, data=predictions(surface, many))
+    made = module.protect(make_table(200), plan, data=predictions(surface, make_table(200)))
+    crowded = replace(made.header, settled={**made.settled, "classes": names * 6})
+    replace(made, header=crowded).write(tmp_path / f"crowded{plan.suffix}")
+    with pytest.raises(InvalidRelease, match=f"a release of {surface} must have at most 10,000 classes"):
+        module.Release.read(tmp_path / f"crowded{plan.suffix}")
 
 
 def bytes_read():

@@ -165,12 +165,13 @@ def charge(
     Example: tacit ledger charge --void adult/1 --reason "the job failed before anything was written"
     """
     from tacit.privacy.errors import InvalidInput
+    from tacit.privacy.payment import Payment
 
     if void is not None:
         charged = (name, unit, epsilon, part, purpose)  # a void takes back the whole charge, of all its parts
         if reason is None or any(given is not None for given in charged):
             raise InvalidInput("--void requires --reason, and excludes NAME, --unit, --epsilon, --part and --purpose")
-        receipt = _open(ledger).void(void, reason=reason)
+        receipt = Payment(ledger=_open(ledger)).void(void, reason=reason)
     else:
         if name is None or unit is None or epsilon is None or purpose is None or reason is not None:
             raise InvalidInput("a charge must say NAME, --unit, --epsilon and --purpose; --reason is for --void")

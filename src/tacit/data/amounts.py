@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from tacit.data.column import as_column
 from tacit.privacy.encoded_plan import EncodedPlan
 from tacit.privacy.errors import InvalidInput
-from tacit.privacy.plan import Plan
+from tacit.privacy.plan import Plan, check_class_count
 
 __all__ = ["check_classes", "cut_column", "is_amount"]
 
@@ -29,13 +29,16 @@ def is_amount(column: pa.Array | pa.ChunkedArray) -> bool:
 
 
 def check_classes(column: pa.Array | pa.ChunkedArray, plan: EncodedPlan) -> None:
-    """Raise where a plan takes amounts for classes."""
-    if plan.classes is None and not plan.cuts and is_amount(column):
+    """Raise where a plan takes amounts for classes, or a column has too many classes."""
+    if plan.classes is not None or plan.cuts:
+        return
+    if is_amount(column):
         raise InvalidInput(
             f"must be given for the label {plan.label!r}, numbers of more than {_MOST_CODES} values: public cut points "
             "such as 100,500 make classes of them; if each number is a class, give classes instead",
             field="cuts",
         )
+    check_class_count(len(column.unique().drop_null()), label=plan.label)
 
 
 def cut_column(column: pa.Array | pa.ChunkedArray, plan: Plan | None) -> pa.Array:

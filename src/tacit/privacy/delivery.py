@@ -13,7 +13,7 @@ from tacit.privacy.errors import InvalidInput, InvalidRelease, LedgerError
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee
 from tacit.privacy.plan import Plan
 from tacit.privacy.releases.release import Release
-from tacit.privacy.store import ReleaseStore, digest_of
+from tacit.privacy.store import ReleaseStore, digest_of, name_of
 from tacit.privacy.targets import Overwrite, Target, check_target
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _paid(
     store = ReleaseStore.at(payment.folder)
     with store.locked(key.name):
         charge = key.settle()
-        file = f"{key.name[:32]}-{charge.entry.rpartition('/')[2]}{request.plan.suffix}"
+        file = f"{name_of(key.name, charge.entry)}{request.plan.suffix}"
         kept = charge.delivery or _draw(store, charge, payment, draw=draw, file=file)
         if charge.delivery is not None:
             _check_whole(kind, store, kept, charge)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tacit.privacy.errors import InvalidInput
+from tacit.privacy.errors import InvalidInput, LedgerError
 from tacit.privacy.guarantee import Guarantee
-from tacit.privacy.ledger import Ledger
+from tacit.privacy.ledger import Ledger, Receipt
 from tacit.privacy.ledger.requests import Charge
+from tacit.privacy.store import ReleaseStore
 
 __all__ = ["Payment"]
 
@@ -95,3 +97,11 @@ class Payment:
             parts=self.parts,
             again=self.again,
         )
+
+    def void(self, entry: str, *, reason: str) -> Receipt:
+        """Correct a charge whose release never left, and remove from the store what was drawn for it."""
+        receipt = self.ledger.void(entry, reason=reason)
+        if self.store is not None or self.ledger.file is not None:
+            with suppress(LedgerError):  # charged by hand: nothing was drawn
+                ReleaseStore(self.folder).remove_voided(self.ledger.request_of(entry).hex(), entry)
+        return receipt

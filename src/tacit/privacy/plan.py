@@ -13,7 +13,10 @@ from tacit.privacy.settings import about, settings_of, settle, to_plain, to_word
 from tacit.privacy.trial import Trial
 from tacit.privacy.unit import Unit
 
-__all__ = ["Plan"]
+__all__ = ["MOST_CLASSES", "Plan", "check_class_count"]
+
+MOST_CLASSES = 10_000
+"""The most classes of a release: whoever reads one allocates memory for each of them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,8 +81,8 @@ class Plan:
             "The public class list; a comma or a space that belongs to a name has a backslash before it. Default: the "
             "classes that occur; the guarantee then says that these are public.",
             metavar="A,B,...",
-            rule="a list of at least two different classes",
-            holds=lambda classes: len(set(classes)) == len(classes) >= 2,
+            rule=f"a list of at least two different classes, and at most {MOST_CLASSES:,}",
+            holds=lambda classes: 2 <= len(set(classes)) == len(classes) <= MOST_CLASSES,
         ),
     )
     unit: Unit | None = field(
@@ -178,3 +181,12 @@ class Plan:
             else:
                 words += [one.option, to_words(value)]
         return words
+
+
+def check_class_count(found: int, *, label: str) -> None:
+    """Raise if a column has more classes than a release may list."""
+    if found > MOST_CLASSES:
+        raise InvalidInput(
+            f"must name a column of at most {MOST_CLASSES:,} classes, {label!r} has {found:,} different labels",
+            field="label",
+        )

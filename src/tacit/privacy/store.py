@@ -8,7 +8,7 @@ import os
 import shutil
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
@@ -17,7 +17,7 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import write_atomically
 from tacit.privacy.folders import MANIFEST, write_folder
 
-__all__ = ["ReleaseStore", "digest_of"]
+__all__ = ["ReleaseStore", "digest_of", "name_of"]
 
 _CHUNK = 1 << 20
 
@@ -39,15 +39,24 @@ class ReleaseStore:
         return cls(folder)
 
     @contextmanager
-    def locked(self, name: str) -> Iterator[None]:
-        """Hold a lock that ends with its process; whoever asks for the same one waits."""
+    def locked(self, name: str, *, wait: bool = True) -> Iterator[None]:
+        """Hold a lock that ends with its process; whoever asks for the same one waits, or gets a BlockingIOError."""
         with (self.folder / f"{name}.lock").open("ab") as file:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            fcntl.flock(file, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
 
     def path(self, file: str) -> Path:
         """Return where a release is kept."""
         return self.folder / file
+
+    def remove_voided(self, name: str, entry: str) -> None:
+        """Remove what was drawn for a voided charge; a process that still draws for it removes it itself."""
+        if not self.folder.is_dir():
+            return
+        with suppress(BlockingIOError), self.locked(name, wait=False):
+            for path in self.folder.iterdir():
+                if path.name.partition(".")[0] == name_of(name, entry):
+                    self.remove_unfinished(path.name)
 
     def remove_unfinished(self, file: str) -> None:
         """Remove a release that was never recorded, and so never left."""
@@ -74,6 +83,11 @@ class ReleaseStore:
         with write_folder(out, force=force) as folder:
             for member in source.iterdir():
                 shutil.copyfile(member, folder / member.name)
+
+
+def name_of(request: str, entry: str) -> str:
+    """Return the name of the release that a charge paid for, without its ending."""
+    return f"{request[:32]}-{entry.rpartition('/')[2]}"
 
 
 def _check_private(folder: Path) -> None:

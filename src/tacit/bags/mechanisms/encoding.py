@@ -15,6 +15,7 @@ from tacit.data import as_ibis, open_table, read_rows
 from tacit.data.classes import missing_labels
 from tacit.data.names import check_present
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.plan import check_class_count
 
 if TYPE_CHECKING:
     from tacit.bags.plan import Plan
@@ -47,6 +48,7 @@ class LabelEncoding:
         if plan.classes is not None or plan.totals in ("squared", "poisson") or (plan.totals == "log" and numbers):
             return cls(label=plan.label, classes=plan.classes)
         found = _occurring(rows[plan.label], numeric=kind.is_numeric())
+        check_class_count(len(found), label=plan.label)
         if len(found) < 2 or (plan.totals == "log" and len(found) > 2):
             wanted = "two classes for totals log" if plan.totals == "log" else "at least two classes"
             raise InvalidInput(

@@ -233,7 +233,7 @@ class Ledger:
             return requests.record_request(book, receipt, key)
 
     def request_of(self, entry: str) -> bytes:
-        """Return the key of the request that a charge was made for."""
+        """Return the key of the request that a charge was made for; a charge by hand is refused."""
         name, number = split_id(entry)
         with self._reading() as rows:
             return requests.request_of(Book.find(rows, name), number)

@@ -15,7 +15,7 @@ from tacit.privacy.files import write_atomically
 from tacit.privacy.folders import KEY, MANIFEST, write_folder
 from tacit.privacy.guarantee import AnyGuarantee, NoGuarantee
 from tacit.privacy.ledger.records import Receipt
-from tacit.privacy.plan import Plan
+from tacit.privacy.plan import MOST_CLASSES, Plan
 from tacit.privacy.releases.header import Header
 from tacit.privacy.releases.members import DocumentMember, Facts, Member, TableMember
 
@@ -138,6 +138,8 @@ class Release:
             )
         release = cls(header=header, members=members)
         try:
+            if len(release.settled.get("classes") or ()) > MOST_CLASSES:
+                raise InvalidRelease(f"a release of {header.surface} must have at most {MOST_CLASSES:,} classes")
             _ = release.plan
             return release._with_guarantee(release.check())
         except InvalidRelease:

@@ -20,6 +20,7 @@ from tacit.data.persons import draw_seed, limit_rows
 from tacit.data.rows import label_column, read_rows
 from tacit.data.table import open_table
 from tacit.privacy.errors import InvalidInput
+from tacit.privacy.plan import check_class_count
 from tacit.scores.metrics import Measurement, Metric
 from tacit.scores.plan import Plan
 
@@ -161,7 +162,9 @@ def _classes(values: NDArray[Any], plan: Plan, declared: Sequence[Any] | None) -
         return None
     if declared is None and len(set(values.tolist())) < 2:
         raise InvalidInput("must list the classes where all labels are the same, such as no,yes", field="classes")
-    return Classes.of(values, declared=declared)
+    classes = Classes.of(values, declared=declared)
+    check_class_count(len(classes), label=plan.label)
+    return classes
 
 
 def _in_range(values: NDArray[Any], metric: Metric) -> NDArray[Any]:
