@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.data import Encoder, read_rows
-from tacit.data.table import open_rows
+from tacit.data import Encoder, open_table, read_rows
 from tacit.leak.prior import feature_prior, temper_prior
 from tacit.privacy.errors import InvalidInput
 from tacit.scores.releases.label_table import LabelTable
@@ -29,7 +28,7 @@ def beliefs_from_rows(labels: LabelTable, data: Sequence[object]) -> NDArray[np.
     """
     if len(data) != 1:
         raise InvalidInput(f"must be one table with the features of the rows, got {len(data)}", field="data")
-    rows = read_rows(open_rows(data[0]))
+    rows = read_rows(open_table(data[0]))
     if rows.num_rows != labels.rows:
         raise InvalidInput(f"must have the {labels.rows} rows of truth, got {rows.num_rows}", field="data")
     codes, classes = labels.labels.astype(np.int64), 2 if labels.classes is None else len(labels.classes)
