@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
 from tacit.labels.learners.classifier import generator_from
 from tacit.labels.learners.images.network import ImageNetwork, ResidualNetwork
 from tacit.labels.learners.images.representation import PatchRepresentation
 from tacit.labels.learners.images.training import LabelEvidence, VotedTraining, read_images
+from tacit.labels.learners.network.device import NetworkClassifier
 from tacit.labels.releases.release import Release
 from tacit.privacy.errors import InvalidInput
 
 __all__ = ["ImageClassifier"]
 
 
-class ImageClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class ImageClassifier(NetworkClassifier):
     """Represent images without labels, let neighbors vote by released labels, train on what they agree on, and renew.
 
     The guarantee is that of the release, whatever is done with it. On an H200 the defaults take a quarter of an hour
@@ -92,21 +91,6 @@ class ImageClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         device = self._device()
         _, probabilities = read_images(self.network_.to(device), _as_images(X).to(device))
         return np.asarray(probabilities.double().cpu())
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the likeliest class of each image."""
-        return np.asarray(self.classes_[self.predict_proba(X).argmax(axis=1)])
-
-    def _device(self) -> torch.device:
-        if self.device == "auto":
-            return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-        return torch.device(self.device)
-
-    def __getstate__(self) -> Any:  # noqa: ANN401
-        state = dict(super().__getstate__())
-        if "network_" in state:  # a pickle from a GPU must open where there is none
-            state["network_"] = copy.deepcopy(state["network_"]).to("cpu")
-        return state
 
 
 def _as_images(X: ArrayLike) -> torch.Tensor:

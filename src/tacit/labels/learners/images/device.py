@@ -1,22 +1,16 @@
-"""Where the arithmetic is done, and how precisely."""
+"""How images are laid out and functions compiled for a GPU."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
-__all__ = ["bfloat16", "compiled", "laid_out"]
+__all__ = ["compiled", "laid_out"]
 
 Called = TypeVar("Called", bound=Callable[..., Any])
-
-
-def bfloat16(device: torch.device) -> AbstractContextManager[None]:
-    """Compute in half the digits on a GPU."""
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda")
 
 
 def compiled(call: Called, device: torch.device) -> Called:

@@ -12,11 +12,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from tacit.labels.learners.images.device import bfloat16, compiled, laid_out
+from tacit.labels.learners.images.device import compiled, laid_out
 from tacit.labels.learners.images.network import ImageNetwork
 from tacit.labels.learners.images.targets import AgreedTargets, choose_targets
 from tacit.labels.learners.images.views import plain_views, strong_views, weak_views
 from tacit.labels.learners.images.votes import nearest_rows, vote
+from tacit.labels.learners.network.device import bfloat16
 
 __all__ = ["LabelEvidence", "VotedTraining", "read_images"]
 

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from tacit.labels.learners.network.device import NetworkClassifier, bfloat16, repeatable, seeded
 from tacit.labels.learners.network.losses import ForwardCorrected, NetworkLoss, SoftCrossEntropy
 from tacit.labels.learners.network.optimizers import Adam, Optimizer
 from tacit.privacy.errors import InvalidInput
@@ -29,7 +27,7 @@ __all__ = ["TorchClassifier"]
 _PREDICT_ROWS = 4096
 
 
-class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class TorchClassifier(NetworkClassifier):
     """Train the network that ``module(shape, classes)`` makes, by mini-batches, on the processor or a GPU.
 
     Rows may be of any shape: vectors, or images (n, channels, height, width). Data are moved to the device once. On a
@@ -148,7 +146,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             weights = weights / weights.mean()  # so that their scale does not change the learning rate
         device = self._device()
         seed = int(check_random_state(self.random_state).randint(2**31))
-        with _seeded(torch, seed, device):
+        with seeded(seed, device):
             if not self._can_go_on(classes):
                 self.module_ = self.module(tuple(X.shape[1:]), len(classes))
             self.module_.to(device)
@@ -181,7 +179,7 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         torch = load_extra("torch")
         if targets.ndim == 1:
             targets = torch.nn.functional.one_hot(targets, len(self.classes_)).float()
-        with _bfloat16(torch, X.device):
+        with bfloat16(X.device):
             logits = self.module_(X)
         losses = (SoftCrossEntropy() if self.loss is None else self.loss).rows(logits.float(), targets)
         return (losses if weights is None else losses * weights).mean()
@@ -194,47 +192,11 @@ class TorchClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         device = self._device()
         self.module_.to(device).eval()
         parts = []
-        with torch.inference_mode(), _bfloat16(torch, device), _repeatable(torch):
+        with torch.inference_mode(), bfloat16(device), repeatable():
             for start in range(0, len(rows), _PREDICT_ROWS):
                 logits = self.module_(torch.as_tensor(rows[start : start + _PREDICT_ROWS], device=device))
                 parts.append(logits.double().softmax(dim=1).cpu().numpy())
         return np.concatenate(parts)
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the likeliest class of each row."""
-        best = self.predict_proba(X).argmax(axis=1)
-        return np.asarray(self.classes_[best])
-
     def _can_go_on(self, classes: NDArray[Any]) -> bool:
         return bool(self.warm_start and hasattr(self, "module_") and np.array_equal(classes, self.classes_))
-
-    def _device(self) -> Any:  # noqa: ANN401
-        return _device_of(load_extra("torch"), self.device)
-
-    def __getstate__(self) -> Any:  # noqa: ANN401
-        state = dict(super().__getstate__())
-        if "module_" in state:  # a pickle from a GPU must open where there is none
-            state["module_"] = copy.deepcopy(state["module_"]).to("cpu")
-        return state
-
-
-def _device_of(torch: Any, name: str) -> Any:  # noqa: ANN401
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    return torch.device(name)
-
-
-def _bfloat16(torch: Any, device: Any) -> Any:  # noqa: ANN401
-    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=device.type == "cuda")
-
-
-def _repeatable(torch: Any) -> Any:  # noqa: ANN401
-    return torch.backends.cudnn.flags(enabled=True, benchmark=False, deterministic=True)
-
-
-@contextmanager
-def _seeded(torch: Any, seed: int, device: Any) -> Iterator[None]:  # noqa: ANN401
-    """Seed torch's generators for the fit, and give them back as they were."""
-    with torch.random.fork_rng([device] if device.type == "cuda" else []), _repeatable(torch):
-        torch.manual_seed(seed)
-        yield

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from tacit.labels.learners.network.classifier import _bfloat16, _device_of, _repeatable, _seeded
+from tacit.labels.learners.network.device import NetworkEstimator, bfloat16, repeatable, seeded
 from tacit.labels.learners.network.optimizers import Adam, Optimizer
 from tacit.labels.learners.network.views import AffineViews, CorruptedViews, RandomViews
 from tacit.privacy.errors import InvalidInput
@@ -29,7 +29,7 @@ __all__ = ["BarlowTwins"]
 _ROWS_AT_ONCE = 4096
 
 
-class BarlowTwins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class BarlowTwins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, NetworkEstimator):  # type: ignore[misc]
     """Barlow Twins: a network whose outputs agree on two views of a row, and share nothing with one another.
 
     With C the correlations, over a batch, of the outputs for one view with those for the other, the loss is
@@ -106,8 +106,8 @@ class BarlowTwins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             check_count(getattr(self, name), name=name)
         check_count(self.batch_size, name="batch_size", least=2)
         rows = self._rows(X, ensure_min_samples=2)
-        device = _device_of(torch, self.device)
-        with _seeded(torch, int(check_random_state(self.random_state).randint(2**31)), device):
+        device = self._device()
+        with seeded(int(check_random_state(self.random_state).randint(2**31)), device):
             shape = tuple(rows.shape[1:])
             self.module_ = (self.module or default_body)(shape, self.dimensions).to(device)
             self._n_features_out = self._outputs(rows[:1]).shape[1]
@@ -128,7 +128,7 @@ class BarlowTwins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
             total = torch.zeros((), device=rows.device)
             for places in torch.randperm(len(rows), device=rows.device)[: batches * size].split(size):
                 batch = rows[places]
-                with _bfloat16(torch, rows.device):
+                with bfloat16(rows.device):
                     one, other = both(torch.cat([views.draw(batch), views.draw(batch)])).chunk(2)
                 loss = twins_loss(one.float(), other.float(), redundancy=self.redundancy)
                 optimizer.zero_grad(set_to_none=True)
@@ -168,22 +168,16 @@ class BarlowTwins(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimat
 
     def _outputs(self, rows: NDArray[np.float32]) -> NDArray[np.float64]:
         torch = load_extra("torch")
-        device = _device_of(torch, self.device)
+        device = self._device()
         # in double precision a row's numbers do not depend on the rows it is asked for with
         body = copy.deepcopy(self.module_).to(device).double().eval()
         put = partial(torch.as_tensor, device=device, dtype=torch.float64)
-        with torch.inference_mode(), _repeatable(torch):
+        with torch.inference_mode(), repeatable():
             parts = [
                 body(put(rows[start : start + _ROWS_AT_ONCE])).cpu().numpy()
                 for start in range(0, len(rows), _ROWS_AT_ONCE)
             ]
         return np.concatenate(parts)
-
-    def __getstate__(self) -> Any:  # noqa: ANN401
-        state = dict(super().__getstate__())
-        if "module_" in state:  # a pickle from a GPU must open where there is none
-            state["module_"] = copy.deepcopy(state["module_"]).to("cpu")
-        return state
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401
         tags = super().__sklearn_tags__()
