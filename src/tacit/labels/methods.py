@@ -27,6 +27,7 @@ class Denoised(Choice):
     """Denoise the released labels, train, and train again on the model's own predictions; costs no privacy."""
 
     name: ClassVar[str] = "denoised"
+    numbers: ClassVar[bool] = False
 
     denoise: Literal["auto", "forward", "backward", "neighbors", "none"] = field(
         default="auto", metadata=about("How released labels become targets. auto: forward, or none for trees.")
@@ -49,6 +50,7 @@ class TwinRepresentation(Choice):
     """Learn a representation from the features alone, then from the votes of neighbors in it; needs torch."""
 
     name: ClassVar[str] = "twins"
+    numbers: ClassVar[bool] = False
 
     epochs: int = field(
         default=10,
@@ -61,6 +63,7 @@ class Regressor(Choice):
     """For numbers: least squares on the released values."""
 
     name: ClassVar[str] = "regressor"
+    numbers: ClassVar[bool] = True
 
     estimator: Literal["ridge", "trees"] = field(default="ridge", metadata=about("Ridge regression, or boosted trees."))
 

@@ -1,4 +1,4 @@
-"""PlantedCanaries: rows whose label a coin decided. How well a release reveals the coins bounds epsilon from below."""
+"""Canaries: rows whose label a coin decided. How well a release reveals the coins bounds epsilon from below."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ def audit_canaries(
     table
         The features of the same rows.
     guesses, level, rng
-        As in :meth:`tacit.leak.Canaries.leak`.
+        As in :meth:`tacit.leak.PlantedCanaries.leak`.
 
     Returns
     -------

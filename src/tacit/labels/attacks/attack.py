@@ -17,7 +17,6 @@ from tacit.labels.attacks.guess import LabelGuesses, guess_labels, guess_labels_
 from tacit.labels.attacks.planted import plant_and_guess
 from tacit.labels.attacks.randomization import ResponseTest, test_randomization
 from tacit.labels.fitting.model import named_estimator
-from tacit.labels.mechanisms import RandomizedResponse
 from tacit.labels.methods import AttackMethod, Bayes, LabelCanaries
 from tacit.labels.releases.matching import feature_names, rows_of
 from tacit.labels.releases.release import Release
@@ -133,7 +132,7 @@ def _features(release: Release, data: object) -> tuple[NDArray[np.float64] | Non
 def _test(release: Release, truth: pa.ChunkedArray) -> ResponseTest | None:
     """Whether randomized response acted as claimed, where all labels that were randomized are known."""
     plan = release.asked
-    if not isinstance(plan.mechanism, RandomizedResponse):
+    if not plan.mechanism.uniform:
         return None
     return test_randomization(truth, release.labels, epsilon=plan.epsilon or 0.0, classes=release.settled["classes"])
 

@@ -76,7 +76,7 @@ def audit_canaries(
         The same of a model that has not seen the canaries' labels: what it says is taken off the score, which sharpens
         the attack and cannot make the bound wrong.
     guesses, delta, level, rng
-        As in :meth:`tacit.leak.Canaries.leak`; delta is that of the guarantee under test.
+        As in :meth:`tacit.leak.PlantedCanaries.leak`; delta is that of the guarantee under test.
 
     References
     ----------

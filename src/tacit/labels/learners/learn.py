@@ -126,7 +126,7 @@ def _method(release: Release, method: LearnMethod | str | None) -> Denoised | Tw
     if method is None:
         return Regressor() if numbers else Denoised()
     chosen: Denoised | TwinRepresentation | Regressor = read_choice(LearnMethod, method, field="method")
-    if numbers != isinstance(chosen, Regressor):
+    if numbers != chosen.numbers:
         fits = "regressor: the release has numbers" if numbers else "denoised or twins: the release has classes"
         raise InvalidInput(f"must be {fits}, got {chosen}", field="method")
     return chosen

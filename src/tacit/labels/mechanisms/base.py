@@ -60,6 +60,8 @@ class LabelMechanism(Choice):
     """Whether labels are numbers, taken to the plan's ``values``, and not classes."""
     takes_prior: ClassVar[bool] = False
     """Whether a public prior helps it."""
+    uniform: ClassVar[bool] = False
+    """Whether a label that is not kept becomes any other class with the same probability."""
     needs_features: ClassVar[bool] = False
     """Whether it learns from the columns that are released beside the labels, and so must see all rows at once."""
 

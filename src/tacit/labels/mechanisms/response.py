@@ -35,6 +35,7 @@ class RandomizedResponse(LabelMechanism):
     """
 
     name: ClassVar[str] = "rr"
+    uniform: ClassVar[bool] = True
     phrase: ClassVar[str] = "randomized response"
 
     def __post_init__(self) -> None:
