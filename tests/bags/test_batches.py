@@ -91,14 +91,14 @@ from tacit.bags.learners.parts import Cross
 from tacit.bags.partition import Feature, Partition
 
 path, rows = sys.argv[1], int(sys.argv[2])
-counts = np.zeros(50, dtype=np.int64)
 rng = np.random.default_rng(0)
 schema = pa.schema({"a": pa.int64(), "pad": pa.float64()})
-with pq.ParquetWriter(path, schema) as file:
+a = rng.integers(50, size=50_000)
+counts = np.bincount(a, minlength=50) * (rows // 50_000)
+part = pa.table({"a": a, "pad": rng.random(50_000)}, schema=schema)
+with pq.ParquetWriter(path, schema, compression="none", use_dictionary=False) as file:
     for _ in range(rows // 50_000):
-        a = rng.integers(50, size=50_000)
-        counts += np.bincount(a, minlength=50)
-        file.write_table(pa.table({"a": a, "pad": rng.random(50_000)}, schema=schema))
+        file.write_table(part)
 bags = Partition(features=(Feature("a"),), keys=pa.table({"a": np.arange(50)}), counts=counts, totals=np.zeros((50, 1)))
 cells = cells_of([Cross(("a",))], [bags])
 before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss

@@ -104,9 +104,9 @@ def test_estimators_that_cannot_are_refused_before_the_charge(estimator, message
     ledger = Ledger.create(tmp_path / "ledger.db")
     ledger.register(y, name="blobs", budget=Guarantee(unit=Unit.LABEL, epsilon=3.0))
     with pytest.raises(InvalidInput, match=message):
-        LabelPrivateClassifier(estimator, denoise=Backward(), payment=Payment(ledger=ledger), random_state=0).fit(X, y)
+        LabelPrivateClassifier(estimator, denoise=Backward(), payment=Payment(ledger=ledger)).fit(X, y)
     assert ledger.statement("blobs").entries == ()
-    LabelPrivateClassifier(estimator, denoise=Forward(), payment=Payment(ledger=ledger), random_state=0).fit(X, y)
+    LabelPrivateClassifier(estimator, denoise=Forward(), payment=Payment(ledger=ledger)).fit(X, y)
     assert len(ledger.statement("blobs").entries) == 1, "control"
 
 

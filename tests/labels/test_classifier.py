@@ -106,7 +106,7 @@ def test_denoising_and_consensus_beat_plain_training():
         "default": {},
     }.items():
         models = [
-            LabelPrivateClassifier(epsilon=1.0, random_state=seed, **settings).fit(X[::2], y[::2]) for seed in range(6)
+            LabelPrivateClassifier(epsilon=1.0, random_state=seed, **settings).fit(X[::2], y[::2]) for seed in range(4)
         ]
         scores[name] = np.mean([model.score(X[1::2], y[1::2]) for model in models])
     assert scores["consensus"] > scores["full"] + 0.01

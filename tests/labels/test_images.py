@@ -101,7 +101,7 @@ def test_digits_from_released_labels(digits):
     plan = Plan(label="y", epsilon=2)
     release = protect(pa.table({"y": labels[train]}), plan, rng=np.random.default_rng(0))
     small = ImageClassifier(
-        representation=PatchRepresentation(epochs=4, patches=4, images=60, hidden=64, outputs=32),
+        representation=PatchRepresentation(epochs=2, patches=4, images=60, hidden=64, outputs=32),
         training=VotedTraining(epochs=12, batch_size=100, renewals=8, neighbors=50),
         width=8,
         random_state=0,

@@ -116,7 +116,7 @@ def test_a_sure_and_wrong_model_has_a_finite_loss():
 @pytest.mark.slow
 def test_passes_scikit_learns_checks():
     check_estimator(
-        learner(epochs=100, batch_size=32, optimizer=Adam(learning_rate=0.1)),
+        learner(epochs=40, batch_size=32, optimizer=Adam(learning_rate=0.1)),
         expected_failed_checks={"check_sample_weight_equivalence_on_dense_data": BATCHES},
     )
 

@@ -23,8 +23,8 @@ def brute_force_k(prior, epsilon):
 
 @pytest.mark.parametrize("classes", [2, 3, 10, 100])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
-def test_k_is_the_brute_force_argmax_on_1000_priors(classes, epsilon):
-    priors = np.random.default_rng(classes).dirichlet(np.full(classes, 0.3), size=1000)
+def test_k_is_the_brute_force_argmax(classes, epsilon):
+    priors = np.random.default_rng(classes).dirichlet(np.full(classes, 0.3), size=min(1000, 20_000 // classes))
     expected = [brute_force_k(prior, epsilon)[0] for prior in priors]
     assert best_top_k(priors, epsilon=epsilon).tolist() == expected
 

@@ -25,7 +25,7 @@ def skewed(classes, rng, rows=ROWS):
 
 @pytest.mark.parametrize(("classes", "rows"), [(2, 30), (2, 1000), (5, 200), (10, 1000)])
 def test_p_values_are_valid(classes, rows):
-    runs, rng = 800, np.random.default_rng(0)
+    runs, rng = 400, np.random.default_rng(0)
     small = {"p_value": 0, "p_too_little_noise": 0, "p_too_much_noise": 0, "p_switches": 0}
     for _ in range(runs):
         labels = skewed(classes, rng, rows)
