@@ -6,9 +6,9 @@ import numpy as np
 from scipy.stats import norm
 
 from benchmarks.timing import in_turns, timed_row
-from tacit.models.attacks.lira import OfflineLira, OnlineLira, Pooled
+from tacit.models.attacks.lira import OfflineLira, OnlineLira, PooledSpread
 from tacit.models.attacks.rmia import OfflineRmia, OnlineRmia
-from tacit.models.attacks.shadow import Shadows
+from tacit.models.attacks.shadow import ShadowConfidences
 
 
 def run(*, quick: bool) -> list[dict]:
@@ -18,12 +18,12 @@ def run(*, quick: bool) -> list[dict]:
     coins = rng.random((models // 2, points)) < 0.5
     member = np.stack([coins, ~coins], axis=1).reshape(models, points)
     mean = rng.normal(0, 3, points)
-    shadows = Shadows(confidence=mean + member + rng.normal(size=member.shape), member=member)
+    shadows = ShadowConfidences(confidence=mean + member + rng.normal(size=member.shape), member=member)
     target = mean + rng.normal(size=points)
     cases = {
         "LiRA online": (OnlineLira(shadows=shadows), lambda: _lira(target, shadows)),
         "LiRA online, fixed variance": (
-            OnlineLira(shadows=shadows, spread=Pooled()),
+            OnlineLira(shadows=shadows, spread=PooledSpread()),
             lambda: _lira(target, shadows, sd=_pooled(shadows)),
         ),
         "LiRA offline": (OfflineLira(shadows=shadows), lambda: _lira_offline(target, shadows)),

@@ -33,12 +33,12 @@ from benchmarks.__main__ import HERE, describe_machine
 from tacit.data import adult, digits
 from tacit.leak import Leak
 from tacit.models.attacks.confidence import FLOOR
-from tacit.models.attacks.lira import OfflineLira, OnlineLira, Pooled
+from tacit.models.attacks.lira import OfflineLira, OnlineLira, PooledSpread
 from tacit.models.attacks.loss_threshold import LossThreshold
 from tacit.models.attacks.rmia import OfflineRmia, OnlineRmia
-from tacit.models.attacks.shadow import Shadows
+from tacit.models.attacks.shadow import ShadowConfidences
 from tacit.models.attacks.shadow_training import train_shadows
-from tacit.models.attacks.targets import MembershipAttack, Targets, attack_model, gather_targets
+from tacit.models.attacks.targets import MembershipAttack, MembershipTargets, attack_model, gather_targets
 from tacit.privacy.files import write_atomically
 
 RESULTS = HERE / "results" / "models_membership.json"
@@ -62,14 +62,14 @@ def estimators(*, quick: bool) -> dict[str, tuple[Any, float]]:
     return found
 
 
-def attacks(shadows: Shadows) -> dict[str, MembershipAttack]:
+def attacks(shadows: ShadowConfidences) -> dict[str, MembershipAttack]:
     """Return every attack by name."""
     return {
         "loss threshold": LossThreshold(),
         "LiRA online": OnlineLira(shadows=shadows),
-        "LiRA online, fixed variance": OnlineLira(shadows=shadows, spread=Pooled()),
+        "LiRA online, fixed variance": OnlineLira(shadows=shadows, spread=PooledSpread()),
         "LiRA offline": OfflineLira(shadows=shadows),
-        "LiRA offline, fixed variance": OfflineLira(shadows=shadows, spread=Pooled()),
+        "LiRA offline, fixed variance": OfflineLira(shadows=shadows, spread=PooledSpread()),
         "RMIA online": OnlineRmia(shadows=shadows),
         "RMIA offline, a = 0.3": OfflineRmia(shadows=shadows, a=0.3),
     }
@@ -85,7 +85,7 @@ def rows_of(name: str, *, quick: bool, rng: np.random.Generator) -> tuple[np.nda
     return X[chosen], y[chosen]
 
 
-def split(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> Targets:
+def split(X: np.ndarray, y: np.ndarray, rng: np.random.Generator) -> MembershipTargets:
     """Put each row in by a fair coin."""
     coin = rng.random(len(X)) < 0.5
     return gather_targets((X[coin], y[coin]), (X[~coin], y[~coin]))
@@ -122,7 +122,7 @@ def seeded(estimator: Any) -> Any:
     return copy.set_params(**dict.fromkeys(names, SEED))
 
 
-def numbers(leak: Leak, targets: Targets) -> dict[str, Any]:
+def numbers(leak: Leak, targets: MembershipTargets) -> dict[str, Any]:
     """Return what the table shows of a leak."""
     roc, interval = leak.roc, leak.advantage_interval
     assert roc is not None

@@ -32,10 +32,10 @@ from rich.progress import track
 
 from benchmarks.__main__ import describe_machine
 from tacit.leak import Leak
-from tacit.models.attacks.lira import OnlineLira, Pooled
+from tacit.models.attacks.lira import OnlineLira, PooledSpread
 from tacit.models.attacks.loss_threshold import LossThreshold
 from tacit.models.attacks.margin import KnownMargin
-from tacit.models.attacks.shadow import Shadows
+from tacit.models.attacks.shadow import ShadowConfidences
 from tacit.models.attacks.targets import attack_confidence
 from tacit.models.attacks.targets_leak import measure_membership
 from tacit.models.releases.dp_sgd import train_dp_sgd
@@ -122,10 +122,10 @@ def on_images(arm: str, seed: int, sizes: Sizes) -> dict[str, Any]:
     halves = np.concatenate([first, ~first])  # every row is in half of the shadow models
     networks = [ARMS[arm](X[rows], y[rows], rng, sizes) for rows in (member, *halves)]
     confidence = np.stack([y * network(X) for network in networks])
-    shadows = Shadows(confidence=confidence[1:], member=halves)
+    shadows = ShadowConfidences(confidence=confidence[1:], member=halves)
     found = {
         name: attack_confidence(confidence[0], member, attack=attack, rng=rng, fair_coins=True, delta=DELTA)
-        for name, attack in (("loss", LossThreshold()), ("lira", OnlineLira(shadows=shadows, spread=Pooled())))
+        for name, attack in (("loss", LossThreshold()), ("lira", OnlineLira(shadows=shadows, spread=PooledSpread())))
     }
     return {
         "accuracy": float((truth * networks[0](test) > 0).mean()),

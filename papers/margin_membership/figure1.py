@@ -101,7 +101,12 @@ def run_dimension(plan: Plan, dimension: int, *, device: str) -> dict[str, Any]:
     first = torch.bmm(neurons, basis)
     gradient, losses = load("gradient"), load("losses")
     found = gradient.ascend(
-        torch.bmm(train, basis), labels, first, outputs, loss=losses.Exponential(), steps=plan.steps_at(dimension)
+        torch.bmm(train, basis),
+        labels,
+        first,
+        outputs,
+        loss=losses.ExponentialMarginLoss(),
+        steps=plan.steps_at(dimension),
     )
     neurons.baddbmm_(found.neurons - first, basis.mT)
     trained = time.perf_counter() - begun

@@ -34,7 +34,7 @@ from tacit.leak import clopper_pearson
 from tacit.models.attacks.univariate.black_box import probe_function
 from tacit.models.attacks.univariate.candidates import build_candidates
 from tacit.models.attacks.univariate.function import to_piecewise_linear
-from tacit.models.attacks.univariate.reconstruction import Reconstruction, reconstruct_univariate
+from tacit.models.attacks.univariate.reconstruction import UnivariateReconstruction, reconstruct_univariate
 from tacit.models.margin.certificate import kkt
 from tacit.models.margin.fit import NotSeparated, fit_margin
 from tacit.models.margin.univariate import fit_least_norm
@@ -66,7 +66,7 @@ def draw_set(index: int) -> tuple[Floats, Floats, np.random.Generator]:
             return x, y, rng
 
 
-def score(found: Reconstruction, network: TwoLayerReLU, x: Floats, y: Floats, *, kind: str) -> dict[str, Any]:
+def score(found: UnivariateReconstruction, network: TwoLayerReLU, x: Floats, y: Floats, *, kind: str) -> dict[str, Any]:
     """Count what was found; of two found points near the same training point only one is right."""
     slack, distance = KINDS[kind]
     on = y * network(x[:, None]) <= 1 + slack

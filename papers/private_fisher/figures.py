@@ -40,7 +40,7 @@ from benchmarks.__main__ import describe_machine
 from papers.private_fisher.scores import by_distance, by_t_statistic
 from tacit import data as sets
 from tacit.features.learners.fisher import FisherClassifier
-from tacit.features.mechanisms.box import Box
+from tacit.features.mechanisms.box import FeatureRanges
 from tacit.features.mechanisms.budget import BudgetSplit, split_budget
 from tacit.features.mechanisms.class_rows import NoisyClassRows
 from tacit.features.mechanisms.moments import ClassMoments
@@ -78,7 +78,7 @@ class Case:
     codes: Codes
     test: Matrix
     truth: Codes
-    box: Box
+    box: FeatureRanges
     snapped: Matrix
     clean: Moments
     moments: ClassMoments
@@ -86,7 +86,7 @@ class Case:
     norms: dict[tuple[str, int], float]
 
     @classmethod
-    def of(cls, train: Matrix, codes: Codes, test: Matrix, truth: Codes, *, box: Box) -> Case:
+    def of(cls, train: Matrix, codes: Codes, test: Matrix, truth: Codes, *, box: FeatureRanges) -> Case:
         """Return the case of these rows."""
         steps = box.snap(train)
         moments = ClassMoments.of(steps, codes, classes=int(codes.max()) + 1)
@@ -141,7 +141,7 @@ def synthetic(seed: int, rows: int = 5000) -> Case:
         codes = rng.integers(0, 2, count)
         return rng.normal(size=(count, len(means))) + np.outer(codes, means), codes
 
-    return Case.of(*draw(rows), *draw(10_000), box=Box.symmetric(4.0, features=len(means)))
+    return Case.of(*draw(rows), *draw(10_000), box=FeatureRanges.symmetric(4.0, features=len(means)))
 
 
 @lru_cache(maxsize=1)
@@ -155,7 +155,7 @@ def images(name: str) -> Case:
         blocks = found.images.reshape(len(found), side // block, block, side // block, block, -1)
         rows += [blocks.mean(axis=(2, 4)).reshape(len(found), -1) / 255.0, found.labels]
     features = rows[0].shape[1]
-    return Case.of(*rows, box=Box(lower=(0.0,) * features, upper=(1.0,) * features))
+    return Case.of(*rows, box=FeatureRanges(lower=(0.0,) * features, upper=(1.0,) * features))
 
 
 def case_of(data: str, seed: int) -> Case:

@@ -258,10 +258,10 @@ def test_the_table_that_is_read_is_not_written_over(folder):
 @pytest.mark.parametrize(
     ("mechanism", "name", "said"),
     [
-        ("rows", "rows.csv", "ends as CSV does, and Parquet is written; call it rows.parquet"),
-        ("rows", "rows.JSON", "ends as JSON does, and Parquet is written; call it rows.parquet"),
-        ("totals", "totals.csv.gz", "ends as CSV does, and JSON is written; call it totals.json"),
-        ("totals", "totals.parquet", "ends as Parquet does, and JSON is written; call it totals.json"),
+        ("rows", "rows.csv", "has the ending of CSV, but Parquet is written; call it rows.parquet"),
+        ("rows", "rows.JSON", "has the ending of JSON, but Parquet is written; call it rows.parquet"),
+        ("totals", "totals.csv.gz", "has the ending of CSV, but JSON is written; call it totals.json"),
+        ("totals", "totals.parquet", "has the ending of Parquet, but JSON is written; call it totals.json"),
     ],
 )
 def test_a_name_of_another_format_is_refused(folder, mechanism, name, said):

@@ -7,14 +7,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from tacit.features import Plan, learn, protect
 from tacit.features.learners.fisher import FisherClassifier
-from tacit.features.learners.rules import Full, Independence
-from tacit.features.mechanisms.box import Box
+from tacit.features.learners.rules import FullCovarianceRule, IndependenceRule
+from tacit.features.mechanisms.box import FeatureRanges
 from tacit.features.mechanisms.noisy_totals import ReleasedTotals
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import randomize_codes, response_matrix
 
 
-@parametrize_with_checks([FisherClassifier(), FisherClassifier(Full())])
+@parametrize_with_checks([FisherClassifier(), FisherClassifier(FullCovarianceRule())])
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
 
@@ -40,7 +40,7 @@ def test_feature_noise_is_taken_out_of_the_covariance():
     X, y = _classes(rng)
     noise = np.array([1.0, 0.5, 2.0, 0.1])
     told = FisherClassifier(noise=noise).fit(X + rng.normal(size=X.shape) * noise, y)
-    assert np.sqrt(told.metric_.covariance[[0, 1, 3]]) == pytest.approx(np.full(3, 0.2), abs=0.08)
+    assert np.sqrt(told.inverse_covariance_.covariance[[0, 1, 3]]) == pytest.approx(np.full(3, 0.2), abs=0.08)
 
 
 def _table(seed, rows=8000):
@@ -167,25 +167,25 @@ def test_bad_input_is_refused(given, sentence):
 def test_totals_agree_with_rows_where_there_is_no_noise():
     rng = np.random.default_rng(4)
     X, y = _classes(rng, 500)
-    box = Box(lower=(-2.0,) * 4, upper=(3.0,) * 4)
+    box = FeatureRanges(lower=(-2.0,) * 4, upper=(3.0,) * 4)
     unit = (X - box.middle) / box.half
     sums = np.stack([unit[y == k].sum(axis=0) for k in range(3)])
     totals = ReleasedTotals(counts=np.bincount(y), sums=sums, squares=(unit**2).sum(axis=0))
     told = FisherClassifier().fit_totals(totals, box=box, classes=[0, 1, 2])
-    plain = FisherClassifier(Independence()).fit(X, y)
+    plain = FisherClassifier(IndependenceRule()).fit(X, y)
     assert told.predict_proba(X) == pytest.approx(plain.predict_proba(X))
 
 
-@pytest.mark.parametrize("rule", [Independence(), Full()])
+@pytest.mark.parametrize("rule", [IndependenceRule(), FullCovarianceRule()])
 def test_rows_far_from_zero_lose_no_digits(rule):
     rng = np.random.default_rng(5)
     X, y = _classes(rng, 2000)
     near, far = FisherClassifier(rule).fit(X, y), FisherClassifier(rule).fit(X + 1e7, y)
-    assert far.metric_.covariance == pytest.approx(near.metric_.covariance, rel=1e-6)
+    assert far.inverse_covariance_.covariance == pytest.approx(near.inverse_covariance_.covariance, rel=1e-6)
     assert (far.predict(X + 1e7) == near.predict(X)).mean() > 0.999
 
 
-@pytest.mark.parametrize("rule", [Independence(), Full()])
+@pytest.mark.parametrize("rule", [IndependenceRule(), FullCovarianceRule()])
 def test_variances_lost_in_the_noise_do_not_decide(rule):
     """Twenty equal features under noise ten times their deviation: some variances less the noise's fall below 0."""
     rng = np.random.default_rng(6)
@@ -193,5 +193,5 @@ def test_variances_lost_in_the_noise_do_not_decide(rule):
     X = rng.normal(size=(8000, 20)) + y[:, None]
     noisy = X + rng.normal(scale=10.0, size=X.shape)
     told = FisherClassifier(rule, noise=10.0).fit(noisy, y).score(X, y)
-    knows = FisherClassifier(Independence()).fit(noisy, y).score(X, y)  # all alike, which here is the truth
+    knows = FisherClassifier(IndependenceRule()).fit(noisy, y).score(X, y)  # all alike, which here is the truth
     assert told > knows - 0.01

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from tacit.features import Plan, Release, protect
-from tacit.features.mechanisms.box import Box
+from tacit.features.mechanisms.box import FeatureRanges
 from tacit.features.mechanisms.moments import ClassMoments, class_members
 from tacit.features.mechanisms.noisy_rows import NoisyRows
 from tacit.features.mechanisms.noisy_totals import NoisyTotals
@@ -399,7 +399,7 @@ class TestWholeSteps:
     def test_totals_are_those_of_the_steps(self):
         rng = np.random.default_rng(0)
         values, codes = rng.normal(size=(40_000, 3)), rng.integers(0, 3, 40_000)
-        steps = Box.symmetric(1.0, features=3).whole_steps(values)
+        steps = FeatureRanges.symmetric(1.0, features=3).whole_steps(values)
         found = ClassMoments.of_members(steps, class_members(codes, classes=3))
         naive = np.array([steps[codes == k].astype(np.int64).sum(axis=0) for k in range(3)])
         assert (found.sums == naive).all()
@@ -408,4 +408,4 @@ class TestWholeSteps:
 
     def test_no_value_leaves_the_box(self):
         values = np.array([[-3e38], [3e38], [1.0]])
-        assert Box.symmetric(1e-3, features=1).whole_steps(values).ravel().tolist() == [-1024, 1024, 1024]
+        assert FeatureRanges.symmetric(1e-3, features=1).whole_steps(values).ravel().tolist() == [-1024, 1024, 1024]

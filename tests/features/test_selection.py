@@ -8,9 +8,9 @@ import pytest
 
 from papers.private_fisher.scores import by_distance
 from papers.private_fisher.selection_attack import selection_leak, tied_neighbors
-from tacit.features.mechanisms.box import Box
+from tacit.features.mechanisms.box import FeatureRanges
 from tacit.features.mechanisms.moments import ClassMoments
-from tacit.features.mechanisms.scores import Distance, TStatistic
+from tacit.features.mechanisms.scores import MeanDistance, TStatistic
 from tacit.features.mechanisms.selection import PrivateSelection, choose_once, selection_scale
 from tacit.privacy.noise import DiscreteLaplace
 
@@ -84,7 +84,7 @@ def test_two_of_three_need_noise_for_the_one_left_out_alone():
     assert 0.9999 < worst <= 1.0 + 1e-9
 
 
-@pytest.mark.parametrize("score", [Distance(), TStatistic(), TStatistic(floor=0.01)])
+@pytest.mark.parametrize("score", [MeanDistance(), TStatistic(), TStatistic(floor=0.01)])
 def test_one_record_moves_a_score_by_at_most_its_sensitivity(score):
     rng = np.random.default_rng(2)
     sizes = np.array([6, 5])
@@ -101,7 +101,7 @@ def test_one_record_moves_a_score_by_at_most_its_sensitivity(score):
         units = [PrivateSelection(epsilon=1.0, keep=1, score=score).units(m, class_rows=sizes) for m in pair]
         assert np.abs(units[0] - units[1]).max() <= 1025
     assert worst <= score.sensitivity(class_rows=sizes) * (1 + 1e-12)
-    if isinstance(score, Distance):
+    if isinstance(score, MeanDistance):
         assert worst > 0.99 * score.sensitivity(class_rows=sizes)
 
 
@@ -124,11 +124,11 @@ def test_the_printed_selection_leaks_and_the_private_one_keeps_its_guarantee():
         return np.argsort(-by_distance(rows, labels))[:1]
 
     def private(rows, labels, rng):
-        moments = ClassMoments.of(Box.symmetric(1.0, features=6).snap(rows), labels, classes=2)
+        moments = ClassMoments.of(FeatureRanges.symmetric(1.0, features=6).snap(rows), labels, classes=2)
         return PrivateSelection(epsilon=1.0, keep=1).select(moments, class_rows=sizes, rng=rng)
 
     def forgetful(rows, labels, rng):  # a tenth of the noise
-        moments = ClassMoments.of(Box.symmetric(1.0, features=6).snap(rows), labels, classes=2)
+        moments = ClassMoments.of(FeatureRanges.symmetric(1.0, features=6).snap(rows), labels, classes=2)
         return PrivateSelection(epsilon=10.0, keep=1).select(moments, class_rows=sizes, rng=rng)
 
     rng = np.random.default_rng(3)

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from tacit.models import Plan, Release, attack, protect
-from tacit.models.methods import Loss
+from tacit.models.methods import LossAttack
 from tacit.privacy import InvalidInput
 
 pytest.importorskip("torch")
@@ -66,7 +66,7 @@ def test_a_forest_remembers_its_rows(forest, method):
 def test_fair_coins_prove_an_epsilon(forest):
     members, others = rows(300, 5, 2), rows(300, 5, 3)
     made = protect(members, Plan(label="ill", epsilon=None, mechanism="plain:estimator=forest"))
-    leak = measured(made, Loss(fair_coins=True), truth=members, data=others)
+    leak = measured(made, LossAttack(fair_coins=True), truth=members, data=others)
     assert leak.epsilon_lower_bound > 1
     assert measured(forest, data=OTHERS[:40]).bound is None
 
@@ -78,7 +78,7 @@ def test_coins_stay_fair_where_rows_occur_more_than_once():
     made = protect(
         pool[heads], Plan(label="ill", epsilon=0.1, delta=1e-5, mechanism="dp_sgd:epochs=1", ranges={"*": (-1, 1)})
     )
-    leak = measured(made, Loss(fair_coins=True), truth=pool[heads], data=pool[~heads])
+    leak = measured(made, LossAttack(fair_coins=True), truth=pool[heads], data=pool[~heads])
     assert leak.facts["members"] + leak.facts["nonmembers"] == len(pool)
     assert not leak.exceeds(made.guarantee)
 

@@ -9,7 +9,7 @@ from tacit.models.margin.batch import initial_network, train
 from tacit.models.margin.certificate import kkt
 from tacit.models.margin.fit import NotSeparated, fit_margin
 from tacit.models.margin.gradient import ascend
-from tacit.models.margin.losses import Exponential, Logistic
+from tacit.models.margin.losses import ExponentialMarginLoss, LogisticMarginLoss
 from tacit.models.margin.polish import polish_network
 from tacit.models.margin.univariate import fit_least_norm
 from tacit.models.network import TwoLayerReLU
@@ -119,18 +119,18 @@ class TestCertificate:
 
 
 class TestLosses:
-    @pytest.mark.parametrize("loss", [Exponential(), Logistic()])
+    @pytest.mark.parametrize("loss", [ExponentialMarginLoss(), LogisticMarginLoss()])
     def test_the_logarithm_and_its_slope_are_the_plain_ones(self, loss):
         margins = torch.tensor(
             [-20.0, -3.0, -1e-9, 0.0, 0.5, 29.9, 30.1, 40.0], dtype=torch.float64, requires_grad=True
         )
-        plain = (-margins).exp() if isinstance(loss, Exponential) else torch.nn.functional.softplus(-margins)
+        plain = (-margins).exp() if isinstance(loss, ExponentialMarginLoss) else torch.nn.functional.softplus(-margins)
         expected = plain.sum().log()
         assert loss.log_sum(margins).item() == pytest.approx(expected.item(), rel=1e-12)
         expected.backward()
         assert loss.weights(margins.detach()).numpy() == pytest.approx(-margins.grad.numpy(), rel=1e-9, abs=1e-15)
 
-    @pytest.mark.parametrize("loss", [Exponential(), Logistic()])
+    @pytest.mark.parametrize("loss", [ExponentialMarginLoss(), LogisticMarginLoss()])
     @pytest.mark.parametrize("size", [1e6, -1e6])
     def test_no_margin_is_too_large(self, loss, size):
         margins = torch.tensor([size, size, torch.inf], dtype=torch.float64)
@@ -142,11 +142,11 @@ class TestLosses:
     def test_a_logistic_loss_below_one_nth_may_have_a_point_on_the_wrong_side(self):
         """Theorem 2.1 prints L < 1/n for both losses; for the logistic one it must be log(2)/n."""
         margins = torch.tensor([-0.1, 50.0], dtype=torch.float64)
-        total = Logistic().log_sum(margins).exp().item()
+        total = LogisticMarginLoss().log_sum(margins).exp().item()
         assert total < 1  # the printed condition holds: sum < n * 1/n
-        assert total > np.exp(Logistic().threshold(2))  # the corrected one does not
+        assert total > np.exp(LogisticMarginLoss().threshold(2))  # the corrected one does not
         edge = torch.tensor([0.0], dtype=torch.float64)
-        for loss in (Exponential(), Logistic()):
+        for loss in (ExponentialMarginLoss(), LogisticMarginLoss()):
             assert loss.log_sum(edge).item() == pytest.approx(loss.threshold(1))
 
 
@@ -158,7 +158,9 @@ class TestGradient:
         v = torch.tensor(rng.normal(size=(1, 7)), requires_grad=True)
         margins = signs * (torch.relu(points @ U.mT) @ v[:, :, None])[:, :, 0]
         (-torch.nn.functional.softplus(-margins).sum().log()).backward()
-        found = ascend(points, signs, U.detach(), v.detach(), loss=Logistic(), steps=1, rate=1e-4, momentum=0.0)
+        found = ascend(
+            points, signs, U.detach(), v.detach(), loss=LogisticMarginLoss(), steps=1, rate=1e-4, momentum=0.0
+        )
         step, slope = (found.neurons - U).detach(), U.grad
         size = step.norm() / slope.norm()
         assert torch.allclose(step, size * slope, rtol=1e-6, atol=1e-12)
@@ -173,7 +175,7 @@ class TestGradient:
         start = TwoLayerReLU(weights=neurons[:, :-1], biases=neurons[:, -1], outputs=start.outputs)
         [reduced] = train([(X, y)], [start], steps=60)
         tensors = [torch.tensor(part)[None] for part in (points, y, neurons, start.outputs.copy())]
-        whole = ascend(*tensors, loss=Exponential(), steps=60)
+        whole = ascend(*tensors, loss=ExponentialMarginLoss(), steps=60)
         assert y * reduced.network(X) == pytest.approx(whole.margins.numpy()[0], rel=1e-6)
 
     def test_the_part_outside_the_span_never_moves(self):
@@ -204,7 +206,7 @@ class TestGradient:
             values = [getattr(c, measure) for c in certificates]
             assert values[0] > values[1] > values[2], measure
 
-    @pytest.mark.parametrize("loss", [Exponential(), Logistic()])
+    @pytest.mark.parametrize("loss", [ExponentialMarginLoss(), LogisticMarginLoss()])
     def test_both_losses_reach_nearly_the_same_margin(self, loss, problem, fit):
         found = fit_margin(*problem, width=150, rng=np.random.default_rng(1), steps=800, loss=loss, polish=False)
         assert found.network.squared_norm == pytest.approx(fit.network.squared_norm, rel=0.02)

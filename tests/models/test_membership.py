@@ -25,10 +25,10 @@ from tacit.models.attacks.confidence import (
     confidence_from_probabilities,
     measure_confidence,
 )
-from tacit.models.attacks.lira import LEAST_SD, OfflineLira, OnlineLira, PerPoint, Pooled
+from tacit.models.attacks.lira import LEAST_SD, OfflineLira, OnlineLira, PooledSpread, SpreadPerPoint
 from tacit.models.attacks.loss_threshold import LossThreshold, attack_losses
-from tacit.models.attacks.rmia import OfflineRmia, OnlineRmia, Population
-from tacit.models.attacks.shadow import Shadows
+from tacit.models.attacks.rmia import OfflineRmia, OnlineRmia, ReferencePopulation
+from tacit.models.attacks.shadow import ShadowConfidences
 from tacit.models.attacks.shadow_training import train_shadows
 from tacit.models.attacks.targets import attack_confidence, attack_model, gather_targets
 from tacit.models.attacks.targets_leak import LargestAdvantage, measure_membership
@@ -42,7 +42,7 @@ def logit(p):
 
 def column(p, member):
     """Shadow models asked about one point."""
-    return Shadows(confidence=logit(p)[:, None], member=np.array(member)[:, None])
+    return ShadowConfidences(confidence=logit(p)[:, None], member=np.array(member)[:, None])
 
 
 # --- the pins of the formula sheet
@@ -55,19 +55,21 @@ def test_lira_has_the_pinned_values():
     target = logit([0.95])
     assert OnlineLira(shadows=PIN).score(target)[0] == pytest.approx(7.934461, abs=1e-6)
     assert ndtr(OfflineLira(shadows=PIN).score(target)[0]) == pytest.approx(0.99997248, abs=1e-8)
-    assert OnlineLira(shadows=PIN, spread=Pooled()).score(target)[0] == pytest.approx(6.682831, abs=1e-6)
-    assert ndtr(OfflineLira(shadows=PIN, spread=Pooled()).score(target)[0]) == pytest.approx(0.99987530, abs=1e-8)
+    assert OnlineLira(shadows=PIN, spread=PooledSpread()).score(target)[0] == pytest.approx(6.682831, abs=1e-6)
+    assert ndtr(OfflineLira(shadows=PIN, spread=PooledSpread()).score(target)[0]) == pytest.approx(0.99987530, abs=1e-8)
 
 
 def both_sides(inside, outside):
     """Two models with each point and two without, which say the same."""
     p = np.array([inside, inside, outside, outside])
-    return Shadows(confidence=logit(p), member=np.repeat([True, True, False, False], p.shape[1]).reshape(p.shape))
+    return ShadowConfidences(
+        confidence=logit(p), member=np.repeat([True, True, False, False], p.shape[1]).reshape(p.shape)
+    )
 
 
 def test_rmia_has_the_pinned_values():
     average = [0.55, 0.7, 0.5, 0.62, 0.6]
-    others = Population(confidence=logit([0.6, 0.7, 0.3, 0.8, 0.4]), shadows=both_sides(average, average))
+    others = ReferencePopulation(confidence=logit([0.6, 0.7, 0.3, 0.8, 0.4]), shadows=both_sides(average, average))
     for gamma, share in ((1.0, 1.0), (1.25, 0.6), (1.5, 0.4)):
         attack = OnlineRmia(shadows=both_sides([0.85], [0.5]), gamma=gamma, population=others)
         assert attack.score(logit([0.9]))[0] == pytest.approx(share, abs=1e-12)
@@ -76,7 +78,7 @@ def test_rmia_has_the_pinned_values():
 def test_rmia_offline_has_the_pinned_value():
     # p(z) of the pin is .55 to .7: with a = .3 it is (1.3 p_out + .7)/2, so p_out(z) follows from it
     out = (2 * np.array([0.55, 0.7, 0.5, 0.62, 0.6]) - 0.7) / 1.3
-    others = Population(confidence=logit([0.6, 0.7, 0.3, 0.8, 0.4]), shadows=both_sides(out, out))
+    others = ReferencePopulation(confidence=logit([0.6, 0.7, 0.3, 0.8, 0.4]), shadows=both_sides(out, out))
     attack = OfflineRmia(shadows=both_sides([0.85], [0.4]), a=0.3, gamma=1.25, population=others)
     assert attack.score(logit([0.9]))[0] == pytest.approx(0.8, abs=1e-12)
 
@@ -116,14 +118,14 @@ def some():
     member = rng.random((12, 150)) < 0.4
     member[:2], member[2:4] = True, False
     mean, sd = rng.normal(0, 3, 150), rng.uniform(0.2, 2, 150)
-    shadows = Shadows(confidence=mean + sd * rng.normal(size=(12, 150)) + member, member=member)
+    shadows = ShadowConfidences(confidence=mean + sd * rng.normal(size=(12, 150)) + member, member=member)
     return shadows, mean + sd * rng.normal(size=150)
 
 
-@pytest.mark.parametrize("spread", [PerPoint(), Pooled()])
+@pytest.mark.parametrize("spread", [SpreadPerPoint(), PooledSpread()])
 def test_lira_agrees_with_a_loop(some, spread):
     shadows, f = some
-    online, offline = by_loop(f, shadows, pooled=isinstance(spread, Pooled))
+    online, offline = by_loop(f, shadows, pooled=isinstance(spread, PooledSpread))
     np.testing.assert_allclose(OnlineLira(shadows=shadows, spread=spread).score(f), online, rtol=1e-9, atol=1e-9)
     np.testing.assert_allclose(ndtr(OfflineLira(shadows=shadows, spread=spread).score(f)), offline, atol=1e-9)
 
@@ -147,20 +149,22 @@ def test_gamma_changes_no_order_but_ties_rows(some):
 
 def test_offline_attacks_do_not_look_at_models_with_the_point(some):
     shadows, f = some
-    changed = Shadows(confidence=np.where(shadows.member, 99.0, shadows.confidence), member=shadows.member)
+    changed = ShadowConfidences(confidence=np.where(shadows.member, 99.0, shadows.confidence), member=shadows.member)
     for attack in (OfflineLira, OfflineRmia):
         np.testing.assert_array_equal(attack(shadows=shadows).score(f), attack(shadows=changed).score(f))
     assert (OnlineLira(shadows=shadows).score(f) != OnlineLira(shadows=changed).score(f)).any(), "control"
 
 
 def test_models_that_agree_exactly_give_finite_scores():
-    shadows = Shadows(confidence=np.full((4, 3), 36.7), member=np.repeat([[True], [True], [False], [False]], 3, axis=1))
+    shadows = ShadowConfidences(
+        confidence=np.full((4, 3), 36.7), member=np.repeat([[True], [True], [False], [False]], 3, axis=1)
+    )
     for attack in (OnlineLira, OfflineLira, OnlineRmia, OfflineRmia):
         assert np.isfinite(attack(shadows=shadows).score([36.7, -36.7, 0.0])).all()
 
 
 def test_the_offline_score_does_not_saturate():
-    shadows = Shadows(confidence=[[-1.0, -1.0], [1.0, 1.0]], member=np.zeros((2, 2), dtype=bool))
+    shadows = ShadowConfidences(confidence=[[-1.0, -1.0], [1.0, 1.0]], member=np.zeros((2, 2), dtype=bool))
     low, high = OfflineLira(shadows=shadows).score([20.0, 30.0])
     assert low < high
     assert ndtr(low) == ndtr(high) == 1.0, "control: the published score ties them"
@@ -339,7 +343,9 @@ class Blind(ClassifierMixin, BaseEstimator):
 def every_attack(shadows):
     attacks = [LossThreshold(), OnlineRmia(shadows=shadows), OfflineRmia(shadows=shadows)]
     return attacks + [
-        kind(shadows=shadows, spread=s) for kind in (OnlineLira, OfflineLira) for s in (PerPoint(), Pooled())
+        kind(shadows=shadows, spread=s)
+        for kind in (OnlineLira, OfflineLira)
+        for s in (SpreadPerPoint(), PooledSpread())
     ]
 
 
@@ -382,7 +388,7 @@ def test_lira_beats_the_loss_threshold_on_hard_and_easy_points():
     shadows = train_shadows(estimator, targets.X, targets.y, models=32, rng=rng)
     model = estimator.fit(targets.X[targets.member], targets.y[targets.member])
     loss = attack_model(model, targets, rng=rng).roc
-    for spread in (PerPoint(), Pooled()):
+    for spread in (SpreadPerPoint(), PooledSpread()):
         lira = attack_model(model, targets, attack=OnlineLira(shadows=shadows, spread=spread), rng=rng).roc
         assert lira.at_1_percent.tpr > 3 * loss.at_1_percent.tpr
         assert lira.at_1_percent.interval.low > loss.at_1_percent.interval.high
@@ -398,7 +404,7 @@ def test_half_a_vote_is_the_least_that_is_believed_of_a_forest():
 
     def auc(floor):
         shadows = train_shadows(estimator, targets.X, targets.y, models=12, rng=np.random.default_rng(1), floor=floor)
-        attack = OnlineLira(shadows=shadows, spread=Pooled())
+        attack = OnlineLira(shadows=shadows, spread=PooledSpread())
         return attack_model(model, targets, attack=attack, rng=rng, floor=floor).roc.auc
 
     assert auc(1 / 40) > auc(FLOOR) + 0.03
@@ -496,7 +502,7 @@ def test_a_pipeline_of_named_columns_is_attacked_as_it_is():
     model = clone(pipeline).fit(table[coin], y[coin])
     assert attack_model(model, targets, rng=rng, fair_coins=True).epsilon_lower_bound > 0.3
     shadows = train_shadows(pipeline, targets.X, targets.y, models=8, rng=rng)
-    told = attack_model(model, targets, attack=OnlineLira(shadows=shadows, spread=Pooled()), rng=rng)
+    told = attack_model(model, targets, attack=OnlineLira(shadows=shadows, spread=PooledSpread()), rng=rng)
     other = clone(pipeline).fit(table, rng.integers(0, 2, 600))
     assert told.roc.auc > 0.7
     assert attack_model(other, targets, rng=rng, fair_coins=True).epsilon_lower_bound == 0
@@ -504,8 +510,8 @@ def test_a_pipeline_of_named_columns_is_attacked_as_it_is():
 
 def test_too_few_shadow_models_are_refused():
     f, zeros = [0.0], np.zeros((4, 1))
-    one_in = Shadows(confidence=zeros, member=[[True], [False], [False], [False]])
-    one_out = Shadows(confidence=zeros, member=[[True], [True], [True], [False]])
+    one_in = ShadowConfidences(confidence=zeros, member=[[True], [False], [False], [False]])
+    one_out = ShadowConfidences(confidence=zeros, member=[[True], [True], [True], [False]])
     for attack in (OnlineLira, OnlineRmia):
         refuses(
             lambda attack=attack: attack(shadows=one_in).score(f), "2 models or more trained with each point, got 1"
@@ -514,8 +520,8 @@ def test_too_few_shadow_models_are_refused():
         refuses(lambda attack=attack: attack(shadows=one_out).score(f), "trained without each point, got 1 of 4")
     refuses(lambda: OnlineLira(shadows=PIN).score([0.0, 1.0]), "one number for each of 1 points, got shape (2,)")
     refuses(lambda: OnlineLira(shadows=PIN).score([np.nan]), "confidence must be finite")
-    refuses(lambda: Shadows(confidence=[[np.inf]], member=[[True]]), "confidence must be finite")
-    refuses(lambda: Shadows(confidence=[[0.0]], member=[[1]]), "member must hold true or false")
+    refuses(lambda: ShadowConfidences(confidence=[[np.inf]], member=[[True]]), "confidence must be finite")
+    refuses(lambda: ShadowConfidences(confidence=[[0.0]], member=[[1]]), "member must hold true or false")
 
 
 def test_settings_out_of_range_are_refused():

@@ -14,7 +14,7 @@ import pytest
 from tacit.data import Encoder
 from tacit.models import Plan, Release
 from tacit.models.network import TwoLayerReLU
-from tacit.models.releases.layers import Layers
+from tacit.models.releases.layers import LinearLayers
 from tacit.models.releases.members import SafetensorsMember
 from tacit.models.releases.onnx_graph import read_graph
 from tacit.privacy.errors import InvalidInput, InvalidRelease, TacitError
@@ -189,17 +189,17 @@ def test_networks_that_are_not_homogeneous_say_so(case):
     shapes, sentence = WRONG[case]
     state = {name: np.ones(shape) for name, shape in {"0.weight": (5, 3), "2.weight": (1, 5), **shapes}.items()}
     with pytest.raises(InvalidInput, match=re.escape(sentence)):
-        _ = Layers.of_state(state).network
+        _ = LinearLayers.of_state(state).network
 
 
 def test_an_output_bias_of_zero_is_none():
     state = {"0.weight": np.ones((5, 3)), "0.bias": np.ones(5), "2.weight": np.ones((1, 5)), "2.bias": np.zeros(1)}
-    assert Layers.of_state(state).network.width == 5
+    assert LinearLayers.of_state(state).network.width == 5
 
 
 def test_layers_are_told_apart_in_any_order():
     one = {"out.weight": np.full((1, 1), 2.0), "hidden.weight": np.full((1, 1), 3.0), "hidden.bias": np.ones(1)}
-    assert Layers.of_state(one).network([[1.0]]) == [8.0]
+    assert LinearLayers.of_state(one).network([[1.0]]) == [8.0]
 
 
 def _run(path, X):

@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 
 from tacit.privacy.settings import Choice, about
 
-__all__ = ["HELP", "AttackMethod", "Canaries", "Fisher", "LearnMethod", "Linkage", "Membership"]
+__all__ = ["HELP", "AttackMethod", "Canaries", "Fisher", "LearnMethod", "Linkage", "RowMembership"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -28,7 +28,7 @@ class Linkage(Choice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Membership(Choice):
+class RowMembership(Choice):
     """Tell rows of the protected table from rows that were never used."""
 
     name: ClassVar[str] = "membership"
@@ -46,7 +46,7 @@ class Canaries(Choice):
 
 
 LearnMethod = Fisher
-AttackMethod = Linkage | Membership | Canaries
+AttackMethod = Linkage | RowMembership | Canaries
 
 HELP = {
     "protect": """Select a few features and release them with noise, as rows or as class totals.

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Literal, Self
 
-from tacit.features.mechanisms import Rows, Totals
+from tacit.features.mechanisms import RowMechanism, TotalsMechanism
 from tacit.privacy.encoded_plan import EncodedPlan
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import about
@@ -38,8 +38,8 @@ class Plan(EncodedPlan):
 
     surface: ClassVar[str] = "features"
 
-    mechanism: Rows | Totals = field(
-        default=Rows(),
+    mechanism: RowMechanism | TotalsMechanism = field(
+        default=RowMechanism(),
         metadata=about("What is released: every row with noise, or the totals of the classes with far less noise."),
     )
     select: int | None = field(

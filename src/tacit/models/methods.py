@@ -9,18 +9,28 @@ from tacit.models.rules import count, positive
 from tacit.models.trained import EstimatorName
 from tacit.privacy.settings import Choice, about
 
-__all__ = ["HELP", "AttackMethod", "LearnMethod", "Lira", "Load", "Loss", "Margin", "Reconstruct", "Rmia"]
+__all__ = [
+    "HELP",
+    "AttackMethod",
+    "LearnMethod",
+    "LiraAttack",
+    "LoadModel",
+    "LossAttack",
+    "MarginAttack",
+    "ReconstructionAttack",
+    "RmiaAttack",
+]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Load(Choice):
+class LoadModel(Choice):
     """Load the model as it is."""
 
     name: ClassVar[str] = "load"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attack(Choice):
+class ModelAttack(Choice):
     """A way to attack a model."""
 
     black_box: bool = field(
@@ -29,7 +39,7 @@ class Attack(Choice):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Margin(Attack):
+class MarginAttack(ModelAttack):
     """Tell rows that lie at the margin of a homogeneous two-layer ReLU network, or in the span of its weights."""
 
     name: ClassVar[str] = "margin"
@@ -40,7 +50,7 @@ class Margin(Attack):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Membership(Attack):
+class ConfidenceAttack(ModelAttack):
     """An attack that scores rows by how sure the model is of their labels."""
 
     fair_coins: bool = field(
@@ -50,14 +60,14 @@ class Membership(Attack):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loss(Membership):
+class LossAttack(ConfidenceAttack):
     """Call a row with a low loss a member."""
 
     name: ClassVar[str] = "loss"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shadowed(Membership):
+class ShadowAttack(ConfidenceAttack):
     """An attack that compares with models trained the same way on random halves of the rows."""
 
     models: int = field(
@@ -74,21 +84,21 @@ class Shadowed(Membership):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Lira(Shadowed):
+class LiraAttack(ShadowAttack):
     """The likelihood-ratio attack (Carlini et al. 2022)."""
 
     name: ClassVar[str] = "lira"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rmia(Shadowed):
+class RmiaAttack(ShadowAttack):
     """The robust membership attack (Zarifzadeh et al. 2024)."""
 
     name: ClassVar[str] = "rmia"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Reconstruct(Attack):
+class ReconstructionAttack(ModelAttack):
     """Read training points off the weights of a homogeneous two-layer ReLU network."""
 
     name: ClassVar[str] = "reconstruct"
@@ -99,8 +109,8 @@ class Reconstruct(Attack):
     )
 
 
-LearnMethod = Load
-AttackMethod = Margin | Loss | Lira | Rmia | Reconstruct
+LearnMethod = LoadModel
+AttackMethod = MarginAttack | LossAttack | LiraAttack | RmiaAttack | ReconstructionAttack
 
 HELP = {
     "protect": """Train a model and write it with its guarantee; the ledger pays before the first step.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import ClassVar, Self
 
-from tacit.models.mechanisms import DpSgd, EarlyStop, LabelPrivate, Margin, Plain
+from tacit.models.mechanisms import DpSgd, EarlyStop, LabelPrivateTraining, MarginMechanism, PlainTraining
 from tacit.privacy.encoded_plan import EncodedPlan
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import about
@@ -20,8 +20,8 @@ _DELTA = 1e-6  # of a plan without noise that is moved to an epsilon
 class Plan(EncodedPlan):
     """A model to train on a table, and the guarantee for the rows it is trained on.
 
-    Unit: one record for ``DpSgd``, one label for ``LabelPrivate``; the other mechanisms have no guarantee and need
-    ``epsilon=None``.
+    Unit: one record for ``DpSgd``, one label for ``LabelPrivateTraining``; the other mechanisms have no guarantee and
+    need ``epsilon=None``.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Plan(EncodedPlan):
 
     surface: ClassVar[str] = "models"
 
-    mechanism: DpSgd | LabelPrivate | Margin | EarlyStop | Plain = field(
+    mechanism: DpSgd | LabelPrivateTraining | MarginMechanism | EarlyStop | PlainTraining = field(
         default=DpSgd(),  # frozen
         metadata=about("How the model is trained."),
     )

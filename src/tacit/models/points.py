@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Floats", "Points"]
+__all__ = ["Floats", "TrainingPoints"]
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Points:
+class TrainingPoints:
     """Encoded rows, and the class code of each."""
 
     rows: Floats

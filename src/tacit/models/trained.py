@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["EstimatorName", "Progress", "Settled", "Trained"]
+__all__ = ["EstimatorName", "Progress", "Settled", "TrainedModel"]
 
 EstimatorName = Literal["logistic", "mlp", "trees", "forest"]
 """Scikit-learn classifiers that a plan can name."""
@@ -21,7 +21,7 @@ Settled = Mapping[str, Any]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Trained:
+class TrainedModel:
     """A trained model: the parameters of linear layers with ReLU between them, or a fitted scikit-learn estimator.
 
     ``state`` is None for an estimator that only a pickle can hold, fitted on class codes; ``facts`` are what training

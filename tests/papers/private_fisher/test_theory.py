@@ -12,7 +12,7 @@ from papers.private_fisher.theory import (
     selection_margin,
 )
 from tacit.features.learners.fisher import FisherClassifier
-from tacit.features.learners.rules import Full
+from tacit.features.learners.rules import FullCovarianceRule
 from tacit.privacy import InvalidInput
 from tacit.privacy.noise import gaussian_scale
 
@@ -67,9 +67,9 @@ def test_the_classifier_reaches_the_errors_of_the_theory():
     X, y = draw(60_000)
     test, truth = draw(60_000)
     noisy = X + rng.normal(scale=2.0, size=X.shape)
-    full = 1 - FisherClassifier(Full(), noise=2.0).fit(noisy, y).score(test, truth)
+    full = 1 - FisherClassifier(FullCovarianceRule(), noise=2.0).fit(noisy, y).score(test, truth)
     assert full == pytest.approx(full_rule_error(gaps, covariance), abs=0.01)
-    forgetful = 1 - FisherClassifier(Full()).fit(noisy, y).score(test, truth)
+    forgetful = 1 - FisherClassifier(FullCovarianceRule()).fit(noisy, y).score(test, truth)
     assert forgetful > full + 0.003  # the covariance of noised rows is not that of clean ones
 
 

@@ -14,7 +14,7 @@ from tacit.features.attacks.canaries import canary_leak
 from tacit.features.attacks.linkage import link_rows, linkage_leak
 from tacit.features.attacks.membership import membership_leak, membership_scores
 from tacit.features.attacks.released_rows import ReleasedRows
-from tacit.features.methods import AttackMethod, Canaries, Linkage, Membership
+from tacit.features.methods import AttackMethod, Canaries, Linkage, RowMembership
 from tacit.features.releases.outside_table import read_features
 from tacit.features.releases.release import Release
 from tacit.leak import Leak
@@ -51,7 +51,7 @@ def attack(
     before
         Has no use on this surface.
     method
-        ``Linkage()``, ``Membership()`` or ``Canaries()``. Default: membership with ``data``, linkage with ``truth``
+        ``Linkage()``, ``RowMembership()`` or ``Canaries()``. Default: membership with ``data``, linkage with ``truth``
         alone, canaries with neither, for class totals, which have no rows to attack, and where rows of persons were
         left out, so that the order of ``truth`` is not the release's.
     level
@@ -63,7 +63,7 @@ def attack(
     """
     if before is not None:
         raise InvalidInput("has no use on this surface: the attacks guess rows, not labels", field="before")
-    target = _Target(
+    target = _AttackedRelease(
         release=Release.open(release), data=data, truth=truth, level=level, rng=rng or system_rng(), progress=progress
     )
     chosen = read_choice(AttackMethod, target.default_method() if method is None else method, field="method")
@@ -71,7 +71,7 @@ def attack(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class _Target:
+class _AttackedRelease:
     """A release, and what an attacker has besides."""
 
     release: Release
@@ -85,7 +85,7 @@ class _Target:
         if self.release.rows is None or (self.data is None and self.truth is None):
             return Canaries()
         if self.data is not None:
-            return Membership()
+            return RowMembership()
         return Linkage() if self.release.plan.person is None else Canaries()
 
     def read(self, name: str) -> np.ndarray[Any, np.dtype[np.float64]]:
@@ -96,7 +96,7 @@ class _Target:
         return read_features(self.release, table, field=name)
 
 
-def _link(target: _Target, _: AttackMethod) -> Leak:
+def _link(target: _AttackedRelease, _: AttackMethod) -> Leak:
     if target.data is not None:
         raise InvalidInput("has no use for linkage: its candidates are the rows of truth", field="data")
     released, known = ReleasedRows.of(target.release), target.read("truth")
@@ -108,7 +108,7 @@ def _link(target: _Target, _: AttackMethod) -> Leak:
     return replace(leak, guesses=pa.table({"linked_row": linked, "right": linked == order}))
 
 
-def _find_members(target: _Target, _: AttackMethod) -> Leak:
+def _find_members(target: _AttackedRelease, _: AttackMethod) -> Leak:
     released = ReleasedRows.of(target.release)
     inside, outside = (membership_scores(released, target.read(name)) for name in ("truth", "data"))
     leak = membership_leak(inside, outside, rng=target.rng, level=target.level)
@@ -116,7 +116,7 @@ def _find_members(target: _Target, _: AttackMethod) -> Leak:
     return replace(leak, guesses=pa.table({"score": np.concatenate([inside, outside]), "member": member}))
 
 
-def _tell_canaries(target: _Target, method: AttackMethod) -> Leak:
+def _tell_canaries(target: _AttackedRelease, method: AttackMethod) -> Leak:
     assert isinstance(method, Canaries)
     release = target.release
     leak = canary_leak(
@@ -134,8 +134,8 @@ def _tell_canaries(target: _Target, method: AttackMethod) -> Leak:
     return replace(leak, notes=tuple(notes), facts={"epsilon_of_features": release.settled["epsilon"]["release"]})
 
 
-_ATTACKS: dict[type, Callable[[_Target, AttackMethod], Leak]] = {
+_ATTACKS: dict[type, Callable[[_AttackedRelease, AttackMethod], Leak]] = {
     Linkage: _link,
-    Membership: _find_members,
+    RowMembership: _find_members,
     Canaries: _tell_canaries,
 }

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.data import numeric_matrix
-from tacit.features.mechanisms.box import STEPS, Box
+from tacit.features.mechanisms.box import STEPS, FeatureRanges
 from tacit.features.releases.release import Release
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 
@@ -26,7 +26,7 @@ class ReleasedRows:
         The ranges that values were clipped to; None if they were not.
     """
 
-    def __init__(self, rows: ArrayLike, *, noise: ArrayLike, box: Box | None = None) -> None:
+    def __init__(self, rows: ArrayLike, *, noise: ArrayLike, box: FeatureRanges | None = None) -> None:
         self.noise = np.asarray(noise, dtype=np.float64)
         self.box = box
         self.rows = np.asarray(rows, dtype=np.float64) / self.noise

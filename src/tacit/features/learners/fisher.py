@@ -11,8 +11,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
-from tacit.features.learners.rules import Independence, Metric, Rule
-from tacit.features.mechanisms.box import Box
+from tacit.features.learners.rules import FisherRule, IndependenceRule, InverseCovariance
+from tacit.features.mechanisms.box import FeatureRanges
 from tacit.features.mechanisms.noisy_totals import ReleasedTotals
 from tacit.privacy.errors import InvalidInput
 
@@ -22,7 +22,7 @@ Matrix = NDArray[np.float64]
 
 
 class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """Classify by the class mean that is nearest in the metric of the covariance within classes.
+    """Classify by the class mean that is nearest by the covariance within classes.
 
     Noise of a known variance on the training features adds to the covariance and not to the means; noise of a known
     transition matrix on the labels mixes the class totals. Both are undone: the totals by class are multiplied by
@@ -31,7 +31,7 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     rule
-        ``Independence()`` (the default) uses the variances alone, ``Full()`` the whole covariance.
+        ``IndependenceRule()`` (the default) uses the variances alone, ``FullCovarianceRule()`` the whole covariance.
     noise
         Standard deviation of the noise on the training features: one number, or one per feature.
     noisy_test
@@ -57,14 +57,14 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     classes_: NDArray[Any]
     means_: Matrix
-    metric_: Metric
+    inverse_covariance_: InverseCovariance
     priors_: Matrix
     coef_: Matrix
     intercept_: Matrix
 
     def __init__(
         self,
-        rule: Rule | None = None,
+        rule: FisherRule | None = None,
         *,
         noise: ArrayLike = 0.0,
         noisy_test: bool = False,
@@ -109,7 +109,8 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit_moments(self, *, counts: ArrayLike, sums: ArrayLike, squares: ArrayLike, classes: ArrayLike) -> Self:
         """Learn from totals of noisy rows: all that :meth:`fit` reads of them.
 
-        ``counts`` and ``sums`` are by released class; ``squares`` are of all rows, and for ``Full()`` products of two.
+        ``counts`` and ``sums`` are by released class; ``squares`` are of all rows, and for ``FullCovarianceRule()`` the
+        products of two features.
         """
         self.classes_ = np.asarray(classes)
         rows, totals = self._unmixed(np.asarray(counts, dtype=np.float64), np.asarray(sums, dtype=np.float64))
@@ -119,7 +120,7 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._learn(rows, totals, np.asarray(squares, dtype=np.float64), noise=added, error=error)
 
     def fit_totals(
-        self, totals: ReleasedTotals, *, box: Box, classes: Sequence[Any], squares_noise: float = 0.0
+        self, totals: ReleasedTotals, *, box: FeatureRanges, classes: Sequence[Any], squares_noise: float = 0.0
     ) -> Self:
         """Learn from released class totals, which are on the box's own scale: half widths from its middle."""
         self.classes_ = np.asarray(classes)
@@ -131,16 +132,18 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return self._rescaled(box.middle, box.half)
 
     @property
-    def _rule(self) -> Rule:
-        return Independence() if self.rule is None else self.rule
+    def _rule(self) -> FisherRule:
+        return IndependenceRule() if self.rule is None else self.rule
 
     def _rescaled(self, middle: Matrix, half: Matrix) -> Self:
         """The same rule for rows in their own units."""
         self.means_ = middle + half * self.means_
         self.coef_ = self.coef_ / half
         self.intercept_ = self.intercept_ - self.coef_ @ middle
-        covariance = self.metric_.covariance
-        self.metric_ = Metric(covariance * (half**2 if covariance.ndim == 1 else np.outer(half, half)))
+        covariance = self.inverse_covariance_.covariance
+        self.inverse_covariance_ = InverseCovariance(
+            covariance * (half**2 if covariance.ndim == 1 else np.outer(half, half))
+        )
         return self
 
     def _unmixed(self, counts: Matrix, sums: Matrix) -> tuple[Matrix, Matrix]:
@@ -158,9 +161,11 @@ class FisherClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.means_ = sums / usable[:, None]
         between = (self.means_.T * usable) @ self.means_ if squares.ndim == 2 else usable @ self.means_**2
         spread = (squares - between) / _degrees(counts)
-        self.metric_ = self._rule.metric(spread, noise=noise, error=error, noisy_test=self.noisy_test)
+        self.inverse_covariance_ = self._rule.inverse_covariance(
+            spread, noise=noise, error=error, noisy_test=self.noisy_test
+        )
         self.priors_ = np.asarray(usable / usable.sum() if self.priors is None else self.priors, dtype=np.float64)
-        self.coef_ = self.metric_.apply(self.means_.T).T
+        self.coef_ = self.inverse_covariance_.apply(self.means_.T).T
         self.intercept_ = np.log(self.priors_) - 0.5 * (self.coef_ * self.means_).sum(axis=1)
         return self
 

@@ -13,8 +13,8 @@ from tacit.data.classes import Classes
 from tacit.data.learned import LearnedModel
 from tacit.data.names import check_present
 from tacit.features.learners.fisher import FisherClassifier
-from tacit.features.learners.report import FisherReport, Judgment
-from tacit.features.learners.rules import RULES, Rule
+from tacit.features.learners.report import FisherReport, JudgedAccuracy
+from tacit.features.learners.rules import RULES, FisherRule
 from tacit.features.methods import Fisher, LearnMethod
 from tacit.features.releases.outside_table import read_labeled
 from tacit.features.releases.release import Release
@@ -97,7 +97,7 @@ def _names(release: Release, features: Sequence[str]) -> tuple[str, ...]:
 
 
 def _fit(
-    release: Release, names: Sequence[str], rule: Rule, *, rows: Mask | None = None, noisy_test: bool = False
+    release: Release, names: Sequence[str], rule: FisherRule, *, rows: Mask | None = None, noisy_test: bool = False
 ) -> FisherClassifier:
     """Learn from totals, or from the rows of a mask, with the noise on labels and features that the release states."""
     places = [release.features.index(name) for name in names]
@@ -120,13 +120,13 @@ def _rows(release: Release, names: Sequence[str]) -> tuple[Matrix, NDArray[np.in
     return numeric_matrix(table, columns=names), Classes(values=release.classes).encode(table[release.plan.label])
 
 
-def _judge_test(model: FisherClassifier, release: Release, names: Sequence[str], test: object) -> Judgment:
+def _judge_test(model: FisherClassifier, release: Release, names: Sequence[str], test: object) -> JudgedAccuracy:
     values, truth = read_labeled(release, test, names=names, label=release.plan.label, field="test")
     for value in truth:
         if value not in release.classes:
             raise InvalidInput(f"must have the release's classes, {list(release.classes)}, got {value!r}", field="test")
     right = model.predict(values) == np.asarray(truth)
-    return Judgment(
+    return JudgedAccuracy(
         accuracy=float(right.mean()),
         standard_error=float(right.std() / np.sqrt(len(right))),
         rows=len(right),
@@ -136,8 +136,8 @@ def _judge_test(model: FisherClassifier, release: Release, names: Sequence[str],
 
 
 def _judge_held_out(
-    release: Release, names: Sequence[str], rule: Rule, hold_out: float, *, rng: np.random.Generator
-) -> Judgment | None:
+    release: Release, names: Sequence[str], rule: FisherRule, hold_out: float, *, rng: np.random.Generator
+) -> JudgedAccuracy | None:
     """Judge by released labels, of which an accuracy of a agrees with a share of a p + (1 - a) q.
 
     p is the probability that a label is kept, q that it becomes a certain other one.
@@ -150,7 +150,7 @@ def _judge_held_out(
     values, codes = _rows(release, names)
     agrees = model.predict(values[held]) == np.asarray(release.classes)[codes[held]]
     q, p = sorted(release.transition[0, :2])
-    return Judgment(
+    return JudgedAccuracy(
         accuracy=float(np.clip((agrees.mean() - q) / (p - q), 0, 1)),
         standard_error=float(agrees.std() / np.sqrt(len(agrees)) / (p - q)),
         rows=len(agrees),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
-__all__ = ["FisherReport", "Judgment"]
+__all__ = ["FisherReport", "JudgedAccuracy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judgment:
+class JudgedAccuracy:
     """How often a classifier is right; for released rows an estimate that has the labels' noise taken out."""
 
     accuracy: float
@@ -32,7 +32,7 @@ class FisherReport:
 
     features: tuple[str, ...]
     rule: str
-    judgment: Judgment | None
+    judgment: JudgedAccuracy | None
 
     def to_json(self) -> dict[str, Any]:
         """Return the report as plain JSON."""

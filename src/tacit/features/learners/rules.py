@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["RULES", "Full", "Independence", "Metric", "Rule"]
+__all__ = ["RULES", "FisherRule", "FullCovarianceRule", "IndependenceRule", "InverseCovariance"]
 
 Matrix = NDArray[np.float64]
 
@@ -18,7 +18,7 @@ _LEAST = 1e-3  # of the mean variance: what is left of a variance after the nois
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Metric:
+class InverseCovariance:
     """The inverse covariance, diagonal or whole."""
 
     covariance: Matrix
@@ -30,18 +30,20 @@ class Metric:
         return np.asarray(np.linalg.solve(self.covariance, vectors))
 
 
-class Rule(Protocol):
+class FisherRule(Protocol):
     """How the covariance of noisy rows becomes that of the rows to classify."""
 
     def squares(self, X: Matrix, *, weights: Matrix) -> Matrix:
         """Return what the rule reads of the rows' second moments."""
 
-    def metric(self, spread: Matrix, *, noise: Matrix, error: Matrix, noisy_test: bool) -> Metric:
-        """Return the metric from the spread of the noisy rows, the noise's variances, and how far these may err."""
+    def inverse_covariance(
+        self, spread: Matrix, *, noise: Matrix, error: Matrix, noisy_test: bool
+    ) -> InverseCovariance:
+        """Return it from the spread of the noisy rows, the noise's variances, and how far these may err."""
 
 
 @dataclass(frozen=True, slots=True)
-class Independence:
+class IndependenceRule:
     """Use the variances alone: in high dimension the covariance cannot be learned, and its noise does harm.
 
     References
@@ -53,24 +55,28 @@ class Independence:
         """Return the weighted sum of squares of each feature: p numbers, where products would be p^2."""
         return np.asarray(np.einsum("i,ij,ij->j", weights, X, X))
 
-    def metric(self, spread: Matrix, *, noise: Matrix, error: Matrix, noisy_test: bool) -> Metric:
+    def inverse_covariance(
+        self, spread: Matrix, *, noise: Matrix, error: Matrix, noisy_test: bool
+    ) -> InverseCovariance:
         """Return the variances without the noise's, kept above the error of that difference.
 
         A feature whose difference falls near 0 by chance would otherwise decide alone.
         """
         variances = spread if spread.ndim == 1 else np.diag(spread)
-        return Metric(_positive(variances - noise, least=error) + (noise if noisy_test else 0.0))
+        return InverseCovariance(_positive(variances - noise, least=error) + (noise if noisy_test else 0.0))
 
 
 @dataclass(frozen=True, slots=True)
-class Full:
+class FullCovarianceRule:
     """Use the whole covariance, with the noise taken out of its diagonal and its spectrum kept positive."""
 
     def squares(self, X: Matrix, *, weights: Matrix) -> Matrix:
         """Return the weighted sums of products of every two features."""
         return np.asarray((X * weights[:, None]).T @ X)
 
-    def metric(self, spread: Matrix, *, noise: Matrix, error: Matrix, noisy_test: bool) -> Metric:
+    def inverse_covariance(
+        self, spread: Matrix, *, noise: Matrix, error: Matrix, noisy_test: bool
+    ) -> InverseCovariance:
         """Return the covariance without the noise's, its spectrum above the edge of the noise's own.
 
         The sample covariance of p independent noises on n rows has eigenvalues up to 1 + 2 sqrt(p/n) times their
@@ -83,10 +89,10 @@ class Full:
         values, vectors = np.linalg.eigh(spread - np.diag(noise))
         edge = error.mean() * np.sqrt(2 * len(values))
         own = (vectors * _positive(values, least=edge)) @ vectors.T
-        return Metric(own + np.diag(noise) if noisy_test else own)
+        return InverseCovariance(own + np.diag(noise) if noisy_test else own)
 
 
-RULES: dict[str, Rule] = {"independence": Independence(), "full": Full()}
+RULES: dict[str, FisherRule] = {"independence": IndependenceRule(), "full": FullCovarianceRule()}
 """What the ``rule`` of a method names."""
 
 

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["STEPS", "Box"]
+__all__ = ["STEPS", "FeatureRanges"]
 
 STEPS = 1024
 """Grid steps from the middle of the box to its side; noise is of whole steps."""
@@ -19,7 +19,7 @@ _LIMIT = 1e150  # a side whose square is still a number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Box:
+class FeatureRanges:
     """Public ranges of features, chosen without looking at the data; a value outside is moved to the nearest side.
 
     The middle of the box is step 0 and its sides are steps -1024 and 1024 for every feature, so the same integer noise
@@ -40,7 +40,7 @@ class Box:
             raise InvalidInput(f"must be wider, got {self.lower[j]!r} to {self.upper[j]!r}", field="ranges")
 
     @classmethod
-    def symmetric(cls, bound: float, *, features: int) -> Box:
+    def symmetric(cls, bound: float, *, features: int) -> FeatureRanges:
         """Return [-bound, bound] for every feature."""
         return cls(lower=(-bound,) * features, upper=(bound,) * features)
 
@@ -59,9 +59,9 @@ class Box:
         """Half the width of each range."""
         return np.asarray((np.asarray(self.upper) - np.asarray(self.lower)) / 2)
 
-    def take(self, features: Sequence[int] | NDArray[np.int64]) -> Box:
+    def take(self, features: Sequence[int] | NDArray[np.int64]) -> FeatureRanges:
         """Return the box of some features, in their order."""
-        return Box(lower=tuple(self.lower[j] for j in features), upper=tuple(self.upper[j] for j in features))
+        return FeatureRanges(lower=tuple(self.lower[j] for j in features), upper=tuple(self.upper[j] for j in features))
 
     def snap(self, values: ArrayLike) -> NDArray[np.int64]:
         """Return rows as whole steps in -1024..1024.

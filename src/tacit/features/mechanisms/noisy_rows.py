@@ -12,9 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tacit.features.mechanisms.box import STEPS, Box
+from tacit.features.mechanisms.box import STEPS, FeatureRanges
 from tacit.features.mechanisms.noise import NoNoise, check_gaussian
-from tacit.features.mechanisms.selected import Selected
+from tacit.features.mechanisms.selected import SelectedColumns
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.noise import CoordinateNoise, randomize_codes
 from tacit.privacy.releases import Member, TableMember
@@ -70,7 +70,7 @@ class NoisyRows:
         rows = Guarantee(unit=Unit.RECORD, epsilon=self.epsilon, delta=self.delta, loss=loss)
         return [rows, Guarantee(unit=Unit.RECORD, epsilon=self.label_epsilon)]
 
-    def describe(self, box: Box) -> list[float]:
+    def describe(self, box: FeatureRanges) -> list[float]:
         """Return the noise's standard deviation on each feature, in its own units."""
         return [float(half) * self.deviation(features=box.features) for half in box.half]
 
@@ -86,13 +86,15 @@ class NoisyRows:
         corner = np.full((records, features), side * STEPS, dtype=np.int64)
         return np.asarray(self.add_noise(corner, rng=rng).sum(axis=1) / STEPS)
 
-    def draw(self, selected: Selected, *, rng: np.random.Generator) -> dict[str, Member]:
+    def draw(self, selected: SelectedColumns, *, rng: np.random.Generator) -> dict[str, Member]:
         """Return the rows, which are drawn batch by batch as they are written."""
         kind = pa.array(selected.classes.values).type
         schema = pa.schema([*((name, pa.float64()) for name in selected.names), (selected.label, kind)])
         return {"rows": TableMember(self._batches(selected, schema, rng), schema=schema)}
 
-    def _batches(self, selected: Selected, schema: pa.Schema, rng: np.random.Generator) -> Iterator[pa.RecordBatch]:
+    def _batches(
+        self, selected: SelectedColumns, schema: pa.Schema, rng: np.random.Generator
+    ) -> Iterator[pa.RecordBatch]:
         """One batch is drawn while the one before is written and the next one is read."""
         drawing: Future[pa.RecordBatch] | None = None
         with ThreadPoolExecutor(1) as pool:
@@ -105,7 +107,12 @@ class NoisyRows:
                 yield drawing.result()
 
     def _batch(
-        self, selected: Selected, values: NDArray[np.float64], codes: Steps, schema: pa.Schema, rng: np.random.Generator
+        self,
+        selected: SelectedColumns,
+        values: NDArray[np.float64],
+        codes: Steps,
+        schema: pa.Schema,
+        rng: np.random.Generator,
     ) -> pa.RecordBatch:
         noisy = selected.box.values(self.add_noise(selected.box.snap(values), rng=rng))
         if not math.isinf(self.label_epsilon):

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tacit.features.mechanisms.box import STEPS, Box
+from tacit.features.mechanisms.box import STEPS, FeatureRanges
 from tacit.features.mechanisms.moments import ClassMoments
 from tacit.features.mechanisms.noise import NoNoise, check_gaussian
-from tacit.features.mechanisms.selected import Selected
+from tacit.features.mechanisms.selected import SelectedColumns
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.loss import ComposedLoss
@@ -65,7 +65,7 @@ class NoisyTotals:
         loss = _loss(_noises(self.epsilon, self.delta, self.shares, features))
         return [Guarantee(unit=Unit.RECORD, epsilon=self.epsilon, delta=self.delta, loss=loss)]
 
-    def describe(self, box: Box) -> dict[str, float]:
+    def describe(self, box: FeatureRanges) -> dict[str, float]:
         """Return the noise's standard deviations: counts in rows, sums in half widths, squares in their squares."""
         scales = [float(noise.scale) / STEPS for noise in self.noises(features=box.features)]
         return dict(zip(("counts", "sums", "squares"), scales, strict=True))
@@ -91,7 +91,7 @@ class NoisyTotals:
         totals: NDArray[np.float64] = self.add_noise(table, rng=rng).sums.sum(axis=1)
         return totals
 
-    def draw(self, selected: Selected, *, rng: np.random.Generator) -> dict[str, Member]:
+    def draw(self, selected: SelectedColumns, *, rng: np.random.Generator) -> dict[str, Member]:
         """Return the totals, drawn at once."""
         return {"totals": DocumentMember(self.add_noise(selected.moments, rng=rng).to_json())}
 

@@ -10,11 +10,11 @@ from tacit.privacy.settings import Choice
 if TYPE_CHECKING:
     from tacit.features.mechanisms.noisy_rows import NoisyRows
 
-__all__ = ["Rows"]
+__all__ = ["RowMechanism"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Rows(Choice):
+class RowMechanism(Choice):
     """Release every row: Gaussian noise on each selected feature, randomized response on the label."""
 
     name: ClassVar[str] = "rows"

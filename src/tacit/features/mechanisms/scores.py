@@ -13,7 +13,7 @@ from tacit.features.mechanisms.box import STEPS
 from tacit.features.mechanisms.moments import ClassMoments
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["SCORES", "Distance", "FeatureScore", "TStatistic"]
+__all__ = ["SCORES", "FeatureScore", "MeanDistance", "TStatistic"]
 
 Vector = NDArray[np.float64]
 
@@ -31,7 +31,7 @@ class FeatureScore(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Distance:
+class MeanDistance:
     """The largest distance between class means, of values clipped to the box and with fixed denominators.
 
     D_j = max over classes c, q of |S_cj/n_c - S_qj/n_q|, S the sums and n public numbers (or numbers released before).
@@ -96,5 +96,5 @@ class TStatistic:
         return 2 / (float(class_rows.min()) * spread) + 2 * (1 / spread - 1 / math.sqrt(self.floor + move))
 
 
-SCORES: dict[str, FeatureScore] = {score.name: score for score in (Distance(), TStatistic())}
+SCORES: dict[str, FeatureScore] = {score.name: score for score in (MeanDistance(), TStatistic())}
 """What a plan's ``score`` names."""

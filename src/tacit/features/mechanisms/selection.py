@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tacit.features.mechanisms.moments import ClassMoments
 from tacit.features.mechanisms.noise import NoNoise
-from tacit.features.mechanisms.scores import Distance, FeatureScore
+from tacit.features.mechanisms.scores import FeatureScore, MeanDistance
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.guarantee import Guarantee, Unit
 from tacit.privacy.noise import DiscreteLaplace
@@ -50,7 +50,7 @@ class PrivateSelection:
 
     epsilon: float
     keep: int
-    score: FeatureScore = field(default_factory=Distance)
+    score: FeatureScore = field(default_factory=MeanDistance)
 
     def guarantee(self) -> Guarantee:
         """Return the guarantee of the list of features."""

@@ -10,11 +10,11 @@ from tacit.privacy.settings import Choice
 if TYPE_CHECKING:
     from tacit.features.mechanisms.noisy_totals import NoisyTotals
 
-__all__ = ["Totals"]
+__all__ = ["TotalsMechanism"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Totals(Choice):
+class TotalsMechanism(Choice):
     """Release the counts, sums and pooled squares of the classes with Gaussian noise, and no row."""
 
     name: ClassVar[str] = "totals"

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tacit.data import Encoder
 from tacit.data.classes import LISTED
 from tacit.data.persons import ROWS_PUBLIC
-from tacit.features.mechanisms.box import Box
+from tacit.features.mechanisms.box import FeatureRanges
 from tacit.features.mechanisms.budget import BudgetSplit, split_budget
 from tacit.features.mechanisms.class_rows import NoisyClassRows
 from tacit.features.mechanisms.moments import ClassMoments
@@ -108,7 +108,7 @@ class BoundPlan:
         public = [f"the class sizes {', '.join(map(str, sizes))} are public"] if sizes else []
         return (_PUBLIC, LISTED, *public, *([ROWS_PUBLIC] if self.plan.person is not None else []))
 
-    def describe(self, features: Sequence[str], classes: Sequence[Any], *, box: Box) -> dict[str, Any]:
+    def describe(self, features: Sequence[str], classes: Sequence[Any], *, box: FeatureRanges) -> dict[str, Any]:
         """Return what the plan left open, as plain JSON: all that a learner and an attacker need to know."""
         parts = {name: None if math.isinf(part) else part for name, part in asdict(self.split).items()}
         noise = self.mechanism.describe(box)
@@ -127,11 +127,11 @@ class BoundPlan:
         return cls(plan=plan, classes=len(settled["classes"]), split=split)
 
 
-def box_of(encoder: Encoder, features: Sequence[str]) -> Box:
+def box_of(encoder: Encoder, features: Sequence[str]) -> FeatureRanges:
     """Return the ranges of some encoded columns."""
     known = {column.name: column for column in encoder.encoded}
     columns = [known[name] for name in features]
-    return Box(lower=tuple(column.low for column in columns), upper=tuple(column.high for column in columns))
+    return FeatureRanges(lower=tuple(column.low for column in columns), upper=tuple(column.high for column in columns))
 
 
 def _check_counts(plan: Plan, *, features: int, classes: int) -> None:

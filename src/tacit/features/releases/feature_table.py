@@ -22,7 +22,7 @@ from tacit.data.encoder import ColumnRule
 from tacit.data.encoder.planned import declared_encoder
 from tacit.data.persons import limit_table
 from tacit.data.rows import parse_once
-from tacit.features.mechanisms.box import Box
+from tacit.features.mechanisms.box import FeatureRanges
 from tacit.features.mechanisms.moments import ClassMoments, class_members
 from tacit.features.plan import Plan
 from tacit.privacy.errors import InvalidInput
@@ -85,7 +85,7 @@ class FeatureTable:
             raise missing_labels(self.plan.label)
         return codes
 
-    def survey(self, *, box: Box, progress: Progress | None = None) -> ClassMoments:
+    def survey(self, *, box: FeatureRanges, progress: Progress | None = None) -> ClassMoments:
         """Read all rows once, and return the class totals of the encoded features."""
         found = ClassMoments.none(classes=len(self.classes), features=box.features)
         with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -98,7 +98,7 @@ class FeatureTable:
                 waiting = begun
             return _collect(found, waiting)
 
-    def _begin(self, rows: pa.Table, box: Box, pool: ThreadPoolExecutor) -> list[Future[ClassMoments]]:
+    def _begin(self, rows: pa.Table, box: FeatureRanges, pool: ThreadPoolExecutor) -> list[Future[ClassMoments]]:
         members = class_members(self._codes(rows), classes=len(self.classes))
         begun, start = [], 0
         for rules in _blocks(self.encoder.rules, width=_BLOCK // rows.num_rows):
@@ -121,7 +121,9 @@ def _blocks(rules: Sequence[ColumnRule], *, width: int) -> Iterator[list[ColumnR
     yield block
 
 
-def _part(rows: pa.Table, members: NDArray[np.float64], rules: Sequence[ColumnRule], box: Box) -> ClassMoments:
+def _part(
+    rows: pa.Table, members: NDArray[np.float64], rules: Sequence[ColumnRule], box: FeatureRanges
+) -> ClassMoments:
     """The totals of some features of a batch; each feature is one piece of memory."""
     values = np.concatenate([rule.encode(rows[rule.name]).T for rule in rules])
     return ClassMoments.of_members(box.whole_steps(values.T), members)

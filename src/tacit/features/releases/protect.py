@@ -9,7 +9,7 @@ import numpy as np
 
 from tacit.data.locations import files_read
 from tacit.features.mechanisms.moments import ClassMoments
-from tacit.features.mechanisms.selected import Batches, Selected
+from tacit.features.mechanisms.selected import Batches, SelectedColumns
 from tacit.features.plan import Plan
 from tacit.features.releases.bound_plan import BoundPlan, box_of
 from tacit.features.releases.feature_table import FeatureTable, Progress
@@ -118,7 +118,7 @@ def _draw(
     places = bound.select(moments, rng=rng)
     names = tuple(source.encoder.names[j] for j in places)
     box = box_of(source.encoder, names)
-    selected = Selected(
+    selected = SelectedColumns(
         names=names,
         label=bound.plan.label,
         classes=source.classes,

@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from tacit.data import Encoder
-from tacit.features.mechanisms.box import Box
+from tacit.features.mechanisms.box import FeatureRanges
 from tacit.features.mechanisms.noisy_totals import ReleasedTotals
 from tacit.features.plan import Plan
 from tacit.features.releases.bound_plan import BoundPlan, box_of
@@ -63,7 +63,7 @@ class Release(releases.Release):
         return tuple(self.settled["classes"])
 
     @property
-    def box(self) -> Box:
+    def box(self) -> FeatureRanges:
         """The public ranges of the released features."""
         return box_of(self.encoder, self.features)
 

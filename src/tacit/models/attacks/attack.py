@@ -11,18 +11,27 @@ import numpy as np
 import pyarrow as pa
 
 from tacit.leak import Leak
-from tacit.models.attacks.lira import OnlineLira, PerPoint, Pooled
+from tacit.models.attacks.lira import OnlineLira, PooledSpread, SpreadPerPoint
 from tacit.models.attacks.loss_threshold import LossThreshold
 from tacit.models.attacks.network_attack import attack_network, is_network, reconstruct_network
 from tacit.models.attacks.rmia import OnlineRmia
 from tacit.models.attacks.rows import AttackedRows, read_attacked
-from tacit.models.attacks.shadow import Shadows
+from tacit.models.attacks.shadow import ShadowConfidences
 from tacit.models.attacks.shadow_estimator import TrainedLikeRelease
 from tacit.models.attacks.shadow_training import train_shadows
 from tacit.models.attacks.targets import MembershipAttack, attack_confidence
-from tacit.models.mechanisms import Plain
+from tacit.models.mechanisms import PlainTraining
 from tacit.models.mechanisms.margin import MarginTraining
-from tacit.models.methods import AttackMethod, Lira, Loss, Margin, Membership, Reconstruct, Rmia, Shadowed
+from tacit.models.methods import (
+    AttackMethod,
+    ConfidenceAttack,
+    LiraAttack,
+    LossAttack,
+    MarginAttack,
+    ReconstructionAttack,
+    RmiaAttack,
+    ShadowAttack,
+)
 from tacit.models.plan import Plan
 from tacit.models.releases.release import Release
 from tacit.privacy.edge import checked
@@ -78,7 +87,7 @@ def attack(
         raise InvalidInput("must not be given: membership is not a belief about labels", field="before")
     source = Release.open(release)
     chosen = read_choice(AttackMethod, method or _default_method(source), field="method")
-    asked = _Asked(
+    asked = _AttackInputs(
         release=source,
         truth=truth,
         data=data,
@@ -94,11 +103,11 @@ def _default_method(release: Release) -> AttackMethod:
     """Return the attack that fits how the model was trained."""
     plan = release.plan
     to_margin = isinstance(plan.mechanism, MarginTraining) if isinstance(plan, Plan) else is_network(release)
-    return Margin() if to_margin else Loss()
+    return MarginAttack() if to_margin else LossAttack()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class _Asked:
+class _AttackInputs:
     """What every attack is given."""
 
     release: Release
@@ -112,16 +121,16 @@ class _Asked:
         return read_attacked(self.release, self.truth, self.data, fair_coins=fair_coins)
 
 
-def _by_margin(asked: _Asked, method: Margin) -> Leak:
+def _by_margin(asked: _AttackInputs, method: MarginAttack) -> Leak:
     return attack_network(asked.release, asked.rows(), method, level=asked.level, rng=asked.rng)
 
 
-def _by_reconstruction(asked: _Asked, method: Reconstruct) -> Leak:
+def _by_reconstruction(asked: _AttackInputs, method: ReconstructionAttack) -> Leak:
     rows = None if asked.truth is None else asked.rows()
     return reconstruct_network(asked.release, rows, method, level=asked.level, rng=asked.rng, progress=asked.progress)
 
 
-def _by_confidence(asked: _Asked, method: Membership) -> Leak:
+def _by_confidence(asked: _AttackInputs, method: ConfidenceAttack) -> Leak:
     rows = asked.rows(fair_coins=method.fair_coins)
     how = _scorer(asked, method, rows)
     confidence = rows.confidence(asked.release, black_box=method.black_box)
@@ -139,25 +148,25 @@ def _by_confidence(asked: _Asked, method: Membership) -> Leak:
     return replace(leak, guesses=scores, notes=tuple(notes), facts={"method": str(method), **rows.facts()})
 
 
-def _scorer(asked: _Asked, method: Membership, rows: AttackedRows) -> MembershipAttack:
-    if not isinstance(method, Shadowed):
+def _scorer(asked: _AttackInputs, method: ConfidenceAttack, rows: AttackedRows) -> MembershipAttack:
+    if not isinstance(method, ShadowAttack):
         return LossThreshold()
     shadows = _shadows(asked, method, rows)
-    if isinstance(method, Rmia):
+    if isinstance(method, RmiaAttack):
         return OnlineRmia(shadows=shadows)
-    return OnlineLira(shadows=shadows, spread=Pooled() if shadows.models < 64 else PerPoint())
+    return OnlineLira(shadows=shadows, spread=PooledSpread() if shadows.models < 64 else SpreadPerPoint())
 
 
-def _shadows(asked: _Asked, method: Shadowed, rows: AttackedRows) -> Shadows:
-    plan = asked.release.plan or Plan(label="label", epsilon=None, mechanism=Plain(estimator=method.estimator))
+def _shadows(asked: _AttackInputs, method: ShadowAttack, rows: AttackedRows) -> ShadowConfidences:
+    plan = asked.release.plan or Plan(label="label", epsilon=None, mechanism=PlainTraining(estimator=method.estimator))
     estimator = TrainedLikeRelease(plan.to_json(), classes=len(rows.classes))
     return train_shadows(estimator, rows.all, rows.labels, rng=asked.rng, models=method.models, progress=asked.progress)
 
 
-_MEASURES: dict[type[Any], Callable[[_Asked, Any], Leak]] = {
-    Margin: _by_margin,
-    Loss: _by_confidence,
-    Lira: _by_confidence,
-    Rmia: _by_confidence,
-    Reconstruct: _by_reconstruction,
+_MEASURES: dict[type[Any], Callable[[_AttackInputs, Any], Leak]] = {
+    MarginAttack: _by_margin,
+    LossAttack: _by_confidence,
+    LiraAttack: _by_confidence,
+    RmiaAttack: _by_confidence,
+    ReconstructionAttack: _by_reconstruction,
 }

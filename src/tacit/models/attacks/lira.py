@@ -8,16 +8,16 @@ from typing import NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.models.attacks.shadow import Shadows
+from tacit.models.attacks.shadow import ShadowConfidences
 from tacit.models.points import Floats
 
-__all__ = ["LEAST_SD", "OfflineLira", "OnlineLira", "PerPoint", "Pooled", "Side", "Spread"]
+__all__ = ["LEAST_SD", "OfflineLira", "OnlineLira", "PooledSpread", "SideEstimate", "SpreadPerPoint", "SpreadRule"]
 
 LEAST_SD = 1e-6
 """Standard deviations below this count as this: models that agree on a point to the last digit, as trees do."""
 
 
-class Side(NamedTuple):
+class SideEstimate(NamedTuple):
     """Of the models with each point, or of those without it: how many, their mean, and the sum of squares about it."""
 
     models: NDArray[np.int64]
@@ -25,18 +25,18 @@ class Side(NamedTuple):
     squares: Floats
 
 
-class Spread(Protocol):
+class SpreadRule(Protocol):
     """How the standard deviations of the Gaussians are found."""
 
-    def deviations(self, with_point: Side, without: Side) -> tuple[Floats, Floats]:
+    def deviations(self, with_point: SideEstimate, without: SideEstimate) -> tuple[Floats, Floats]:
         """Return the standard deviation of f with each point, and without it."""
 
 
 @dataclass(frozen=True, slots=True)
-class PerPoint:
+class SpreadPerPoint:
     """A standard deviation for each point and side, dividing by the count; the paper advises 64 models or more."""
 
-    def deviations(self, with_point: Side, without: Side) -> tuple[Floats, Floats]:
+    def deviations(self, with_point: SideEstimate, without: SideEstimate) -> tuple[Floats, Floats]:
         """Return the standard deviation of f with each point, and without it."""
         inside, outside = (
             np.maximum(np.sqrt(side.squares / np.maximum(side.models, 1)), LEAST_SD) for side in (with_point, without)
@@ -45,10 +45,10 @@ class PerPoint:
 
 
 @dataclass(frozen=True, slots=True)
-class Pooled:
+class PooledSpread:
     """One standard deviation for all: the residuals of every point, with and without it, pooled ("fixed variance")."""
 
-    def deviations(self, with_point: Side, without: Side) -> tuple[Floats, Floats]:
+    def deviations(self, with_point: SideEstimate, without: SideEstimate) -> tuple[Floats, Floats]:
         """Return the same standard deviation for all points, with them and without."""
         total = with_point.squares.sum() + without.squares.sum()
         sd = max(np.sqrt(total / (with_point.models.sum() + without.models.sum())), LEAST_SD)
@@ -61,15 +61,15 @@ class OnlineLira:
     """Score a row by ln N(f; mu_in, s_in^2) - ln N(f; mu_out, s_out^2).
 
     The moments are those of the shadow models trained with the row, and of those trained without it: two or more each.
-    The paper advises ``Pooled()`` below 64 models.
+    The paper advises ``PooledSpread()`` below 64 models.
 
     References
     ----------
     Carlini et al. (2022), Algorithm 1.
     """
 
-    shadows: Shadows
-    spread: Spread = field(default_factory=PerPoint)
+    shadows: ShadowConfidences
+    spread: SpreadRule = field(default_factory=SpreadPerPoint)
 
     def score(self, confidence: ArrayLike) -> Floats:
         """Return a score a point: the log-likelihood ratio of "in" against "out"."""
@@ -85,15 +85,15 @@ class OfflineLira:
     """Score a row by (f - mu_out)/s_out, the moments those of the two or more shadow models without it.
 
     The order is that of the published score, Phi of this, which rounds to 1 from 8.3 on and would tie the rows an
-    attacker is most confident of. No model with the point is needed; ``Pooled()`` takes what residuals there are.
+    attacker is most confident of. No model with the point is needed; ``PooledSpread()`` takes what residuals there are.
 
     References
     ----------
     Carlini et al. (2022), the offline variant of Algorithm 1.
     """
 
-    shadows: Shadows
-    spread: Spread = field(default_factory=PerPoint)
+    shadows: ShadowConfidences
+    spread: SpreadRule = field(default_factory=SpreadPerPoint)
 
     def score(self, confidence: ArrayLike) -> Floats:
         """Return a score a point: standard deviations above what models without it say."""
@@ -102,13 +102,13 @@ class OfflineLira:
         return np.asarray((f - outside.mean) / self.spread.deviations(inside, outside)[1])
 
 
-def _sides(shadows: Shadows) -> tuple[Side, Side]:
+def _sides(shadows: ShadowConfidences) -> tuple[SideEstimate, SideEstimate]:
     return _side(shadows.confidence, shadows.member), _side(shadows.confidence, ~shadows.member)
 
 
-def _side(confidence: Floats, chosen: NDArray[np.bool_]) -> Side:
+def _side(confidence: Floats, chosen: NDArray[np.bool_]) -> SideEstimate:
     """Return count, mean and squares of the chosen models of each point; mean 0 where there are none."""
     count = chosen.sum(axis=0)
     mean = confidence.sum(axis=0, where=chosen) / np.maximum(count, 1)
     squares = np.square(confidence - mean).sum(axis=0, where=chosen)
-    return Side(count, mean, squares)
+    return SideEstimate(count, mean, squares)

@@ -20,7 +20,7 @@ from tacit.models.attacks.span import attack_weights
 from tacit.models.attacks.univariate.black_box import probe_function
 from tacit.models.attacks.univariate.candidates import build_candidates
 from tacit.models.attacks.univariate.reconstruction import reconstruct_univariate, reconstruction_leak
-from tacit.models.methods import Margin, Reconstruct
+from tacit.models.methods import MarginAttack, ReconstructionAttack
 from tacit.models.network import TwoLayerReLU
 from tacit.models.points import Floats
 from tacit.models.releases.release import Release
@@ -32,7 +32,7 @@ NOT_COVERED = "not covered"
 
 
 def attack_network(
-    release: Release, rows: AttackedRows, method: Margin, *, level: float, rng: np.random.Generator
+    release: Release, rows: AttackedRows, method: MarginAttack, *, level: float, rng: np.random.Generator
 ) -> Leak:
     """Tell members by their outputs at the margin; by the loss and by the span of the weights too, as facts."""
     network = None if method.black_box else release.network
@@ -60,7 +60,7 @@ def attack_network(
 def reconstruct_network(
     release: Release,
     rows: AttackedRows | None,
-    method: Reconstruct,
+    method: ReconstructionAttack,
     *,
     level: float,
     rng: np.random.Generator,
@@ -141,7 +141,9 @@ def _margin_notes(told: MarginLeak, covered: str, largest: float) -> list[str]:
     return [f"{curve}.", f"Theory: {covered}{'' if covered == NOT_COVERED else there}."]
 
 
-def _reconstruct_line(release: Release, rows: AttackedRows | None, method: Reconstruct, *, level: float) -> Leak:
+def _reconstruct_line(
+    release: Release, rows: AttackedRows | None, method: ReconstructionAttack, *, level: float
+) -> Leak:
     found = reconstruct_univariate(release.network, margin=method.margin)
     own = replace(
         found,
@@ -158,7 +160,7 @@ def _reconstruct_line(release: Release, rows: AttackedRows | None, method: Recon
     return replace(leak, notes=tuple(notes), facts=facts)
 
 
-def _probe(release: Release, rows: AttackedRows | None, method: Reconstruct, *, level: float) -> Leak:
+def _probe(release: Release, rows: AttackedRows | None, method: ReconstructionAttack, *, level: float) -> Leak:
     """Find candidates for training points of one feature from outputs alone (Algorithm 1)."""
     if rows is None or rows.inside.shape[1] != 1:
         raise InvalidInput(

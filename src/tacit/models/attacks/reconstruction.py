@@ -16,11 +16,11 @@ from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
 from tacit.privacy.rounding import check_count
 
-__all__ = ["Reconstruction", "Similarity", "measure_similarity", "reconstruct_points"]
+__all__ = ["PointSimilarity", "ReconstructedPoints", "measure_similarity", "reconstruct_points"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Reconstruction:
+class ReconstructedPoints:
     """Points, labels and multipliers under which the network is nearly stationary, the best of several starts.
 
     A small residual does not make them the training points: other sets, far from them, can satisfy the same equations
@@ -50,7 +50,7 @@ class Reconstruction:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Similarity:
+class PointSimilarity:
     """How near a reconstruction comes to training points, and to fresh points: the baseline of chance.
 
     Distances are from each point to the nearest reconstructed one, in norms of the point; cosines are the largest.
@@ -83,7 +83,7 @@ def reconstruct_points(
     starts: int = 4,
     steps: int = 2000,
     report: Callable[[int], None] | None = None,
-) -> Reconstruction:
+) -> ReconstructedPoints:
     """Search for training points by making the network stationary in points and multipliers.
 
     Minimizes |theta - sum_i l_i y_i grad Phi(x_i)|^2/|theta|^2, as Haim et al. do, the ReLU's derivative relaxed to a
@@ -117,7 +117,7 @@ def reconstruct_points(
     found = search.run(starts=starts, steps=steps, rng=rng, report=report)
     best = int(np.argmin(found.residuals**2 + margin_weight * found.margin_errors**2))
     order = np.argsort(-found.multipliers[best])
-    return Reconstruction(
+    return ReconstructedPoints(
         points=found.points[best][order],
         labels=signs[order],
         multipliers=found.multipliers[best][order],
@@ -128,7 +128,7 @@ def reconstruct_points(
     )
 
 
-def measure_similarity(found: ArrayLike, training: ArrayLike, *, fresh: ArrayLike) -> Similarity:
+def measure_similarity(found: ArrayLike, training: ArrayLike, *, fresh: ArrayLike) -> PointSimilarity:
     """Compare reconstructed points with training points, and with fresh points that nobody trained on."""
     candidates, inside, outside = (check_points(rows) for rows in (found, training, fresh))
     widths = {rows.shape[1] for rows in (candidates, inside, outside)}
@@ -136,7 +136,7 @@ def measure_similarity(found: ArrayLike, training: ArrayLike, *, fresh: ArrayLik
         raise InvalidInput(f"found, training and fresh must have the same columns, got {sorted(widths)}")
     distances, cosines = _nearest(inside, candidates)
     fresh_distances, fresh_cosines = _nearest(outside, candidates)
-    return Similarity(
+    return PointSimilarity(
         distances=distances, cosines=cosines, fresh_distances=fresh_distances, fresh_cosines=fresh_cosines
     )
 

@@ -9,19 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import log_expit, logsumexp
 
-from tacit.models.attacks.shadow import Shadows
+from tacit.models.attacks.shadow import ShadowConfidences
 from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["OfflineRmia", "OnlineRmia", "Population"]
+__all__ = ["OfflineRmia", "OnlineRmia", "ReferencePopulation"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Population:
+class ReferencePopulation:
     """Other rows z that points are compared with: the target model's f on each z, and the shadow models'."""
 
     confidence: ArrayLike
-    shadows: Shadows
+    shadows: ShadowConfidences
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -37,9 +37,9 @@ class OnlineRmia:
     Zarifzadeh, Liu and Shokri (2024), the online attack.
     """
 
-    shadows: Shadows
+    shadows: ShadowConfidences
     gamma: float = 1.0
-    population: Population | None = None
+    population: ReferencePopulation | None = None
 
     def __post_init__(self) -> None:
         if not 1 <= self.gamma < math.inf:
@@ -51,7 +51,7 @@ class OnlineRmia:
         others = ratio if self.population is None else self._ratio(self.population.confidence, self.population.shadows)
         return _share(ratio, others, self.gamma)
 
-    def _ratio(self, confidence: ArrayLike, shadows: Shadows) -> Floats:
+    def _ratio(self, confidence: ArrayLike, shadows: ShadowConfidences) -> Floats:
         own, p = log_expit(shadows.check(confidence, inside=True)), log_expit(shadows.confidence)
         return np.asarray(own - np.logaddexp(_mean(p, shadows.member), _mean(p, ~shadows.member)) + math.log(2))
 
@@ -74,7 +74,7 @@ class OfflineRmia(OnlineRmia):
         if not 0 <= self.a <= 1:
             raise InvalidInput(f"must be in [0, 1], got {self.a!r}", field="a")
 
-    def _ratio(self, confidence: ArrayLike, shadows: Shadows) -> Floats:
+    def _ratio(self, confidence: ArrayLike, shadows: ShadowConfidences) -> Floats:
         own = log_expit(shadows.check(confidence, inside=False))
         without = _mean(log_expit(shadows.confidence), ~shadows.member)
         with np.errstate(divide="ignore"):  # a = 1 leaves p_out alone

@@ -9,14 +9,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["LEAST_MODELS", "Shadows"]
+__all__ = ["LEAST_MODELS", "ShadowConfidences"]
 
 LEAST_MODELS = 2
 """Models with, and models without a row, that an attack needs of each row."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Shadows:
+class ShadowConfidences:
     """Confidences of shadow models on all rows, and which rows each was trained on.
 
     ``confidence`` is f = ln p - ln(1 - p) of each row's own class, a row per model and a column per point; finite.

@@ -11,7 +11,7 @@ from scipy.special import softmax
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from tacit.models.plan import Plan
-from tacit.models.points import Floats, Points
+from tacit.models.points import Floats, TrainingPoints
 from tacit.models.releases.members import EstimatorMember, ModelMember, SafetensorsMember
 
 __all__ = ["TrainedLikeRelease"]
@@ -31,7 +31,7 @@ class TrainedLikeRelease(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def fit(self, X: Floats, y: NDArray[np.int64]) -> Self:
         """Train the model."""
         plan = Plan.from_json(self.plan)
-        points = Points(rows=X, codes=y, classes=tuple(range(self.classes)))
+        points = TrainingPoints(rows=X, codes=y, classes=tuple(range(self.classes)))
         settled = plan.mechanism.settle(plan, rows=len(X), classes=self.classes)
         rng = np.random.default_rng(self.random_state)
         made = plan.mechanism.train(plan, settled, points, rng=rng, progress=lambda *_: None)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
 from tacit.models.attacks.confidence import FLOOR, measure_confidence
-from tacit.models.attacks.shadow import LEAST_MODELS, Shadows
+from tacit.models.attacks.shadow import LEAST_MODELS, ShadowConfidences
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.files import write_atomically
 from tacit.privacy.rounding import check_count
@@ -47,7 +47,7 @@ def train_shadows(
     directory: Path | None = None,
     floor: float = FLOOR,
     progress: Callable[[int, int], None] | None = None,
-) -> Shadows:
+) -> ShadowConfidences:
     """Train shadow models, each on a random half of the rows, and ask each about all rows.
 
     A fair coin decides for each row whether the first model of a pair is trained on it; the second is trained on the
@@ -64,7 +64,8 @@ def train_shadows(
         An unfitted scikit-learn classifier with ``predict_proba``, trained as the target was. Each clone gets its own
         ``random_state`` from ``rng`` where it takes one.
     X, y
-        All rows whose membership is asked, members or not, as :class:`tacit.models.attacks.targets.Targets` has them.
+        All rows whose membership is asked, members or not, as in
+        :class:`tacit.models.attacks.targets.MembershipTargets`.
     models
         How many, an even number >= 4.
     jobs
@@ -96,7 +97,7 @@ def train_shadows(
         if folder is not None:
             folder.write(index, kept[index])
         tell(len(kept), models)
-    return Shadows(confidence=np.stack([kept[i].confidence for i in range(models)]), member=np.stack(masks))
+    return ShadowConfidences(confidence=np.stack([kept[i].confidence for i in range(models)]), member=np.stack(masks))
 
 
 def _complete(coins: NDArray[np.bool_], kept: dict[int, _Kept]) -> list[Mask]:
@@ -144,7 +145,7 @@ def _check_rows(
     if not (hasattr(estimator, "get_params") and hasattr(estimator, "predict_proba")):
         raise InvalidInput(
             f"must be a scikit-learn classifier with predict_proba, got {type(estimator).__name__}: for "
-            "other models make Shadows(confidence=..., member=...) yourself",
+            "other models make ShadowConfidences(confidence=..., member=...) yourself",
             field="estimator",
         )
     rows, labels = X if isinstance(X, pd.DataFrame) else np.asarray(X), np.asarray(y)

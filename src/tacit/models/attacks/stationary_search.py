@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 
 from tacit.models.network import TwoLayerReLU
 
-__all__ = ["Found", "StationarySearch"]
+__all__ = ["StationaryPoints", "StationarySearch"]
 
 _BLUNT, _SHARP = 5.0, 100.0  # slopes of the relaxed derivative at the kink, first and last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Found:
+class StationaryPoints:
     """Where each start ended: points of shape (starts, points, dimension), and what ``Reconstruction`` says of them."""
 
     points: NDArray[np.float64]
@@ -54,7 +54,7 @@ class StationarySearch:
 
     def run(
         self, *, starts: int, steps: int, rng: np.random.Generator, report: Callable[[int], None] | None = None
-    ) -> Found:
+    ) -> StationaryPoints:
         """Return where the search ends from each random start."""
         shape = (starts, len(self.signs), self.weights.shape[1])
         free = torch.tensor(self.scale * rng.normal(size=shape)).requires_grad_()
@@ -78,7 +78,9 @@ class StationarySearch:
             points, multipliers = self._place(free), roots.square()
             stationarity, margins = self._errors(points, multipliers, _SHARP)
         arrays = (part.detach().numpy() for part in (points, multipliers, stationarity.sqrt(), margins.sqrt()))
-        return Found(**dict(zip(("points", "multipliers", "residuals", "margin_errors"), arrays, strict=True)))
+        return StationaryPoints(
+            **dict(zip(("points", "multipliers", "residuals", "margin_errors"), arrays, strict=True))
+        )
 
     def _place(self, free: torch.Tensor) -> torch.Tensor:
         if self.radius is None:

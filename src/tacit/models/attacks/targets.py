@@ -15,7 +15,7 @@ from tacit.models.attacks.loss_threshold import LossThreshold
 from tacit.models.attacks.targets_leak import measure_membership
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["MembershipAttack", "Targets", "attack_confidence", "attack_model", "gather_targets"]
+__all__ = ["MembershipAttack", "MembershipTargets", "attack_confidence", "attack_model", "gather_targets"]
 
 
 class MembershipAttack(Protocol):
@@ -26,7 +26,7 @@ class MembershipAttack(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Targets:
+class MembershipTargets:
     """Rows, their labels, and which of them the target model was trained on; made by :func:`gather_targets`.
 
     ``X`` is a pandas table where both were.
@@ -39,7 +39,7 @@ class Targets:
 
 def gather_targets(
     members: tuple[ArrayLike | pd.DataFrame, ArrayLike], nonmembers: tuple[ArrayLike | pd.DataFrame, ArrayLike]
-) -> Targets:
+) -> MembershipTargets:
     """Put members and non-members, each (X, y), into one set of rows, or say why they do not fit.
 
     Two pandas tables stay one, text and missing values included: for pipelines that choose columns by name.
@@ -59,13 +59,13 @@ def gather_targets(
     member = np.repeat([True, False], [len(inside), len(outside)])
     labels = np.concatenate([inside_labels, outside_labels])
     if isinstance(inside, pd.DataFrame) and isinstance(outside, pd.DataFrame):
-        return Targets(X=pd.concat([inside, outside], ignore_index=True), y=labels, member=member)
-    return Targets(X=np.concatenate([np.asarray(inside), np.asarray(outside)]), y=labels, member=member)
+        return MembershipTargets(X=pd.concat([inside, outside], ignore_index=True), y=labels, member=member)
+    return MembershipTargets(X=np.concatenate([np.asarray(inside), np.asarray(outside)]), y=labels, member=member)
 
 
 def attack_model(
     model: Any,  # noqa: ANN401
-    targets: Targets,
+    targets: MembershipTargets,
     *,
     rng: np.random.Generator,
     attack: MembershipAttack = LossThreshold(),  # noqa: B008 - frozen, without state

@@ -14,7 +14,7 @@ from scipy.special import log_softmax, softmax
 from tacit.data import Encoder
 from tacit.data.classes import Classes
 from tacit.data.learned import LearnedModel
-from tacit.models.methods import LearnMethod, Load
+from tacit.models.methods import LearnMethod, LoadModel
 from tacit.models.points import Floats
 from tacit.models.releases.encoding import encoder_of_numbers, read_labeled
 from tacit.models.releases.members import ModelMember
@@ -112,7 +112,7 @@ def learn(
     """
     if data is not None:
         raise InvalidInput("must not be given: a released model is used as it is", field="data")
-    read_choice(Load, method or Load(), field="method")
+    read_choice(LoadModel, method or LoadModel(), field="method")
     source = Release.open(release)
     if source.encoder is not None and features:
         raise InvalidInput("must not be given: the release names its own", field="features")

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tacit.models.margin.losses import Exponential, Loss
+from tacit.models.margin.losses import ExponentialMarginLoss, MarginLoss
 from tacit.models.network import TwoLayerReLU
 from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
 
-__all__ = ["Trained", "initial_network", "train"]
+__all__ = ["TrainedBatch", "initial_network", "train"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Trained:
+class TrainedBatch:
     """A network as the gradient steps left it, not rescaled.
 
     ``log_loss`` is log sum_i l(y_i Phi(x_i)); ``below_at`` the first step at which the loss was below the threshold of
@@ -42,10 +42,10 @@ def train(
     starts: Sequence[TwoLayerReLU],
     *,
     steps: int,
-    loss: Loss | None = None,
+    loss: MarginLoss | None = None,
     device: str = "cpu",
     report: Callable[[int], None] | None = None,
-) -> list[Trained]:
+) -> list[TrainedBatch]:
     """Train each network on its own points (rows, signs -1 or +1), all in one run; all starts have one width.
 
     The points of each problem are written in an orthonormal basis of their span, so problems of unlike dimension
@@ -71,11 +71,11 @@ def train(
         neurons[k, :, : basis.shape[1]] = np.column_stack([start.weights, start.biases]) @ basis
         bases.append(basis)
     begin = [torch.from_numpy(a).to(device) for a in (points, signs, neurons, np.stack([s.outputs for s in starts]))]
-    found = ascend(*begin, loss=loss or Exponential(), steps=steps, report=report)
+    found = ascend(*begin, loss=loss or ExponentialMarginLoss(), steps=steps, report=report)
     moved = found.neurons.cpu().numpy() - neurons
     outputs, log_loss, below = (t.cpu().numpy() for t in (found.outputs, found.log_loss, found.below_at))
     return [
-        Trained(
+        TrainedBatch(
             network=_moved(start, moved[k, :, : bases[k].shape[1]] @ bases[k].T, outputs[k]),
             log_loss=float(log_loss[k]),
             below_at=int(below[k]) if below[k] >= 0 else None,

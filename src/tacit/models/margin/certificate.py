@@ -13,13 +13,13 @@ from tacit.models.network import TwoLayerReLU
 from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Certificate", "kkt"]
+__all__ = ["KktCertificate", "kkt"]
 
 _ZERO = 1e-6  # a multiplier below this share of the largest is no support
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Certificate:
+class KktCertificate:
     """How far a network is from a KKT point of min |theta|^2/2 subject to y_i Phi(x_i) >= m.
 
     Nothing here changes when the network is rescaled, but the margins.
@@ -85,7 +85,7 @@ class Certificate:
 
 def kkt(
     network: TwoLayerReLU, X: ArrayLike, y: ArrayLike, *, tolerance: float = 1e-7, slack: float | None = None
-) -> Certificate:
+) -> KktCertificate:
     """Return how near the network is to a KKT point of the margin problem on these points.
 
     The multipliers minimize |theta - sum_i l_i y_i g_i| over l >= 0. Where a point lies on a neuron's kink the
@@ -124,7 +124,7 @@ def kkt(
     unknowns = solve(problem)
     multipliers = np.zeros(len(rows))
     multipliers[near] = unknowns[: len(near)]
-    return Certificate(
+    return KktCertificate(
         residual=problem.residual(unknowns),
         multipliers=multipliers,
         margins=margins,

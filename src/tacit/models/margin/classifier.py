@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit.models.margin.batch import initial_network, train
 from tacit.models.margin.fit import check_settings
-from tacit.models.margin.losses import Logistic, Loss
+from tacit.models.margin.losses import LogisticMarginLoss, MarginLoss
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
 
@@ -35,7 +35,7 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     initial_scale
         Norm of the first network.
     loss
-        ``Logistic()`` (the default: it bears points on the wrong side) or ``Exponential()``.
+        ``LogisticMarginLoss()`` (the default: it bears points on the wrong side) or ``Exponential()``.
 
     References
     ----------
@@ -52,7 +52,7 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         steps: int = 500,
         initial_scale: float = 1e-3,
-        loss: Loss | None = None,
+        loss: MarginLoss | None = None,
         device: str = "cpu",
         random_state: Any = None,  # noqa: ANN401
     ) -> None:
@@ -77,7 +77,7 @@ class MarginClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         signs = np.where(codes == 1, 1.0, -1.0)
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31 - 1))
         start = initial_network(width=self.width, dimension=rows.shape[1], scale=self.initial_scale, rng=rng)
-        loss = Logistic() if self.loss is None else self.loss
+        loss = LogisticMarginLoss() if self.loss is None else self.loss
         [trained] = train([(rows, signs)], [start], steps=self.steps, loss=loss, device=self.device)
         margin = float((signs * trained.network(rows)).min())
         self.separated_ = margin > 0

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.models.margin.batch import Trained, initial_network, train
-from tacit.models.margin.certificate import Certificate, kkt
+from tacit.models.margin.batch import TrainedBatch, initial_network, train
+from tacit.models.margin.certificate import KktCertificate, kkt
 from tacit.models.margin.labels import check_points, signs_of
-from tacit.models.margin.losses import Loss
+from tacit.models.margin.losses import MarginLoss
 from tacit.models.margin.polish import polish_network
 from tacit.models.network import TwoLayerReLU
 from tacit.privacy.errors import InvalidInput
@@ -44,9 +44,9 @@ class MarginFit:
     """
 
     network: TwoLayerReLU
-    certificate: Certificate
+    certificate: KktCertificate
     polished: TwoLayerReLU | None
-    polished_certificate: Certificate | None
+    polished_certificate: KktCertificate | None
     steps: int
     below_at: int | None
     shortfall: str | None
@@ -65,7 +65,7 @@ def fit_margin(
     rng: np.random.Generator,
     steps: int = 2000,
     initial_scale: float = 1e-3,
-    loss: Loss | None = None,
+    loss: MarginLoss | None = None,
     polish: bool = True,
     tolerance: float = 1e-2,
     device: str = "cpu",
@@ -114,7 +114,7 @@ def check_settings(*, width: int, steps: int, initial_scale: float) -> None:
 
 
 def _fit_of(
-    trained: Trained,
+    trained: TrainedBatch,
     rows: NDArray[np.float64],
     signs: NDArray[np.float64],
     *,
@@ -142,7 +142,7 @@ def _fit_of(
     )
 
 
-def _shortfall(certificate: Certificate, steps: int, below_at: int | None) -> str | None:
+def _shortfall(certificate: KktCertificate, steps: int, below_at: int | None) -> str | None:
     if below_at is None:
         return f"after {steps} steps the loss is not below the threshold of Theorem 2.1: take more steps"
     if certificate.residual > _ENOUGH or certificate.slackness > _ENOUGH:

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import torch
 
 if TYPE_CHECKING:
-    from tacit.models.margin.losses import Loss
+    from tacit.models.margin.losses import MarginLoss
 
-__all__ = ["Ascent", "ascend"]
+__all__ = ["MarginAscent", "ascend"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Ascent:
+class MarginAscent:
     """Where the steps ended, for each network of the batch: shapes as in :func:`ascend`, margins as signs.
 
     ``neurons`` are coordinates of (w_j, b_j), ``margins`` y_i Phi(x_i), ``log_loss`` is log sum_i l(y_i Phi(x_i)), and
@@ -40,13 +40,13 @@ def ascend(
     neurons: torch.Tensor,
     outputs: torch.Tensor,
     *,
-    loss: Loss,
+    loss: MarginLoss,
     steps: int,
     rate: float = 4.0,
     momentum: float = 0.9,
     longest: float = 0.1,
     report: Callable[[int], None] | None = None,
-) -> Ascent:
+) -> MarginAscent:
     """Take gradient steps on -log sum_i l(q_i), with Nesterov's momentum, each network at its own rate.
 
     The gradient of the logarithm is that of the loss divided by the loss, so the rate on the loss itself grows
@@ -93,7 +93,7 @@ def ascend(
             speed.mul_(_wide(shrink, speed))
         if report is not None:
             report(step + 1)
-    return Ascent(neurons=neurons, outputs=outputs, margins=margins, log_loss=value, below_at=below_at)
+    return MarginAscent(neurons=neurons, outputs=outputs, margins=margins, log_loss=value, below_at=below_at)
 
 
 def _norm(neurons: torch.Tensor, outputs: torch.Tensor) -> torch.Tensor:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     import torch
 
-__all__ = ["Exponential", "Logistic", "Loss"]
+__all__ = ["ExponentialMarginLoss", "LogisticMarginLoss", "MarginLoss"]
 
 _TAIL = 30.0  # log(1 + e^-q) = e^-q to double precision beyond
 
 
-class Loss(Protocol):
+class MarginLoss(Protocol):
     """A loss of margins q_i = y_i Phi(x_i), by its logarithm."""
 
     def log_sum(self, margins: torch.Tensor) -> torch.Tensor:
@@ -29,7 +29,7 @@ class Loss(Protocol):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Exponential:
+class ExponentialMarginLoss:
     """l(q) = e^-q.
 
     References
@@ -51,7 +51,7 @@ class Exponential:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Logistic:
+class LogisticMarginLoss:
     """l(q) = log(1 + e^-q).
 
     References

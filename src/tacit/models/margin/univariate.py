@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.models.margin.labels import signs_of
-from tacit.models.margin.univariate_refinement import Refined, lift, refine
+from tacit.models.margin.univariate_refinement import RefinedNetwork, lift, refine
 from tacit.models.network import TwoLayerReLU
 from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
@@ -114,8 +114,8 @@ def _solve_convex(x: Floats, y: Floats) -> tuple[tuple[Floats, Floats], Floats]:
     return (P.value, Q.value), np.maximum(fits.dual_value, 0)
 
 
-def _refine_best(x: Floats, y: Floats, vectors: tuple[Floats, Floats], dual: Floats) -> Refined:
-    best: Refined | None = None
+def _refine_best(x: Floats, y: Floats, vectors: tuple[Floats, Floats], dual: Floats) -> RefinedNetwork:
+    best: RefinedNetwork | None = None
     for tolerance in _TOLERANCES:
         for found in refine(x, y, vectors, dual, tolerance=tolerance):
             best = found if best is None or found.gap < best.gap else best

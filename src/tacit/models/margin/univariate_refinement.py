@@ -23,7 +23,7 @@ _READINGS = 64
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Refined:
+class RefinedNetwork:
     """A network with its multipliers and what separates the two, as in ``LeastNorm``."""
 
     network: TwoLayerReLU
@@ -59,7 +59,7 @@ def lift(x: Floats) -> Floats:
 
 def refine(
     x: Floats, y: Floats, vectors: tuple[Floats, Floats], dual: Floats, *, tolerance: float
-) -> Iterator[Refined]:
+) -> Iterator[RefinedNetwork]:
     """Take what is above the tolerance as active, solve the equations of the active set, certify each answer."""
     active = dual > tolerance * dual.max()
     Z = lift(x)[active] * y[active, None]  # y_i (x_i, 1): labels enter nowhere else
@@ -170,7 +170,7 @@ def _slopes(Z: Floats, neurons: _Neurons, lam: Floats) -> tuple[Floats, Floats]:
     return c, neurons.on * (c @ Z.T)
 
 
-def _certify(x: Floats, y: Floats, lam: Floats, masses: Floats, rays: Floats) -> Refined:
+def _certify(x: Floats, y: Floats, lam: Floats, masses: Floats, rays: Floats) -> RefinedNetwork:
     """Build the network and bound its distance from the least norm by weak duality."""
     keep = masses != 0
     roots, signs = np.sqrt(np.abs(masses[keep])), np.sign(masses[keep])
@@ -181,7 +181,7 @@ def _certify(x: Floats, y: Floats, lam: Floats, masses: Floats, rays: Floats) ->
     margin = float((y * network(x[:, None])).min())
     lower = float(lam.sum()) / largest_dual_value(x, lam * y)
     gap = (objective / margin - lower) / lower if margin > 0 else np.inf
-    return Refined(network=network, multipliers=lam, gap=max(gap, 0.0))
+    return RefinedNetwork(network=network, multipliers=lam, gap=max(gap, 0.0))
 
 
 def largest_dual_value(x: Floats, weights: Floats) -> float:

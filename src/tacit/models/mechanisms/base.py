@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tacit.models.trained import Progress, Settled, Trained
+from tacit.models.trained import Progress, Settled, TrainedModel
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.settings import Choice
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tacit.models.points import Points
+    from tacit.models.points import TrainingPoints
     from tacit.privacy.guarantee import AnyGuarantee
     from tacit.privacy.plan import Plan
 
-__all__ = ["Mechanism"]
+__all__ = ["TrainingMechanism"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Mechanism(Choice):
+class TrainingMechanism(Choice):
     """A way of training; one without a guarantee unless it says otherwise."""
 
     suffix: ClassVar[str] = ".safetensors"
@@ -54,8 +54,8 @@ class Mechanism(Choice):
         return NoGuarantee(reason=self.reason)
 
     def train(
-        self, plan: Plan, settled: Settled, points: Points, *, rng: np.random.Generator, progress: Progress
-    ) -> Trained:
+        self, plan: Plan, settled: Settled, points: TrainingPoints, *, rng: np.random.Generator, progress: Progress
+    ) -> TrainedModel:
         """Train a model on points."""
         raise NotImplementedError
 

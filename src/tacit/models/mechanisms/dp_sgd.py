@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tacit.models.mechanisms.base import Mechanism
+from tacit.models.mechanisms.base import TrainingMechanism
 from tacit.models.rules import count
-from tacit.models.trained import Progress, Settled, Trained
+from tacit.models.trained import Progress, Settled, TrainedModel
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.settings import about
 from tacit.privacy.unit import Unit
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
-    from tacit.models.points import Points
+    from tacit.models.points import TrainingPoints
     from tacit.models.training.accounting import SampledGaussian
     from tacit.models.training.module_training import MakeOptimizer, ModuleTraining
     from tacit.models.training.noisy_steps import RowLoss
@@ -35,7 +35,7 @@ def _positive(help: str) -> dict[str, object]:
 
 
 @dataclass(frozen=True, kw_only=True)
-class DpSgd(Mechanism):
+class DpSgd(TrainingMechanism):
     """A two-layer ReLU network trained by clipped and noisy gradient steps on Poisson samples of the rows.
 
     Unit: one record, its label included; neighbors have one record replaced. Not protected: the number of rows, the
@@ -93,8 +93,8 @@ class DpSgd(Mechanism):
         return max(1, min(_BATCH, rows // 10)) if self.batch_size is None else self.batch_size
 
     def train(
-        self, plan: Plan, settled: Settled, points: Points, *, rng: np.random.Generator, progress: Progress
-    ) -> Trained:
+        self, plan: Plan, settled: Settled, points: TrainingPoints, *, rng: np.random.Generator, progress: Progress
+    ) -> TrainedModel:
         """Train the network: one output for two classes, else one for each."""
         import torch
 
@@ -108,7 +108,7 @@ class DpSgd(Mechanism):
             )
         training = self.prepare(module, settled, points.rows, points.codes)
         state = training.fit(rng=rng, progress=progress).state_dict()
-        return Trained(state={name: value.cpu().numpy() for name, value in state.items()})
+        return TrainedModel(state={name: value.cpu().numpy() for name, value in state.items()})
 
     def prepare(
         self,

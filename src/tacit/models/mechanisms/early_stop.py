@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tacit.models.mechanisms.margin import MarginTraining
 from tacit.models.rules import positive
-from tacit.models.trained import Progress, Settled, Trained
+from tacit.models.trained import Progress, Settled, TrainedModel
 from tacit.privacy.settings import about
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tacit.models.points import Points
+    from tacit.models.points import TrainingPoints
     from tacit.privacy.plan import Plan
 
 __all__ = ["EarlyStop"]
@@ -40,8 +40,8 @@ class EarlyStop(MarginTraining):
     )
 
     def train(
-        self, plan: Plan, settled: Settled, points: Points, *, rng: np.random.Generator, progress: Progress
-    ) -> Trained:
+        self, plan: Plan, settled: Settled, points: TrainingPoints, *, rng: np.random.Generator, progress: Progress
+    ) -> TrainedModel:
         from tacit.models.training.early_stop import TieRule, margin_snapshots, stop_before_ties
 
         snapshots = margin_snapshots(
@@ -54,7 +54,7 @@ class EarlyStop(MarginTraining):
         )
         rule = TieRule(within=self.within, share=self.share)
         found = stop_before_ties(snapshots, points.rows, points.signs, rule=rule)
-        return Trained(state=found.model.state, facts={"tied": found.tied, "stopped": found.stopped})
+        return TrainedModel(state=found.model.state, facts={"tied": found.tied, "stopped": found.stopped})
 
     def notes(self, settled: Settled) -> list[str]:
         end = "Stopped before more tied" if settled["stopped"] else "All steps were taken"

@@ -5,26 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from tacit.models.mechanisms.plain import Fitted
-from tacit.models.trained import Progress, Settled, Trained
+from tacit.models.mechanisms.plain import EstimatorTraining
+from tacit.models.trained import Progress, Settled, TrainedModel
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.unit import Unit
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tacit.models.points import Points
+    from tacit.models.points import TrainingPoints
     from tacit.privacy.guarantee import AnyGuarantee
     from tacit.privacy.plan import Plan
 
-__all__ = ["FEATURES", "LabelPrivate"]
+__all__ = ["FEATURES", "LabelPrivateTraining"]
 
 FEATURES = "features are not protected: membership and reconstruction of rows are as without it"
 """What the guarantee of a label-private model assumes."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class LabelPrivate(Fitted):
+class LabelPrivateTraining(EstimatorTraining):
     """A scikit-learn classifier trained after randomized response on the labels.
 
     Unit: one label; neighbors differ in one row's label, all features fixed. Everything after the randomized labels
@@ -49,8 +49,8 @@ class LabelPrivate(Fitted):
         return Guarantee(unit=Unit.LABEL, epsilon=plan.epsilon, assumptions=(FEATURES,))
 
     def train(
-        self, plan: Plan, settled: Settled, points: Points, *, rng: np.random.Generator, progress: Progress
-    ) -> Trained:
+        self, plan: Plan, settled: Settled, points: TrainingPoints, *, rng: np.random.Generator, progress: Progress
+    ) -> TrainedModel:
         from tacit.models.training.estimators import fit_estimator
         from tacit.privacy.noise import randomize_codes
 

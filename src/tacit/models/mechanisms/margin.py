@@ -5,23 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from tacit.models.mechanisms.base import Mechanism
+from tacit.models.mechanisms.base import TrainingMechanism
 from tacit.models.rules import count, positive
-from tacit.models.trained import Progress, Settled, Trained
+from tacit.models.trained import Progress, Settled, TrainedModel
 from tacit.privacy.settings import about
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tacit.models.margin.certificate import Certificate
-    from tacit.models.points import Points
+    from tacit.models.margin.certificate import KktCertificate
+    from tacit.models.points import TrainingPoints
     from tacit.privacy.plan import Plan
 
-__all__ = ["Margin", "MarginTraining"]
+__all__ = ["MarginMechanism", "MarginTraining"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class MarginTraining(Mechanism):
+class MarginTraining(TrainingMechanism):
     """Gradient steps on a two-layer ReLU network from a small start."""
 
     two_classes: ClassVar[bool] = True
@@ -35,7 +35,7 @@ class MarginTraining(Mechanism):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Margin(MarginTraining):
+class MarginMechanism(MarginTraining):
     """A network near a KKT point of the margin problem. Unit: none. Its weights reveal the rows."""
 
     name: ClassVar[str] = "margin"
@@ -51,8 +51,8 @@ class Margin(MarginTraining):
     )
 
     def train(
-        self, plan: Plan, settled: Settled, points: Points, *, rng: np.random.Generator, progress: Progress
-    ) -> Trained:
+        self, plan: Plan, settled: Settled, points: TrainingPoints, *, rng: np.random.Generator, progress: Progress
+    ) -> TrainedModel:
         from tacit.models.margin.certificate import kkt
         from tacit.models.margin.fit import fit_margin
         from tacit.models.margin.univariate import fit_least_norm
@@ -60,7 +60,7 @@ class Margin(MarginTraining):
         if self.network == "exact":
             network = fit_least_norm(points.rows, points.signs).network
             certificate = kkt(network, points.rows, points.signs, slack=1e-6)
-            return Trained(state=network.state, facts={"exact": summarize(certificate)})
+            return TrainedModel(state=network.state, facts={"exact": summarize(certificate)})
         fit = fit_margin(
             points.rows,
             points.signs,
@@ -75,7 +75,7 @@ class Margin(MarginTraining):
             "polished": fit.polished_certificate and summarize(fit.polished_certificate),
             "shortfall": fit.shortfall,
         }
-        return Trained(state=(fit.best if self.network == "polished" else fit.network).state, facts=facts)
+        return TrainedModel(state=(fit.best if self.network == "polished" else fit.network).state, facts=facts)
 
     def notes(self, settled: Settled) -> list[str]:
         found = [f"{kind.capitalize()}: {settled[kind]['words']}." for kind in _KINDS if settled.get(kind)]
@@ -85,7 +85,7 @@ class Margin(MarginTraining):
 _KINDS = ("exact", "trained", "polished")
 
 
-def summarize(certificate: Certificate) -> dict[str, Any]:
+def summarize(certificate: KktCertificate) -> dict[str, Any]:
     """Return a certificate in words and numbers, without the multipliers, which name single rows."""
     return {
         "words": str(certificate),

@@ -5,17 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar
 
-from tacit.models.mechanisms.base import Mechanism
-from tacit.models.trained import EstimatorName, Progress, Settled, Trained
+from tacit.models.mechanisms.base import TrainingMechanism
+from tacit.models.trained import EstimatorName, Progress, Settled, TrainedModel
 from tacit.privacy.settings import about
 
 if TYPE_CHECKING:
     import numpy as np
 
-    from tacit.models.points import Points
+    from tacit.models.points import TrainingPoints
     from tacit.privacy.plan import Plan
 
-__all__ = ["Fitted", "Plain"]
+__all__ = ["EstimatorTraining", "PlainTraining"]
 
 _ESTIMATORS: dict[EstimatorName, str] = {
     "logistic": "a logistic regression",
@@ -26,7 +26,7 @@ _ESTIMATORS: dict[EstimatorName, str] = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fitted(Mechanism):
+class EstimatorTraining(TrainingMechanism):
     """A scikit-learn classifier of a given name."""
 
     phrase: ClassVar[str] = "{estimator}"
@@ -47,15 +47,15 @@ class Fitted(Mechanism):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Plain(Fitted):
+class PlainTraining(EstimatorTraining):
     """A scikit-learn classifier trained on the rows as they are. Unit: none. Nothing is protected."""
 
     name: ClassVar[str] = "plain"
     reason: ClassVar[str] = "training without noise may remember every row"
 
     def train(
-        self, plan: Plan, settled: Settled, points: Points, *, rng: np.random.Generator, progress: Progress
-    ) -> Trained:
+        self, plan: Plan, settled: Settled, points: TrainingPoints, *, rng: np.random.Generator, progress: Progress
+    ) -> TrainedModel:
         from tacit.models.training.estimators import fit_estimator
 
         return fit_estimator(self.estimator, points.rows, points.codes, classes=len(points.classes), rng=rng)

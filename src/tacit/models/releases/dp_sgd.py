@@ -16,7 +16,7 @@ from tacit.models.plan import Plan
 from tacit.models.releases.members import NumbersMember
 from tacit.models.releases.release import Release
 from tacit.models.releases.state_files import arrays_of
-from tacit.models.trained import Trained
+from tacit.models.trained import TrainedModel
 from tacit.privacy.delivery import Request, deliver
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.extras import load_extra
@@ -133,7 +133,7 @@ def train_dp_sgd(
 
     def train() -> Release:
         state = arrays_of(training.fit(rng=rng, progress=progress).state_dict())
-        return Release.of_trained(Trained(state=state), header=header)
+        return Release.of_trained(TrainedModel(state=state), header=header)
 
     if payment is None:
         release = train()

@@ -17,7 +17,7 @@ from tacit.data.encoder.planned import declared_encoder, planned_features
 from tacit.data.names import check_present
 from tacit.data.persons import limit_table
 from tacit.models.plan import Plan
-from tacit.models.points import Points
+from tacit.models.points import TrainingPoints
 from tacit.models.releases.release import Release
 from tacit.privacy.errors import InvalidInput
 from tacit.privacy.plan import Plan as AnyPlan
@@ -25,7 +25,7 @@ from tacit.privacy.plan import Plan as AnyPlan
 __all__ = ["encoder_of_numbers", "read_labeled", "read_points"]
 
 
-def read_points(table: ibis.Table, plan: Plan, *, rng: np.random.Generator) -> tuple[Points, Encoder]:
+def read_points(table: ibis.Table, plan: Plan, *, rng: np.random.Generator) -> tuple[TrainingPoints, Encoder]:
     """Read the rows that a plan trains on, and how they became numbers."""
     declared = declared_encoder(plan, table) if plan.mechanism.private_features else None
     names = planned_features(plan, table.columns)
@@ -46,7 +46,7 @@ def read_points(table: ibis.Table, plan: Plan, *, rng: np.random.Generator) -> t
             field="label",
         )
     typed = pa.array(known.values).cast(pa.array(labels).type).to_pylist()
-    return Points(rows=encoder.scaled(rows), codes=codes, classes=tuple(typed)), encoder
+    return TrainingPoints(rows=encoder.scaled(rows), codes=codes, classes=tuple(typed)), encoder
 
 
 def read_labeled(

@@ -15,7 +15,7 @@ from tacit.models.network import TwoLayerReLU
 from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Layers", "State"]
+__all__ = ["LinearLayers", "State"]
 
 State = Mapping[str, NDArray[Any]]
 
@@ -23,13 +23,13 @@ _FEW = 4  # whose order is looked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Layers:
+class LinearLayers:
     """x -> W_k relu(... relu(W_1 x + b_1) ...) + b_k."""
 
     parts: tuple[tuple[Floats, Floats | None], ...]
 
     @classmethod
-    def of_state(cls, state: State) -> Layers:
+    def of_state(cls, state: State) -> LinearLayers:
         """Read layers ``NAME.weight`` and ``NAME.bias``, which a state dict does not say are joined by ReLU.
 
         They are taken in the order of their names, numbers as numbers, or in the order that their shapes allow.

@@ -14,7 +14,7 @@ import numpy as np
 
 from tacit.models.points import Floats
 from tacit.models.releases import onnx_graph, state_files
-from tacit.models.releases.layers import Layers, State
+from tacit.models.releases.layers import LinearLayers, State
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.releases.members import Facts, Member, Seal
 
@@ -52,9 +52,9 @@ class NumbersMember(ModelMember):
         self.state = {name: np.ascontiguousarray(value) for name, value in state.items()}
 
     @property
-    def layers(self) -> Layers:
+    def layers(self) -> LinearLayers:
         """The linear layers that the parameters are, or an error that says why they are none."""
-        return Layers.of_state(self.state)
+        return LinearLayers.of_state(self.state)
 
     def outputs(self, X: Floats, *, black_box: bool) -> Floats:  # noqa: ARG002
         """Return the outputs of the layers."""
@@ -143,11 +143,11 @@ class OnnxMember(NumbersMember):
     endings = (".onnx",)
 
     def __init__(self, state: State, *, content: bytes | None = None, is_layers: bool = True) -> None:
-        super().__init__(Layers.of_state(state).state if content is None else state)
+        super().__init__(LinearLayers.of_state(state).state if content is None else state)
         self._content, self._is_layers = content, is_layers
 
     @property
-    def layers(self) -> Layers:
+    def layers(self) -> LinearLayers:
         """The linear layers that the graph is, or an error."""
         if not self._is_layers:
             raise InvalidInput(

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tacit.models.releases.layers import Layers, State
+from tacit.models.releases.layers import LinearLayers, State
 from tacit.privacy.errors import InvalidInput, InvalidRelease, TacitError
 from tacit.privacy.extras import load_extra
 from tacit.privacy.folders import KEY
 
-__all__ = ["Graph", "read_graph", "run_graph", "write_graph"]
+__all__ = ["OnnxGraph", "read_graph", "run_graph", "write_graph"]
 
 _SHAPING = {"Flatten", "Squeeze", "Reshape", "Identity"}  # do not change the numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Graph:
+class OnnxGraph:
     """An ONNX file: its numbers, its header, its bytes, and whether it is linear layers with ReLU between them."""
 
     state: State
@@ -31,13 +31,13 @@ class Graph:
     is_layers: bool
 
 
-def read_graph(source: Path) -> Graph:
+def read_graph(source: Path) -> OnnxGraph:
     """Read the numbers of a file that names no other file; those of linear layers in their order."""
     model = _load(source)
     to_array = load_extra("onnx").numpy_helper.to_array
     named = {one.name: np.asarray(to_array(one)) for one in model.graph.initializer}
     layers = _layers(model.graph, named)
-    return Graph(
+    return OnnxGraph(
         state=named if layers is None else layers.state,
         header={entry.key: entry.value for entry in model.metadata_props}.get(KEY),
         content=model.SerializeToString(),
@@ -72,7 +72,7 @@ def _tensors(message: Any) -> Iterator[Any]:  # noqa: ANN401
                 yield from _tensors(part)
 
 
-def write_graph(layers: Layers, *, header: str | None) -> bytes:
+def write_graph(layers: LinearLayers, *, header: str | None) -> bytes:
     """Return the layers as an ONNX model of doubles: Gemm, Relu, ..., Gemm."""
     onnx = load_extra("onnx")
     helper, double = onnx.helper, onnx.TensorProto.DOUBLE
@@ -119,7 +119,7 @@ def run_graph(content: bytes, X: ArrayLike) -> NDArray[np.float64]:
         raise InvalidInput(f"the model does not take these rows of shape {np.shape(X)}: {first}") from None
 
 
-def _layers(graph: Any, named: Mapping[str, NDArray[Any]]) -> Layers | None:  # noqa: ANN401
+def _layers(graph: Any, named: Mapping[str, NDArray[Any]]) -> LinearLayers | None:  # noqa: ANN401
     """Return linear layers, each applied to the ReLU of the one before; None for any other graph."""
     layers: list[tuple[NDArray[Any], NDArray[Any] | None]] = []
     order = []
@@ -146,7 +146,7 @@ def _layers(graph: Any, named: Mapping[str, NDArray[Any]]) -> Layers | None:  # 
     alternating = [(kind == "Relu") == bool(place % 2) for place, kind in enumerate(order)]
     if not all(alternating) or len(order) != 2 * len(layers) - 1 or [one.name for one in graph.output] != [last]:
         return None
-    return Layers(tuple((w.astype(np.float64), None if b is None else b.astype(np.float64)) for w, b in layers))
+    return LinearLayers(tuple((w.astype(np.float64), None if b is None else b.astype(np.float64)) for w, b in layers))
 
 
 def _gemm(node: Any, values: list[NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any] | None] | None:  # noqa: ANN401

@@ -12,7 +12,7 @@ from tacit.data import as_ibis, open_table
 from tacit.data.encoder.planned import planned_features
 from tacit.data.locations import files_read
 from tacit.models.plan import Plan
-from tacit.models.points import Points
+from tacit.models.points import TrainingPoints
 from tacit.models.releases.encoding import read_points
 from tacit.models.releases.release import Release, guarantee_of
 from tacit.privacy.delivery import Request, deliver
@@ -47,7 +47,7 @@ def protect(
     """Train a model by the plan's mechanism, charged before the first step.
 
     Unit, neighbors, assumptions and what is not protected are those of the mechanism: for ``DpSgd`` one record is
-    replaced, for ``LabelPrivate`` one label, and the other mechanisms protect nothing.
+    replaced, for ``LabelPrivateTraining`` one label, and the other mechanisms protect nothing.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ def _request(plan: Plan, header: Header, source: ibis.Table) -> Request:
 def _train(
     plan: Plan,
     header: Header,
-    points: Points,
+    points: TrainingPoints,
     *,
     rng: np.random.Generator,
     progress: Callable[[int, int], None],

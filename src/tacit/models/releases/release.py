@@ -22,7 +22,7 @@ from tacit.models.releases.members import (
     TorchMember,
 )
 from tacit.models.releases.state_files import arrays_of
-from tacit.models.trained import Settled, Trained
+from tacit.models.trained import Settled, TrainedModel
 from tacit.privacy import releases
 from tacit.privacy.errors import InvalidInput, InvalidRelease
 from tacit.privacy.guarantee import AnyGuarantee, Guarantee, NoGuarantee, Unit
@@ -34,10 +34,7 @@ __all__ = ["Release", "guarantee_of"]
 ELSEWHERE = NoGuarantee(reason="the file does not say how the model was trained")
 """What is known of a model that was made elsewhere."""
 
-_TYPES = (
-    "the names, types, ranges and categories of the columns, which of them have a gap column, and that every row has "
-    "a label are public"
-)
+_TYPES = "the names, types, ranges and categories of the columns, and which of them have a gap column, are public"
 _PERSONS = "which rows belong to one person is public"
 
 
@@ -48,7 +45,7 @@ def guarantee_of(plan: Plan, settled: Settled) -> AnyGuarantee:
         return kept
     records = kept.unit is Unit.RECORD
     persons = [] if plan.person is None else [ROWS_PUBLIC if records else _PERSONS]
-    classes = [LISTED if plan.classes or plan.cuts else "which classes occur is public"]
+    classes = [LISTED if plan.classes or plan.cuts else "which classes occur, and that every row has one, is public"]
     assumed = (*kept.assumptions, *([_TYPES] if records else []), *persons, *classes)
     return replace(kept, assumptions=assumed).for_group(rows=plan.rows_per_person)
 
@@ -76,7 +73,7 @@ class Release(releases.Release):
         return release.opened() if trust else release
 
     @classmethod
-    def of_trained(cls, trained: Trained, *, header: Header) -> Self:
+    def of_trained(cls, trained: TrainedModel, *, header: Header) -> Self:
         """Return what training made as a release."""
         member: ModelMember
         if trained.state is None:
@@ -121,11 +118,11 @@ class Release(releases.Release):
             encoder=encoder.to_json(),
         )
         if isinstance(model, TwoLayerReLU):
-            made = Trained(state=model.state)
+            made = TrainedModel(state=model.state)
         elif hasattr(model, "state_dict"):
-            made = Trained(state=arrays_of(model.state_dict()))
+            made = TrainedModel(state=arrays_of(model.state_dict()))
         else:
-            made = Trained(estimator=model)
+            made = TrainedModel(estimator=model)
         return cls.of_trained(made, header=header).opened()
 
     @property

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from tacit.models.trained import EstimatorName, Trained
+from tacit.models.trained import EstimatorName, TrainedModel
 
 __all__ = ["fit_estimator"]
 
@@ -18,7 +18,7 @@ _NEVER = -1e4  # the logit of a class that did not occur
 
 def fit_estimator(
     name: EstimatorName, X: NDArray[np.float64], codes: NDArray[np.int64], *, classes: int, rng: np.random.Generator
-) -> Trained:
+) -> TrainedModel:
     """Fit a classifier on class codes, as linear layers where it is made of them."""
     # randomized labels of few rows may all be equal, which linear models refuse
     estimator = _make(name if len(np.unique(codes)) > 1 else "constant", seed=int(rng.integers(2**31)))
@@ -26,14 +26,14 @@ def fit_estimator(
         warnings.simplefilter("ignore", ConvergenceWarning)  # a model that stopped early is a model too
         estimator.fit(X, codes)
     if name in ("trees", "forest"):
-        return Trained(estimator=estimator)
+        return TrainedModel(estimator=estimator)
     layers = _layers(estimator, features=X.shape[1])
     if classes != len(estimator.classes_):
         layers[-1] = _spread(*layers[-1], estimator.classes_, classes)
     state: dict[str, NDArray[np.float64]] = {}
     for place, (weight, bias) in enumerate(layers):
         state |= {f"{2 * place}.weight": np.ascontiguousarray(weight), f"{2 * place}.bias": np.ascontiguousarray(bias)}
-    return Trained(state=state)
+    return TrainedModel(state=state)
 
 
 def _make(name: str, *, seed: int) -> Any:  # noqa: ANN401

@@ -12,7 +12,7 @@ from tacit.models.attacks.univariate.function import PiecewiseLinear
 from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Probing", "probe_function"]
+__all__ = ["ProbedFunction", "probe_function"]
 
 Ask = Callable[[Floats], Floats]
 
@@ -23,7 +23,7 @@ _SHORT = 1e-3  # of an interval: where its slope at an end is read
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Probing:
+class ProbedFunction:
     """A function found by asking between ``low`` and ``high``, and what it took; beyond, its outer pieces go on.
 
     ``unresolved`` has a row for each interval in which breakpoints stand closer than was asked for; its ends are taken
@@ -35,7 +35,9 @@ class Probing:
     unresolved: Floats
 
 
-def probe_function(ask: Ask, *, low: float, high: float, closest: float = 1e-6, tolerance: float = 1e-9) -> Probing:
+def probe_function(
+    ask: Ask, *, low: float, high: float, closest: float = 1e-6, tolerance: float = 1e-9
+) -> ProbedFunction:
     """Find the breakpoints of a piecewise linear function from its values.
 
     An interval whose values lie on one line has none. Else the lines at its two ends are drawn: if they meet inside
@@ -78,7 +80,7 @@ def probe_function(ask: Ask, *, low: float, high: float, closest: float = 1e-6, 
             if probe.bends_at(middle, min(b - middle, middle - a)):
                 found.append(middle)
     ends = [end for pair in unresolved for end in pair]
-    return Probing(
+    return ProbedFunction(
         function=probe.function(np.unique([*found, *ends]), low, high),
         queries=probe.queries,
         unresolved=np.array(sorted(unresolved)).reshape(-1, 2),

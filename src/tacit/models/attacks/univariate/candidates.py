@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from tacit.models.attacks.univariate.function import PiecewiseLinear, find_margin
 from tacit.models.points import Floats
 
-__all__ = ["Candidates", "build_candidates"]
+__all__ = ["CandidatePoints", "build_candidates"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Candidates:
+class CandidatePoints:
     """A finite set of points, at least a quarter of them training points under the assumptions of Theorem 3.4.
 
     Each of the disjoint closed ``windows`` holds a training point. ``enough`` says whether there were three
@@ -27,7 +27,7 @@ class Candidates:
     enough: bool
 
 
-def build_candidates(function: PiecewiseLinear, *, margin: float = 1.0, tolerance: float = 1e-9) -> Candidates:
+def build_candidates(function: PiecewiseLinear, *, margin: float = 1.0, tolerance: float = 1e-9) -> CandidatePoints:
     """Return a finite set of which at least a quarter are training points: Algorithm 1 with disjoint windows.
 
     A window is either three breakpoints in a row with neither piece between them on the margin throughout: a
@@ -47,7 +47,7 @@ def build_candidates(function: PiecewiseLinear, *, margin: float = 1.0, toleranc
     chosen = np.zeros(len(on.points), dtype=np.bool_)
     for low, high in windows:
         chosen |= (on.points >= t[low]) & (on.points <= t[high])
-    return Candidates(
+    return CandidatePoints(
         points=on.points[chosen],
         labels=on.labels[chosen],
         windows=np.array([[t[low], t[high]] for low, high in windows]).reshape(-1, 2),

@@ -11,7 +11,7 @@ from tacit.models.network import TwoLayerReLU
 from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Margin", "PiecewiseLinear", "find_margin", "merge_neurons", "to_piecewise_linear"]
+__all__ = ["MarginPoints", "PiecewiseLinear", "find_margin", "merge_neurons", "to_piecewise_linear"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -42,7 +42,7 @@ class PiecewiseLinear:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Margin:
+class MarginPoints:
     """Where |Phi(x)| = m: single points, and intervals on which the function is constant.
 
     The points include ends of intervals; ``flats`` has both ends of each interval, infinite where it does not end.
@@ -126,7 +126,7 @@ def to_piecewise_linear(network: TwoLayerReLU, *, tolerance: float = 1e-9) -> Pi
     return PiecewiseLinear(breakpoints=breakpoints, values=network(breakpoints[:, None]), slopes=slopes)
 
 
-def find_margin(function: PiecewiseLinear, *, margin: float = 1.0, tolerance: float = 1e-9) -> Margin:
+def find_margin(function: PiecewiseLinear, *, margin: float = 1.0, tolerance: float = 1e-9) -> MarginPoints:
     """Return where the function is +m or -m; at a breakpoint it is if its value is within ``tolerance`` m of that.
 
     References
@@ -150,7 +150,7 @@ def find_margin(function: PiecewiseLinear, *, margin: float = 1.0, tolerance: fl
                 found.append((float(x), sign))
     found.sort()
     flat = _flat_pieces(function, on)
-    return Margin(
+    return MarginPoints(
         points=np.array([x for x, _ in found]),
         labels=np.array([sign for _, sign in found], dtype=np.int64),
         flats=np.column_stack([lows[flat], highs[flat]]),

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tacit.leak import Leak, clopper_pearson, difference_interval
-from tacit.models.attacks.univariate.candidates import Candidates, build_candidates
+from tacit.models.attacks.univariate.candidates import CandidatePoints, build_candidates
 from tacit.models.attacks.univariate.function import find_margin, merge_neurons, to_piecewise_linear
 from tacit.models.attacks.univariate.level import find_levels
 from tacit.models.attacks.univariate.stationarity import explain_weights
@@ -17,7 +17,7 @@ from tacit.models.network import TwoLayerReLU
 from tacit.models.points import Floats
 from tacit.privacy.errors import InvalidInput
 
-__all__ = ["Reconstruction", "reconstruct_univariate", "reconstruction_leak"]
+__all__ = ["UnivariateReconstruction", "reconstruct_univariate", "reconstruction_leak"]
 
 _NEEDED = 0.5  # without the point, the residual at least doubles
 _FLOOR = 1e-9  # residuals below are rounding
@@ -28,7 +28,7 @@ _COARSE = (3e-4, 1e-3, 3e-3, 1e-2, 3e-2)  # for trained networks, whose neurons 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Reconstruction:
+class UnivariateReconstruction:
     """What the weights of a network tell about its training points, and when to believe it.
 
     Parameters
@@ -50,7 +50,7 @@ class Reconstruction:
         What counted as equal; above 1e-4 nothing is trusted, for off the margin other points fit.
     """
 
-    candidates: Candidates
+    candidates: CandidatePoints
     points: Floats
     labels: NDArray[np.int64]
     multipliers: Floats
@@ -122,7 +122,7 @@ class Reconstruction:
 
 def reconstruct_univariate(
     network: TwoLayerReLU, *, margin: float | None = None, tolerance: float | None = None, limit: float = 1e-5
-) -> Reconstruction:
+) -> UnivariateReconstruction:
     """Reconstruct the training points on the margin from the weights of a network of one feature.
 
     All points with |Phi(x)| = m are candidates; sparse non-negative least squares on
@@ -162,7 +162,9 @@ def _least_tolerance(network: TwoLayerReLU) -> float:
     return next(few, _COARSE[-1])
 
 
-def _reconstruct(network: TwoLayerReLU, *, margin: float | None, tolerance: float, limit: float) -> Reconstruction:
+def _reconstruct(
+    network: TwoLayerReLU, *, margin: float | None, tolerance: float, limit: float
+) -> UnivariateReconstruction:
     merged = merge_neurons(network, tolerance=tolerance)
     function = to_piecewise_linear(merged, tolerance=tolerance)
     levels = find_levels(merged, function, tolerance=tolerance) if margin is None else np.array([float(margin)])
@@ -175,7 +177,7 @@ def _reconstruct(network: TwoLayerReLU, *, margin: float | None, tolerance: floa
     fine = merge_neurons(network, tolerance=min(tolerance, _TOLERANCES[0]))
     kink = tolerance if tolerance > _TOLERANCES[-1] else min(tolerance, _KINK)
     last = explain_weights(fine, points, labels, kink=kink)
-    return Reconstruction(
+    return UnivariateReconstruction(
         candidates=build_candidates(function, margin=level, tolerance=tolerance),
         points=points,
         labels=labels,
@@ -192,7 +194,7 @@ def _reconstruct(network: TwoLayerReLU, *, margin: float | None, tolerance: floa
 
 
 def reconstruction_leak(
-    found: Reconstruction,
+    found: UnivariateReconstruction,
     x: ArrayLike,
     y: ArrayLike,
     *,

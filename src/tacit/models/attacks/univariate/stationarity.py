@@ -11,11 +11,11 @@ from tacit.models.network import TwoLayerReLU
 from tacit.models.nonnegative import solve_nonnegative
 from tacit.models.points import Floats
 
-__all__ = ["Explanation", "explain_weights", "residual_of"]
+__all__ = ["WeightExplanation", "explain_weights", "residual_of"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Explanation:
+class WeightExplanation:
     """How well multipliers l >= 0 on given points explain the weights, and how much each point is needed.
 
     ``residual`` is |theta - sum_i l_i y_i grad Phi(x_i)| / |theta| at its least; ``without`` has it with each point
@@ -29,7 +29,7 @@ class Explanation:
 
 def explain_weights(
     network: TwoLayerReLU, points: Floats, labels: NDArray[np.int64], *, kink: float = 1e-7
-) -> Explanation:
+) -> WeightExplanation:
     """Return the multipliers l >= 0 that bring sum_i l_i y_i grad Phi(x_i) closest to the weights.
 
     The network has one feature, and its neurons are merged by direction. A point on a neuron's breakpoint, where
@@ -46,7 +46,9 @@ def explain_weights(
     for i in np.unique(owner[weights > 0]):  # a point of multiplier 0 is not missed
         without[i] = _solve(unit[:, owner != i], target)[1]
     multipliers = np.bincount(owner, weights=weights / lengths, minlength=len(points))
-    return Explanation(multipliers=multipliers * np.sqrt(network.squared_norm), residual=residual, without=without)
+    return WeightExplanation(
+        multipliers=multipliers * np.sqrt(network.squared_norm), residual=residual, without=without
+    )
 
 
 def residual_of(network: TwoLayerReLU, points: Floats, labels: NDArray[np.int64], *, kink: float = 1e-7) -> float:
