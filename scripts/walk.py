@@ -175,8 +175,7 @@ def walks() -> dict[str, list[HandOver]]:
         labels = follow(holds_labels, lambda: run(protect))
         charge = follow(is_one_of(*CHARGE), lambda: run(f"{protect} --again --force"))
         step = next(one for one in read_plan("tacit.toml").steps if one.surface == "scores")
-        rng = np.random.default_rng(0)
-        finding = follow(is_one_of(*FINDING), lambda: measure(step, rng=rng, tell=lambda _: None))
+        finding = follow(is_one_of(*FINDING), lambda: measure(step, seed=0, tell=lambda _: None))
     return {
         "One label, read to be paid for": [one for one in labels if one.reading == 1],
         "One label, read to be released": [one for one in labels if one.reading == 2],
