@@ -7,7 +7,7 @@ WORKERS ?= auto
 IN_PARALLEL := -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 export NO_MKDOCS_2_WARNING := 1
 
-.PHONY: help audit test test-all check format docs reference bench constraints wheel clean
+.PHONY: help audit test test-all check installs format docs reference bench constraints wheel clean
 
 help: ## list the commands
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -37,6 +37,9 @@ check: $(READY) ## ruff, mypy --strict, the layers, the docs, the command refere
 	$(BIN)/python scripts/command_reference.py --check
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	$(BIN)/python scripts/check_site.py
+
+installs: $(READY) ## install the core for every Python and each extra from nothing, and run the README
+	$(BIN)/python scripts/check_installs.py
 
 format: $(READY) ## apply ruff's fixes and formatting
 	$(BIN)/ruff check --fix .

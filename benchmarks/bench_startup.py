@@ -36,10 +36,10 @@ def run(*, quick: bool) -> list[dict[str, Any]]:
         rows = "".join(f"{i % 7},{'yes' if i % 4 else 'no'}\n" for i in range(ROWS))
         (Path(folder) / "t.csv").write_text(f"a,y\n{rows}")
         (Path(folder) / "taken.parquet").touch()
-        repeats = 1 if quick else 5
+        repeats, every = (1, 3) if quick else (5, 1)
         return [
             timed_row(case, min(_cpu(code, folder) for _ in range(repeats)), "the most it may take", most)
-            for case, (code, most) in CASES.items()
+            for case, (code, most) in list(CASES.items())[::every]
         ]
 
 

@@ -40,7 +40,7 @@ COMMANDS = {
         kill $serving
         wait $serving
     """,
-    "spark": "tacit labels protect visits.parquet --engine spark --label ill --features age --epsilon 1 --out spark.parquet",
+    "spark": "tacit labels protect visits.parquet --engine spark --label ill --features age --epsilon 1 --out spark",
     "torch": "tacit models protect bundled:iris --label species --epsilon 3 --delta 1e-5 --ranges '*=0,8'",
 }
 """extra: a command that needs it; of PostgreSQL only the driver is needed, no server."""

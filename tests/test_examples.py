@@ -59,10 +59,16 @@ def run(*arguments, folder):
 
 
 @pytest.mark.parametrize("name", PRINTED)
-def test_it_prints_what_it_is_about(name, tmp_path):
+@pytest.mark.filterwarnings("error", "ignore::DeprecationWarning", "ignore::ResourceWarning")
+def test_it_prints_what_it_is_about(name, tmp_path, monkeypatch, capfd):
+    """In this process: a new one takes longer to import than most examples take to run."""
     if name == "models":
         pytest.importorskip("torch", reason="the extra torch is not installed")
-    printed = run(EXAMPLES / f"{name}.py", folder=tmp_path)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TACIT_DATA", raising=False)
+    runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
+    printed, warned = capfd.readouterr()
+    assert warned == "", "an example must not warn"
     for line in PRINTED[name]:
         assert re.search(line, printed, flags=re.MULTILINE), printed
     assert not list(tmp_path.iterdir())
