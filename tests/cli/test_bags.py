@@ -105,7 +105,7 @@ def test_exact_totals_are_told_and_learned_from_and_attacked(run, result, tmp_pa
     pairs = visits().group_by(["city", "sex"]).aggregate([([], "count_all")])["count_all"].to_pylist()
     ages = np.bincount(np.searchsorted([30, 50, 70], visits()["age"].to_numpy(), side="right"))
     assert out == (
-        "bags by curated: no guarantee: exact totals of bags: a bag of one row is that row's label.\n"
+        "bags by curated: no guarantee: exact totals of bags, and a bag of one row is that row's label.\n"
         f"  by city, sex: 4 bags of {min(pairs)} to {max(pairs)} rows\n"
         f"  by age: 4 bags of {min(ages)} to {max(ages)} rows\n"
         "Exact totals can determine labels: tacit bags attack finds out which.\n"

@@ -33,15 +33,6 @@ class CategoricalLoss(SemilinearLoss):
     References
     ----------
     Chen et al. (2023), Section 3.2, log loss and cross-entropy loss.
-
-    Examples
-    --------
-    >>> loss = CategoricalLoss(classes=3)
-    >>> loss.statistic([2, 0])
-    array([[0., 0., 1.],
-           [1., 0., 0.]])
-    >>> loss.value(np.zeros((1, 3)), [1]).round(6)
-    array([1.098612])
     """
 
     classes: int

@@ -37,14 +37,6 @@ class SquaredLoss(SemilinearLoss):
     References
     ----------
     Chen et al. (2023), Section 3.2, mean squared error.
-
-    Examples
-    --------
-    >>> loss = SquaredLoss(lower=0.0, upper=10.0)
-    >>> loss.statistic([3.0, 12.0]).ravel(), loss.l1
-    (array([ 3., 10.]), 10.0)
-    >>> loss.value([[1.0]], [3.0])
-    array([2.])
     """
 
     lower: float | None = None
@@ -127,14 +119,6 @@ class PoissonLoss(SemilinearLoss):
     References
     ----------
     Chen et al. (2023), Section 3.2, Poisson loss.
-
-    Examples
-    --------
-    >>> loss = PoissonLoss(most=5)
-    >>> loss.statistic([2, 9]).ravel(), loss.l1
-    (array([2., 5.]), 5.0)
-    >>> loss.value([[0.0]], [2])
-    array([1.])
     """
 
     most: float | None = None

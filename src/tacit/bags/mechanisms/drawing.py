@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["PreparedDraw", "RandomDraw", "draw", "draw_labels", "joined_queries", "noisy_means"]
 
-_EXACT = NoGuarantee(reason="exact labels of random bags: enough of them determine every row's label")
+_EXACT = NoGuarantee(reason="exact labels of random bags, and enough of them determine every row's label")
 _PUBLIC = "the number of rows, and which rows are in which bag, are public and drawn without looking at labels"
 
 

@@ -119,16 +119,9 @@ def score_sets(residuals: NDArray[np.int64], codes: Sequence[NDArray[np.int64]],
 
 
 def permute_and_flip(scores: Sequence[int], *, rate: Fraction, rng: np.random.Generator) -> int:
-    """Return the number of a score that is near the greatest: exactly (2 rate D)-DP for scores of sensitivity D.
+    """Return the number of a score that is near the greatest: exactly (2 rate D)-DP for integers of sensitivity D.
 
     In a random order each candidate is taken with probability e^(-rate (max - score)), until one is.
-
-    Parameters
-    ----------
-    scores
-        Integers that one unit moves by at most D each.
-    rate
-        epsilon / (2 D).
 
     References
     ----------

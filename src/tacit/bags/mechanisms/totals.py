@@ -24,7 +24,7 @@ from tacit.privacy.noise import is_seeded
 
 __all__ = ["Curation"]
 
-_EXACT = NoGuarantee(reason="exact totals of bags: a bag of one row is that row's label")
+_EXACT = NoGuarantee(reason="exact totals of bags, and a bag of one row is that row's label")
 _PUBLIC = "the features of all rows are public, and so are the keys and counts of bags"
 _DECLARED = "the number of rows, whether a column holds numbers or text, and the declared values and edges are public"
 _COUNT_SHARE = Fraction(1, 2)  # of a partition's budget, where counts are private too

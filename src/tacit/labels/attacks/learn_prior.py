@@ -64,15 +64,6 @@ def weigh(learned: Array, *, common: Array, likelihood: Array) -> Array:
     mix gains more log-likelihood than two numbers gain by chance. Two numbers from all rows say nothing about any of
     them.
 
-    Parameters
-    ----------
-    learned
-        P(label | x) of each row, from a model that has not seen its released label.
-    common
-        P(label) without features.
-    likelihood
-        P(released label | label) of each row.
-
     Examples
     --------
     >>> likelihood = np.array([[0.9, 0.1]] * 17 + [[0.1, 0.9]] * 3)

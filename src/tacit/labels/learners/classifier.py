@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin
 from sklearn.linear_model import LogisticRegression
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit.data.classes import Classes
 from tacit.labels.fitting.denoise import Denoise, Forward, Likelihoods, NoisyLabels
@@ -26,6 +26,7 @@ from tacit.labels.learners.terms import (
     check_choices,
     check_payment,
     draw_once,
+    row_weights,
     without_payment,
 )
 from tacit.labels.mechanisms import LabelMechanism, Mechanism
@@ -167,7 +168,7 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         if release is None:
             check_payment(self.payment, rng)
         features, labels = self._features(X, y) if release is None else (self._features(X), None)
-        weights = _weights(sample_weight, features)
+        weights = row_weights(sample_weight, features)
         represented = self._represent(features, rng)
         self.receipt_ = None
         if release is None:
@@ -351,10 +352,6 @@ class LabelPrivateClassifier(MetaEstimatorMixin, ClassifierMixin, BaseEstimator)
         if self.denoise is None:
             return Likelihoods() if hasattr(self._base(), "fit_likelihoods") else Forward()
         return self.denoise
-
-
-def _weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> Weights:
-    return None if sample_weight is None else np.asarray(_check_sample_weight(sample_weight, X))
 
 
 def generator_from(random_state: Any) -> np.random.Generator:  # noqa: ANN401

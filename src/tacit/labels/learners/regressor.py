@@ -9,11 +9,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, RegressorMixin, clone
 from sklearn.linear_model import Ridge
-from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted, validate_data
 
 from tacit.labels.learners.classifier import generator_from
 from tacit.labels.learners.released import release_of
-from tacit.labels.learners.terms import WEIGHTS, assuming, check_choices, check_payment, draw_once, without_payment
+from tacit.labels.learners.terms import (
+    WEIGHTS,
+    assuming,
+    check_choices,
+    check_payment,
+    draw_once,
+    row_weights,
+    without_payment,
+)
 from tacit.labels.mechanisms.values import LabelValues
 from tacit.labels.plan import Plan
 from tacit.labels.releases.arrays import release_codes, try_out
@@ -106,12 +114,12 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
         self.receipt_ = None
         if release is None:
             features, labels = validate_data(self, X, y, y_numeric=True)
-            weights = _weights(sample_weight, features)
+            weights = row_weights(sample_weight, features)
             release = self._protect(labels, sample_weight)
             self.receipt_ = release.receipt
         else:
             features = validate_data(self, X)
-            weights = _weights(sample_weight, features)
+            weights = row_weights(sample_weight, features)
         released = _numbers(release, rows=len(features))
         present = np.isfinite(released)
         self.release_ = release
@@ -170,10 +178,6 @@ class LabelPrivateRegressor(MetaEstimatorMixin, RegressorMixin, BaseEstimator): 
 
 def _assumed(sample_weight: ArrayLike | None) -> tuple[str, ...]:
     return () if sample_weight is None else (WEIGHTS,)
-
-
-def _weights(sample_weight: ArrayLike | None, X: NDArray[np.float64]) -> NDArray[np.float64] | None:
-    return None if sample_weight is None else np.asarray(_check_sample_weight(sample_weight, X))
 
 
 def _numbers(release: Release, *, rows: int) -> NDArray[np.float64]:

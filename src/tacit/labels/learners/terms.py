@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.utils.validation import _check_sample_weight
 
 from tacit.labels.plan import Plan
 from tacit.labels.releases.release import Release
@@ -25,6 +27,7 @@ __all__ = [
     "check_choices",
     "check_payment",
     "draw_once",
+    "row_weights",
     "without_payment",
 ]
 
@@ -40,6 +43,11 @@ def assuming(guarantee: AnyGuarantee, *assumptions: str) -> Any:  # noqa: ANN401
     if isinstance(guarantee, NoGuarantee):
         return guarantee
     return replace(guarantee, assumptions=tuple(dict.fromkeys((*guarantee.assumptions, *assumptions))))
+
+
+def row_weights(sample_weight: ArrayLike | None, X: NDArray[Any]) -> NDArray[np.float64] | None:
+    """Return one checked weight per row, or None."""
+    return None if sample_weight is None else np.asarray(_check_sample_weight(sample_weight, X))
 
 
 def check_choices(**choices: tuple[object, str]) -> None:

@@ -32,8 +32,8 @@ def check_priors(prior: ArrayLike) -> Array:
     return kept
 
 
-def best_top_k(prior: Array, *, epsilon: float) -> Codes:
-    """Return for each row's prior the k with the largest chance that RRTop-k releases the true label.
+def best_top_k(descending: Array, *, epsilon: float) -> Codes:
+    """Return for each row's prior, sorted, the k with the largest chance that RRTop-k releases the true label.
 
     w_k = e^epsilon / (e^epsilon + k - 1) times the mass of the k largest priors; the least such k on ties. The
     maximum is also the best over all epsilon-DP mechanisms.
@@ -47,7 +47,8 @@ def best_top_k(prior: Array, *, epsilon: float) -> Codes:
     >>> best_top_k(np.array([[0.7, 0.3], [0.9, 0.1]]), epsilon=1.0)
     array([2, 1])
     """
-    return _best_k(-np.sort(-prior, axis=1), epsilon)
+    chance = np.cumsum(descending, axis=1) / (1 + np.arange(descending.shape[1]) * np.exp(-epsilon))
+    return np.asarray(np.argmax(chance, axis=1) + 1, dtype=np.int64)
 
 
 def exact_top_k(prior: Array, *, epsilon: float) -> tuple[tuple[Fraction, ...], ...]:
@@ -122,15 +123,10 @@ def _likelihood_part(codes: Codes, prior: Array, epsilon: float) -> Array:
     return np.where(possible[:, None], result, 0.0)
 
 
-def _best_k(descending: Array, epsilon: float) -> Codes:
-    chance = np.cumsum(descending, axis=1) / (1 + np.arange(descending.shape[1]) * np.exp(-epsilon))
-    return np.asarray(np.argmax(chance, axis=1) + 1, dtype=np.int64)
-
-
 def _top_members(prior: Array, epsilon: float) -> tuple[Codes, NDArray[np.bool_]]:
     """The best k of each row, and its k largest entries marked; of equal ones the first classes."""
     descending = -np.sort(-prior, axis=1)
-    k = _best_k(descending, epsilon)
+    k = best_top_k(descending, epsilon=epsilon)
     least = descending[np.arange(len(prior)), k - 1][:, None]
     above, tied = prior > least, prior == least
     room = k[:, None] - above.sum(axis=1, keepdims=True)

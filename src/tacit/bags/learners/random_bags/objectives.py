@@ -176,18 +176,7 @@ def easy_labels(proportions: Floats, rate: Floats, *, size: int, rows: int | Non
     """Return soft labels s with E[s | y] = y.
 
     Independent rows: s = k(a - p) + p, of variance (k-1)p(1-p) given y. Bags of k of N rows without replacement:
-    s = ((N-1) k a - (k-1) N p)/(N-k).
-
-    Parameters
-    ----------
-    proportions
-        a, (bags, targets).
-    rate
-        p, the mean of T(y) over all rows.
-    size
-        k.
-    rows
-        N; None for independent rows.
+    s = ((N-1) k a - (k-1) N p)/(N-k). a are the proportions of bags, p the mean of T(y) over all rows.
 
     Examples
     --------
